@@ -37,16 +37,35 @@ def adaptive(material):
         rows.append((f"{what}: both", score + learn, "CPU us", limit))
         rows.append((f"{what}: faster than the window", near / (score + learn), "times", ">= 1"))
     own = sum(found[max(MEMORY)][:2])
-    rows.append((f"{material.name}, levels: in a vocabulary of 1,000,000 over its own", wider / own, "times", "<= 1.1"))
+    rows.append(
+        (
+            f"{material.name}, levels: in a vocabulary of 1,000,000 over its own",
+            wider / own,
+            "times",
+            "<= 1.1",
+        )
+    )
     found = {size: found[size] for size in sizes}
     for size, (score, learn, stored) in found.items():
         what = f"{material.name}, {size[0]} atoms of {size[1]} words, {stored:.0f} stored"
         rows += [(f"{what}: score", score, "CPU us", ""), (f"{what}: learn", learn, "CPU us", "")]
         rows.append((f"{what}: both", score + learn, "CPU us", LIMITS.get(size, "")))
         rows.append((f"{what}: faster than the window", near / (score + learn), "times", ">= 1"))
-    first, name = sum(found[sizes[0]][:2]), f"{material.name}, {sizes[0][0]} atoms of {sizes[0][1]} words"
-    rows.append((f"{name}: in a vocabulary of 1,000,000 over its own", wide / first, "times", "<= 1.1"))
-    rows.append((f"{material.name}, {NEIGHBOURS} nearest of the last {WINDOW} documents", near, "CPU us", ""))
+    first, name = (
+        sum(found[sizes[0]][:2]),
+        f"{material.name}, {sizes[0][0]} atoms of {sizes[0][1]} words",
+    )
+    rows.append(
+        (f"{name}: in a vocabulary of 1,000,000 over its own", wide / first, "times", "<= 1.1")
+    )
+    rows.append(
+        (
+            f"{material.name}, {NEIGHBOURS} nearest of the last {WINDOW} documents",
+            near,
+            "CPU us",
+            "",
+        )
+    )
     return [Row("adaptive", *row) for row in rows]
 
 
@@ -56,7 +75,10 @@ def in_turn(calls, repeats):
     for _ in range(repeats):
         for name, call in calls.items():
             found[name].append(call())
-    return {name: tuple(median(values) for values in zip(*one, strict=True)) for name, one in found.items()}
+    return {
+        name: tuple(median(values) for values in zip(*one, strict=True))
+        for name, one in found.items()
+    }
 
 
 def start(P, atoms, terms):
@@ -94,13 +116,20 @@ def window(P):
     """Return CPU us per document of the nearest neighbours among the last documents, by the code of the baselines."""
     seconds, past = 0.0, P[0]
     for batch in P[1:]:
-        past = sparse.csr_array((past.data, past.indices, past.indptr), shape=(past.shape[0], batch.shape[1]))
+        past = sparse.csr_array(
+            (past.data, past.indices, past.indptr), shape=(past.shape[0], batch.shape[1])
+        )
         best = np.zeros((batch.shape[0], NEIGHBOURS))
-        seconds += cpu(lambda best=best, batch=batch, past=past: baselines._keep_largest(best, batch, past))[0]
+        seconds += cpu(
+            lambda best=best, batch=batch, past=past: baselines._keep_largest(best, batch, past)
+        )[0]
         past = sparse.csr_array(sparse.vstack([past, batch], format="csr")[-WINDOW:])
     return (1e6 * seconds / sum(batch.shape[0] for batch in P[1:]),)
 
 
 def widened(P, n_terms=1_000_000):
     """Add empty columns to batches."""
-    return [sparse.csr_array((one.data, one.indices, one.indptr), shape=(one.shape[0], n_terms)) for one in P]
+    return [
+        sparse.csr_array((one.data, one.indices, one.indptr), shape=(one.shape[0], n_terms))
+        for one in P
+    ]

@@ -39,23 +39,47 @@ def _agents(material, name, settings):
     learned = median(cpu(learner.learn, state, P, None)[0] for _ in range(size.repeats))
     what = f"{material.name}, {name} residual, {k} agents"
     rows = [
-        Row("agents", f"{what}, fully connected: scores of {P.shape[0]} documents", median(took), "CPU s", within(60)),
-        Row("agents", f"{what}, fully connected: largest gap over the objective", excess, "", "<= 0.001"),
-        Row("agents", f"{what}, fully connected: learning {P.shape[0]} documents one by one", learned, "CPU s"),
+        Row(
+            "agents",
+            f"{what}, fully connected: scores of {P.shape[0]} documents",
+            median(took),
+            "CPU s",
+            within(60),
+        ),
+        Row(
+            "agents",
+            f"{what}, fully connected: largest gap over the objective",
+            excess,
+            "",
+            "<= 0.001",
+        ),
+        Row(
+            "agents",
+            f"{what}, fully connected: learning {P.shape[0]} documents one by one",
+            learned,
+            "CPU s",
+        ),
     ]
     few = P[: size.highs]
     exact = coding.centralised(few, A, model, tolerance=1e-9).score
     owner = np.arange(k)
     for graph in ("fully_connected", "erdos_renyi"):
         made = networks.network(graph, k, probability=max(0.1, 4.0 / k), seed=SEED)
-        coding.over_network(few[:1], A, model, owner, made, iterations=20)  # the first call is not counted
+        coding.over_network(
+            few[:1], A, model, owner, made, iterations=20
+        )  # the first call is not counted
         seconds, found = cpu(coding.over_network, few, A, model, owner, made)
         rounds, where = found.iterations.sum(), f"{what}, diffusion, {graph}"
         off = np.abs(found.score - exact) / exact
         rows += [
             Row("agents", f"{where}: a document", 1e3 * seconds / few.shape[0], "CPU ms"),
             Row("agents", f"{where}: iterations a document", rounds / few.shape[0]),
-            Row("agents", f"{where}: an iteration of one agent", 1e6 * seconds / rounds / k, "CPU us"),
+            Row(
+                "agents",
+                f"{where}: an iteration of one agent",
+                1e6 * seconds / rounds / k,
+                "CPU us",
+            ),
             Row("agents", f"{where}: floats that an agent sends a document", found.floats.mean()),
             Row("agents", f"{where}: median relative error of a score", float(np.median(off))),
             Row("agents", f"{where}: largest relative error of a score", float(off.max())),
@@ -71,7 +95,12 @@ def _at_once(where, P, A, model, owner, network, exact, seconds):
     small = at_fixed_point(P, A, model, owner, network, mu=0.001)
     off = np.abs(small.score - exact) / exact
     return [
-        Row("agents", f"{where}, where it ends, found at once: a document", 1e3 * took / P.shape[0], "CPU ms"),
+        Row(
+            "agents",
+            f"{where}, where it ends, found at once: a document",
+            1e3 * took / P.shape[0],
+            "CPU ms",
+        ),
         Row(
             "agents",
             f"{where}, where it ends, found at once: cheaper than iterations",
@@ -79,6 +108,16 @@ def _at_once(where, P, A, model, owner, network, exact, seconds):
             "times",
             ">= 20",
         ),
-        Row("agents", f"{where}, mu 0.001: largest relative error of a score", float(off.max()), "", "<= 0.001"),
-        Row("agents", f"{where}, mu 0.001: most iterations until nothing moves", int(small.iterations.max())),
+        Row(
+            "agents",
+            f"{where}, mu 0.001: largest relative error of a score",
+            float(off.max()),
+            "",
+            "<= 0.001",
+        ),
+        Row(
+            "agents",
+            f"{where}, mu 0.001: most iterations until nothing moves",
+            int(small.iterations.max()),
+        ),
     ]

@@ -2,8 +2,8 @@
 
     python benchmarks/coding.py [--documents 1000] [--skip highspy ...]
 
-Every solver gets the same documents and dictionary; slow ones get fewer of the documents. Times are CPU
-time of this process (all its threads), including checks and conversions.
+Every solver gets the same documents and dictionary; slow ones get fewer of the documents. Times are
+CPU time of this process (all its threads), including checks and conversions.
 """
 
 import os
@@ -25,7 +25,8 @@ from odl.coding.admm import objectives, psi_max, soft  # noqa: E402
 def stream(documents=1000, terms=19_500, topics=100, tokens=300, seed=0):
     """Return documents in rows (unit l1 norm, tf-idf, about 125 terms each) and the topic of each.
 
-    Half of the tokens follow one Zipf law for all, half the law of the document's topic (its own 400 words).
+    Half of the tokens follow one Zipf law for all, half the law of the document's topic (its own
+    400 words).
     """
     rng = np.random.default_rng(seed)
     zipf = 1.0 / np.arange(1, terms + 1)
@@ -64,7 +65,13 @@ def reduced(P, A, lam):
         atoms = np.flatnonzero(2.0 * g > mass + lam)
         weights = sparse.csc_array(A[P.indices[part]][:, atoms])
         touched = np.unique(weights.indices)
-        yield P.data[part][touched], weights[touched], (mass - g + lam)[atoms], (mass + lam)[atoms], atoms
+        yield (
+            P.data[part][touched],
+            weights[touched],
+            (mass - g + lam)[atoms],
+            (mass + lam)[atoms],
+            atoms,
+        )
 
 
 def dual_model(p, weights, bound):
@@ -109,7 +116,9 @@ def by_linprog(P, A, lam):
         unit = sparse.eye_array(len(p))
         cost = np.concatenate([mass - np.asarray(weights.sum(axis=0)) + lam, np.ones(2 * len(p))])
         equal = sparse.hstack([weights, unit, -unit], format="csc")
-        X[row, :] = linprog(cost, A_eq=equal, b_eq=p, bounds=(0, None), method="highs").x[: A.shape[1]]
+        X[row, :] = linprog(cost, A_eq=equal, b_eq=p, bounds=(0, None), method="highs").x[
+            : A.shape[1]
+        ]
     return sparse.csr_array(X)
 
 
@@ -141,9 +150,10 @@ def compare(P, A, lam=0.1, skip=()):
     Returns
     -------
     list of dict
-        `solver`; `documents`, their number; `ms`, CPU milliseconds per document; `ratio` to the exact coder; `excess`,
-        the largest objective minus that of the exact coder, relative to the norm of the document; and for the exact
-        coder `gap`, its largest certified distance from the optimum (absolute, over all documents).
+        `solver`; `documents`, their number; `ms`, CPU milliseconds per document; `ratio` to the
+        exact coder; `excess`, the largest objective minus that of the exact coder, relative to the
+        norm of the document; and for the exact coder `gap`, its largest certified distance from the
+        optimum (absolute, over all documents).
     """
     P, A = sparse.csr_array(P), sparse.csc_array(A)
     exact.codes(P[:2], A, lam)
@@ -162,7 +172,14 @@ def compare(P, A, lam=0.1, skip=()):
             times.append(time.process_time() - began)
         excess = objectives(few, A, lam, X) - best[: few.shape[0]]
         ms = 1000.0 * min(times) / few.shape[0]
-        rows.append({"solver": name, "documents": few.shape[0], "ms": ms, "ratio": ms / rows[0]["ms"] if rows else 1.0})
+        rows.append(
+            {
+                "solver": name,
+                "documents": few.shape[0],
+                "ms": ms,
+                "ratio": ms / rows[0]["ms"] if rows else 1.0,
+            }
+        )
         rows[-1]["excess"] = float((excess / np.maximum(np.asarray(few.sum(axis=1)), 1e-300)).max())
     rows[0]["gap"] = float(gap.max())
     return rows
@@ -170,7 +187,10 @@ def compare(P, A, lam=0.1, skip=()):
 
 def table(rows, title):
     """Format the rows of `compare` as a table."""
-    lines = [title, f"{'solver':38}{'documents':>10}{'CPU ms/document':>17}{'ratio':>11}{'worst excess':>14}"]
+    lines = [
+        title,
+        f"{'solver':38}{'documents':>10}{'CPU ms/document':>17}{'ratio':>11}{'worst excess':>14}",
+    ]
     for row in rows:
         lines.append(
             f"{row['solver']:38}{row['documents']:>10}{row['ms']:>17.4f}{row['ratio']:>11,.0f}{row['excess']:>14.1e}"
@@ -180,14 +200,23 @@ def table(rows, title):
 
 def main():
     """Print one table for each made dictionary."""
-    parser = argparse.ArgumentParser(description="The exact coder against other solvers of the same problem.")
+    parser = argparse.ArgumentParser(
+        description="The exact coder against other solvers of the same problem."
+    )
     parser.add_argument("--documents", type=int, default=1000)
-    parser.add_argument("--skip", nargs="*", default=[], help="words in the names of solvers to leave out")
+    parser.add_argument(
+        "--skip", nargs="*", default=[], help="words in the names of solvers to leave out"
+    )
     options = parser.parse_args()
     P, topic = stream(options.documents)
     for atoms, words in ((200, 7), (200, 40), (500, 7), (500, 40)):
         A = dictionary(P, topic, atoms, words)
-        print(table(compare(P, A, skip=options.skip), f"\nmade stream, {atoms} atoms of up to {words} words, lam 0.1"))
+        print(
+            table(
+                compare(P, A, skip=options.skip),
+                f"\nmade stream, {atoms} atoms of up to {words} words, lam 0.1",
+            )
+        )
 
 
 if __name__ == "__main__":

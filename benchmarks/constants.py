@@ -3,9 +3,10 @@
     python benchmarks/events.py CORPUS --work WORK
     python benchmarks/constants.py CORPUS WORK --streams redis_commits airline_tweets outbreaks
 
-CORPUS is a folder as of benchmarks/events.py, and WORK what it kept. Nothing is learned again: each row changes one
-constant, and decides on all periods anew. Columns are those of benchmarks/events.py; `order` is the number of told
-events whose headline stands first in the list of their period. The first row is as odl has it.
+CORPUS is a folder as of benchmarks/events.py, and WORK what it kept. Nothing is learned again: each
+row changes one constant, and decides on all periods anew. Columns are those of
+benchmarks/events.py; `order` is the number of told events whose headline stands first in the list
+of their period. The first row is as odl has it.
 """
 
 import argparse
@@ -26,7 +27,18 @@ from odl.evaluation.scorefiles import read_parts
 from odl.files.documents import NO_TIME
 from odl.stream import features
 
-COLUMNS = ("five", "first", "told", "own", "right", "headings", "members", "largest", "speak", "order")
+COLUMNS = (
+    "five",
+    "first",
+    "told",
+    "own",
+    "right",
+    "headings",
+    "members",
+    "largest",
+    "speak",
+    "order",
+)
 
 
 def shares(*values):
@@ -35,11 +47,19 @@ def shares(*values):
 
 
 ROWS = {  # name -> module or "alerts", constant, values
-    "shares of the level": (gates, "LEVEL_SHARES", (shares(0.9, 0.05, 0.025, 0.025), shares(0.4, 0.2, 0.2, 0.2))),
+    "shares of the level": (
+        gates,
+        "LEVEL_SHARES",
+        (shares(0.9, 0.05, 0.025, 0.025), shares(0.4, 0.2, 0.2, 0.2)),
+    ),
     "periods of volume": (gates, "VOLUME_PERIODS", (14, 56)),
     "t of an own word": (events, "OWN_WORD_T", (3.0, 8.0)),
     "share with an own word": (events, "OWN_WORD_SHARE", (0.05, 0.3)),
-    "documents that join by chance": (events, ("JOIN_RATE", "LARGE_JOIN_RATE"), ((0.0005, 0.00125), (0.008, 0.02))),
+    "documents that join by chance": (
+        events,
+        ("JOIN_RATE", "LARGE_JOIN_RATE"),
+        ((0.0005, 0.00125), (0.008, 0.02)),
+    ),
     "half-life": (surprise, "HALF_LIFE", (10, 100)),
     "titles double below": (surprise, "FEW", (0, 100)),
     "certain": ("alerts", "certain", (8.0, 12.0)),
@@ -57,11 +77,18 @@ class Decided(study.Stream):
         for path in periods.paths(place.alerts):
             record, names = periods.read(path), self.names[len(self.given)]
             data = features.read(Path(place.features) / f"{record.t}.h5")
-            weighed, counts = data.weighed("l2", tf="log", languages=True, max_share=0.5), data.counts[:]
+            weighed, counts = (
+                data.weighed("l2", tf="log", languages=True, max_share=0.5),
+                data.counts[:],
+            )
             looked = weighed.without_stop_words(counts)
             score, _, _, empty, _ = read_parts(Path(place.run) / "scores" / f"{record.t}.h5")
             n = len(data.ids)
-            first, repeats = data.groups.items() if data.groups is not None else (np.arange(n), np.zeros(n, dtype=bool))
+            first, repeats = (
+                data.groups.items()
+                if data.groups is not None
+                else (np.arange(n), np.zeros(n, dtype=bool))
+            )
             arrivals = decision.PeriodDocuments(
                 record.t, first, repeats, weighed.weigh_words(counts), looked,
                 titled(data.titles, looked, data.vocabulary), data.vocabulary, data.frequencies, data.n_before,
@@ -72,7 +99,11 @@ class Decided(study.Stream):
 
     def decide(self, settings=None, first=0):
         """Decide on all periods; those up to `first` documents make the first batch."""
-        self.records, past, settings = [], decision.StreamHistory.nothing(), settings or self.settings
+        self.records, past, settings = (
+            [],
+            decision.StreamHistory.nothing(),
+            settings or self.settings,
+        )
         for documents, scored in self.given:
             begun = documents.t > 0 and documents.n_before >= first
             asked = documents if begun else documents._replace(t=0)
@@ -99,7 +130,9 @@ class Decided(study.Stream):
         found = study.measure(self, wanted, compared=False)
         own = [study.best(self, event, lambda t: self.strongest(t, own=True)) for event in wanted]
         in_order = [min(self.records[one.t].headlines, key=_place) for one in own if one]
-        order = sum(first is one.headline for first, one in zip(in_order, filter(None, own), strict=True))
+        order = sum(
+            first is one.headline for first, one in zip(in_order, filter(None, own), strict=True)
+        )
         return found | {"order": order}
 
 
@@ -133,12 +166,16 @@ def line(name, value, figures):
     if isinstance(value, dict):
         value = tuple(value.values())
     value = re.sub(r"[()]", "", str(value))
-    return f"| {name} | {value} | " + " | ".join(f"{round(figures[key], 3)}" for key in COLUMNS) + " |"
+    return (
+        f"| {name} | {value} | " + " | ".join(f"{round(figures[key], 3)}" for key in COLUMNS) + " |"
+    )
 
 
 def main():
     """Print a table for each stream."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     words.add_argument("corpus", type=Path)
     words.add_argument("work", type=Path)
     words.add_argument("--streams", nargs="+", required=True)
@@ -147,14 +184,20 @@ def main():
     wanted = study.read_events(options.corpus / "events.tsv")
     for name in options.streams:
         stream = Decided((options.corpus / f"{name}.jsonl.gz").resolve(), options.work / name)
-        print(f"\n{name}\n\n| constant | value | {' | '.join(COLUMNS)} |\n|{' --- |' * (len(COLUMNS) + 2)}", flush=True)
+        print(
+            f"\n{name}\n\n| constant | value | {' | '.join(COLUMNS)} |\n|{' --- |' * (len(COLUMNS) + 2)}",
+            flush=True,
+        )
         stream.decide()
         print(line("as it is", "", stream.figures(wanted[name])), flush=True)
         for constant, (module, key, values) in ROWS.items():
             if options.only and not any(constant.startswith(one) for one in options.only):
                 continue
             for value in values:
-                print(line(constant, value, figures_with(stream, wanted[name], module, key, value)), flush=True)
+                print(
+                    line(constant, value, figures_with(stream, wanted[name], module, key, value)),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

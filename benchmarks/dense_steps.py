@@ -2,8 +2,8 @@
 
     python benchmarks/dense_steps.py --terms 19528 --documents 1000 --atoms 100 300 500 --repeats 3
 
-The updates of the package are sparse. This times the printed updates on random matrices of the size in the paper: the
-time of dense products does not depend on their values.
+The updates of the package are sparse. This times the printed updates on random matrices of the size
+in the paper: the time of dense products does not depend on their values.
 """
 
 import argparse

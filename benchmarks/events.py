@@ -1,20 +1,23 @@
 """Headlines and events on streams with dated events that really happened, as `odl init` and `odl run` make them.
 
-    python benchmarks/events.py [FOLDER] [--work FOLDER] [--streams redis_commits ...] [--initial N] [--list] [--quiet]
+    python benchmarks/events.py [FOLDER] [--work FOLDER] [--streams redis_commits ...] [--initial N]
+    [--list] [--quiet]
 
-FOLDER (`events` below ODL_MIRROR) has events.tsv (stream, period, first, pattern, note) and {stream}.jsonl.gz.
-Each stream is run with what `odl init` writes; one setting for all. --work keeps the folders, so that a second run only
-measures. A headline is of an event if more than half of its documents meet the pattern. It is in time in the period in
-which the event begins and the next one: within 2 days, 14 days or 62 days for periods of days, weeks or months, where
-`first` names a day or a month in which the event begins. Printed of each stream: events among the five strongest
-headlines of a period (first: as the strongest); told: in a period that speaks; own: by a headline that speaks; named:
-the pattern is in its name; right: share of its documents that meet the pattern (both of the headline that speaks, if
-there is one); headings: headlines of the event in the period that tells it; old: filed under an event that began
-earlier; events, and the largest one as a share of all documents; members of told events that meet the pattern; periods
-that speak. Beside it: the sixty lines (words of a period by the tail of a negative binomial against all documents
-before, words whose documents overlap by half are one headline, the first five), and five random words of the period.
---list prints each period that speaks. --quiet measures the share of quiet periods that speak in shuffled streams of 20,
-50 and 250 documents a period.
+FOLDER (`events` below ODL_MIRROR) has events.tsv (stream, period, first, pattern, note) and
+{stream}.jsonl.gz. Each stream is run with what `odl init` writes; one setting for all. --work keeps
+the folders, so that a second run only measures. A headline is of an event if more than half of its
+documents meet the pattern. It is in time in the period in which the event begins and the next one:
+within 2 days, 14 days or 62 days for periods of days, weeks or months, where `first` names a day or
+a month in which the event begins. Printed of each stream: events among the five strongest headlines
+of a period (first: as the strongest); told: in a period that speaks; own: by a headline that
+speaks; named: the pattern is in its name; right: share of its documents that meet the pattern (both
+of the headline that speaks, if there is one); headings: headlines of the event in the period that
+tells it; old: filed under an event that began earlier; events, and the largest one as a share of
+all documents; members of told events that meet the pattern; periods that speak. Beside it: the
+sixty lines (words of a period by the tail of a negative binomial against all documents before,
+words whose documents overlap by half are one headline, the first five), and five random words of
+the period. --list prints each period that speaks. --quiet measures the share of quiet periods that
+speak in shuffled streams of 20, 50 and 250 documents a period.
 """
 
 import argparse
@@ -35,7 +38,13 @@ from odl.alerts import headlines, periods, read
 from odl.stream import features
 
 DAY = 86_400_000  # ms
-TOLERANCE = {"day": (1, 2), "week": (7, 14), "month": (31, 62), "quarter": (92, 184), "year": (366, 732)}  # days
+TOLERANCE = {
+    "day": (1, 2),
+    "week": (7, 14),
+    "month": (31, 62),
+    "quarter": (92, 184),
+    "year": (366, 732),
+}  # days
 STRONGEST = 5
 TRIALS = 20  # draws of five random words
 CALM = argparse.Namespace(calm=True, planted=False, periods=60)  # options of benchmarks/quiet.py
@@ -78,10 +87,14 @@ class Stream:
         self.place = read.place_of(folder)
         with gzip.open(source, "rt", encoding="utf-8") as file:
             rows = [json.loads(line) for line in file]
-        self.texts = {row["id"]: f"{row.get('title', '')}\n{row['text']}".casefold() for row in rows}
+        self.texts = {
+            row["id"]: f"{row.get('title', '')}\n{row['text']}".casefold() for row in rows
+        }
         self.records = [*read.records(self.place)]
         self.names = [periods.read_names(path) for path in periods.paths(self.place.alerts)]
-        self.period = re.search(r"period: (day|week|month|quarter|year)", (folder / "odl.yaml").read_text()).group(1)
+        self.period = re.search(
+            r"period: (day|week|month|quarter|year)", (folder / "odl.yaml").read_text()
+        ).group(1)
 
     def matches(self, t, rows, pattern):
         """Return which documents of a period meet a pattern."""
@@ -123,7 +136,9 @@ def read_events(path):
         for row in csv.DictReader(file, delimiter="\t"):
             unit = "D" if row["period"] == "day" else "M"
             begin = np.datetime64(row["first"]).astype(f"datetime64[{unit}]")
-            span = (int(each.astype("datetime64[ms]").astype(np.int64)) for each in (begin, begin + 1))
+            span = (
+                int(each.astype("datetime64[ms]").astype(np.int64)) for each in (begin, begin + 1)
+            )
             event = Event(row["stream"], *span, re.compile(row["pattern"]))
             events.setdefault(row["stream"], []).append(event)
     return events
@@ -133,7 +148,10 @@ def measure(stream, events, compared=True):
     """Return the figures of a stream, a map; `compared`: those of the baselines as well."""
     figures, named, right, headings, members = {"events": len(events)}, [], [], [], []
     five = [best(stream, event, stream.strongest) for event in events]
-    speaking = [best(stream, event, lambda t: stream.strongest(t) if stream.speaks(t) else []) for event in events]
+    speaking = [
+        best(stream, event, lambda t: stream.strongest(t) if stream.speaks(t) else [])
+        for event in events
+    ]
     own = [best(stream, event, lambda t: stream.strongest(t, own=True)) for event in events]
     born = {number: record.t for record in stream.records for number, _ in record.born}
     for event, *either in zip(events, own, five, strict=True):
@@ -154,11 +172,21 @@ def measure(stream, events, compared=True):
         for number, size in record.sizes:
             sizes[number] += size
     n = sum(len(record.score) for record in stream.records)
-    figures |= {"five": sum(map(bool, five)), "first": sum(one is not None and one.rank == 0 for one in five)}
+    figures |= {
+        "five": sum(map(bool, five)),
+        "first": sum(one is not None and one.rank == 0 for one in five),
+    }
     figures |= {"told": sum(map(bool, speaking)), "own": sum(map(bool, own))}
     figures |= {"named": mean(named), "right": mean(right), "headings": mean(headings), "old": old}
-    figures |= {"numbers": len(born), "largest": float(sizes.max(initial=0)) / n, "members": mean(members)}
-    figures |= {"periods": len(stream.records), "speak": sum(map(stream.speaks, range(len(stream.records))))}
+    figures |= {
+        "numbers": len(born),
+        "largest": float(sizes.max(initial=0)) / n,
+        "members": mean(members),
+    }
+    figures |= {
+        "periods": len(stream.records),
+        "speak": sum(map(stream.speaks, range(len(stream.records)))),
+    }
     return figures | (baselines(stream, events) if compared else {})
 
 
@@ -185,18 +213,28 @@ def baselines(stream, events):
         X = sparse.csc_array(data.counts[:] > 0)
         lines[t] = sixty_lines(X, data.frequencies, data.n_before, data.vocabulary)
         terms = np.flatnonzero(
-            (np.diff(X.indptr) > 0) & (data.frequencies <= headlines.MAX_DOCUMENT_SHARE * data.n_before)
+            (np.diff(X.indptr) > 0)
+            & (data.frequencies <= headlines.MAX_DOCUMENT_SHARE * data.n_before)
         )
         for _ in range(TRIALS):
             drawn = rng.choice(terms, min(STRONGEST, len(terms)), replace=False)
-            random[t].append([Words(X.indices[X.indptr[term] : X.indptr[term + 1]].tolist()) for term in drawn])
+            random[t].append(
+                [Words(X.indices[X.indptr[term] : X.indptr[term + 1]].tolist()) for term in drawn]
+            )
     sixty = [best(stream, event, lines.get) for event in events]
     by_chance = [
-        sum(best(stream, event, lambda t, trial=trial: random[t][trial]) is not None for event in events)
+        sum(
+            best(stream, event, lambda t, trial=trial: random[t][trial]) is not None
+            for event in events
+        )
         for trial in range(TRIALS)
     ]
     first = sum(one is not None and one.rank == 0 for one in sixty)
-    return {"sixty lines": sum(map(bool, sixty)), "sixty first": first, "random words": mean(by_chance)}
+    return {
+        "sixty lines": sum(map(bool, sixty)),
+        "sixty first": first,
+        "random words": mean(by_chance),
+    }
 
 
 def sixty_lines(X, frequencies, n_before, vocabulary):
@@ -236,27 +274,44 @@ def spoken(stream):
 
 def main():
     """Run the streams, print the table and the last line."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("folder", nargs="?", default=os.path.join(os.environ.get("ODL_MIRROR", "."), "events"))
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    words.add_argument(
+        "folder", nargs="?", default=os.path.join(os.environ.get("ODL_MIRROR", "."), "events")
+    )
     words.add_argument("--work", help="folder that keeps the results")
     words.add_argument("--streams", nargs="+")
-    words.add_argument("--initial", type=int, help="documents of the first batch, instead of those of odl init")
+    words.add_argument(
+        "--initial", type=int, help="documents of the first batch, instead of those of odl init"
+    )
     words.add_argument("--list", action="store_true", help="print each period that speaks")
     words.add_argument("--quiet", action="store_true", help="measure shuffled streams as well")
     options = words.parse_args()
-    events, folder, total = read_events(Path(options.folder) / "events.tsv"), Path(options.folder), {}
+    events, folder, total = (
+        read_events(Path(options.folder) / "events.tsv"),
+        Path(options.folder),
+        {},
+    )
     with tempfile.TemporaryDirectory() as place:
         work = Path(options.work or place)
         for name in options.streams or events:
             stream = Stream((folder / f"{name}.jsonl.gz").resolve(), work / name, options.initial)
             figures = measure(stream, events[name])
-            print(name, *(f"{key} {round(value, 3)}" for key, value in figures.items()), sep="\n  ", flush=True)
+            print(
+                name,
+                *(f"{key} {round(value, 3)}" for key, value in figures.items()),
+                sep="\n  ",
+                flush=True,
+            )
             print(*spoken(stream) if options.list else (), sep="\n", flush=True)
             for key in ("events", "five", "first", "told", "own", "sixty lines"):
                 total[key] = total.get(key, 0) + figures[key]
     if options.quiet:
         shuffled()
-    print(f"first {total['first']}, own headline {total['own']}, sixty lines {total['sixty lines']}")
+    print(
+        f"first {total['first']}, own headline {total['own']}, sixty lines {total['sixty lines']}"
+    )
     print(f"{total['five']} of {total['events']} in the first five, {total['told']} told")
 
 
@@ -268,7 +323,9 @@ def shuffled():
         rows = [quiet.row_of(name, seed, size, CALM) for name in QUIET for seed in range(6)]
         speak, n = (np.array([row[key] for row in rows]) for key in ("speak", "quiet"))
         share, bound = quiet.bounded(speak, n)
-        print(f"periods of {size}: {speak.sum()} of {n.sum()} quiet periods speak: {share:.3f} (at most {bound:.3f})")
+        print(
+            f"periods of {size}: {speak.sum()} of {n.sum()} quiet periods speak: {share:.3f} (at most {bound:.3f})"
+        )
 
 
 if __name__ == "__main__":

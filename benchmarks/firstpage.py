@@ -3,9 +3,10 @@
     make dist
     python benchmarks/firstpage.py dist/*.whl
 
-Each line has a step, wall seconds and CPU seconds of all its processes. The wheel is installed without a package cache,
-so wall time depends on the network; `--constraint` takes a file of versions. `--posts` runs `odl init` and `odl run` on
-other files. Each of several wheels gets its own environment.
+Each line has a step, wall seconds and CPU seconds of all its processes. The wheel is installed
+without a package cache, so wall time depends on the network; `--constraint` takes a file of
+versions. `--posts` runs `odl init` and `odl run` on other files. Each of several wheels gets its
+own environment.
 """
 
 import argparse
@@ -23,7 +24,9 @@ CODE = "from odl.config import places; print(places.SNAKEFILE)"
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wheel", type=Path, nargs="+")
-    parser.add_argument("--posts", type=Path, nargs="+", help="one's own files, for odl init and odl run")
+    parser.add_argument(
+        "--posts", type=Path, nargs="+", help="one's own files, for odl init and odl run"
+    )
     parser.add_argument("--constraint", type=Path, help="versions to install")
     parser.add_argument("--cores", default="all")
     parser.add_argument("--keep", type=Path, help="folder to copy the page to")
@@ -42,7 +45,11 @@ def measured(place, wheel, args):
     folder, bin = place / "empty", place / "venv" / "bin"
     folder.mkdir()
     # without this checkout and without a package cache
-    alone = {"PYTHONPATH": "", "PIP_NO_CACHE_DIR": "1", "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
+    alone = {
+        "PYTHONPATH": "",
+        "PIP_NO_CACHE_DIR": "1",
+        "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}",
+    }
     versions = ["--constraint", args.constraint.resolve()] if args.constraint else []
 
     def step(said, *command):
@@ -52,7 +59,10 @@ def measured(place, wheel, args):
 
     step("python -m venv", sys.executable, "-m", "venv", place / "venv")
     step("pip install", bin / "pip", "install", "--quiet", *versions, wheel.resolve())
-    print(f"the package: {size(place) / 1e6:.1f} MB, the environment: {size(place, '*') / 1e6:.0f} MB", flush=True)
+    print(
+        f"the package: {size(place) / 1e6:.1f} MB, the environment: {size(place, '*') / 1e6:.0f} MB",
+        flush=True,
+    )
     if args.posts:
         step("odl init", bin / "odl", "init", "news", *[path.resolve() for path in args.posts])
         step("odl run", bin / "odl", "run", "news")

@@ -20,13 +20,23 @@ PEER = "ODL_SPAMS_PYTHON"  # environment variable: a Python that has spams-bin
 PROX = {"l2": within(0.05), "linf": within(0.2)}
 LAM, PROX_LAM = 0.01, 1.0
 PATCH_LAM, PATCH_GAP = 2.0**-6, 0.01  # lam and tolerance of inpainting
-ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # iterations of spams that are tried; the first accurate result counts
+ITERATIONS = (
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+)  # iterations of spams that are tried; the first accurate result counts
 
 
 def prox(place, U, tree, lam, norm):
     """Write the prox of the rows of U into `place`, so that allocating memory is not timed."""
     np.copyto(place, U)
-    tree_norm.prox_rows(place, treeprox.layout(tree)[1], np.full(len(U), lam), norm == "linf", False)
+    tree_norm.prox_rows(
+        place, treeprox.layout(tree)[1], np.full(len(U), lam), norm == "linf", False
+    )
     return place
 
 
@@ -41,28 +51,46 @@ def tree(material):
     P, D = batch_and_dictionary(material, atoms, nodes)
     rows, proxes, codes = [], {}, {}
     for norm, limit in PROX.items():
-        proxes[norm] = timed(partial(prox, U.copy(), U, shape, PROX_LAM, norm), material.size.repeats)
+        proxes[norm] = timed(
+            partial(prox, U.copy(), U, shape, PROX_LAM, norm), material.size.repeats
+        )
         what = f"{norm}: prox of {len(U)} vectors of {shape.n_nodes} atoms"
         rows.append(Row("tree", what, 1000 * proxes[norm][0], "CPU ms", limit))
     for norm in PROX:
         codes[norm] = timed(
-            lambda norm=norm: fista.codes(P, D, LAM, nodes, norm=norm, tolerance=1e-4), material.size.repeats
+            lambda norm=norm: fista.codes(P, D, LAM, nodes, norm=norm, tolerance=1e-4),
+            material.size.repeats,
         )
         best = optimum(P, D, nodes, norm)
         excess = float(((total(codes[norm][1]) - best) / best).max())
         what = f"{material.name}, {norm}: codes of {P.shape[0]} documents, {P.shape[1]} terms, {atoms} atoms"
         rows.append(Row("tree", what, codes[norm][0], "CPU s", within(2)))
-        rows.append(Row("tree", f"{what}: worst excess over the optimum", excess, "of the objective", "<= 1e-4"))
+        rows.append(
+            Row(
+                "tree",
+                f"{what}: worst excess over the optimum",
+                excess,
+                "of the objective",
+                "<= 1e-4",
+            )
+        )
     rows += patch_rows(shape, 20 if quick else 500, material.size.repeats)
     return [*rows, *peer(material, U, shape, P, D, nodes, proxes, codes)]
 
 
 def patch_rows(shape, count, repeats):
     """Return rows for codes of patches by ADMM, the default for fewer pixels than atoms, and by FISTA."""
-    drawn = reconstruction.draw(reconstruction.read_images([]), 8, count + shape.n_nodes, np.random.default_rng(0))
+    drawn = reconstruction.draw(
+        reconstruction.read_images([]), 8, count + shape.n_nodes, np.random.default_rng(0)
+    )
     P, D, rows = drawn[:count], drawn[count:].T.copy(), []
     for name, tree_of_atoms in (("tree, linf", shape), ("flat", None)):
-        options = {"norm": "linf", "nonnegative": False, "tolerance": PATCH_GAP, "iterations": 100_000}
+        options = {
+            "norm": "linf",
+            "nonnegative": False,
+            "tolerance": PATCH_GAP,
+            "iterations": 100_000,
+        }
         code = partial(fista.codes, D=D, lam=PATCH_LAM, tree=tree_of_atoms, **options)
         dense, admm = timed(partial(code, P), repeats)
         as_documents, by_fista = timed(partial(code, sparse.csr_array(P)), repeats)
@@ -72,7 +100,13 @@ def patch_rows(shape, count, repeats):
         rows += [
             Row("tree", f"{what}, a patch", 1e6 * dense / count, "CPU us"),
             Row("tree", f"{what}: faster than by FISTA ({steps})", as_documents / dense, "times"),
-            Row("tree", f"{what}: objectives differ by at most", apart, "of the objective", f"<= {PATCH_GAP:g}"),
+            Row(
+                "tree",
+                f"{what}: objectives differ by at most",
+                apart,
+                "of the objective",
+                f"<= {PATCH_GAP:g}",
+            ),
         ]
     return rows
 
@@ -80,7 +114,9 @@ def patch_rows(shape, count, repeats):
 def preorder_parents(shape):
     """Return the parents of a tree with nodes numbered in preorder, as spams needs them."""
     place = {node: position for position, node in enumerate(shape.preorder)}
-    return tuple(place[shape.parents[node]] if shape.parents[node] >= 0 else -1 for node in shape.preorder)
+    return tuple(
+        place[shape.parents[node]] if shape.parents[node] >= 0 else -1 for node in shape.preorder
+    )
 
 
 def batch_and_dictionary(material, atoms, nodes):
@@ -117,12 +153,25 @@ def peer(material, U, shape, P, D, nodes, proxes, codes):
     """Return the rows of spams-bin, or one row that says why there are none."""
     interpreter = os.environ.get(PEER)
     if not interpreter:
-        return [Row("tree", f"beside spams-bin: {PEER} names no interpreter that has it", None, "times")]
+        return [
+            Row("tree", f"beside spams-bin: {PEER} names no interpreter that has it", None, "times")
+        ]
     few = P[: min(200, P.shape[0])]
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        given = {"U": U, "prox_parents": shape.parents, "prox_lam": PROX_LAM, "P": few.toarray(), "D": D}
-        given |= {"parents": nodes.parents, "lam": LAM, "iterations": ITERATIONS, "repeats": material.size.repeats}
+        given = {
+            "U": U,
+            "prox_parents": shape.parents,
+            "prox_lam": PROX_LAM,
+            "P": few.toarray(),
+            "D": D,
+        }
+        given |= {
+            "parents": nodes.parents,
+            "lam": LAM,
+            "iterations": ITERATIONS,
+            "repeats": material.size.repeats,
+        }
         np.savez(source, **given)
         say("tree: spams")
         child([interpreter, str(Path(__file__).with_name("spams_peer.py")), source, target])
@@ -132,7 +181,9 @@ def peer(material, U, shape, P, D, nodes, proxes, codes):
         apart = float(np.abs(found[f"prox_{norm}"] - proxes[norm][1]).max())
         ratio = float(found[f"prox_{norm}_s"]) / proxes[norm][0]
         rows.append(Row("tree", f"{norm}: prox faster than spams' proximalTree", ratio, "times"))
-        rows.append(Row("tree", f"{norm}: prox differs from spams by at most", apart, "", "<= 1e-9"))
+        rows.append(
+            Row("tree", f"{norm}: prox differs from spams by at most", apart, "", "<= 1e-9")
+        )
         rows.append(_codes_row(found, norm, few, P.shape[0], D, nodes, codes[norm][0]))
     return rows
 
@@ -142,12 +193,17 @@ def _codes_row(found, norm, few, documents, D, nodes, ours):
     best, dense = optimum(few, D, nodes, norm), few.toarray()
     for most in ITERATIONS:
         X = np.maximum(found[f"codes_{norm}_{most}"], 0.0)
-        value = 0.5 * ((dense - X @ D.T) ** 2).sum(axis=1) + LAM * treeprox.value_tree(X, nodes, norm=norm)
+        value = 0.5 * ((dense - X @ D.T) ** 2).sum(axis=1) + LAM * treeprox.value_tree(
+            X, nodes, norm=norm
+        )
         if ((value - best) / best).max() <= 1e-4:
             ratio = (float(found[f"codes_{norm}_{most}_s"]) / few.shape[0]) / (ours / documents)
             what = f"{norm}: codes faster than spams' fistaTree ({most} iterations, {few.shape[0]} documents)"
             return Row("tree", f"{what}, a document", ratio, "times")
     worst = float(((value - best) / best).max())
     return Row(
-        "tree", f"{norm}: spams' fistaTree is {worst:.1e} above the optimum after {most} iterations", None, "times"
+        "tree",
+        f"{norm}: spams' fistaTree is {worst:.1e} above the optimum after {most} iterations",
+        None,
+        "times",
     )

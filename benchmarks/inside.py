@@ -45,28 +45,62 @@ def _coder(material, name, atoms):
     }
     if solver:
         problems = [problem for P, A in some for problem in restricted(P, A)]
-        calls["some"] = (lambda: [exact.codes(P, A, LAM) for P, A in some], len(problems), size.repeats)
-        calls["highspy"] = (lambda: [peers.by_highspy(P, A, LAM) for P, A in some], len(problems), size.repeats)
-        whole = (lambda: [peers.by_highspy(P, A, LAM) for P, A in pairs], documents, min(3, size.repeats))
+        calls["some"] = (
+            lambda: [exact.codes(P, A, LAM) for P, A in some],
+            len(problems),
+            size.repeats,
+        )
+        calls["highspy"] = (
+            lambda: [peers.by_highspy(P, A, LAM) for P, A in some],
+            len(problems),
+            size.repeats,
+        )
+        whole = (
+            lambda: [peers.by_highspy(P, A, LAM) for P, A in pairs],
+            documents,
+            min(3, size.repeats),
+        )
         calls["highspy, whole batches"] = whole
         calls["alone"] = (lambda: by_highs(solver, problems), len(problems), size.repeats)
-    calls["ADMM"] = (lambda: peers.by_dense_admm(few, last, LAM), few.shape[0], min(3, size.repeats))
+    calls["ADMM"] = (
+        lambda: peers.by_dense_admm(few, last, LAM),
+        few.shape[0],
+        min(3, size.repeats),
+    )
     ms = in_turn(calls)
     gap = max(float((exact.codes(P, A, LAM, return_gap=True)[2]).max()) for P, A in pairs)
     what = f"{material.name}, {name}, k = {atoms}"
-    faster = {peer: value / ms["some" if peer in ("highspy", "alone") else "exact"] for peer, value in ms.items()}
+    faster = {
+        peer: value / ms["some" if peer in ("highspy", "alone") else "exact"]
+        for peer, value in ms.items()
+    }
     rows = [
         ("a document", ms["exact"], "CPU ms", CODER),
-        ("a document, without the batch that the dictionary started from", ms["later"], "CPU ms", ""),
+        (
+            "a document, without the batch that the dictionary started from",
+            ms["later"],
+            "CPU ms",
+            "",
+        ),
     ]
     if solver:
         ours = np.concatenate([exact.codes(P, A, LAM)[1] for P, A in some])
         apart = float(np.abs(ours - by_highs(solver, problems)).max())
         rows += [
-            ("faster than highspy on the restricted dual", faster["highspy, whole batches"], "times", ">= 30"),
+            (
+                "faster than highspy on the restricted dual",
+                faster["highspy, whole batches"],
+                "times",
+                ">= 30",
+            ),
             (f"a document, {size.highs} a call", ms["some"], "CPU ms", ""),
             (f"faster than highspy, {size.highs} a call", faster["highspy"], "times", ""),
-            (f"faster than HiGHS alone, models screened and built, {size.highs} a call", faster["alone"], "times", ""),
+            (
+                f"faster than HiGHS alone, models screened and built, {size.highs} a call",
+                faster["alone"],
+                "times",
+                "",
+            ),
             ("differs from HiGHS by at most", apart, "objective", ""),
         ]
     else:
@@ -158,8 +192,18 @@ def timestep(material):
         chain = chains[promised]
         scoring = median(cpu(chain.learner.score, chain.states[t], chain.P[t])[0] for t in chosen)
         what = f"{material.name}, {name}, score and learn {size.batch} documents"
-        rows.append(Row("step", f"{what}, k = {promised}, slowest batch", max(medians[promised]), "CPU s", STEP))
-        rows.append(Row("step", f"{what}, k = {promised}, median batch", median(medians[promised]), "CPU s"))
+        rows.append(
+            Row(
+                "step",
+                f"{what}, k = {promised}, slowest batch",
+                max(medians[promised]),
+                "CPU s",
+                STEP,
+            )
+        )
+        rows.append(
+            Row("step", f"{what}, k = {promised}, median batch", median(medians[promised]), "CPU s")
+        )
         rows.append(Row("step", f"{what}, k = {promised}, of it scoring", scoring, "CPU s"))
         ratio = median(medians[large]) / median(medians[small])
         rows.append(Row("step", f"{what}, k = {large} over k = {small}", ratio, "times", "<= 2.5"))
@@ -184,5 +228,7 @@ def write_checkpoint(path, chain, t):
     P, before, after = chain.P[t], chain.states[t], chain.states[t + 1]
     codes = chain.learner.score(chain.learner.fit_terms(before, P.shape[1]), P).codes
     uncoded = float(np.mean(np.diff(codes.indptr) == 0))
-    content = checkpoints.Checkpoint(t, chain.run, after.dictionary, after.arrays, after.updates, codes, uncoded)
+    content = checkpoints.Checkpoint(
+        t, chain.run, after.dictionary, after.arrays, after.updates, codes, uncoded
+    )
     checkpoints.write(path, content)

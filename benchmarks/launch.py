@@ -2,8 +2,9 @@
 
 It also waits for processes that outlive the command, and counts them.
 
-The peak memory that the kernel reports for a process includes the memory of its parent at the start. So a benchmark
-with a corpus in memory cannot measure a child directly; this small process starts it instead.
+The peak memory that the kernel reports for a process includes the memory of its parent at the
+start. So a benchmark with a corpus in memory cannot measure a child directly; this small process
+starts it instead.
 """
 
 import ctypes

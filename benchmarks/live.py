@@ -4,12 +4,13 @@ python benchmarks/live.py [--documents 4096] [--group 512]
     python benchmarks/live.py --beside [--documents 4096]
     python benchmarks/live.py --corpora PLACE
 
-By default, a folder with 6,000 generated documents of 100 words is run in a temporary place. Then documents of one
-week are answered in this process, in groups as they come from a pipe, with the inbox and its fsync, but without the
-cost of learning a period. `--beside` measures other programs on the same documents, one at a time: TextClust of river
-(`pip install river`) clusters them, all-MiniLM (see benchmarks/minilm.py for its installation) encodes them.
-`--corpora` measures the processes of `odl run` and `odl watch` for the same week of posts of 20 Newsgroups, by day, in
-a folder that has learned the three weeks before, and prints the ratio.
+By default, a folder with 6,000 generated documents of 100 words is run in a temporary place. Then
+documents of one week are answered in this process, in groups as they come from a pipe, with the
+inbox and its fsync, but without the cost of learning a period. `--beside` measures other programs
+on the same documents, one at a time: TextClust of river (`pip install river`) clusters them,
+all-MiniLM (see benchmarks/minilm.py for its installation) encodes them. `--corpora` measures the
+processes of `odl run` and `odl watch` for the same week of posts of 20 Newsgroups, by day, in a
+folder that has learned the three weeks before, and prints the ratio.
 """
 
 import argparse
@@ -46,7 +47,9 @@ def documents(count, first, name, a_day):
     for number in range(count):
         words = draw.choices(vocabulary, weights, k=60) + draw.choices(draw.choice(topics), k=40)
         moment = first + timedelta(days=number / a_day)
-        yield json.dumps({"id": f"{name}{number}", "time": moment.isoformat(), "text": " ".join(words)})
+        yield json.dumps(
+            {"id": f"{name}{number}", "time": moment.isoformat(), "text": " ".join(words)}
+        )
 
 
 def prepare():
@@ -63,8 +66,14 @@ def beside(count):
     from minilm import MiniLM
     from river import cluster, feature_extraction
 
-    texts = [json.loads(line)["text"] for line in documents(count, datetime(2026, 2, 9), "b", count)]
-    words, clusters, encoder = feature_extraction.BagOfWords(), cluster.TextClust(real_time_fading=False), MiniLM()
+    texts = [
+        json.loads(line)["text"] for line in documents(count, datetime(2026, 2, 9), "b", count)
+    ]
+    words, clusters, encoder = (
+        feature_extraction.BagOfWords(),
+        cluster.TextClust(real_time_fading=False),
+        MiniLM(),
+    )
 
     def join(text):
         found = words.transform_one(text)
@@ -81,7 +90,10 @@ def beside(count):
         for text in some:
             take(text)
         each = (time.process_time() - began) / len(some)
-        print(f"{name}: {1e6 * each:.0f} CPU microseconds a document, {len(some)} documents", flush=True)
+        print(
+            f"{name}: {1e6 * each:.0f} CPU microseconds a document, {len(some)} documents",
+            flush=True,
+        )
 
 
 def week_of_posts(corpora):
@@ -91,24 +103,37 @@ def week_of_posts(corpora):
         raise SystemExit(f"{corpora} lacks 20news/{newsposts.FILES[0]} or {newsposts.FILES[1]}")
     weeks = [(post.time - newsposts.WEEK) // newsposts.LENGTH for post in posts]
     for name, chosen in (("early.jsonl", range(3)), ("week.jsonl", [3])):
-        newsposts.write(name, [post for post, week in zip(posts, weeks, strict=True) if week in chosen])
-    subprocess.run([*ODL, "init", "base", "early.jsonl", "--only", "--period", "day"], check=True, capture_output=True)
+        newsposts.write(
+            name, [post for post, week in zip(posts, weeks, strict=True) if week in chosen]
+        )
+    subprocess.run(
+        [*ODL, "init", "base", "early.jsonl", "--only", "--period", "day"],
+        check=True,
+        capture_output=True,
+    )
     print(f"first run: {cpu_seconds('run', 'base'):.1f} CPU seconds", flush=True)
     for turn in range(2):
         for name in ("ran", "watched"):
             shutil.copytree("base", f"{name}{turn}")
         settings = Path(f"ran{turn}/odl.yaml").read_text()
-        Path(f"ran{turn}/odl.yaml").write_text(settings.replace("early.jsonl]", "early.jsonl, ../week.jsonl]"))
+        Path(f"ran{turn}/odl.yaml").write_text(
+            settings.replace("early.jsonl]", "early.jsonl, ../week.jsonl]")
+        )
         run = cpu_seconds("run", f"ran{turn}")
         with open("week.jsonl") as given:
             watch = cpu_seconds("watch", f"watched{turn}", stdin=given)
-        print(f"the week: odl run {run:.1f}, odl watch {watch:.1f} CPU seconds, ratio {watch / run:.2f}", flush=True)
+        print(
+            f"the week: odl run {run:.1f}, odl watch {watch:.1f} CPU seconds, ratio {watch / run:.2f}",
+            flush=True,
+        )
 
 
 def cpu_seconds(*words, **options):
     """Run a command of odl; return the CPU seconds of its processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*ODL, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    subprocess.run(
+        [*ODL, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -118,8 +143,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=4096)
     parser.add_argument("--group", type=int, default=512)
-    parser.add_argument("--beside", action="store_true", help="what others take for the same documents")
-    parser.add_argument("--corpora", type=Path, help="folder of corpora, for a week of posts of 20 Newsgroups")
+    parser.add_argument(
+        "--beside", action="store_true", help="what others take for the same documents"
+    )
+    parser.add_argument(
+        "--corpora", type=Path, help="folder of corpora, for a week of posts of 20 Newsgroups"
+    )
     args = parser.parse_args()
     if args.corpora:
         place = args.corpora.absolute()
@@ -131,10 +160,17 @@ def main():
         return
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         prepare()
-        lines = [line.encode() for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)]
+        lines = [
+            line.encode()
+            for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)
+        ]
         with contextlib.chdir("news"), inbox.alone():
-            watch = LiveWatch(lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number)))
-            watch.take(list(enumerate(lines[: args.group])))  # the end of the week before, and words met first
+            watch = LiveWatch(
+                lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number))
+            )
+            watch.take(
+                list(enumerate(lines[: args.group]))
+            )  # the end of the week before, and words met first
             cpu, clock = time.process_time(), time.perf_counter()
             for first in range(args.group, len(lines), args.group):
                 watch.take(list(enumerate(lines[first : first + args.group])))
@@ -143,7 +179,9 @@ def main():
         count = len(lines) - args.group
         if watch.n_refused or watch.n_accepted != len(lines):
             raise SystemExit("not all documents were answered")
-        print(f"{1e6 * cpu / count:.0f} CPU microseconds a document, {count / clock:.0f} documents a second")
+        print(
+            f"{1e6 * cpu / count:.0f} CPU microseconds a document, {count / clock:.0f} documents a second"
+        )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """Load and latency of `odl watch --http`: one document a request, over connections that stay open.
 
-python benchmarks/livehttp.py [--seconds 60] [--rate 200] [--documents 10000] [--connections 16] [--first]
+python benchmarks/livehttp.py [--seconds 60] [--rate 200] [--documents 10000] [--connections 16]
+[--first]
 
-A folder with 6,000 documents of 100 words is run in a temporary place, and watched by a process of its own. First all
-connections send as fast as answers come. Then documents are sent at a rate, whether answers come or not: a latency is
-counted from the moment at which a document was due. Weeks end meanwhile, so that periods are learned beside it. Ten
-times a second another connection asks for /health, which costs nothing, so that it tells what the machine adds, and
-another thread writes a kilobyte and waits for the disk. With `--first` (Linux, root) this process and the watch have
+A folder with 6,000 documents of 100 words is run in a temporary place, and watched by a process of
+its own. First all connections send as fast as answers come. Then documents are sent at a rate,
+whether answers come or not: a latency is counted from the moment at which a document was due. Weeks
+end meanwhile, so that periods are learned beside it. Ten times a second another connection asks for
+/health, which costs nothing, so that it tells what the machine adds, and another thread writes a
+kilobyte and waits for the disk. With `--first` (Linux, root) this process and the watch have
 real-time priority and what learns has none, as if nobody else used the cores.
 """
 
@@ -100,7 +102,10 @@ async def latency(port, lines, count, rate):
     async def look():
         connection, learning = await asyncio.open_connection("127.0.0.1", port), False
         while not done.is_set() or learning:
-            before, learning = learning, b"odl_learning 1.0" in await ask(connection, "GET", "/metrics")
+            before, learning = (
+                learning,
+                b"odl_learning 1.0" in await ask(connection, "GET", "/metrics"),
+            )
             if learning and not before:
                 step_back()
                 spans.append([time.perf_counter() - 0.1, 0.0])
@@ -144,7 +149,9 @@ def described(seconds):
 def watched():
     """Run `odl watch news --http`; yield its port."""
     command = [sys.executable, "-m", "odl", "watch", "news", "--http", "127.0.0.1:0"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     try:
         yield int(re.search(r"port (\d+)", process.stderr.readline())[1])
         process.send_signal(signal.SIGTERM)
@@ -160,7 +167,9 @@ def main():
     parser.add_argument("--rate", type=int, default=200)
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--connections", type=int, default=16)
-    parser.add_argument("--first", action="store_true", help="before all else that runs on the machine")
+    parser.add_argument(
+        "--first", action="store_true", help="before all else that runs on the machine"
+    )
     args = parser.parse_args()
     count, a_week = args.seconds * args.rate, BETWEEN * args.rate
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
@@ -169,7 +178,9 @@ def main():
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         first = datetime(2026, 2, 9)
         many = [line.encode() for line in documents(args.documents, first, "b", args.documents)]
-        some = [line.encode() for line in documents(count, first + timedelta(days=7), "c", a_week / 7)]
+        some = [
+            line.encode() for line in documents(count, first + timedelta(days=7), "c", a_week / 7)
+        ]
         seconds, ended = [], threading.Event()
         gc.disable()  # pauses of this process are none of the watch
         with watched() as port:
@@ -187,11 +198,15 @@ def main():
         closing = [took for due, took in times if any(low <= due <= high for low, high in spans)]
         print(f"fsync beside: {described(seconds)}")
         print(f"/health beside: {described(health)}")
-        print(f"{len(times)} documents at {args.rate} a second: {described([took for _, took in times])}")
+        print(
+            f"{len(times)} documents at {args.rate} a second: {described([took for _, took in times])}"
+        )
         print(f"{each:.0f} CPU microseconds of the watch for each of them")
         if len(closing) > 1:
             learnt = sum(high - low for low, high in spans)
-            print(f"{len(closing)} of them in {len(spans)} periods that closed, {learnt:.1f} s: {described(closing)}")
+            print(
+                f"{len(closing)} of them in {len(spans)} periods that closed, {learnt:.1f} s: {described(closing)}"
+            )
         print(f"load average {os.getloadavg()[0]:.1f}")
 
 

@@ -17,7 +17,13 @@ from odl.corpora import download
 from odl.files.documents import Documents
 from odl.stream import batching, features
 
-RUNS = {"DA": "dual-averaging", "PG": "projected-gradient", "ADMM": "admm", "adaptive": "adaptive", "levels": "levels"}
+RUNS = {
+    "DA": "dual-averaging",
+    "PG": "projected-gradient",
+    "ADMM": "admm",
+    "adaptive": "adaptive",
+    "levels": "levels",
+}
 # Learners that config/tdt2.yaml does not have
 MORE = {name: {"algorithm": name, "features": {"tf": "log"}} for name in ("adaptive", "levels")}
 MORE["levels"]["recency"] = 0.5  # as `odl init` writes it
@@ -36,7 +42,8 @@ class Size:
     repeats : int
         Number of repetitions of a median.
     batch, batches, terms, topics, own, tokens : int
-        Sizes of the made stream; `own` is the number of words of a topic. TDT2 has the same `batch`.
+        Sizes of the made stream; `own` is the number of words of a topic. TDT2 has the same
+        `batch`.
     highs, admm : int
         Documents per batch for highspy; total number of documents for the dense ADMM.
     rounds : int, optional
@@ -58,7 +65,17 @@ class Size:
 
 FULL = Size()
 QUICK = Size(
-    atoms=(6, 12), repeats=1, batch=60, batches=4, terms=300, topics=8, own=30, tokens=60, highs=4, admm=2, rounds=2
+    atoms=(6, 12),
+    repeats=1,
+    batch=60,
+    batches=4,
+    terms=300,
+    topics=8,
+    own=30,
+    tokens=60,
+    highs=4,
+    admm=2,
+    rounds=2,
 )
 
 
@@ -72,7 +89,8 @@ class Chain:
     run : dict
         Argument --run of `odl step update`.
     states : list of odl.learners.State
-        states[t] scores batch t: states[0] is the initial state, states[t] the state after timestep t - 1.
+        states[t] scores batch t: states[0] is the initial state, states[t] the state after timestep
+        t - 1.
     P : list of csr_array
         Weighted batches.
     """
@@ -110,7 +128,9 @@ class Material:
         self.place, self.batches = tempfile.TemporaryDirectory(), []
         for t, part in enumerate(parts):
             previous = self.batches[-1] if self.batches else None
-            self.batches.append(features.follow(documents.select(part), previous, f"{self.place.name}/{t}.h5"))
+            self.batches.append(
+                features.follow(documents.select(part), previous, f"{self.place.name}/{t}.h5")
+            )
 
     def full(self):
         """Return the timesteps after the first with a full batch."""
@@ -132,7 +152,9 @@ class Material:
         return self.chains[name, atoms]
 
     def _learn(self, name, atoms):
-        run = chains.run_of(self.settings, RUNS[name], corpus="tdt2", seed=SEED, run=RUNS[name], atoms=atoms)
+        run = chains.run_of(
+            self.settings, RUNS[name], corpus="tdt2", seed=SEED, run=RUNS[name], atoms=atoms
+        )
         chosen, weighting = run["learner"], run["features"]
         if self.size.rounds is not None and name not in MORE:
             chosen["rounds"] = self.size.rounds
@@ -171,7 +193,9 @@ def made(size, seed=0):
     special = words[topic[:, None], rng.choice(own, (n, half), p=local / local.sum())]
     columns = np.hstack([shared, special]).ravel()
     rows = np.repeat(np.arange(n), 2 * half)
-    counts = sparse.csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, size.terms))
+    counts = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, size.terms)
+    )
     names = [f"made-{row}" for row in range(n)]
     return Documents(
         counts, [f"t{term:05}" for term in range(size.terms)], names, np.arange(n) * 60_000,
@@ -193,7 +217,9 @@ def find_corpora(given=None):
 
 def read_stream(name):
     """Return the documents of a stream of config/quality.yaml; ODL_MIRROR is the folder of the corpora."""
-    chosen = yaml.safe_load((ROOT / "config/quality.yaml").read_text(encoding="utf-8"))["corpora"][name]
+    chosen = yaml.safe_load((ROOT / "config/quality.yaml").read_text(encoding="utf-8"))["corpora"][
+        name
+    ]
     registry = download.load_registry(ROOT / "data/corpora.csv")
     rows = download.files_of(chosen["reader"], registry)
     files = [f"{os.environ['ODL_MIRROR']}/{row['folder']}/{row['file']}" for row in rows]

@@ -1,12 +1,13 @@
 """AUC of nearest neighbours by words and by vectors, and of learners combined with neighbours by vectors.
 
-    ODL_MIRROR=... python benchmarks/meaning.py --encoder minilm [--streams subjects titles] [--seeds 0 1]
+    ODL_MIRROR=... python benchmarks/meaning.py --encoder minilm [--streams subjects titles]
+    [--seeds 0 1]
 
-Streams, orders and timesteps are those of config/meaning.yaml. The encoder is `wordllama` (extra `meaning`) or `minilm`
-(minilm.py, which says what it needs). `--vectors FOLDER` stores the vectors of each stream as
-`.npy` and reads them from there; vectors of another encoder can be put there (one row per document, in the order of the
-reader). One row for each stream, seed and method: average AUC of documents scored one by one, and of
-scores that use the whole batch, as `levels` does.
+Streams, orders and timesteps are those of config/meaning.yaml. The encoder is `wordllama` (extra
+`meaning`) or `minilm` (minilm.py, which says what it needs). `--vectors FOLDER` stores the vectors
+of each stream as `.npy` and reads them from there; vectors of another encoder can be put there (one
+row per document, in the order of the reader). One row for each stream, seed and method: average AUC
+of documents scored one by one, and of scores that use the whole batch, as `levels` does.
 """
 
 import argparse
@@ -38,7 +39,8 @@ HERE = Path(__file__).resolve().parent.parent
 FIXED, NEAREST, PEERS, SHARE = (0.0, 0.25, 0.5, 0.75, 1.0), 5, 10, 0.5
 ROOM = 320_000
 RECENT = 1000  # documents of the window of vectors
-# Weight of vectors by the median number n of distinct words: the rule of runs, the same without bound, another.
+# Weight of vectors by the median number n of distinct words: the rule of runs, the same without
+# bound, another.
 RULES = {
     "a by length": lambda n: weight_of([n]),
     "a = 16/(16 + n)": lambda n: 16.0 / (16.0 + n),
@@ -51,12 +53,19 @@ def documents_of(name, encoder, folder):
     study = yaml.safe_load((HERE / "config/meaning.yaml").read_text(encoding="utf-8"))
     chosen, mirror = study["corpora"][name], os.environ["ODL_MIRROR"]
     registry = download.load_registry(HERE / "data/corpora.csv")
-    files = [f"{mirror}/{row['folder']}/{row['file']}" for row in download.files_of(chosen["reader"], registry)]
+    files = [
+        f"{mirror}/{row['folder']}/{row['file']}"
+        for row in download.files_of(chosen["reader"], registry)
+    ]
     kept = folder / f"{name}-{encoder}.npy" if folder else None
     found = kept is not None and kept.exists()
     began = time.process_time()
     # Readers only know encoders of the package by name, so MiniLM replaces the named one.
-    other = {"encoder_of": lambda name: minilm.MiniLM() if name else None} if encoder == "minilm" else {}
+    other = (
+        {"encoder_of": lambda name: minilm.MiniLM() if name else None}
+        if encoder == "minilm"
+        else {}
+    )
     options = {**chosen["options"], "vectors": None if found else "wordllama"}
     with mock.patch.multiple(encoders, **other) if other else nullcontext():
         documents = corpora.read(chosen["reader"], files, options)
@@ -64,7 +73,10 @@ def documents_of(name, encoder, folder):
         documents = replace(documents, vectors=np.load(kept))
     elif kept:
         np.save(kept, documents.vectors)
-    print(f"{name}: {len(documents.ids)} documents, read in {time.process_time() - began:.1f} CPU s", flush=True)
+    print(
+        f"{name}: {len(documents.ids)} documents, read in {time.process_time() - began:.1f} CPU s",
+        flush=True,
+    )
     return chosen, study["evaluate"], documents
 
 
@@ -73,8 +85,13 @@ class Both(rivals.FusedRanks):
 
     def cosines(self, batch):
         """Return cosines with the past as (words, vectors), and cosines within the batch."""
-        blocks = (counts for earlier in self.words.past for counts in baselines.blocks(earlier, batch))
-        today, past = baselines.weighed(batch, "log"), [baselines.weighed(batch, "log", counts) for counts in blocks]
+        blocks = (
+            counts for earlier in self.words.past for counts in baselines.blocks(earlier, batch)
+        )
+        today, past = (
+            baselines.weighed(batch, "log"),
+            [baselines.weighed(batch, "log", counts) for counts in blocks],
+        )
         vectors = dense.centred(self.vectors, batch.vector_mean)
         across = (today @ sparse.vstack(past).T).toarray(), batch.vectors @ vectors.T
         return across, ((today @ today.T).toarray(), batch.vectors @ batch.vectors.T)
@@ -88,7 +105,9 @@ def five(cosines):
 def ranked(values):
     """Return the rank of each value as the share of smaller values plus half of equal ones."""
     ordered = np.sort(values)
-    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / (2 * len(values))
+    return (
+        np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    ) / (2 * len(values))
 
 
 def peers_by(words, vectors, weight):
@@ -114,7 +133,11 @@ def methods(across, words, length):
     (W, V), weight = across, weight_of([length])
     scores = {f"neighbours, a = {a:g}": (five((1.0 - a) * W + a * V), a) for a in FIXED}
     scores["neighbours, a by length"] = (five((1.0 - weight) * W + weight * V), weight)
-    by_words, by_vectors, recent = scores["neighbours, a = 0"][0], scores["neighbours, a = 1"][0], five(V[:, -RECENT:])
+    by_words, by_vectors, recent = (
+        scores["neighbours, a = 0"][0],
+        scores["neighbours, a = 1"][0],
+        five(V[:, -RECENT:]),
+    )
     scores[f"neighbours, vectors of the last {RECENT}"] = (recent, 1.0)
     for name, own in {"neighbours": by_words, **words}.items():
         scores[name] = (own, 0.0)
@@ -136,15 +159,20 @@ def measure(held):
     memory = VectorMemory.empty(held.batches[0].vectors.shape[1])
     made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
     states = {
-        name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()
+        name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start"))
+        for name, learner in made.items()
     }
     both, plain, context, weights = Both(held.seed), {}, {}, []
     both.learn(held.batches[0])
     first = novelty.score(made["levels"], states["levels"], held.P(0))
-    memory = memory.after(first.score, first.score, held.batches[0].vectors, lengths_of(held.batches[0]), ROOM)
+    memory = memory.after(
+        first.score, first.score, held.batches[0].vectors, lengths_of(held.batches[0]), ROOM
+    )
     for t, batch in enumerate(held.batches[1:], start=1):
         P = held.P(t)
-        found = novelty.score(made["levels"], made["levels"].fit_terms(states["levels"], P.shape[1]), P)
+        found = novelty.score(
+            made["levels"], made["levels"].fit_terms(states["levels"], P.shape[1]), P
+        )
         apart = memory.distances(batch.vectors)
         run = novelty.with_vectors(found, memory, apart)
         memory = memory.after(found.score, apart, batch.vectors, lengths_of(batch), ROOM)
@@ -156,22 +184,31 @@ def measure(held):
             across, inside = both.cosines(batch)
             weights.append(both.weight)
             rows = methods(
-                across, words, np.median(np.concatenate([lengths_of(earlier) for earlier in both.words.past]))
+                across,
+                words,
+                np.median(np.concatenate([lengths_of(earlier) for earlier in both.words.past])),
             )
             rows["levels, features.meaning"] = (run.score, both.weight)
-            peers = {weight: peers_by(*inside, weight) for weight in {weight for _, weight in rows.values()}}
+            peers = {
+                weight: peers_by(*inside, weight)
+                for weight in {weight for _, weight in rows.values()}
+            }
             for name, (scores, weight) in rows.items():
                 plain.setdefault(name, {})[t] = scores
                 context.setdefault(name, {})[t] = by_peers(scores, *peers[weight], SHARE)
         states = {name: learner.learn(states[name], P, None) for name, learner in made.items()}
         if t < max(held.listed):
             both.learn(batch)
-    return [(name, held.average(plain[name]), held.average(context[name])) for name in plain], weights
+    return [
+        (name, held.average(plain[name]), held.average(context[name])) for name in plain
+    ], weights
 
 
 def main():
     """Measure streams and write the table."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     words.add_argument("--encoder", default="wordllama")
     words.add_argument("--streams", nargs="+", default=["subjects", "titles"])
     words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
@@ -185,9 +222,15 @@ def main():
             held = quality.SeededStream(name, documents, chosen, rule, order)
             began = time.process_time()
             found, weights = measure(held)
-            print(f"{name}, seed {seed}: weights {weights}, {time.process_time() - began:.0f} CPU s", flush=True)
+            print(
+                f"{name}, seed {seed}: weights {weights}, {time.process_time() - began:.0f} CPU s",
+                flush=True,
+            )
             for method, plain, context in found:
-                print(f"{name}\t{given.encoder}\t{seed}\t{method}\t{plain:.4f}\t{context:.4f}", flush=True)
+                print(
+                    f"{name}\t{given.encoder}\t{seed}\t{method}\t{plain:.4f}\t{context:.4f}",
+                    flush=True,
+                )
                 row = {"stream": name, "encoder": given.encoder, "seed": seed, "method": method}
                 rows.append(row | {"plain": plain, "context": context})
     tables.write_table(given.output, rows)

@@ -72,11 +72,15 @@ class Row(NamedTuple):
             return ""
         sign, bound, *of_units = self.limit.split()
         value = self.units if of_units else self.value
-        return "ok" if (value <= float(bound) if sign == "<=" else value >= float(bound)) else "over"
+        return (
+            "ok" if (value <= float(bound) if sign == "<=" else value >= float(bound)) else "over"
+        )
 
     def cells(self):
         """Return the row as text, in the order of `COLUMNS`."""
-        value, units = ("" if number is None else show(number) for number in (self.value, self.units))
+        value, units = (
+            "" if number is None else show(number) for number in (self.value, self.units)
+        )
         return [self.part, self.what, value, self.unit, units, self.limit, self.verdict()]
 
 
@@ -95,7 +99,8 @@ def within(seconds):
 def unit(times=5):
     """Return the unit of the machine: median CPU seconds of fixed work, half of it compiled and half in Python.
 
-    It multiplies 2000 made documents of 100 words with each other (scipy), and counts 400,000 numbers in a dict.
+    It multiplies 2000 made documents of 100 words with each other (scipy), and counts 400,000
+    numbers in a dict.
     """
     documents, transposed = _documents()
     return median(cpu(_work, documents, transposed)[0] for _ in range(times))
@@ -112,7 +117,9 @@ def _work(documents, transposed):
 @functools.cache
 def _documents(count=2000, words=100, terms=20_000):
     columns = np.random.default_rng(0).integers(terms, size=count * words)
-    held = sparse.csr_array((np.ones(len(columns)), (np.repeat(np.arange(count), words), columns)), (count, terms))
+    held = sparse.csr_array(
+        (np.ones(len(columns)), (np.repeat(np.arange(count), words), columns)), (count, terms)
+    )
     return held, sparse.csr_array(held.T)
 
 
@@ -154,7 +161,9 @@ def child(command, folder=ROOT, environment=None):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         if done.returncode:
-            raise RuntimeError(f"{' '.join(map(str, command[:2]))} ... failed:\n{done.stdout[-2000:]}")
+            raise RuntimeError(
+                f"{' '.join(map(str, command[:2]))} ... failed:\n{done.stdout[-2000:]}"
+            )
         return Cost(**json.loads(report.read_text()), printed=done.stdout)
 
 
@@ -180,7 +189,10 @@ def facts():
     model = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+        model = next(
+            (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
+            model,
+        )
     except OSError:
         pass
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -203,7 +215,10 @@ def table(rows):
     widths = [max(len(line[column]) for line in cells) for column in range(len(COLUMNS))]
     lines = []
     for line in cells:
-        parts = [text.rjust(widths[at]) if at in (2, 4) else text.ljust(widths[at]) for at, text in enumerate(line)]
+        parts = [
+            text.rjust(widths[at]) if at in (2, 4) else text.ljust(widths[at])
+            for at, text in enumerate(line)
+        ]
         lines.append("  ".join(parts).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)

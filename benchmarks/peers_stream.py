@@ -15,10 +15,15 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-WIDTH = 1 << 15  # columns for methods whose vocabulary cannot grow: the number of a word modulo this
+WIDTH = (
+    1 << 15
+)  # columns for methods whose vocabulary cannot grow: the number of a word modulo this
 DIMENSIONS = 200
 ENCODER = ("scipy", "wordllama")
-WEIGHTS, TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+WEIGHTS, TOKENS = (
+    "weights/l2_supercat_256.safetensors",
+    "tokenizers/l2_supercat_tokenizer_config.json",
+)
 
 
 class Batch:
@@ -50,7 +55,9 @@ class Batch:
         if path.exists():
             return json.loads(path.read_text())
         words = np.char.add("w", self.counts.indices.astype(str))
-        repeated = np.split(np.repeat(words, self.counts.data.astype(int)), np.cumsum(self.lengths)[:-1])
+        repeated = np.split(
+            np.repeat(words, self.counts.data.astype(int)), np.cumsum(self.lengths)[:-1]
+        )
         return [" ".join(row) for row in repeated]
 
     @property
@@ -70,7 +77,9 @@ class Batch:
 
 def folded(matrix):
     """Add columns of a matrix whose numbers are equal modulo `WIDTH`."""
-    found = sparse.csr_matrix((matrix.data, matrix.indices % WIDTH, matrix.indptr), shape=(matrix.shape[0], WIDTH))
+    found = sparse.csr_matrix(
+        (matrix.data, matrix.indices % WIDTH, matrix.indptr), shape=(matrix.shape[0], WIDTH)
+    )
     found.sum_duplicates()
     return found
 
@@ -104,7 +113,9 @@ def perplexity(shares, topics, counts):
 
 def lines_of(method):
     """Return the number of non-blank source lines of a class and its bases."""
-    sources = [inspect.getsource(one).splitlines()[1:] for one in method.__mro__ if one is not object]
+    sources = [
+        inspect.getsource(one).splitlines()[1:] for one in method.__mro__ if one is not object
+    ]
     return sum(bool(line.strip()) for lines in sources for line in lines)
 
 
@@ -159,7 +170,10 @@ def encode(folder):
     from tokenizers import Tokenizer
 
     place = Path(importlib.util.find_spec("wordllama").submodule_search_locations[0])
-    table, tokenizer = next(iter(load_file(place / WEIGHTS).values())), Tokenizer.from_file(str(place / TOKENS))
+    table, tokenizer = (
+        next(iter(load_file(place / WEIGHTS).values())),
+        Tokenizer.from_file(str(place / TOKENS)),
+    )
     began, documents = time.process_time(), 0
     for path in folder.glob("*.json"):
         found = []

@@ -14,7 +14,11 @@ COLUMNS = ("method", "precision", "AUC", "us to score", "us to learn", "over lev
            "remark")  # fmt: skip
 UNIT = "odl levels"  # the method whose time is the unit of ratios
 KINDS = ("learners of this package", "its baselines", "other packages")
-OURS = ("5 nearest, whole past", "5 nearest, last 1000", "first story by LSH")  # baselines of this package
+OURS = (
+    "5 nearest, whole past",
+    "5 nearest, last 1000",
+    "first story by LSH",
+)  # baselines of this package
 NAMES = {"tdt2": "TDT2", "news": "20 Newsgroups"}
 
 
@@ -34,7 +38,10 @@ def table(found):
             values = [one[key] for one in done]
             spread = f" ± {np.std(values):{form}}" if len(values) > 1 else ""
             cells.append(f"{np.mean(values):{form}}{spread}" if values else "")
-        cells += [f"{np.median([one[key] for one in done]):.0f}" if done else "" for key in ("score", "learn")]
+        cells += [
+            f"{np.median([one[key] for one in done]):.0f}" if done else ""
+            for key in ("score", "learn")
+        ]
         ratio = over(rounds, found.get(UNIT, ()))
         cells.append((f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0f}") if ratio else "")
         for key in ("mb", "lines", "environment"):
@@ -72,14 +79,21 @@ def picture(streams, path):
         figure, panels = plots.new_figure(12.4, 5.2, columns=len(streams))
         for axis, (name, methods) in zip(panels[0], streams.items(), strict=True):
             _panel(axis, plots, methods)
-            axis.set(title=NAMES[name], xlabel="CPU microseconds a document, scoring and learning", ylabel="AUC")
+            axis.set(
+                title=NAMES[name],
+                xlabel="CPU microseconds a document, scoring and learning",
+                ylabel="AUC",
+            )
         plots.despine(figure)
     plots.save(figure, path.with_suffix(""))
 
 
 def _panel(axis, plots, methods):
     """Draw a named point for each method that reached the end of the stream."""
-    whole = {name: [one for one in rounds if spent(one) and not one["remark"]] for name, rounds in methods.items()}
+    whole = {
+        name: [one for one in rounds if spent(one) and not one["remark"]]
+        for name, rounds in methods.items()
+    }
     points = {name: (np.median([spent(one) for one in done]), np.mean([one["auc"] for one in done]))
               for name, done in whole.items() if done}  # fmt: skip
     plots.logarithmic(axis, "x")
@@ -98,18 +112,35 @@ def _panel(axis, plots, methods):
 
 def _name(axis, points):
     """Write names next to their points, where they cover least of other points and names."""
-    place = {name: axis.transData.transform(point) * 72 / axis.figure.dpi for name, point in points.items()}
+    place = {
+        name: axis.transData.transform(point) * 72 / axis.figure.dpi
+        for name, point in points.items()
+    }
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in place.values()]
     left, bottom, right, top = axis.bbox.extents * 72 / axis.figure.dpi
     taken += [(left - 1000, bottom, left, top), (right, bottom, right + 1000, top)]
     for name, (x, y) in sorted(place.items(), key=lambda one: -one[1][1]):
         width, sides = 4.0 * len(name), {"left": 0.0, "right": 1.0, "center": 0.5}
-        places = [(12 * (0.5 - sides[side]), dy, side) for dy in (0, 7, -7, 12, -12, 19, -19) for side in sides]
+        places = [
+            (12 * (0.5 - sides[side]), dy, side)
+            for dy in (0, 7, -7, 12, -12, 19, -19)
+            for side in sides
+        ]
         boxes = [(x + dx - sides[side] * width, y + dy - 4, x + dx + (1 - sides[side]) * width, y + dy + 4)
                  for dx, dy, side in places]  # fmt: skip
-        (dx, dy, side), box = min(zip(places, boxes, strict=True), key=lambda one: _covered(one[1], taken))
+        (dx, dy, side), box = min(
+            zip(places, boxes, strict=True), key=lambda one: _covered(one[1], taken)
+        )
         taken.append(box)
-        axis.annotate(name, points[name], (dx, dy), textcoords="offset points", ha=side, va="center", fontsize=8)
+        axis.annotate(
+            name,
+            points[name],
+            (dx, dy),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize=8,
+        )
 
 
 def _covered(box, taken):
@@ -132,7 +163,10 @@ def main(arguments=None):
     """Print the tables of files of `peers.py`, and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "measured", type=Path, nargs="+", help="what peers.py wrote with --output; of a method the last counts"
+        "measured",
+        type=Path,
+        nargs="+",
+        help="what peers.py wrote with --output; of a method the last counts",
     )
     parser.add_argument("--picture", type=Path, help="file to draw")
     args = parser.parse_args(arguments)

@@ -2,8 +2,9 @@
 
     python benchmarks/planning.py 1000 10000
 
-measures chains of 1000 and 10,000 timesteps with the steps batch, features, update and alerts: CPU time of the plan,
-CPU time until the first job starts, and the first timestep whose checkpoint Snakemake cannot plan by its name.
+measures chains of 1000 and 10,000 timesteps with the steps batch, features, update and alerts: CPU
+time of the plan, CPU time until the first job starts, and the first timestep whose checkpoint
+Snakemake cannot plan by its name.
 """
 
 import argparse
@@ -31,15 +32,29 @@ def plan(material):
         words = _indexed(Path(place), LONG if full else SHORT, _study())
         say("plan: all jobs")
         jobs, cpu, *_ = _until("total", [*words, "--dry-run"], place)
-    return [Row("plan", f"snakemake, plan of {jobs} jobs, default runs, one seed", cpu, "CPU s", LIMIT if full else "")]
+    return [
+        Row(
+            "plan",
+            f"snakemake, plan of {jobs} jobs, default runs, one seed",
+            cpu,
+            "CPU s",
+            LIMIT if full else "",
+        )
+    ]
 
 
 def _write_documents(path, count):
-    rng, words = random.Random(0), [f"{first}{second}word" for first in "abcdefghij" for second in "abcdefghij"]
+    rng, words = (
+        random.Random(0),
+        [f"{first}{second}word" for first in "abcdefghij" for second in "abcdefghij"],
+    )
     with path.open("w") as file:
         for number in range(count):
             text = " ".join(rng.choices(words, k=8))
-            file.write(json.dumps({"id": f"d{number}", "time": 1_600_000_000 + 60 * number, "text": text}) + "\n")
+            file.write(
+                json.dumps({"id": f"d{number}", "time": 1_600_000_000 + 60 * number, "text": text})
+                + "\n"
+            )
 
 
 def _study():
@@ -50,7 +65,13 @@ def _study():
         "protocol": "by-date",
         "topic_entry": {"held_back": 0.0, "first": 1, "last": 1},
         "ties": "source",
-        "batches": {"by": "documents", "documents": BATCH, "period": "month", "initial": INITIAL, "flush": True},
+        "batches": {
+            "by": "documents",
+            "documents": BATCH,
+            "period": "month",
+            "initial": INITIAL,
+            "flush": True,
+        },
         "timesteps": [],
     }
     return {"study": "made", "streams": ["made"], "corpora": {"made": corpus}, "seeds": [0]}
@@ -59,7 +80,13 @@ def _study():
 def _chain():
     """Return the configuration of a study of one run with alerts, as `odl init` writes it."""
     off = {name: {"enabled": False} for name in ("baselines", "emerging")}
-    return {**_study(), **off, "runs": ["levels"], "alerts": {"run": "levels"}, "report": {"runs": ["levels"]}}
+    return {
+        **_study(),
+        **off,
+        "runs": ["levels"],
+        "alerts": {"run": "levels"},
+        "report": {"runs": ["levels"]},
+    }
 
 
 def _indexed(place, timesteps, study):
@@ -77,13 +104,20 @@ def _indexed(place, timesteps, study):
 def _until(begin, command, folder):
     """Run a command until it prints a line that begins with `begin`; return jobs, CPU s, s and MB then."""
     began, jobs, last = time.monotonic(), None, ""
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         try:
             for line in process.stdout:
                 if line.startswith("total"):
                     jobs = int(line.split()[1])
                 if jobs is not None and line.startswith(begin):
-                    return jobs, _cpu_of(process.pid), time.monotonic() - began, _peak_of(process.pid)
+                    return (
+                        jobs,
+                        _cpu_of(process.pid),
+                        time.monotonic() - began,
+                        _peak_of(process.pid),
+                    )
                 last = line.strip() or last
         finally:
             process.kill()
@@ -95,8 +129,12 @@ def _deep(words, folder, timesteps):
 
     def fails(t):
         target = f"{STREAM}/levels/k{LEVELS}/{t}.h5"
-        done = subprocess.run([*words, "--dry-run", "--", target], cwd=folder, capture_output=True, text=True)
-        if done.returncode and "cyclic dependency" not in done.stdout:  # Snakemake's words for a RecursionError
+        done = subprocess.run(
+            [*words, "--dry-run", "--", target], cwd=folder, capture_output=True, text=True
+        )
+        if (
+            done.returncode and "cyclic dependency" not in done.stdout
+        ):  # Snakemake's words for a RecursionError
             raise RuntimeError(done.stdout[-500:])
         return done.returncode != 0
 
@@ -128,9 +166,14 @@ def main():
     for timesteps in parser.parse_args().timesteps:
         with tempfile.TemporaryDirectory() as place:
             words = _indexed(Path(place), timesteps, _chain())
-            for what, begin, more in (("plan", "total", ["--dry-run"]), ("first job", ("rule ", "localrule "), [])):
+            for what, begin, more in (
+                ("plan", "total", ["--dry-run"]),
+                ("first job", ("rule ", "localrule "), []),
+            ):
                 jobs, cpu, wall, peak = _until(begin, [*words, *more], place)
-                print(f"{timesteps} timesteps, {jobs} jobs, {what}: {cpu:.1f} CPU s, {wall:.1f} s, {peak:.0f} MB")
+                print(
+                    f"{timesteps} timesteps, {jobs} jobs, {what}: {cpu:.1f} CPU s, {wall:.1f} s, {peak:.0f} MB"
+                )
             print(f"{timesteps} timesteps, too deep by name from: {_deep(words, place, timesteps)}")
     print(f"load {os.getloadavg()[0]:.1f}")
 

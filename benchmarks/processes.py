@@ -38,7 +38,15 @@ def job(material):
             what = f"{material.name}, {name}, k = {atoms}, odl step update"
             cost = update(place, place / f"features/{t}.h5", chain.run, previous, size.repeats)
             rows.append(Row("job", f"{what}, timestep {t}", cost.cpu, "CPU s", JOB_LIMITS["cpu"]))
-            rows.append(Row("job", f"{what}, timestep {t}, peak memory", cost.rss / 1e6, "MB", JOB_LIMITS["rss"]))
+            rows.append(
+                Row(
+                    "job",
+                    f"{what}, timestep {t}, peak memory",
+                    cost.rss / 1e6,
+                    "MB",
+                    JOB_LIMITS["rss"],
+                )
+            )
             cost = update(place, place / "features/0.h5", chain.run, None, 1)
             rows.append(Row("job", f"{what}, timestep 0 (initialisation)", cost.cpu, "CPU s"))
     return rows
@@ -56,7 +64,13 @@ def batch(material):
             shutil.copy(material.batches[t].file.filename, source)
         for name, algorithm in BATCH.items():
             say(f"batch: {name}")
-            run = {"corpus": "tdt2", "seed": SEED, "run": algorithm, "atoms": atoms, "features": weighting}
+            run = {
+                "corpus": "tdt2",
+                "seed": SEED,
+                "run": algorithm,
+                "atoms": atoms,
+                "features": weighting,
+            }
             run["learner"] = {"algorithm": algorithm}
             growth = learners.make(algorithm).growth
             costs, previous = [], None
@@ -101,7 +115,9 @@ def _noop(folder, targets, times):
         say("noop: the workflow had work to do and did it")
     cost = repeated(command, times, folder=folder)
     if DONE not in cost.printed:
-        raise RuntimeError("snakemake finds something to do every time: a result depends on something that changes")
+        raise RuntimeError(
+            "snakemake finds something to do every time: a result depends on something that changes"
+        )
     what = "snakemake with nothing to do, default configuration"
     return [
         Row("noop", what, cost.cpu, "CPU s", NOOP),
@@ -112,7 +128,8 @@ def _noop(folder, targets, times):
 def arxiv(material, limit=None):
     """Run config/arxiv.yaml and `levels` from the archive to the report in a new folder, two jobs at a time.
 
-    It uses the stream by date only, since topic entry drops documents, and the limit is for all abstracts.
+    It uses the stream by date only, since topic entry drops documents, and the limit is for all
+    abstracts.
 
     Parameters
     ----------
@@ -123,14 +140,32 @@ def arxiv(material, limit=None):
     """
     archive = material.folder and material.folder / "arxiv_cs" / "arxiv_cs_abstracts.tsv.xz"
     if not archive or not archive.exists():
-        return [Row("arxiv", "no arxiv_cs/arxiv_cs_abstracts.tsv.xz in the folder of corpora", None, "CPU min", ARXIV)]
+        return [
+            Row(
+                "arxiv",
+                "no arxiv_cs/arxiv_cs_abstracts.tsv.xz in the folder of corpora",
+                None,
+                "CPU min",
+                ARXIV,
+            )
+        ]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         change = {"options": {"limit": limit} if limit else {}}
-        selection = {"streams": ["arxiv-cs-date"], "corpora": {"arxiv-cs-date": change}, "learners": MORE}
+        selection = {
+            "streams": ["arxiv-cs-date"],
+            "corpora": {"arxiv-cs-date": change},
+            "learners": MORE,
+        }
         selection["runs"] = ["dual-averaging", "levels"]
         (place / "all.yaml").write_text(json.dumps(selection))
-        configs = ["--configfile", "config/arxiv.yaml", place / "all.yaml", "--config", f"results={place}"]
+        configs = [
+            "--configfile",
+            "config/arxiv.yaml",
+            place / "all.yaml",
+            "--config",
+            f"results={place}",
+        ]
         command = [tool("snakemake"), "--cores", "2", *configs]
         say(f"arxiv: the whole study into {place} (up to ten minutes)")
         cost = child(command, environment={"ODL_MIRROR": str(material.folder)})
@@ -145,12 +180,19 @@ def _arxiv_rows(place, cost, limit):
     read = f"{limit} abstracts" if limit else "all abstracts"
     what = f"arXiv, {' and '.join(chain.parent.name for chain in chains)}, {read}"
     rows = [
-        Row("arxiv", f"{what}: in the stream, in {len(streamed)} batches", sum(streamed), "documents"),
+        Row(
+            "arxiv",
+            f"{what}: in the stream, in {len(streamed)} batches",
+            sum(streamed),
+            "documents",
+        ),
         Row("arxiv", f"{what}: raw text to report, 2 cores", cost.wall / 60, "min"),
         Row("arxiv", f"{what}: all processes", cost.cpu / 60, "CPU min", "" if limit else ARXIV),
     ]
     for chain in chains:
-        rows += _update_rows(place, chain, len(streamed), f"arXiv, {chain.parent.name}, {chain.name}, {read}", limit)
+        rows += _update_rows(
+            place, chain, len(streamed), f"arXiv, {chain.parent.name}, {chain.name}, {read}", limit
+        )
     return rows
 
 
@@ -163,11 +205,20 @@ def _update_rows(place, chain, timesteps, what, limit):
         again = update(place, source, checkpoints.read_checkpoint(before).chain, before, 1)
         bound = JOB_LIMITS["rss"] if not limit else ""
         peaks.append(again.rss)
-        rows.append(Row("arxiv", f"{what}: update job {t}, peak memory", again.rss / 1e6, "MB", bound))
-        rows.append(Row("arxiv", f"{what}: update job {t}, as it noted in the study", noted(chain, t), "MB"))
+        rows.append(
+            Row("arxiv", f"{what}: update job {t}, peak memory", again.rss / 1e6, "MB", bound)
+        )
+        rows.append(
+            Row("arxiv", f"{what}: update job {t}, as it noted in the study", noted(chain, t), "MB")
+        )
         rows.append(Row("arxiv", f"{what}: update job {t}", again.cpu, "CPU s"))
     rows.append(
-        Row("arxiv", f"{what}: peak memory of the last update job over the first", peaks[-1] / peaks[0], "times")
+        Row(
+            "arxiv",
+            f"{what}: peak memory of the last update job over the first",
+            peaks[-1] / peaks[0],
+            "times",
+        )
     )
     return rows
 

@@ -1,17 +1,21 @@
 """Rate of periods with alerts in shuffled streams, and how soon topics that enter are shown.
 
-    ODL_MIRROR=... python benchmarks/quiet.py [--streams posts arxiv-cs reuters tickets ...] [--seeds 0 1]
-                                              [--documents 250] [--periods 60] [--calm | --planted] [--output FILE]
+    ODL_MIRROR=... python benchmarks/quiet.py [--streams posts arxiv-cs reuters tickets ...]
+    [--seeds 0 1]
+                                              [--documents 250] [--periods 60] [--calm | --planted]
+                                              [--output FILE]
 
-A stream is shuffled, so that nothing is new, and cut into periods of equal size. Posts are cleaned as by `odl init`;
-the streams of tests/helpers/recipes.py (six languages, tickets, logs) have all settings of `odl init`. For `--planted`,
-documents with some words that occur in 40 to 120 documents are removed first. From period 12 on, a topic (documents
-with one of these words) enters every sixth period, with 3, 6, 12 or 30 documents in each of three periods. The learner
-is `levels`, and alerts have their defaults. Periods are scored in memory and decided by `odl.alerts.decision`, as in
-`odl run`. The table counts, after the warm-up: quiet periods with alerts, by gates and by level alone; topics shown in
-their first, second or third period; documents of topics among all shown ones; and, from period 10 on, quiet periods
-with an alarm about words or scores. At the end it prints, for each stream and size, the share of quiet periods with
-alerts with its upper 95 % bound, and the share of topics shown. 60 periods of 250 take about 6 CPU seconds.
+A stream is shuffled, so that nothing is new, and cut into periods of equal size. Posts are cleaned
+as by `odl init`; the streams of tests/helpers/recipes.py (six languages, tickets, logs) have all
+settings of `odl init`. For `--planted`, documents with some words that occur in 40 to 120 documents
+are removed first. From period 12 on, a topic (documents with one of these words) enters every sixth
+period, with 3, 6, 12 or 30 documents in each of three periods. The learner is `levels`, and alerts
+have their defaults. Periods are scored in memory and decided by `odl.alerts.decision`, as in `odl
+run`. The table counts, after the warm-up: quiet periods with alerts, by gates and by level alone;
+topics shown in their first, second or third period; documents of topics among all shown ones; and,
+from period 10 on, quiet periods with an alarm about words or scores. At the end it prints, for each
+stream and size, the share of quiet periods with alerts with its upper 95 % bound, and the share of
+topics shown. 60 periods of 250 take about 6 CPU seconds.
 """
 
 import argparse
@@ -46,12 +50,23 @@ sys.path.insert(0, str(ROOT / "tests/helpers"))
 import recipes
 
 SETTINGS = Alerts(gates=True)
-RAW = {"columns": {"time": "sent", "text": "message", "id": "name"}, "min_words": 5}  # options of the reader of posts
+RAW = {
+    "columns": {"time": "sent", "text": "message", "id": "name"},
+    "min_words": 5,
+}  # options of the reader of posts
 RAW["clean"] = ["headers", "encoded", "quotes", "signatures"]
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
-FIRST, EVERY, SIZES = 12, 4, (3, 6, 12, 30)  # first planted period, periods between topics, documents of a topic
+FIRST, EVERY, SIZES = (
+    12,
+    4,
+    (3, 6, 12, 30),
+)  # first planted period, periods between topics, documents of a topic
 RARELY, LASTING = 6, 3  # if a topic lasts: periods between topics, and periods of a topic
-FEWEST, MOST, GROUPS = 40, 120, 40  # smallest and largest number of documents with a word, and number of words
+FEWEST, MOST, GROUPS = (
+    40,
+    120,
+    40,
+)  # smallest and largest number of documents with a word, and number of words
 MADE = 15000  # documents of a made stream
 
 
@@ -86,13 +101,19 @@ def stream(name):
         if name in recipes.MADE:
             recipes.write(Path(place), name, recipes.made(name, MADE, 0, quiet=True))
             report = survey([f"{place}/{name}/*"], {})
-            return corpora.read("documents", report.sources, report.options), FEATURES | report.features
+            return corpora.read(
+                "documents", report.sources, report.options
+            ), FEATURES | report.features
         dated = os.path.join(os.environ.get("ODL_MIRROR", "."), "events", f"{name}.jsonl.gz")
         if os.path.exists(dated):
             report = survey([dated], {})
-            return corpora.read("documents", report.sources, report.options), FEATURES | report.features
+            return corpora.read(
+                "documents", report.sources, report.options
+            ), FEATURES | report.features
         if name == "posts":
-            newsposts.write(path := f"{place}/posts.jsonl", newsposts.read(Path(os.environ["ODL_MIRROR"])))
+            newsposts.write(
+                path := f"{place}/posts.jsonl", newsposts.read(Path(os.environ["ODL_MIRROR"]))
+            )
             return corpora.read("documents", [path], RAW), FEATURES
     return material.read_stream(name), FEATURES
 
@@ -105,7 +126,9 @@ def quiet(rows, size, n_periods):
 def planted(counts, rows, size, n_periods, rng, every=EVERY, lasting=1):
     """Return the rows of each period, and the rows of topics for each period that has one."""
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
-    words = rng.choice(np.flatnonzero((frequencies >= FEWEST) & (frequencies <= MOST)), GROUPS, replace=False)
+    words = rng.choice(
+        np.flatnonzero((frequencies >= FEWEST) & (frequencies <= MOST)), GROUPS, replace=False
+    )
     columns = counts.tocsc()
     groups = [columns.indices[columns.indptr[word] : columns.indptr[word + 1]] for word in words]
     parts = quiet(rows[~np.isin(rows, np.concatenate(groups))], size, n_periods)
@@ -116,7 +139,9 @@ def planted(counts, rows, size, n_periods, rng, every=EVERY, lasting=1):
         taken |= set(free)
         for t, at in enumerate(range(0, len(free), k), start=first):
             entering[t] = free[at : at + k]
-            parts[t] = rng.permutation(np.concatenate([parts[t][: size - len(entering[t])], entering[t]]))
+            parts[t] = rng.permutation(
+                np.concatenate([parts[t][: size - len(entering[t])], entering[t]])
+            )
     return parts, entering
 
 
@@ -127,11 +152,18 @@ def batches(documents, parts):
     terms = terms[np.argsort(first)]
     place = np.zeros(counts.shape[1], dtype=np.int64)
     place[terms] = np.arange(len(terms))
-    words, frequencies = [documents.vocabulary[term] for term in terms.tolist()], np.zeros(0, dtype=np.int64)
+    words, frequencies = (
+        [documents.vocabulary[term] for term in terms.tolist()],
+        np.zeros(0, dtype=np.int64),
+    )
     for t, (low, high) in enumerate(itertools.pairwise(ends)):
         columns = place[counts.indices[slice(*counts.indptr[[low, high]])]]
         n_terms = max(len(frequencies), int(columns.max(initial=-1)) + 1)
-        entries = counts.data[slice(*counts.indptr[[low, high]])], columns, counts.indptr[low : high + 1]
+        entries = (
+            counts.data[slice(*counts.indptr[[low, high]])],
+            columns,
+            counts.indptr[low : high + 1],
+        )
         entries = *entries[:2], entries[2] - entries[2][0]
         X = sparse.csr_array(entries, shape=(high - low, n_terms)).sorted_indices()
         frequencies = np.pad(frequencies, (0, n_terms - len(frequencies)))
@@ -144,17 +176,28 @@ def scored(name, seed, documents, parts):
     """Score a stream; yield the `PeriodDocuments`, scores and rows of each period."""
     learner = {"algorithm": "levels", "recency": 0.5}
     run = runs.parse(
-        {"corpus": name, "seed": seed, "run": "levels", "atoms": 1, "learner": learner, "features": stream(name)[1]}
+        {
+            "corpus": name,
+            "seed": seed,
+            "run": "levels",
+            "atoms": 1,
+            "learner": learner,
+            "features": stream(name)[1],
+        }
     )
     learner, state = run.learner, None
     for batch, part in zip(batches(documents, parts), parts, strict=True):
         weighed = Weighed(batch, run.weighting, learner.norm)
         P = weighed[:]
         if state is None:
-            state = learner.fit_terms(learner.start(P, 1, novelty.generator(seed, "start")), P.shape[1])
+            state = learner.fit_terms(
+                learner.start(P, 1, novelty.generator(seed, "start")), P.shape[1]
+            )
             scores = novelty.score(learner, state, P)
         else:
-            scores, state = novelty.score_and_learn(learner, learner.fit_terms(state, P.shape[1]), P)
+            scores, state = novelty.score_and_learn(
+                learner, learner.fit_terms(state, P.shape[1]), P
+            )
         counts = batch.counts[:]
         Q, looked = weighed.weigh_words(counts), weighed.without_stop_words(counts)
         titles = [documents.titles[row] for row in part.tolist()]
@@ -167,17 +210,27 @@ def scored(name, seed, documents, parts):
 
 def judged(periods):
     """Decide all periods; return `Judged` of each one after the warm-up."""
-    told, past, kept = [], decision.StreamHistory.nothing(), StreamAlerts("", "", 1, 0, vars(SETTINGS), (), {})
+    told, past, kept = (
+        [],
+        decision.StreamHistory.nothing(),
+        StreamAlerts("", "", 1, 0, vars(SETTINGS), (), {}),
+    )
     for documents, scores, ids in periods:
         decided, past = decision.decide(documents, scores, past, SETTINGS)
         if documents.t:
-            past = past._replace(recent=calibration.recent_after(past.recent, scores, SETTINGS.window))
+            past = past._replace(
+                recent=calibration.recent_after(past.recent, scores, SETTINGS.window)
+            )
         kept = watched(kept, documents, scores, decided)
         if decided.unproven or not documents.t:
             continue
         rows = {row for one in decided.headlines if not one.repeated for row in one.rows}
         by_level = int((decided.tail <= SETTINGS.tail).sum())
-        told.append(Judged(documents.t, [ids[row] for row in sorted(rows)], by_level, alarms.find_alarms(kept)))
+        told.append(
+            Judged(
+                documents.t, [ids[row] for row in sorted(rows)], by_level, alarms.find_alarms(kept)
+            )
+        )
     return told
 
 
@@ -219,14 +272,20 @@ def found(told, entering):
         if not topic or first not in of_period:
             continue
         k = len(topic[0])
-        hits = [bool(part & of_period.get(first + after, set())) for after, part in enumerate(topic)]
+        hits = [
+            bool(part & of_period.get(first + after, set())) for after, part in enumerate(topic)
+        ]
         counts[k, "topics"] += 1
         for after in range(LASTING):
             counts[k, after] += any(hits[: after + 1])
-        right += sum(len(part & of_period.get(first + after, set())) for after, part in enumerate(topic))
+        right += sum(
+            len(part & of_period.get(first + after, set())) for after, part in enumerate(topic)
+        )
         shown += sum(len(of_period.get(first + after, ())) for after in range(len(topic)))
     for k in SIZES:
-        row |= {f"topics of {k}": counts[k, "topics"]} | {f"{k}, after {n}": counts[k, n] for n in range(LASTING)}
+        row |= {f"topics of {k}": counts[k, "topics"]} | {
+            f"{k}, after {n}": counts[k, n] for n in range(LASTING)
+        }
     return row | {"shown": shown, "shown of topics": right}
 
 
@@ -280,7 +339,9 @@ def measure(words, row_of, output):
 
 def main():
     """Measure streams, write the table and print the shares."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     only = words.add_mutually_exclusive_group()
     only.add_argument("--calm", action="store_true", help="only streams in which nothing enters")
     only.add_argument("--planted", action="store_true", help="only streams in which topics enter")
@@ -292,18 +353,31 @@ def main():
 
 def summary(rows):
     """Return a summary of all shuffles of a stream and size, in lines."""
-    lines, sums = [], {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("stream", "documents")}
+    lines, sums = (
+        [],
+        {
+            name: sum(row[name] for row in rows)
+            for name in rows[0]
+            if name not in ("stream", "documents")
+        },
+    )
     if "quiet" in sums:
         speak, n_quiet = (np.array([row[name] for row in rows]) for name in ("speak", "quiet"))
         told = "{:.3f} (at most {:.3f})".format(*bounded(speak, n_quiet))
-        lines.append(f"{len(rows)} shuffles: {sums['speak']} of {sums['quiet']} quiet periods speak: {told}")
+        lines.append(
+            f"{len(rows)} shuffles: {sums['speak']} of {sums['quiet']} quiet periods speak: {told}"
+        )
         lines.append(f"{sums['alarms']} of {sums['looked at']} have an alarm about words or scores")
     for k in SIZES if "shown" in sums else ():
         soon = ", ".join(str(sums[f"{k}, after {n}"]) for n in range(LASTING))
-        lines.append(f"topics of {k}: of {sums[f'topics of {k}']} shown within 1 to {LASTING} periods: {soon}")
+        lines.append(
+            f"topics of {k}: of {sums[f'topics of {k}']} shown within 1 to {LASTING} periods: {soon}"
+        )
     if "shown" in sums:
         right = f"{sums['shown of topics']} of {sums['shown']} that are shown are of the topic"
-        lines.append(f"{right}; {sums['speak between']} of {sums['quiet between']} periods between speak")
+        lines.append(
+            f"{right}; {sums['speak between']} of {sums['quiet between']} periods between speak"
+        )
     return lines
 
 

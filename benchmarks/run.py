@@ -1,6 +1,7 @@
 """Compare speed and memory with their limits on this machine: one table, one thread.
 
-    python benchmarks/run.py [--corpora FOLDER] [--only PART ...] [--all] [--output results/bench.tsv]
+    python benchmarks/run.py [--corpora FOLDER] [--only PART ...] [--all] [--output
+    results/bench.tsv]
 
 See benchmarks/README.md.
 """
@@ -54,13 +55,25 @@ LONG = ("arxiv",)  # parts that run only with --all or --only
 
 def parse(arguments=None):
     """Parse the options of the command."""
-    parser = argparse.ArgumentParser(description="Speed and memory against their limits: one table, one run.")
-    parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; default: ODL_CORPORA")
-    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser = argparse.ArgumentParser(
+        description="Speed and memory against their limits: one table, one run."
+    )
+    parser.add_argument(
+        "--corpora", help="folder of the corpora in the layout of a mirror; default: ODL_CORPORA"
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}"
+    )
     parser.add_argument("--all", action="store_true", help=f"also {', '.join(LONG)} (ten minutes)")
-    parser.add_argument("--output", default=str(measure.ROOT / "results" / "bench.tsv"), help="table to write")
-    parser.add_argument("--quick", action="store_true", help="a tiny made stream, to test that parts run")
-    parser.add_argument("--arxiv-limit", type=int, help="number of abstracts to read, to try the part")
+    parser.add_argument(
+        "--output", default=str(measure.ROOT / "results" / "bench.tsv"), help="table to write"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a tiny made stream, to test that parts run"
+    )
+    parser.add_argument(
+        "--arxiv-limit", type=int, help="number of abstracts to read, to try the part"
+    )
     options = parser.parse_args(arguments)
     if options.corpora and not os.path.isdir(options.corpora):
         parser.error(f"--corpora {options.corpora} is not a folder")
@@ -81,7 +94,10 @@ def measured(options, subject):
             measure.say(f"{name}: {error}")
             found = [measure.Row(name, f"failed: {str(error).splitlines()[0]}", None)]
         unit = mean((before, measure.unit()))
-        rows = [*(row.over(unit) for row in found), measure.Row(name, "unit of the machine", unit, "CPU s", units=1.0)]
+        rows = [
+            *(row.over(unit) for row in found),
+            measure.Row(name, "unit of the machine", unit, "CPU s", units=1.0),
+        ]
         measure.say(f"{name}: done in {time.monotonic() - began:.0f} s")
         # limits are for TDT2 and full sizes
         yield [row._replace(limit="") for row in rows] if options.quick else rows
@@ -120,7 +136,9 @@ def main(arguments=None):
         )
     print(f"\n{measure.table(rows)}")
     over = sum(row.verdict() == "over" for row in rows)
-    print(f"\n{over} of {sum(bool(row.limit) for row in rows)} limits exceeded. Table: {options.output}")
+    print(
+        f"\n{over} of {sum(bool(row.limit) for row in rows)} limits exceeded. Table: {options.output}"
+    )
     write(options.output, facts, rows)
     return int(any(row.what.startswith("failed:") for row in rows))
 

@@ -1,14 +1,15 @@
 """Costs of a timestep along long streams: run config/scale.yaml, measure every job, and draw.
 
     ODL_MIRROR=... python benchmarks/scale.py [--documents 1000000] [--streams NAME ...] [--cores 2]
-    python benchmarks/scale.py --study bounded [--documents 1000000] [--batch 2000] [--max-terms 50000]
+    python benchmarks/scale.py --study bounded [--documents 1000000] [--batch 2000] [--max-terms
+    50000]
 
-Makes documents (synthetic.py), runs the study with the Snakefile of the repository, and writes results/scale/costs.tsv
-(every job), snakemake.tsv (costs of Snakemake itself) and costs.png. Finished jobs do not run again. Without a mirror
-use `--streams made`.
+Makes documents (synthetic.py), runs the study with the Snakefile of the repository, and writes
+results/scale/costs.tsv (every job), snakemake.tsv (costs of Snakemake itself) and costs.png.
+Finished jobs do not run again. Without a mirror use `--streams made`.
 
-The study `bounded` (config/bounded.yaml) has a bound on a vocabulary that grows without end; its table compares the
-second tenth of the timesteps with the last. `--max-terms 0` removes the bound.
+The study `bounded` (config/bounded.yaml) has a bound on a vocabulary that grows without end; its
+table compares the second tenth of the timesteps with the last. `--max-terms 0` removes the bound.
 """
 
 import argparse
@@ -44,7 +45,9 @@ def run(study, cores, changes):
             time.sleep(0.5)
     text = log.read_text()
     if process.returncode:
-        raise SystemExit(f"scale: snakemake ended with {process.returncode}; see {log}\n{text[-2000:]}")
+        raise SystemExit(
+            f"scale: snakemake ended with {process.returncode}; see {log}\n{text[-2000:]}"
+        )
     starts = ("rule ", "localrule ", "checkpoint ", "localcheckpoint ")
     jobs = sum(line.startswith(starts) for line in text.splitlines())
     return (jobs, time.monotonic() - began, *spent) if jobs else None
@@ -68,11 +71,16 @@ def jobs_of(study, stream):
     chains = sorted(path.relative_to(folder) for path in folder.glob("*/k*"))
     for t, documents in enumerate(sizes):
         places = {"features": ("features", [f"features/{t}.h5"])}
-        places |= {chain.parts[0]: (chain, [f"{chain}/scores/{t}.h5", f"{chain}/{t}.h5"]) for chain in chains}
+        places |= {
+            chain.parts[0]: (chain, [f"{chain}/scores/{t}.h5", f"{chain}/{t}.h5"])
+            for chain in chains
+        }
         for job, (at, files) in places.items():
             kept = [folder / file for file in files if (folder / file).exists()]
             # the size of a deleted checkpoint is unknown
-            disk = sum(path.stat().st_size for path in kept) / 1e3 if len(kept) == len(files) else ""
+            disk = (
+                sum(path.stat().st_size for path in kept) / 1e3 if len(kept) == len(files) else ""
+            )
             yield (stream, job, t, documents, *_cost(folder / at / "benchmarks" / f"{t}.tsv"), disk)
 
 
@@ -104,21 +112,34 @@ def summary(rows, tenths=False):
         cells = []
         for column, digits in ((4, 2), (5, 0), (6, 0)):
             values = [(row[2], row[column]) for row in of if row[column] != ""]
-            size, last = max(1, len(values) // (10 if tenths else 3)), max((t for t, _ in values), default=0) + 1
+            size, last = (
+                max(1, len(values) // (10 if tenths else 3)),
+                max((t for t, _ in values), default=0) + 1,
+            )
             if tenths and values:
                 low, high = (
-                    mean([value for t, value in values if a * last <= 10 * t < b * last] or [float("nan")])
+                    mean(
+                        [value for t, value in values if a * last <= 10 * t < b * last]
+                        or [float("nan")]
+                    )
                     for a, b in ((1, 2), (9, 10))
                 )
-                cells.append(f"{low:.{digits + 1}f} -> {high:.{digits + 1}f} ({100 * (high / low - 1):+.1f} %)")
+                cells.append(
+                    f"{low:.{digits + 1}f} -> {high:.{digits + 1}f} ({100 * (high / low - 1):+.1f} %)"
+                )
             elif values:
-                ends = (median(value for _, value in part) for part in (values[:size], values[-size:]))
+                ends = (
+                    median(value for _, value in part) for part in (values[:size], values[-size:])
+                )
                 cells.append(" -> ".join(f"{value:.{digits}f}" for value in ends))
             else:
                 cells.append("")
         lines.append([stream, job, str(len(of)), *cells])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
 
 
 def draw(rows, path):
@@ -133,7 +154,9 @@ def draw(rows, path):
         for across, stream in enumerate(streams):
             panel = axes[down][across]
             for number, job in enumerate(jobs):
-                of = [row for row in rows if row[:2] == (stream, job) and row[2] and row[column] != ""]
+                of = [
+                    row for row in rows if row[:2] == (stream, job) and row[2] and row[column] != ""
+                ]
                 at, values = [row[2] for row in of], [row[column] for row in of]
                 panel.plot(at, values, ".", ms=3, color=f"C{number}", label=job)
             panel.set_ylim(bottom=0)
@@ -144,7 +167,12 @@ def draw(rows, path):
                 panel.set_title(stream)
             if down == 2:
                 panel.set_xlabel("timestep")
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(jobs), markerscale=4)
+    figure.legend(
+        *axes[0][0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=len(jobs),
+        markerscale=4,
+    )
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
@@ -152,9 +180,15 @@ def main(words=None):
     parser = argparse.ArgumentParser(description="What a timestep costs along long streams.")
     names = ["arxiv-cs-months", "arxiv-cs-thousands", "made"]
     parser.add_argument("--study", choices=["scale", "bounded"], default="scale")
-    parser.add_argument("--streams", nargs="+", choices=names, help="of the study scale (default: all)")
-    parser.add_argument("--documents", type=int, default=1_000_000, help="of the made stream (default: 1000000)")
-    parser.add_argument("--batch", type=int, help="documents of a timestep of the study bounded (default: 2000)")
+    parser.add_argument(
+        "--streams", nargs="+", choices=names, help="of the study scale (default: all)"
+    )
+    parser.add_argument(
+        "--documents", type=int, default=1_000_000, help="of the made stream (default: 1000000)"
+    )
+    parser.add_argument(
+        "--batch", type=int, help="documents of a timestep of the study bounded (default: 2000)"
+    )
     parser.add_argument("--max-terms", type=int, help="bound of the study bounded (default: 50000)")
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args(words)
@@ -165,7 +199,9 @@ def main(words=None):
     made = study / "made.jsonl"
     if "made" in streams and not made.exists():
         measure.say(f"scale: {made}, {options.documents} documents")
-        synthetic.write(made, options.documents, TOPICS, leaving=bounded, fresh=FRESH if bounded else 0.0)
+        synthetic.write(
+            made, options.documents, TOPICS, leaving=bounded, fresh=FRESH if bounded else 0.0
+        )
     measure.say(f"scale: the study; its words are in {study}/snakemake.log")
     own = run(study, options.cores, changes_of(options, streams))
     if own:
@@ -182,7 +218,9 @@ def changes_of(options, streams):
     """Return the changes of the configuration of the study."""
     changes = {"streams": streams}
     if options.batch:
-        changes["corpora"] = {"made": {"batches": {"documents": options.batch, "initial": options.batch}}}
+        changes["corpora"] = {
+            "made": {"batches": {"documents": options.batch, "initial": options.batch}}
+        }
     if options.max_terms is not None:
         changes["features"] = {"max_terms": options.max_terms}
     return changes

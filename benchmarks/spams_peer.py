@@ -46,16 +46,35 @@ def main(source, target):
     if "U" in given:
         U, tree = np.asfortranarray(given["U"].T), tree_of(given["prox_parents"])
         for norm in ("l2", "linf"):
-            options = {"numThreads": 1, "lambda1": float(given["prox_lam"]), "regul": f"tree-{norm}"}
-            seconds, V = timed(lambda options=options: spams.proximalTree(U, tree, False, **options), repeats)
+            options = {
+                "numThreads": 1,
+                "lambda1": float(given["prox_lam"]),
+                "regul": f"tree-{norm}",
+            }
+            seconds, V = timed(
+                lambda options=options: spams.proximalTree(U, tree, False, **options), repeats
+            )
             found[f"prox_{norm}"], found[f"prox_{norm}_s"] = V.T, seconds
     P, D = np.asfortranarray(given["P"].T), np.asfortranarray(given["D"])
     tree, start = tree_of(given["parents"]), np.zeros((D.shape[1], P.shape[1]), order="F")
     for norm in ("l2", "linf"):
         for most in given["iterations"]:
-            options = {"numThreads": 1, "lambda1": float(given["lam"]), "regul": f"tree-{norm}", "loss": "square"}
-            options |= {"pos": True, "compute_gram": True, "max_it": int(most), "tol": 0.0, "L0": 0.1}
-            seconds, X = timed(lambda options=options: spams.fistaTree(P, D, start, tree, False, **options), 1)
+            options = {
+                "numThreads": 1,
+                "lambda1": float(given["lam"]),
+                "regul": f"tree-{norm}",
+                "loss": "square",
+            }
+            options |= {
+                "pos": True,
+                "compute_gram": True,
+                "max_it": int(most),
+                "tol": 0.0,
+                "L0": 0.1,
+            }
+            seconds, X = timed(
+                lambda options=options: spams.fistaTree(P, D, start, tree, False, **options), 1
+            )
             found[f"codes_{norm}_{most}"], found[f"codes_{norm}_{most}_s"] = X.T, seconds
     np.savez(target, **found)
 

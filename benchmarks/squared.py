@@ -25,13 +25,22 @@ def lars_rows(material):
         known = [lars.codes(batch, A, LAM) for batch, A in some]
         few, documents = sum(len(one.gap) for one in known), sum(len(one.gap) for one in found)
         calls = {
-            "ours": (lambda pairs=pairs: [lars.codes(batch, A, LAM) for batch, A in pairs], documents, size.repeats),
-            "path": (lambda some=some, known=known: by_path(some, known), few, min(3, size.repeats)),
+            "ours": (
+                lambda pairs=pairs: [lars.codes(batch, A, LAM) for batch, A in pairs],
+                documents,
+                size.repeats,
+            ),
+            "path": (
+                lambda some=some, known=known: by_path(some, known),
+                few,
+                min(3, size.repeats),
+            ),
         }
         theirs = by_path(some, known)
         ms = in_turn(calls)
         apart = max(
-            float(np.abs(excess(*pair, X, one)).max()) for pair, X, one in zip(some, theirs, known, strict=True)
+            float(np.abs(excess(*pair, X, one)).max())
+            for pair, X, one in zip(some, theirs, known, strict=True)
         )
         what = f"{material.name}, L2-BATCH, k = {atoms}"
         rows += [
@@ -48,8 +57,8 @@ def lars_rows(material):
 def by_path(pairs, known):
     """Return the codes of scikit-learn's positive LARS path on Gram matrices.
 
-    The path stops at mu = lam ||p - A x||_2 of our solution; otherwise it would continue to the end and then have
-    to be searched for the optimum.
+    The path stops at mu = lam ||p - A x||_2 of our solution; otherwise it would continue to the end
+    and then have to be searched for the optimum.
     """
     from sklearn.linear_model import lars_path_gram
 

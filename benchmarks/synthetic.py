@@ -3,13 +3,14 @@
     python benchmarks/synthetic.py 1000000 made.jsonl --topics 200 --seed 0
     python benchmarks/synthetic.py 1000000 made.jsonl --leaving --fresh 0.02
 
-A document has about 20 to 30 words. Three quarters are words of its topic, the others are common words, both with a
-Zipf-Mandelbrot law. A tenth of the topics is there from the start; the others enter one by one, evenly over the first
-nine tenths of the stream, and stay. Documents are written as they are drawn, so memory does not depend on their number.
-With `--leaving`, half of the first topics stay, and each topic that enters replaces the oldest of the others. `--fresh`
-is the share of words that occur only once (names, numbers, typing errors). With both, timesteps are alike except for
-their words, and the vocabulary grows without end. Documents are drawn in blocks of `BLOCK` from the seed and the number
-of the block, so equal arguments give equal bytes.
+A document has about 20 to 30 words. Three quarters are words of its topic, the others are common
+words, both with a Zipf-Mandelbrot law. A tenth of the topics is there from the start; the others
+enter one by one, evenly over the first nine tenths of the stream, and stay. Documents are written
+as they are drawn, so memory does not depend on their number. With `--leaving`, half of the first
+topics stay, and each topic that enters replaces the oldest of the others. `--fresh` is the share of
+words that occur only once (names, numbers, typing errors). With both, timesteps are alike except
+for their words, and the vocabulary grows without end. Documents are drawn in blocks of `BLOCK` from
+the seed and the number of the block, so equal arguments give equal bytes.
 """
 
 import argparse
@@ -28,7 +29,8 @@ SYLLABLES = [first + second for first in "bdfghjklmnprstvz" for second in "aeiou
 COMMON, OWN = 20_000, 200  # numbers of common words, and of words of a topic
 SHARE = 0.75  # share of words of a document that belong to its topic
 SHORTEST, LONGEST = 22, 31  # smallest and largest number of words of a document
-SPREAD = 1_234_567_891  # coprime to the number of possible words, so that consecutive words look different
+# coprime to the number of possible words, so that consecutive words look different
+SPREAD = 1_234_567_891
 
 
 def word(number):
@@ -74,10 +76,14 @@ def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
     topics : ndarray of int64, shape (n,)
     starts : ndarray of int64, shape (n + 1,)
     terms : ndarray of int64
-        Words of document i are ``terms[starts[i]:starts[i + 1]]``: those below `COMMON` are common, the next `OWN`
-        are words of topic 0, and so on; larger numbers are words that occur once.
+        Words of document i are ``terms[starts[i]:starts[i + 1]]``: those below `COMMON` are common,
+        the next `OWN` are words of topic 0, and so on; larger numbers are words that occur once.
     """
-    entry, common, own = entries(n_documents, n_topics, 1.0 if leaving else 0.9), zipf(COMMON), zipf(OWN)
+    entry, common, own = (
+        entries(n_documents, n_topics, 1.0 if leaving else 0.9),
+        zipf(COMMON),
+        zipf(OWN),
+    )
     most = int(np.count_nonzero(entry == 0)) if leaving else n_topics
     for number, first in enumerate(range(0, n_documents, BLOCK)):
         rng = np.random.default_rng([seed, number])
@@ -126,11 +132,17 @@ def write(path, n_documents, n_topics=200, seed=0, seconds=60, leaving=False, fr
     """Write a stream to a .jsonl or .jsonl.gz file, atomically."""
     path = os.fspath(path)
     if not path.endswith((".jsonl", ".jsonl.gz")):
-        raise SystemExit(f"synthetic: {path} ends otherwise; expected .jsonl or .jsonl.gz; rename it.")
+        raise SystemExit(
+            f"synthetic: {path} ends otherwise; expected .jsonl or .jsonl.gz; rename it."
+        )
     if n_documents < 1 or n_topics < 1 or seed < 0:
-        raise SystemExit("synthetic: documents and topics are from 1 on, seeds from 0; correct the arguments.")
+        raise SystemExit(
+            "synthetic: documents and topics are from 1 on, seeds from 0; correct the arguments."
+        )
     if not 0 <= fresh < 1:
-        raise SystemExit(f"synthetic: fresh is {fresh}; expected a share from 0 to below 1; correct it.")
+        raise SystemExit(
+            f"synthetic: fresh is {fresh}; expected a share from 0 to below 1; correct it."
+        )
     with replacing(path) as temporary, open(temporary, "wb") as raw, _packed(raw, path) as file:
         for row in rows(n_documents, n_topics, seed, seconds, leaving, fresh):
             file.write(json.dumps(row).encode() + b"\n")
@@ -148,11 +160,19 @@ def main(words=None):
     parser.add_argument("output", help="file ending in .jsonl or .jsonl.gz")
     parser.add_argument("--topics", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=60, help="from one document to the next (default: 60)")
-    parser.add_argument("--leaving", action="store_true", help="a topic that enters takes the place of an old one")
-    parser.add_argument("--fresh", type=float, default=0, help="share of words that occur once (default: 0)")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="from one document to the next (default: 60)"
+    )
+    parser.add_argument(
+        "--leaving", action="store_true", help="a topic that enters takes the place of an old one"
+    )
+    parser.add_argument(
+        "--fresh", type=float, default=0, help="share of words that occur once (default: 0)"
+    )
     args = parser.parse_args(words)
-    write(args.output, args.documents, args.topics, args.seed, args.seconds, args.leaving, args.fresh)
+    write(
+        args.output, args.documents, args.topics, args.seed, args.seconds, args.leaving, args.fresh
+    )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python benchmarks/tree_sizes.py
 
-Every tree gets vectors with two million entries in total. Trees are complete binary trees, then chains of 1024 atoms
-below a root.
+Every tree gets vectors with two million entries in total. Trees are complete binary trees, then
+chains of 1024 atoms below a root.
 """
 
 import numpy as np
@@ -39,7 +39,12 @@ def main():
     shapes += [(f"chains, 1025 atoms, depth {n + 1}", chains(n)) for n in CHAINS]
     print("tree\tl2: CPU ns an atom\tlinf")
     for name, tree in shapes:
-        print(name, *(f"{nanoseconds(tree, norm, rng):.1f}" for norm in ("l2", "linf")), sep="\t", flush=True)
+        print(
+            name,
+            *(f"{nanoseconds(tree, norm, rng):.1f}" for norm in ("l2", "linf")),
+            sep="\t",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -65,7 +65,12 @@ def watched(folder, posts, seed, quick, without=()):
     (folder / "news" / "odl.yaml").write_text("\n".join(lines) + "\n")
     child([tool("odl"), "run", "news"], folder=folder)
     budget = QUICK["budget"] if quick else BUDGET
-    return judged(read.alerts_of(folder / "news", budget=budget), {post.id: post for post in stream}, budget, lines)
+    return judged(
+        read.alerts_of(folder / "news", budget=budget),
+        {post.id: post for post in stream},
+        budget,
+        lines,
+    )
 
 
 def judged(watch, posts, budget, lines):
@@ -82,9 +87,10 @@ def judged(watch, posts, budget, lines):
     Returns
     -------
     dict
-        ``timesteps``: evaluated ones; ``precision``: of odl and of neighbours, by name, in each; ``alerts``: number in
-        each; ``repeated``: pairs of near-duplicates; ``encoded``: alerts for encoded blocks; ``entered``, ``named``:
-        groups that entered after the warm-up, and those with an own event; ``lines``.
+        ``timesteps``: evaluated ones; ``precision``: of odl and of neighbours, by name, in each;
+        ``alerts``: number in each; ``repeated``: pairs of near-duplicates; ``encoded``: alerts for
+        encoded blocks; ``entered``, ``named``: groups that entered after the warm-up, and those
+        with an own event; ``lines``.
     """
     n_lines = sum(bool(line) and line[0] != "#" for line in lines)
     found = {"timesteps": [], "precision": {}, "alerts": [], "lines": n_lines}
@@ -97,7 +103,9 @@ def judged(watch, posts, budget, lines):
         novel = {name for name, group in zip(batch.ids, groups, strict=True) if group not in seen}
         if period.t and not period.warm_up:
             entered |= set(groups) - seen
-            items = np.flatnonzero((record.item == np.arange(len(groups))) & (np.diff(batch.counts[:].indptr) > 0))
+            items = np.flatnonzero(
+                (record.item == np.arange(len(groups))) & (np.diff(batch.counts[:].indptr) > 0)
+            )
             if len(novel & {batch.ids[row] for row in items}) >= FEWEST:
                 shown = [alert.id for alert in period.alerts if not alert.folded]
                 found["timesteps"].append(period.t)
@@ -110,7 +118,9 @@ def judged(watch, posts, budget, lines):
     members.pop(0, None)
     alerts = [alert for period in watch.periods for alert in period.alerts]
     found["repeated"] = repeated([posts[alert.id].text for alert in alerts if not alert.folded])
-    found["encoded"] = sum(encoded(posts[alert.id].text, [reason.word for reason in alert.reasons]) for alert in alerts)
+    found["encoded"] = sum(
+        encoded(posts[alert.id].text, [reason.word for reason in alert.reasons]) for alert in alerts
+    )
     found["entered"], found["named"] = len(entered), len(entered & with_topic(members.values()))
     return found
 
@@ -122,7 +132,9 @@ def _neighbours(batch, past, items, budget):
         nearest = baselines.nearest(batch, past)
     for name, scores in nearest.items():
         found[f"plain {name}"] = top(scores, batch.ids, items, budget)
-        found[f"context {name}"] = top(sum(combine_with_peers(Q, scores, **CONTEXT)), batch.ids, items, budget)
+        found[f"context {name}"] = top(
+            sum(combine_with_peers(Q, scores, **CONTEXT)), batch.ids, items, budget
+        )
     return found
 
 
@@ -152,7 +164,11 @@ def repeated(texts, alike=ALIKE):
     sets, pairs = [_shingles(_body(text)) for text in texts], 0
     for at, one in enumerate(sets):
         # sets whose sizes differ more cannot be as similar
-        near = (other for other in sets[:at] if alike * len(one) < len(other) and alike * len(other) < len(one))
+        near = (
+            other
+            for other in sets[:at]
+            if alike * len(one) < len(other) and alike * len(other) < len(one)
+        )
         pairs += sum(len(one & other) > alike * len(one | other) for other in near)
     return pairs
 
@@ -163,13 +179,19 @@ def _body(text):
 
 def _shingles(text):
     words = re.findall(r"\w+", text.lower())
-    return {tuple(words[at : at + RUN]) for at in range(max(1, len(words) - RUN + 1))} if words else set()
+    return (
+        {tuple(words[at : at + RUN]) for at in range(max(1, len(words) - RUN + 1))}
+        if words
+        else set()
+    )
 
 
 def encoded(text, words):
     """Return whether most of the words of an alert occur only in encoded lines of its document."""
     lines = text.splitlines()
-    plain = " ".join(line for line in lines if ADDRESS.search(line) or not ENCODED.match(line)).lower()
+    plain = " ".join(
+        line for line in lines if ADDRESS.search(line) or not ENCODED.match(line)
+    ).lower()
     inside = [word for word in words if word not in plain and word in text.lower()]
     return 2 * len(inside) > len(words)
 
@@ -209,13 +231,27 @@ def rows_of(name, found, budget):
         best = max((key for key in means if key.startswith(kind)), key=means.get)
         value = means[best]
         rows.append(Row("new", f"{what}: precision of the best neighbours, {best}", value))
-        rows.append(Row("new", f"{what}: alerts over these neighbours", ours / max(value, 1e-9), "times"))
+        rows.append(
+            Row("new", f"{what}: alerts over these neighbours", ours / max(value, 1e-9), "times")
+        )
     entered, named = (sum(one[key] for one in found) for key in ("entered", "named"))
     rows += [
         Row("new", f"{what}: pairs of alerts that are near-duplicates", repeats, "", "<= 0"),
         Row("new", f"{what}: alerts for an encoded block", blocks, "", "<= 0"),
-        Row("new", f"{what}: share of {entered} entering groups with a topic", named / max(entered, 1), "", ">= 0.5"),
-        Row("new", f"{what}: lines of configuration", max(one["lines"] for one in found), "lines", LINES),
+        Row(
+            "new",
+            f"{what}: share of {entered} entering groups with a topic",
+            named / max(entered, 1),
+            "",
+            ">= 0.5",
+        ),
+        Row(
+            "new",
+            f"{what}: lines of configuration",
+            max(one["lines"] for one in found),
+            "lines",
+            LINES,
+        ),
     ]
     return rows
 
@@ -224,7 +260,9 @@ def unit_of(posts):
     """Return the CPU seconds of scikit-learn's `CountVectorizer` on posts."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    return min(cpu(CountVectorizer().fit_transform, [post.text for post in posts])[0] for _ in range(3))
+    return min(
+        cpu(CountVectorizer().fit_transform, [post.text for post in posts])[0] for _ in range(3)
+    )
 
 
 def _costs(place, posts, name, quick):
@@ -236,10 +274,20 @@ def _costs(place, posts, name, quick):
     newsposts.write(folder / "posts" / "first.jsonl", first)
     say(f"new: a folder of {len(first)} posts, then {len(later)} more")
     run = [tool("odl"), "run", "news"]
-    began = child([tool("odl"), "init", "news", "posts/*.jsonl"], folder=folder).cpu + child(run, folder=folder).cpu
+    began = (
+        child([tool("odl"), "init", "news", "posts/*.jsonl"], folder=folder).cpu
+        + child(run, folder=folder).cpu
+    )
     newsposts.write(folder / "posts" / "later.jsonl", later)
     week, nothing = (child(run, folder=folder).cpu for _ in range(2))
-    rows = [Row("new", f"{name}: CountVectorizer of scikit-learn on {len(first)} posts, the unit", unit, "CPU s")]
+    rows = [
+        Row(
+            "new",
+            f"{name}: CountVectorizer of scikit-learn on {len(first)} posts, the unit",
+            unit,
+            "CPU s",
+        )
+    ]
     for what, seconds, limit in (
         (f"odl init and first run, {len(first)} posts", began, FIRST_LIMIT),
         (f"a run after a week more, {len(later)} posts", week, WEEK_LIMIT),

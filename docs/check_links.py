@@ -28,7 +28,9 @@ class Page(HTMLParser):
 
 def broken(site):
     """Yield page and link for every link that leads to no file or no anchor of the site."""
-    pages = {path: Page(path) for path in sorted(site.rglob("*.html")) if "_static" not in path.parts}
+    pages = {
+        path: Page(path) for path in sorted(site.rglob("*.html")) if "_static" not in path.parts
+    }
     for path, page in pages.items():
         if "_modules" in path.parts:  # what is known by two names leads back by the other one
             continue

@@ -27,7 +27,13 @@ include_patterns = [
     "config/README.md",
     "benchmarks/README.md",
 ]
-exclude_patterns = ["docs/_ext/**", "docs/_root/**", "docs/examples/**", "docs/gallery/*.py", "docs/gallery/*.ipynb"]
+exclude_patterns = [
+    "docs/_ext/**",
+    "docs/_root/**",
+    "docs/examples/**",
+    "docs/gallery/*.py",
+    "docs/gallery/*.ipynb",
+]
 extensions = [
     "myst_parser",
     "numpydoc",
@@ -78,7 +84,11 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "external_links": [{"name": "Repository", "url": CITATION[key]} for key in ("repository-code",) if key in CITATION],
+    "external_links": [
+        {"name": "Repository", "url": CITATION[key]}
+        for key in ("repository-code",)
+        if key in CITATION
+    ],
 }
 html_sidebars = {"docs/index": []}
 html_copy_source = False
@@ -90,7 +100,10 @@ def as_written(app, what, name, obj, options, lines):
     for row, line in enumerate(lines):
         if not line.lstrip().startswith(">>>"):
             parts = re.split(r"(``?[^`]*``?)", line)
-            parts[::2] = [re.sub(r"\|", r"\\|", re.sub(r"(?<=\w)_(?!\w)", r"\\_", part)) for part in parts[::2]]
+            parts[::2] = [
+                re.sub(r"\|", r"\\|", re.sub(r"(?<=\w)_(?!\w)", r"\\_", part))
+                for part in parts[::2]
+            ]
             lines[row] = "".join(parts)
 
 

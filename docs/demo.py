@@ -1,7 +1,7 @@
 """Pages to look at, for the site: `python docs/demo.py FOLDER` makes FOLDER/default.html and FOLDER/feeds.html.
 
-The first is of the default corpus, the docstrings of the installed packages, with the report that it links to. The
-second is of made feeds in German, run as a person does: `odl init`, `odl run`.
+The first is of the default corpus, the docstrings of the installed packages, with the report that
+it links to. The second is of made feeds in German, run as a person does: `odl init`, `odl run`.
 """
 
 import shutil
@@ -25,7 +25,16 @@ def main(folder):
     rules = ["-s", ROOT / "workflow" / "Snakefile", "--configfile", ROOT / "docs" / "demo.yaml"]
     with tempfile.TemporaryDirectory() as place:
         for program, *words in (
-            ["snakemake", "--quiet", "all", "--cores", "all", "all", "results/demo/new.html", *rules],
+            [
+                "snakemake",
+                "--quiet",
+                "all",
+                "--cores",
+                "all",
+                "all",
+                "results/demo/new.html",
+                *rules,
+            ],
             ["odl", "init", "news", *feeds(Path(place))],
             ["odl", "run", "news"],
         ):

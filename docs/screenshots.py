@@ -1,7 +1,8 @@
 """Makes the screenshots of docs: `python docs/screenshots.py newsgroups feeds`, or one of these.
 
-Raw posts by week (the corpora's folder in ODL_MIRROR) and RSS in German, made here, are run from nothing, as a person
-does: `odl init`, `odl run`. Needs chromium (or its path in ODL_CHROMIUM) and `pip install -e '.[browser]'`.
+Raw posts by week (the corpora's folder in ODL_MIRROR) and RSS in German, made here, are run from
+nothing, as a person does: `odl init`, `odl run`. Needs chromium (or its path in ODL_CHROMIUM) and
+`pip install -e '.[browser]'`.
 """
 
 import os
@@ -24,22 +25,42 @@ NEWS = {
     "Rat": (
         ["Der Stadtrat", "Die Bürgermeisterin", "Der Finanzausschuss", "Die Opposition im Rathaus"],
         ["berät über", "verschiebt", "beschließt", "streitet um"],
-        ["den Haushalt", "die neue Grundsteuer", "den Umbau des Rathauses", "die Gebühren für Parkplätze"],
+        [
+            "den Haushalt",
+            "die neue Grundsteuer",
+            "den Umbau des Rathauses",
+            "die Gebühren für Parkplätze",
+        ],
     ),
     "Fußball": (
         ["Der Trainer", "Die Mannschaft", "Der Torwart", "Der Verein"],
         ["hofft auf", "verliert", "feiert", "spricht über"],
-        ["das Pokalspiel", "den Aufstieg in die Landesliga", "das Tor in der Nachspielzeit", "den neuen Stürmer"],
+        [
+            "das Pokalspiel",
+            "den Aufstieg in die Landesliga",
+            "das Tor in der Nachspielzeit",
+            "den neuen Stürmer",
+        ],
     ),
     "Schule": (
         ["Die Grundschule", "Das Gymnasium", "Der Elternbeirat", "Die Schulleiterin"],
         ["wartet auf", "plant", "fordert", "eröffnet"],
-        ["mehr Lehrer", "die neue Mensa", "Tablets für die Klassen", "den Ganztag mit Hausaufgaben"],
+        [
+            "mehr Lehrer",
+            "die neue Mensa",
+            "Tablets für die Klassen",
+            "den Ganztag mit Hausaufgaben",
+        ],
     ),
     "Verkehr": (
         ["Die Buslinie 7", "Die Baustelle am Bahnhof", "Der Radweg", "Die Umleitung"],
         ["sorgt für", "endet ohne", "bringt", "beginnt mit"],
-        ["Stau im Berufsverkehr", "neue Haltestellen", "Verspätungen", "eine Ampel an der Kreuzung"],
+        [
+            "Stau im Berufsverkehr",
+            "neue Haltestellen",
+            "Verspätungen",
+            "eine Ampel an der Kreuzung",
+        ],
     ),
     "Theater": (
         ["Das Stadttheater", "Die Regisseurin", "Das Orchester", "Der Chor"],
@@ -49,7 +70,12 @@ NEWS = {
     "Markt": (
         ["Die Bäckerei", "Der Wochenmarkt", "Der Einzelhandel", "Das Kaufhaus"],
         ["klagt über", "wirbt mit", "schließt wegen", "rechnet mit"],
-        ["hohe Preise für Strom", "Rabatten am Sonntag", "fehlenden Kunden", "Äpfeln aus der Region"],
+        [
+            "hohe Preise für Strom",
+            "Rabatten am Sonntag",
+            "fehlenden Kunden",
+            "Äpfeln aus der Region",
+        ],
     ),
 }
 FLOOD = (
@@ -58,7 +84,8 @@ FLOOD = (
     ["die Altstadt", "den Campingplatz", "die Keller der Uferstraße", "die Brücke am Wehr"],
 )
 ITEM = (
-    "<item><guid>{guid}</guid><title>{title}</title><pubDate>{time}</pubDate><description>{text}</description></item>"
+    "<item><guid>{guid}</guid><title>{title}</title>"
+    "<pubDate>{time}</pubDate><description>{text}</description></item>"
 )
 
 
@@ -75,7 +102,11 @@ def feeds(folder):
             said = [" ".join(draw.choice(words) for words in parts) for _ in range(4)]
             time = BEGAN + timedelta(days=day, minutes=45 * number)
             sent = time.strftime("%a, %d %b %Y %H:%M:00 +0100")
-            items.append(ITEM.format(guid=f"{day}-{number}", title=said[0], time=sent, text=". ".join(said[1:]) + "."))
+            items.append(
+                ITEM.format(
+                    guid=f"{day}-{number}", title=said[0], time=sent, text=". ".join(said[1:]) + "."
+                )
+            )
         name = (BEGAN + timedelta(days=day)).strftime("%Y-%m-%d.xml")
         feed = f'<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel>{"".join(items)}</channel></rss>'
         (sources / name).write_text(feed, encoding="utf-8")
@@ -89,10 +120,14 @@ def newsgroups(folder):
 
     posts = newsposts.read(Path(os.environ.get("ODL_MIRROR", "")))
     if posts is None:
-        sys.exit("20 Newsgroups is not there: name the corpora's folder in ODL_MIRROR (docs/corpora.md)")
+        sys.exit(
+            "20 Newsgroups is not there: name the corpora's folder in ODL_MIRROR (docs/corpora.md)"
+        )
     (folder / "posts").mkdir()
     for name, part in zip(("april", "later"), newsposts.weeks(posts, 3, 6400), strict=True):
-        newsposts.write(folder / "posts" / f"{name}.jsonl", [post for post in part if post.time < SHOWN])
+        newsposts.write(
+            folder / "posts" / f"{name}.jsonl", [post for post in part if post.time < SHOWN]
+        )
     return ["posts/*.jsonl"]
 
 
@@ -103,11 +138,15 @@ def photograph(page, picture, height):
 
     browser = os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        opened = play.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+        )
         tab = opened.new_context(viewport=SIZE, offline=True).new_page()
         tab.goto(page.resolve().as_uri())
         tab.wait_for_function("document.documentElement.dataset.ready")
-        tab.screenshot(path=picture, clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height})
+        tab.screenshot(
+            path=picture, clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height}
+        )
         opened.close()
     with Image.open(picture) as taken:  # a third of the bytes
         small = taken.convert("RGB").quantize(96)
@@ -124,7 +163,9 @@ def main(names):
             given = {"feeds": feeds, "newsgroups": newsgroups}[name](Path(place))
             for command in (["init", name, *given], ["run", name]):
                 subprocess.run(["odl", *command], cwd=place, env=environment, check=True)
-            photograph(Path(place) / name / "new.html", ROOT / "docs" / f"new-{name}.png", HEIGHTS[name])
+            photograph(
+                Path(place) / name / "new.html", ROOT / "docs" / f"new-{name}.png", HEIGHTS[name]
+            )
 
 
 if __name__ == "__main__":

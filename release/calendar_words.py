@@ -1,7 +1,8 @@
 """Months and weekdays, from the Unicode CLDR: `python release/calendar_words.py` writes calendar.txt and months.txt.
 
-The first has the words of 73 languages, which are no news; the second the months of 42 by number, to read dates. It
-needs babel (`pip install babel`), which has the CLDR. The files were made with babel 2.19.0.
+The first has the words of 73 languages, which are no news; the second the months of 42 by number,
+to read dates. It needs babel (`pip install babel`), which has the CLDR. The files were made with
+babel 2.19.0.
 """
 
 import re
@@ -14,7 +15,8 @@ from babel import localedata
 
 PATH = Path(__file__).resolve().parents[1] / "src/odl/text/calendar.txt"
 MONTHS = PATH.parents[1] / "corpora/months.txt"
-DATED = (  # languages of dates; with more of them, short names of one are those of another month in the next
+# languages of dates; with more of them, short names of one are those of another month in the next
+DATED = (
     "de de_AT fr es it pt nl pl cs sk ru uk be bg sr sr_Latn hr sl bs da sv nb fi et lv lt hu ro el tr id ca gl is af "
     "sq mk az hy ka he ar fa hi"
 )
@@ -43,8 +45,15 @@ def words(language):
         for context in ("format", "stand-alone"):
             for width in ("wide", "abbreviated") if language == "en" else ("wide",):
                 for name in names[context].get(width, {}).values():
-                    found |= {part.strip(".,'’").casefold() for part in re.split(r"[\s\u200c\u200f\u200e-]+", name)}
-    return {word for word in found if not re.search(r"\d", word) and (language == "en" or _is_long(word))}
+                    found |= {
+                        part.strip(".,'’").casefold()
+                        for part in re.split(r"[\s\u200c\u200f\u200e-]+", name)
+                    }
+    return {
+        word
+        for word in found
+        if not re.search(r"\d", word) and (language == "en" or _is_long(word))
+    }
 
 
 def months():
@@ -58,7 +67,9 @@ def months():
                 days |= {*map(_plain, locale.days[context].get(width, {}).values())}
     days = {name for name in days - numbers.keys() if WORD.fullmatch(name)}
     return {
-        name: min(n) for name, n in numbers.items() if len(n) == 1 and name not in days and WORD.fullmatch(name)
+        name: min(n)
+        for name, n in numbers.items()
+        if len(n) == 1 and name not in days and WORD.fullmatch(name)
     }, days
 
 
@@ -79,7 +90,10 @@ def main():
     lines += textwrap.wrap(" ".join(found), WIDTH, break_long_words=False, break_on_hyphens=False)
     PATH.write_text("\n".join(lines) + "\n", encoding="utf-8")
     numbers, days = months()
-    lines = [MONTHS_HEAD, *(" ".join(sorted(name for name in numbers if numbers[name] == n)) for n in range(1, 13))]
+    lines = [
+        MONTHS_HEAD,
+        *(" ".join(sorted(name for name in numbers if numbers[name] == n)) for n in range(1, 13)),
+    ]
     MONTHS.write_text("\n".join([*lines, " ".join(sorted(days)), FILLERS]) + "\n", encoding="utf-8")
 
 

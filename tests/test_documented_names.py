@@ -8,14 +8,29 @@ from places import ROOT
 
 from odl.config import places
 
-CODE = [path for folder in ("src", "benchmarks", "docs/_ext") for path in sorted((ROOT / folder).rglob("*.py"))]
-WORKFLOW = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]
+CODE = [
+    path
+    for folder in ("src", "benchmarks", "docs/_ext")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
+WORKFLOW = [
+    ROOT / "Snakefile",
+    ROOT / "workflow" / "Snakefile",
+    *sorted((ROOT / "workflow" / "rules").glob("*.smk")),
+]
 DOCUMENTED = {"_asdict", "_exit", "_fields", "_make", "_replace"}  # of named tuples and of os
 # Settings of the whole process, which Snakemake and other libraries share with us.
-PROCESS = {"gc.freeze", "gc.set_threshold", "resource.setrlimit", "sys.setrecursionlimit", "threading.enumerate"}
+PROCESS = {
+    "gc.freeze",
+    "gc.set_threshold",
+    "resource.setrlimit",
+    "sys.setrecursionlimit",
+    "threading.enumerate",
+}
 HOOKS = {"sys.unraisablehook"}  # which Python's documentation says to set
 EXCEPTIONS = {
-    # Standard streams that the caller closed are opened on the null device, as Python's documentation says of sys.
+    # Standard streams that the caller closed are opened on the null device, as Python's
+    # documentation says of sys.
     "src/odl/cli/__init__.py": {
         "setattr(sys, name, open(number, mode, encoding='utf-8', closefd=False))",
         "gc.freeze",  # of a process that ends
@@ -29,17 +44,27 @@ EXCEPTIONS = {
     "src/odl/live/server.py": {"gc.freeze"},  # the process of `odl watch --http` is its own
 }
 OF_SNAKEMAKE = {"workflow", "rules", "checkpoints"}  # names that every Snakefile has
-BODY = re.compile(r"^( *)(?:on(?:start|success|error)|rule \w+|checkpoint \w+|use rule .* with|module \w+):$", re.M)
+BODY = re.compile(
+    r"^( *)(?:on(?:start|success|error)|rule \w+|checkpoint \w+|use rule .* with|module \w+):$",
+    re.M,
+)
 DIRECTIVE = re.compile(r"^( *)(?!else|try|finally)(\w+):\n((?:\1 +.*\n|\n(?=\1 +))+)", re.M)
 
 
 def private(name):
-    return name.startswith("_") and not name.startswith("__") and name not in DOCUMENTED and name.strip("_")
+    return (
+        name.startswith("_")
+        and not name.startswith("__")
+        and name not in DOCUMENTED
+        and name.strip("_")
+    )
 
 
 def python(text):
     """Return the text of a Snakefile as Python of the same names: rules as blocks, directives as calls."""
-    text = re.sub(r"^( *)(use rule \S+ from \w+.*[^:])$", r"\1pass", BODY.sub(r"\1if True:", text), flags=re.M)
+    text = re.sub(
+        r"^( *)(use rule \S+ from \w+.*[^:])$", r"\1pass", BODY.sub(r"\1if True:", text), flags=re.M
+    )
     while (changed := DIRECTIVE.sub(r"\1\2(\n\3\1)\n", text)) != text:
         text = changed
     return text
@@ -57,7 +82,11 @@ def foreign(tree, names=()):
     found = set(names)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names if not own(alias.name)}
+            found |= {
+                (alias.asname or alias.name).split(".")[0]
+                for alias in node.names
+                if not own(alias.name)
+            }
         elif isinstance(node, ast.ImportFrom) and not own(node.module):
             found |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.For) and root_of(node.iter) in OF_SNAKEMAKE & found:
@@ -84,7 +113,11 @@ def ours(trees):
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found.add(node.name)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and code(node.value) == "self":
+            elif (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and code(node.value) == "self"
+            ):
                 found.add(node.attr)
     return found
 
@@ -94,26 +127,36 @@ def refused(tree, known=frozenset(), names=()):
     theirs = foreign(tree, names)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if not own(alias.name) and hidden(alias.name))
+            yield from (
+                alias.name for alias in node.names if not own(alias.name) and hidden(alias.name)
+            )
         elif isinstance(node, ast.ImportFrom) and not own(node.module):
             yield from [node.module] * hidden(node.module)
             yield from (alias.name for alias in node.names if private(alias.name))
         elif isinstance(node, ast.Attribute):
             if private(node.attr) and (node.attr not in known or root_of(node) in theirs):
                 yield node.attr
-            if not isinstance(node.ctx, ast.Load) and root_of(node) in theirs and code(node) not in HOOKS:
+            if (
+                not isinstance(node.ctx, ast.Load)
+                and root_of(node) in theirs
+                and code(node) not in HOOKS
+            ):
                 yield code(node)
             if isinstance(node.ctx, ast.Load) and code(node) in PROCESS:
                 yield code(node)
         elif (
-            isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and code(node.value) == "sys.modules"
+            isinstance(node, ast.Subscript)
+            and not isinstance(node.ctx, ast.Load)
+            and code(node.value) == "sys.modules"
         ):
             yield code(node)
         elif isinstance(node, ast.Call):
             yield from (word.arg for word in node.keywords if word.arg and private(word.arg))
             if code(node.func) in ("setattr", "delattr") and root_of(node.args[0]) in theirs:
                 yield code(node)
-            if code(node.func) in ("getattr", "hasattr", "setattr") and isinstance(node.args[1], ast.Constant):
+            if code(node.func) in ("getattr", "hasattr", "setattr") and isinstance(
+                node.args[1], ast.Constant
+            ):
                 yield from [node.args[1].value] * bool(private(str(node.args[1].value)))
 
 
@@ -130,16 +173,24 @@ def test_only_documented_names_of_other_packages():
         assert set(refused(tree, known)) == EXCEPTIONS.get(name, set()), name
     for path in WORKFLOW:
         assert not set(refused(ast.parse(python(path.read_text())), known, OF_SNAKEMAKE)), path.name
-    assert not set(refused(ast.parse(python(places.FOLDER_SNAKEFILE.read_text())), known, OF_SNAKEMAKE))
+    assert not set(
+        refused(ast.parse(python(places.FOLDER_SNAKEFILE.read_text())), known, OF_SNAKEMAKE)
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("import importlib\nshells = importlib.import_module('snakemake.shell')\nshells.sp = 1", "shells.sp"),
+        (
+            "import importlib\nshells = importlib.import_module('snakemake.shell')\nshells.sp = 1",
+            "shells.sp",
+        ),
         ("import snakemake.shell\nsnakemake.shell.sp = 1", "snakemake.shell.sp"),
         ("from snakemake import shell\nsetattr(shell, 'sp', 1)", "setattr(shell, 'sp', 1)"),
-        ("import threading\nfor timer in threading.enumerate():\n    timer.cancel()", "threading.enumerate"),
+        (
+            "import threading\nfor timer in threading.enumerate():\n    timer.cancel()",
+            "threading.enumerate",
+        ),
         ("def quick(function):\n    function._overwrite_params = {}", "_overwrite_params"),
         ("def f():\n    for made in workflow.rules:\n        made.group = None", "made.group"),
         (
@@ -157,7 +208,10 @@ def test_only_documented_names_of_other_packages():
         ("import numpy as np\nnp._core.x", "_core"),
         ("from sklearn.utils._set_output import x", "sklearn.utils._set_output"),
         ("import tempfile\ntempfile.tempdir = None", "tempfile.tempdir"),
-        ("import argparse\nclass A(argparse.ArgumentParser):\n    def f(self):\n        self._actions", "_actions"),
+        (
+            "import argparse\nclass A(argparse.ArgumentParser):\n    def f(self):\n        self._actions",
+            "_actions",
+        ),
         ("import json\ndef _default():\n    json._default", "_default"),
     ],
 )

@@ -20,7 +20,9 @@ os.environ[forkserver.SOCKET] = forkserver.start([])
 print(os.environ[forkserver.SOCKET], flush=True)
 sys.exit(subprocess.run(sys.argv[1:]).returncode)
 """
-DELEGATE = "import sys; from odl import forkserver; sys.exit(forkserver.delegate(sys.argv[1:]) or 'none')"
+DELEGATE = (
+    "import sys; from odl import forkserver; sys.exit(forkserver.delegate(sys.argv[1:]) or 'none')"
+)
 READ = ("step", "read", "documents")
 
 
@@ -38,7 +40,9 @@ def driven(*words, **options):
 @pytest.fixture
 def source(tmp_path):
     path = tmp_path / "texts.jsonl"
-    path.write_text("".join(json.dumps({"id": i, "text": f"word{i} of a text"}) + "\n" for i in range(3)))
+    path.write_text(
+        "".join(json.dumps({"id": i, "text": f"word{i} of a text"}) + "\n" for i in range(3))
+    )
     return path
 
 
@@ -82,7 +86,9 @@ def test_a_step_ends_with_its_client_and_the_server_with_its_parent(tmp_path, nu
     os.mkfifo(fifo)
     client = "import os; open('client', 'w').write(str(os.getpid())); from odl.__main__ import main; exit(main())"
     variables = {**os.environ, "ODL_TEST": str(tmp_path)}
-    process = driven("-c", client, "step", "summarise", fifo.name, "tables", cwd=tmp_path, env=variables)
+    process = driven(
+        "-c", client, "step", "summarise", fifo.name, "tables", cwd=tmp_path, env=variables
+    )
     folder = os.path.dirname(process.stdout.readline())
     wait_until(lambda: is_read(fifo))
     os.kill(int((tmp_path / "client").read_text()), number)

@@ -16,8 +16,8 @@ from odl.cli import main
 from odl.stream import features as features_of
 from odl.text.tokens import analyser
 
-# Of each: words of two topics that are there from the start, of one that enters, and what stands between words; "_" is
-# within a phrase.
+# Of each: words of two topics that are there from the start, of one that enters, and what stands
+# between words; "_" is within a phrase.
 STREAMS = {
     "Chinese": (
         "小麦 收成 农民 谷物 玉米 出口 种子 土壤 田野",
@@ -121,7 +121,12 @@ def posts(name):
                 text = f"{stamp} {text} took={took}ms trace={trace:016x}"
             if name == "German in NFD":
                 text = unicodedata.normalize("NFD", text)
-            yield {"id": f"{week}-{number}", "time": moment.isoformat(), "text": text, "new": number % 3 == 2}
+            yield {
+                "id": f"{week}-{number}",
+                "time": moment.isoformat(),
+                "text": text,
+                "new": number % 3 == 2,
+            }
 
 
 PIECES = "features: {max_share: 0.5, pieces: 0.6%s}\n"
@@ -140,7 +145,10 @@ def test_the_topic_that_enters_is_found(name, features, segment, tmp_path, monke
         pytest.importorskip(segment)
     rows = list(posts(name))
     path = tmp_path / "posts.jsonl"
-    path.write_text("".join(json.dumps({**row, "new": None}, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    path.write_text(
+        "".join(json.dumps({**row, "new": None}, ensure_ascii=False) + "\n" for row in rows),
+        "utf-8",
+    )
     assert main(["init", str(tmp_path / "news"), str(path), "--period", "week"]) == 0
     configuration = tmp_path / "news" / "odl.yaml"
     lines = configuration.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -159,34 +167,50 @@ def test_the_topic_that_enters_is_found(name, features, segment, tmp_path, monke
     ids = features_of.read(f"{watch.place.features}/{last.t}.h5").ids
     entering = {row["id"] for row in rows if row["new"] and row["id"].startswith(f"{WEEKS - 1}-")}
     assert told and len(told) == len(last.headlines), told  # no other period speaks
-    assert {ids[row] for one in told for row in one.rows} <= entering and max(one.size for one in told) > 10
+    assert {ids[row] for one in told for row in one.rows} <= entering and max(
+        one.size for one in told
+    ) > 10
     assert {one.event for one in told} == {told[0].event}
     hangul = "pairs" if name == "Korean" else "words"
-    tokens = analyser({"tokeniser": "words", "stop_words": None, "hangul": hangul, "segment": segment})
+    tokens = analyser(
+        {"tokeniser": "words", "stop_words": None, "hangul": hangul, "segment": segment}
+    )
     texts = [unicodedata.normalize("NFC", row["text"]) for row in rows]
     words = [set(map(str.casefold, tokens(row["text"]))) for row in rows]
-    known = set().union(*(own for own, row in zip(words, rows, strict=True) if row["id"] not in entering))
+    known = set().union(
+        *(own for own, row in zip(words, rows, strict=True) if row["id"] not in entering)
+    )
     own = set().union(*words) - known
     documents = [last.documents_of[row] for one in told for row in one.examples]
     assert documents
     for each in documents:
         assert each.reasons and each.reasons[0].word.casefold() in own, each.reasons
         text = unicodedata.normalize("NFC", each.text)
-        assert all(phrase in text for phrase, _ in breakdown.phrases(each)), breakdown.line(each)  # as it spells them
+        assert all(phrase in text for phrase, _ in breakdown.phrases(each)), breakdown.line(
+            each
+        )  # as it spells them
     for one in told:
         assert one.name and all(any(part in text for text in texts) for part in one.name)
     reasons = {phrase for each in documents for phrase, _ in breakdown.phrases(each)}
     phrases = {*told[0].name, *(one.phrase for one in last.unseen)}
     assert len(phrases) > 3 and last.unseen
-    made = [unicodedata.normalize("NFC", word.replace("_", " ")) for word in STREAMS[name][2].split() if "_" in word]
+    made = [
+        unicodedata.normalize("NFC", word.replace("_", " "))
+        for word in STREAMS[name][2].split()
+        if "_" in word
+    ]
     for one in made:
-        inside = {phrase for phrase in reasons | phrases if not {*one.split()}.isdisjoint(phrase.split())}
+        inside = {
+            phrase for phrase in reasons | phrases if not {*one.split()}.isdisjoint(phrase.split())
+        }
         assert inside == {one}, inside  # neither a part of it nor more
     for phrase in phrases | reasons:
         if STREAMS[name][-1]:
             assert {word.casefold() for word in tokens(phrase)} <= own, phrase
         else:  # whole words of the topic, not pairs of characters
-            words = re.sub(r"([をがはにの])(?= |$)", r"\1?", STREAMS[name][2]).split()  # particles may be left out
+            words = re.sub(
+                r"([をがはにの])(?= |$)", r"\1?", STREAMS[name][2]
+            ).split()  # particles may be left out
             assert re.fullmatch(f"({'|'.join(words)})+", phrase), phrase
 
 
@@ -230,7 +254,9 @@ def test_a_page_in_ten_languages(tmp_path, capsys):
     lines = configuration.read_text(encoding="utf-8").splitlines(keepends=True)
     assert "features: {languages: true, max_share: 0.5}\n" in lines
     kept = "".join(line for line in lines if not line.startswith("alerts:"))
-    configuration.write_text(f"{kept}alerts: {{gates: true, warm_up: 50, budget: 5}}\n", encoding="utf-8")
+    configuration.write_text(
+        f"{kept}alerts: {{gates: true, warm_up: 50, budget: 5}}\n", encoding="utf-8"
+    )
     assert main(["run", str(tmp_path / "it")]) == 0, capsys.readouterr().err
     watch = read.alerts_of(tmp_path / "it")
     told = watch.periods[1].languages
@@ -243,7 +269,12 @@ def test_a_page_in_ten_languages(tmp_path, capsys):
     languages = {ids[row].split("-")[0] for _, one in told for row in one.rows}
     assert languages == FUNCTION_WORDS.keys() - {"german", "swedish"}
     reasons = {phrase for each in documents for phrase, _ in breakdown.phrases(each)}
-    assert reasons and {word for phrase in reasons for word in phrase.split()} <= {"Apollo", "Rocket", "Orbit", "Luna"}
+    assert reasons and {word for phrase in reasons for word in phrase.split()} <= {
+        "Apollo",
+        "Rocket",
+        "Orbit",
+        "Luna",
+    }
     text = (tmp_path / "it" / "new.html").read_text(encoding="utf-8")
     assert "Languages of the documents of the latest period" in text
 
@@ -254,7 +285,9 @@ def test_a_recipe_makes_the_same_stream_again(name):
     assert rows == list(recipes.made(name, 600, 3)) and len({ident for ident, _, _ in rows}) == 600
     calm = [text for _, _, text in recipes.made(name, 600, 3, quiet=True)]
     differ = [row for row, other in zip(rows, calm, strict=True) if row[2] != other]
-    assert differ and differ[0][1] - rows[0][1] >= timedelta(weeks=recipes.WEEKS - 3)  # nothing enters before
+    assert differ and differ[0][1] - rows[0][1] >= timedelta(
+        weeks=recipes.WEEKS - 3
+    )  # nothing enters before
 
 
 @pytest.mark.parametrize("name", ["tickets", "logs", "arabic"])
@@ -275,4 +308,6 @@ def test_an_incident_that_tickets_mention_beside_other_things_is_one_event(seed)
     event = told["event"][told["alert"]].unique()
     assert len(event) == 1 and event[0] > 0
     assert told["event"].eq(event[0]).tolist() == incident.tolist()
-    assert set(re.findall(r"\w+", stream.events_["name"][event[0]])) <= set(recipes.INCIDENT.split())
+    assert set(re.findall(r"\w+", stream.events_["name"][event[0]])) <= set(
+        recipes.INCIDENT.split()
+    )

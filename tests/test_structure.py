@@ -19,11 +19,20 @@ from odl.report import figures
 from odl.text.segmenters import SEGMENTERS
 
 PACKAGE = ROOT / "src" / "odl"
-# Room (or module beside the rooms) to the rooms it may import from, itself aside. Two stacks meet late: the mathematics
-# (kernels ... novelty) knows no file, the files (files, text, corpora, stream) know no mathematics. Text has a kernel.
-KERNELS, PROX, CODING = {"errors"}, {"errors", "kernels", "trees"}, {"errors", "kernels", "trees", "prox"}
+# Room (or module beside the rooms) to the rooms it may import from, itself aside. Two stacks meet
+# late: the mathematics (kernels ... novelty) knows no file, the files (files, text, corpora,
+# stream) know no mathematics. Text has a kernel.
+KERNELS, PROX, CODING = (
+    {"errors"},
+    {"errors", "kernels", "trees"},
+    {"errors", "kernels", "trees", "prox"},
+)
 DICTIONARY = CODING | {"coding"}
-LEARNERS = DICTIONARY | {"dictionary", "distributed", "config"}  # of config the typed settings alone
+LEARNERS = DICTIONARY | {
+    "dictionary",
+    "distributed",
+    "config",
+}  # of config the typed settings alone
 MATHEMATICS = LEARNERS | {"learners", "novelty"}
 FILES = {"errors", "files", "config", "text", "corpora", "stream"}
 BOTH = MATHEMATICS | FILES
@@ -63,7 +72,10 @@ LIGHT = {"numpy", "scipy", "h5py"}
 
 
 def modules():
-    return [path.relative_to(PACKAGE).with_suffix("").as_posix() for path in sorted(PACKAGE.rglob("*.py"))]
+    return [
+        path.relative_to(PACKAGE).with_suffix("").as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+    ]
 
 
 def outside(name, top_only=False):
@@ -124,7 +136,10 @@ def test_the_rooms_stand_one_above_another():
 
 def test_inside_a_room_no_module_imports_itself_in_a_circle():
     for name in modules():
-        seen, todo = set(), [other for other in sources.imports(name) if not other.endswith("__init__")]
+        seen, todo = (
+            set(),
+            [other for other in sources.imports(name) if not other.endswith("__init__")],
+        )
         while todo:
             other = todo.pop()
             assert other != name, f"{name} imports itself by way of {sorted(seen)}"
@@ -148,7 +163,9 @@ def test_the_timestep_job_imports_light_packages_only():
     declared = [*cli.commands().values(), *cli.steps().values()]
     declaring = {getattr(one.function, "func", one.function).__module__ for one in declared}
     for name in ("odl.cli.__init__", *declaring):
-        assert outside(name.removeprefix("odl.").replace(".", "/"), top_only=True) <= set(sys.stdlib_module_names)
+        assert outside(name.removeprefix("odl.").replace(".", "/"), top_only=True) <= set(
+            sys.stdlib_module_names
+        )
 
 
 def test_a_learner_imports_light_packages_only():
@@ -165,9 +182,9 @@ class TestSources:
         assert "coding/exact" in sources.imports("coding/__init__")
         assert "papers/twogroups" in sources.closure("papers/experiments/classification")
         assert "cli/registry" in sources.imports("cli/studysteps")  # inside a function
-        assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure(
-            "cli/__init__"
-        )
+        assert "coding/__init__" in sources.closure(
+            "coding/exact"
+        ) and "__init__" not in sources.closure("cli/__init__")
 
     def test_a_stage_begins_where_its_command_does(self):
         """Each subcommand imports nothing but what the closure of its stage has."""
@@ -184,7 +201,9 @@ class TestSources:
         assert STAGES.keys() <= functions.keys()
         for stage, roots in STAGES.items():
             found, known = sources.imported(functions[stage]), sources.closure(*roots)
-            assert found <= known and all((PACKAGE / f"{root}.py").exists() for root in roots), stage
+            assert found <= known and all((PACKAGE / f"{root}.py").exists() for root in roots), (
+                stage
+            )
 
     def test_one_of_many_is_not_a_source_of_the_others(self):
         """Learners, readers and experiments are imported by their names; an edit of one reruns what it makes."""
@@ -194,7 +213,11 @@ class TestSources:
         shown = sources.closure("corpora/__init__", "report/studypage")
         assert not shown & {f"papers/experiments/{name}" for name in experiments.EXPERIMENTS}
         flat = sources.closure("jobs/update", "learners/flat")
-        assert not any(f"learners/{algorithm}" in flat for algorithm in learners.LEARNERS if algorithm != "flat")
+        assert not any(
+            f"learners/{algorithm}" in flat
+            for algorithm in learners.LEARNERS
+            if algorithm != "flat"
+        )
 
     def test_the_rules_ask_for_stages_that_there_are(self):
         texts = [path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")]
@@ -204,7 +227,13 @@ class TestSources:
     @pytest.mark.slow
     def test_a_digest_changes_with_any_file(self, tmp_path, monkeypatch):
         def digests():
-            for cached in (sources.imports, sources.digest, sources._file_of, sources._stamp_of, sources._stamps):
+            for cached in (
+                sources.imports,
+                sources.digest,
+                sources._file_of,
+                sources._stamp_of,
+                sources._stamps,
+            ):
                 cached.cache_clear()
             return [sources.digest("jobs/update"), sources.digest("stream/batching")]
 
@@ -219,19 +248,27 @@ class TestSources:
                 file.write("EDITED = True\n")
             changed = digests()
             assert changed[0] != update and changed[1] == index
-            for name, data in (("report/newpage", "report/page.css"), ("text/tokens", "text/stopwords.txt")):
+            for name, data in (
+                ("report/newpage", "report/page.css"),
+                ("text/tokens", "text/stopwords.txt"),
+            ):
                 before = sources.digest(name)
                 with open(tmp_path / "odl" / data, "a") as file:
                     file.write("p { color: red; }\n")
                 digests()
-                assert sources.digest(name) != before  # a template, a style, a script or a list of a module
+                assert (
+                    sources.digest(name) != before
+                )  # a template, a style, a script or a list of a module
         finally:
             monkeypatch.undo()
             digests()
 
 
 def test_the_workflow_imports_only_config_and_errors():
-    texts = [path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]]
+    texts = [
+        path.read_text()
+        for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
+    ]
     found = re.findall(r"^\s*(?:from|import)\s+(odl\S*)", "\n".join(texts), re.M)
     assert {*found} <= {"odl.config", "odl.errors"}
 
@@ -239,7 +276,9 @@ def test_the_workflow_imports_only_config_and_errors():
 def test_the_schema_is_what_the_code_says():
     """Learners, readers, experiments, figures and commands are written once: the schema follows from them."""
     written = (SCHEMAS / registry.SCHEMA_FILE).read_text(encoding="utf-8")
-    assert written == registry.text(registry.schema(cli.steps())), "the schema is stale: run `make schema`"
+    assert written == registry.text(registry.schema(cli.steps())), (
+        "the schema is stale: run `make schema`"
+    )
     described = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
     assert described == registry.tables(described), "config/README.md is stale: run `make schema`"
 
@@ -248,9 +287,15 @@ def test_every_learner_is_registered():
     """A file with a concrete learner is found by its name; one whose algorithm is another name is not."""
     for path in (PACKAGE / "learners").glob("[!_]*.py"):
         module = importlib.import_module(f"odl.learners.{path.stem}")
-        classes = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+        classes = [
+            one
+            for one in vars(module).values()
+            if isinstance(one, type) and one.__module__ == module.__name__
+        ]
         named = [vars(one)["algorithm"] for one in classes if vars(one).get("algorithm")]
-        assert named in ([], [path.stem]), f"{path.name} has the algorithm {named}; name the file like it"
+        assert named in ([], [path.stem]), (
+            f"{path.name} has the algorithm {named}; name the file like it"
+        )
         assert (path.stem in learners.LEARNERS) == bool(named)
     for name in learners.LEARNERS:
         assert learners.learner_class(name).algorithm == name
@@ -259,9 +304,16 @@ def test_every_learner_is_registered():
 @pytest.mark.slow
 def test_asking_for_a_learner_imports_no_other():
     code = "import sys; from odl import learners; learners.make('levels'); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    imported = {name.removeprefix("odl.learners.") for name in loaded if name.startswith("odl.learners.")}
-    assert imported & set(learners.LEARNERS) == {"adaptive", "levels"}  # whose atoms are those of adaptive
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    imported = {
+        name.removeprefix("odl.learners.") for name in loaded if name.startswith("odl.learners.")
+    }
+    assert imported & set(learners.LEARNERS) == {
+        "adaptive",
+        "levels",
+    }  # whose atoms are those of adaptive
 
 
 def test_experiments_take_known_inputs_and_name_settings_of_their_own():
@@ -293,8 +345,12 @@ def test_every_map_of_the_schema_is_closed():
 
 
 def test_importing_the_package_is_light():
-    code = "import sys, odl, odl.config; print(sorted({name.split('.')[0] for name in sys.modules}))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    code = (
+        "import sys, odl, odl.config; print(sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert "numpy" not in loaded
 
 
@@ -304,5 +360,15 @@ def test_nothing_of_the_machine_is_in_the_repository():
     folder = str(ROOT.parent) + "/"
     for name in names:
         path = ROOT / name
-        if path.is_file() and path.suffix in {".py", ".smk", ".md", ".yaml", ".toml", ".txt", ".json", ".csv", ".rst"}:
+        if path.is_file() and path.suffix in {
+            ".py",
+            ".smk",
+            ".md",
+            ".yaml",
+            ".toml",
+            ".txt",
+            ".json",
+            ".csv",
+            ".rst",
+        }:
             assert folder not in path.read_text(encoding="utf-8"), name

@@ -62,9 +62,13 @@ def test_groups_are_nested_or_apart_and_preorder_runs_through_subtrees(tree):
     for node, parent in enumerate(tree.parents):
         assert parent < 0 or place[parent] < place[node]
         under = {
-            other for other in range(tree.n_nodes) if groups[other] <= groups[node] and descends(tree, other, node)
+            other
+            for other in range(tree.n_nodes)
+            if groups[other] <= groups[node] and descends(tree, other, node)
         }
-        assert {place[other] for other in under} == set(range(place[node], place[node] + len(under)))
+        assert {place[other] for other in under} == set(
+            range(place[node], place[node] + len(under))
+        )
 
 
 def descends(tree, node, ancestor):
@@ -83,7 +87,10 @@ def descends(tree, node, ancestor):
         ((1, 0), "nodes 0, 1 are in a cycle"),
         ((-1, 1), "nodes 1 are in a cycle"),
         ((-1, 3, 1, 2), "nodes 1, 2, 3 are in a cycle or below one"),
-        ((-1, 5), "the parent of node 1 is 5, which does not exist; expected one of the nodes 0 to 1, or -1"),
+        (
+            (-1, 5),
+            "the parent of node 1 is 5, which does not exist; expected one of the nodes 0 to 1, or -1",
+        ),
         ((-1, -2), "node 1 is -2"),
         ((-1, 0.5), "contain 0.5"),
         ((-1, True), "contain True"),

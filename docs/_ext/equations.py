@@ -1,8 +1,9 @@
 """Equations of docs/method.md: MathML in the page, each with its name, the function that computes it, and back.
 
-In the source a block of LaTeX (```math, which forges show too) is followed by a line "Equation `NAME`: " with links to
-the files of the functions. On the site these lead to the function's own page; a docstring's "Equation `NAME` of
-docs/method.md" leads to the equation; the directive `equations` is a table of all of them.
+In the source a block of LaTeX (```math, which forges show too) is followed by a line "Equation
+`NAME`: " with links to the files of the functions. On the site these lead to the function's own
+page; a docstring's "Equation `NAME` of docs/method.md" leads to the equation; the directive
+`equations` is a table of all of them.
 """
 
 import re
@@ -22,9 +23,12 @@ LOGGER = logging.getLogger(__name__)
 PAGE = "docs/method"
 ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(
-    r"^```math\n(?P<tex>[^`]*)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`:\s(?P<links>.*?)\n\n", re.M | re.S
+    r"^```math\n(?P<tex>[^`]*)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`:\s(?P<links>.*?)\n\n",
+    re.M | re.S,
 )
-SUBSCRIPT = re.compile(r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|[A-Za-z0-9]+)")  # A_{t+1}, v_(r)
+SUBSCRIPT = re.compile(
+    r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|[A-Za-z0-9]+)"
+)  # A_{t+1}, v_(r)
 NAMED = re.compile(r"Equations?((?:,? (?:and )?`[a-z0-9-]+`)+) of docs/method\.md")
 
 
@@ -39,10 +43,17 @@ class Equation(NamedTuple):
 
 def equations(text):
     """Return the equations of a page's source, in their order."""
-    found, headings = [], [(match.start(), match[1]) for match in re.finditer(r"^#+ (.*)$", text, re.M)]
+    found, headings = (
+        [],
+        [(match.start(), match[1]) for match in re.finditer(r"^#+ (.*)$", text, re.M)],
+    )
     for match in BLOCK.finditer(text):
         section = [title for start, title in headings if start < match.start()][-1]
-        found.append(Equation(match["name"], section, match["tex"], re.findall(r"\[`([\w.]+)`\]", match["links"])))
+        found.append(
+            Equation(
+                match["name"], section, match["tex"], re.findall(r"\[`([\w.]+)`\]", match["links"])
+            )
+        )
     return found
 
 
@@ -87,7 +98,9 @@ def lowered(text):
 
 def to_function(name, page):
     """Return a link to the page of a function."""
-    link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=name, refdoc=page, refwarn=True)
+    link = addnodes.pending_xref(
+        "", refdomain="py", reftype="obj", reftarget=name, refdoc=page, refwarn=True
+    )
     link += nodes.literal(name, name, classes=["xref", "py"])
     return link
 
@@ -104,8 +117,13 @@ class Equations(SphinxDirective):
                 "", equation.name, internal=True, refuri=f"{Path(PAGE).name}.html#{anchor(equation.name)}"
             )  # fmt: skip
             told = nodes.paragraph("", "", here, nodes.Text(f" ({equation.section})"))
-            code = [nodes.paragraph("", "", to_function(name, self.env.docname)) for name in equation.functions]
-            formula = nodes.math_block(equation.tex, equation.tex, number=None, label=None, nowrap=False)
+            code = [
+                nodes.paragraph("", "", to_function(name, self.env.docname))
+                for name in equation.functions
+            ]
+            formula = nodes.math_block(
+                equation.tex, equation.tex, number=None, label=None, nowrap=False
+            )
             body += nodes.row("", nodes.entry("", told, formula), nodes.entry("", *code))
         head = [nodes.entry("", nodes.paragraph("", title)) for title in ("equation", "code")]
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (65, 35)), cols=2)
@@ -116,7 +134,9 @@ class Equations(SphinxDirective):
 def back(app, what, name, obj, options, lines):
     """Link the equations that a docstring names."""
     for row, line in enumerate(lines):
-        lines[row] = NAMED.sub(lambda found: re.sub(r"`([a-z0-9-]+)`", r":ref:`\1 <equation-\1>`", found[0]), line)
+        lines[row] = NAMED.sub(
+            lambda found: re.sub(r"`([a-z0-9-]+)`", r":ref:`\1 <equation-\1>`", found[0]), line
+        )
 
 
 def mathml(node, as_block):

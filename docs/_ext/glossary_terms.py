@@ -11,10 +11,14 @@ class GlossaryTerms(SphinxTransform):
     default_priority = 800  # before the index is gathered
 
     def apply(self, **arguments):
-        for term in self.document.findall(nodes.term) if self.env.docname == "docs/glossary" else ():
+        for term in (
+            self.document.findall(nodes.term) if self.env.docname == "docs/glossary" else ()
+        ):
             identifier = nodes.make_id(f"term-{term.astext()}")
             term["ids"].append(identifier)
-            term.append(addnodes.index(entries=[("single", term.astext(), identifier, "main", None)]))
+            term.append(
+                addnodes.index(entries=[("single", term.astext(), identifier, "main", None)])
+            )
 
 
 def setup(app):

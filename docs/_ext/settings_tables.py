@@ -18,10 +18,14 @@ class SettingsTable(SphinxDirective):
     optional_arguments = 1
 
     def run(self):
-        schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
+        schema = json.loads(
+            (ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8")
+        )
         defaults = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
         lines = ["| key | what it takes | default |", "| --- | --- | --- |"]
-        lines += [f"| `{key}` | {said} | {default} |" for key, said, default in keys(schema, defaults)]
+        lines += [
+            f"| `{key}` | {said} | {default} |" for key, said, default in keys(schema, defaults)
+        ]
         holder = nodes.Element()
         self.state.nested_parse(StringList(lines, "settings"), 0, holder)
         return holder.children
@@ -30,10 +34,16 @@ class SettingsTable(SphinxDirective):
 def keys(node, defaults, path=""):
     """Yield key, what it takes and its default, for every value of a schema."""
     for name, inner in node.get("properties", {}).items():
-        default = defaults.get(name, inner.get("default")) if isinstance(defaults, dict) else inner.get("default")
+        default = (
+            defaults.get(name, inner.get("default"))
+            if isinstance(defaults, dict)
+            else inner.get("default")
+        )
         yield from keys(inner, default, f"{path}.{name}".lstrip("."))
     if path and not node.get("properties"):
-        shown = "" if defaults is None or isinstance(defaults, dict) else f"`{json.dumps(defaults)}`"
+        shown = (
+            "" if defaults is None or isinstance(defaults, dict) else f"`{json.dumps(defaults)}`"
+        )
         yield path, said(node), shown.replace("|", "\\|")
 
 

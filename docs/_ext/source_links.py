@@ -1,7 +1,7 @@
 """Links from pages to files and folders of the repository lead, on the site, to pages about them.
 
-A module or package goes to its API page, the folder of examples to the gallery. A file without a page stays a download,
-a folder without one is named and not linked.
+A module or package goes to its API page, the folder of examples to the gallery. A file without a
+page stays a download, a folder without one is named and not linked.
 """
 
 from pathlib import Path, PurePosixPath
@@ -25,7 +25,9 @@ class SourceLinks(SphinxPostTransform):
             self._replace(link, self._page(link))
         for link in list(self.document.findall(addnodes.pending_xref)):
             path = self._path(link) if link.get("reftype") == "myst" else ""
-            if path and (ROOT / path).is_dir() and not (ROOT / f"{path}.md").exists():  # docs/results.md is a page
+            if (
+                path and (ROOT / path).is_dir() and not (ROOT / f"{path}.md").exists()
+            ):  # docs/results.md is a page
                 self._replace(link, self._page(link), folder=True)
 
     def _path(self, link):
@@ -43,7 +45,12 @@ class SourceLinks(SphinxPostTransform):
         path = self._path(link)
         if path in GALLERY:
             return GALLERY[path], ""
-        dotted = path.removeprefix("src/").removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        dotted = (
+            path.removeprefix("src/")
+            .removesuffix(".py")
+            .replace("/", ".")
+            .removesuffix(".__init__")
+        )
         module = self.env.get_domain("py").modules.get(dotted) if path.startswith("src/") else None
         return (module.docname, module.node_id) if module else None
 

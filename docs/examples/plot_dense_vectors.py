@@ -2,8 +2,9 @@
 Dense vectors beside words
 ==========================
 
-Short texts share few words though they mean the same, so a vector of an encoder helps. Long texts say more by their
-words. How much the vectors count follows from the median number of distinct words, without labels.
+Short texts share few words though they mean the same, so a vector of an encoder helps. Long texts
+say more by their words. How much the vectors count follows from the median number of distinct
+words, without labels.
 """
 
 import numpy as np
@@ -15,9 +16,8 @@ from odl.learners import vectors
 from odl.papers.rivals import meaning
 from odl.stream.dense import unit
 
-# %%
-# Documents about twelve topics, and their vectors: the topic's own and noise. Three topics are new: none of their
-# documents is in the past.
+# %% Documents about twelve topics, and their vectors: the topic's own and noise. Three topics are
+# new: none of their documents is in the past.
 
 rng = np.random.default_rng(0)
 topics, directions = rng.dirichlet(np.full(2000, 0.2), 12), rng.standard_normal((12, 30))
@@ -43,7 +43,9 @@ for ax, length in zip(axes, (6, 100), strict=True):
         novelty = 1.0 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1)
         areas.append(metrics.auc(novelty, (today >= 9).astype(int)))
     rule = vectors.weight_of(np.diff(P.indptr))
-    print(f"{length} words: weight {rule:.2f}, AUC {np.interp(rule, weights, areas):.2f}, words alone {areas[0]:.2f}")
+    print(
+        f"{length} words: weight {rule:.2f}, AUC {np.interp(rule, weights, areas):.2f}, words alone {areas[0]:.2f}"
+    )
     ax.plot(weights, areas, marker=".", color="tab:orange")
     ax.axvline(rule, color="black", linestyle="--", linewidth=0.8, label="weight by length")
     ax.set(xlabel="weight of the vectors", ylabel="AUC", title=f"{length} words a document")

@@ -2,9 +2,10 @@
 A vocabulary that grows
 =======================
 
-New topics bring new words. :class:`odl.TextNovelty` appends a column for each word it has not seen, and atoms get
-zeros there, so nothing that was learned has to be learned again. The picture shows the number of words known, and the
-number of numbers stored for the dictionary, which follows the atoms and not the vocabulary.
+New topics bring new words. :class:`odl.TextNovelty` appends a column for each word it has not seen,
+and atoms get zeros there, so nothing that was learned has to be learned again. The picture shows
+the number of words known, and the number of numbers stored for the dictionary, which follows the
+atoms and not the vocabulary.
 """
 
 import random
@@ -15,8 +16,8 @@ import pandas as pd
 
 from odl import TextNovelty
 
-# %%
-# Every week has 50 posts about four topics; each week one topic goes, and another one comes with words of its own.
+# %% Every week has 50 posts about four topics; each week one topic goes, and another one comes with
+# words of its own.
 
 syllables = ["ba", "de", "ki", "lo", "mu", "ne", "po", "ra", "su", "ti"]
 words = ["".join(three) for three in product(syllables, repeat=3)]
@@ -26,7 +27,9 @@ lists = [words[20 * topic : 20 * topic + 20] for topic in range(24)]
 
 
 def week_of_posts(week):
-    return pd.DataFrame({"text": [" ".join(draw.choices(lists[week + draw.randrange(4)], k=15)) for _ in range(50)]})
+    return pd.DataFrame(
+        {"text": [" ".join(draw.choices(lists[week + draw.randrange(4)], k=15)) for _ in range(50)]}
+    )
 
 
 # %%
@@ -48,7 +51,13 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8))
 left.plot(weeks, vocabulary, marker=".")
 left.set(xlabel="week", ylabel="words known", ylim=(0, None), title="The vocabulary grows")
 right.plot(weeks, stored, marker=".", label="stored")
-right.plot(weeks, [30 * size for size in vocabulary], linestyle="--", color="tab:grey", label="30 atoms x words")
+right.plot(
+    weeks,
+    [30 * size for size in vocabulary],
+    linestyle="--",
+    color="tab:grey",
+    label="30 atoms x words",
+)
 right.set(xlabel="week", ylabel="numbers of the dictionary", yscale="log", title="Memory does not")
 right.legend(frameon=False)
 fig.tight_layout()

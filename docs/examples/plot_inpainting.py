@@ -2,9 +2,10 @@
 Inpainting with a learned dictionary
 ====================================
 
-Seven of ten pixels of an image are missing. A dictionary learned from patches of another part of the image fills them
-in: each patch is coded by its known pixels alone, and the atoms know the rest. The penalty is the l1 norm or that of a
-tree, which are level on this image; the error is the root mean square of the missing pixels.
+Seven of ten pixels of an image are missing. A dictionary learned from patches of another part of
+the image fills them in: each patch is coded by its known pixels alone, and the atoms know the rest.
+The penalty is the l1 norm or that of a tree, which are level on this image; the error is the root
+mean square of the missing pixels.
 """
 
 import numpy as np
@@ -18,7 +19,11 @@ from odl.dictionary import structured
 
 side = 8
 rows, columns = np.mgrid[:96, :192] / 16
-image = np.sin(3 * rows + 2 * np.sin(columns)) + np.sign(np.sin(columns + 0.7 * rows)) + 0.5 * np.cos(4 * columns)
+image = (
+    np.sin(3 * rows + 2 * np.sin(columns))
+    + np.sign(np.sin(columns + 0.7 * rows))
+    + 0.5 * np.cos(4 * columns)
+)
 image = (image - image.min()) / np.ptp(image)
 seen, hidden = image[:, :96], image[:, 96:]
 
@@ -56,7 +61,9 @@ def filled(problem, D):
     mean = P.sum(axis=1, keepdims=True) / np.maximum(mask.sum(axis=1, keepdims=True), 1)
     estimates = problem.codes(np.where(mask, P - mean, 0.0), D, mask=mask).X @ D.T + mean
     total, times = np.zeros(hidden.shape), np.zeros(hidden.shape)
-    places = [(row, column) for row in range(0, 96 - side + 1, 2) for column in range(0, 96 - side + 1, 2)]
+    places = [
+        (row, column) for row in range(0, 96 - side + 1, 2) for column in range(0, 96 - side + 1, 2)
+    ]
     for (row, column), estimate in zip(places, estimates, strict=True):
         total[row : row + side, column : column + side] += estimate.reshape(side, side)
         times[row : row + side, column : column + side] += 1

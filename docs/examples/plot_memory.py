@@ -2,10 +2,10 @@
 A memory instead of a number of atoms
 =====================================
 
-How many atoms, with no labels to try them on? `levels` asks for a memory, numbers stored, and finds the atoms itself;
-`adaptive` asks for the atoms. Documents like one another, taken out of the past, stand in for a new topic: how well a
-budget finds them is known without labels. The stream is made, so that the choice can be checked with labels that it did
-not use.
+How many atoms, with no labels to try them on? `levels` asks for a memory, numbers stored, and finds
+the atoms itself; `adaptive` asks for the atoms. Documents like one another, taken out of the past,
+stand in for a new topic: how well a budget finds them is known without labels. The stream is made,
+so that the choice can be checked with labels that it did not use.
 """
 
 import matplotlib.pyplot as plt
@@ -16,17 +16,16 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from odl import NoveltyDetector, corpora
 from odl.evaluation import metrics
 
-# %%
-# Ten days of 200 documents, of which a fifth of the words are of their topic. Topics enter, return, drift and split.
+# %% Ten days of 200 documents, of which a fifth of the words are of their topic. Topics enter,
+# return, drift and split.
 
 made = corpora.read("simulation", [], {"documents": 2000, "days": 10, "own": 0.2, "seed": 0})
 topics = np.array([names[-1] for names in made.topics])
 days = np.split(np.arange(2000), 10)
 weights = TfidfTransformer(sublinear_tf=True).fit(made.counts[days[0]]).transform(made.counts)
 
-# %%
-# Without labels, from the first five days: three documents and the forty most like each are held out, and so are 150
-# others. A dictionary of the rest should give the former the higher scores.
+# %% Without labels, from the first five days: three documents and the forty most like each are held
+# out, and so are 150 others. A dictionary of the rest should give the former the higher scores.
 
 past = weights[:1000]
 cosines = (past @ past.T).toarray()
@@ -60,11 +59,13 @@ def judged(**learner):
     return detector.components_.nnz, np.nanmean(areas)
 
 
-# %%
-# Seven budgets each. A ring marks the budget that is chosen without labels: where more memory begins to bring little.
+# %% Seven budgets each. A ring marks the budget that is chosen without labels: where more memory
+# begins to bring little.
 
 budgets = {
-    "levels": [{"learner": "levels", "settings": {"memory": 1000 * 2**power}} for power in range(1, 8)],
+    "levels": [
+        {"learner": "levels", "settings": {"memory": 1000 * 2**power}} for power in range(1, 8)
+    ],
     "adaptive": [{"learner": "adaptive", "n_atoms": 10 * 2**power} for power in range(7)],
 }
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
@@ -72,10 +73,19 @@ for name, learners in budgets.items():
     guess = [guessed(**learner) for learner in learners]
     stored, areas = zip(*(judged(**learner) for learner in learners), strict=True)
     chosen = int(np.argmax(guess))
-    print(f"{name}: {learners[chosen]}, AUC {areas[chosen]:.3f}, the best of these budgets has {max(areas):.3f}")
+    print(
+        f"{name}: {learners[chosen]}, AUC {areas[chosen]:.3f}, the best of these budgets has {max(areas):.3f}"
+    )
     for ax, values in ((left, guess), (right, areas)):
         ax.semilogx(stored, values, marker="o", markersize=4, label=name)
-        ax.plot(stored[chosen], values[chosen], "o", markersize=12, markerfacecolor="none", markeredgecolor="black")
+        ax.plot(
+            stored[chosen],
+            values[chosen],
+            "o",
+            markersize=12,
+            markerfacecolor="none",
+            markeredgecolor="black",
+        )
 left.set(xlabel="numbers stored in atoms", ylabel="AUC of pseudo-topics", title="Without labels")
 right.set(xlabel="numbers stored in atoms", ylabel="average AUC", title="Checked with labels")
 for ax in (left, right):

@@ -2,10 +2,11 @@
 Your own learner in one file
 ============================
 
-A learner is a frozen dataclass with its settings and the functions it wants to change. Here the step of a projected
-gradient shrinks with the number of updates, which takes one method of four lines. Saved as
-``src/odl/learners/shrinking_gradient.py`` it is a learner of the workflow and of :class:`odl.NoveltyDetector` too. Low
-scores mean that a batch was explained by those before it: the constant step overshoots.
+A learner is a frozen dataclass with its settings and the functions it wants to change. Here the
+step of a projected gradient shrinks with the number of updates, which takes one method of four
+lines. Saved as ``src/odl/learners/shrinking_gradient.py`` it is a learner of the workflow and of
+:class:`odl.NoveltyDetector` too. Low scores mean that a batch was explained by those before it: the
+constant step overshoots.
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +35,9 @@ class ShrinkingGradient(SubgradientLearner):
     def update(self, state, statistics):
         """Step against the subgradient and project."""
         updates = state.updates + 1
-        dictionary = project_columns(sparse.csc_array(state.dictionary - self.eta / updates * statistics))
+        dictionary = project_columns(
+            sparse.csc_array(state.dictionary - self.eta / updates * statistics)
+        )
         return replace(state, dictionary=dictionary, updates=updates)
 
 

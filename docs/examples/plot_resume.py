@@ -2,8 +2,9 @@
 Resuming from a file
 ====================
 
-A stream has no end, but programs have. `save` writes all that a detector has learned to one HDF5 file, where nothing
-is pickled, and `load` goes on from it. The scores after a stop are those of a detector that never stopped, bit for bit.
+A stream has no end, but programs have. `save` writes all that a detector has learned to one HDF5
+file, where nothing is pickled, and `load` goes on from it. The scores after a stop are those of a
+detector that never stopped, bit for bit.
 """
 
 import tempfile
@@ -21,8 +22,8 @@ rng = np.random.default_rng(0)
 topics = rng.dirichlet(np.full(300, 0.05), 6)
 batches = [rng.poisson(60 * topics[rng.integers(4 if t < 5 else 6, size=80)]) for t in range(10)]
 
-# %%
-# One detector runs through. The other is written to a file after each batch, forgotten, and read again.
+# %% One detector runs through. The other is written to a file after each batch, forgotten, and read
+# again.
 
 through, resumed = NoveltyDetector(), NoveltyDetector()
 steady, stopped = [], []
@@ -38,7 +39,9 @@ with tempfile.TemporaryDirectory() as folder:
         resumed.save(path)
     size = path.stat().st_size
 steady, stopped = np.concatenate(steady), np.concatenate(stopped)
-print(f"{len(steady)} scores, equal bit for bit: {np.array_equal(steady, stopped)}; the file has {size / 1024:.0f} KiB")
+print(
+    f"{len(steady)} scores, equal bit for bit: {np.array_equal(steady, stopped)}; the file has {size / 1024:.0f} KiB"
+)
 
 # %%
 # Each dot is a document; all lie on the diagonal.

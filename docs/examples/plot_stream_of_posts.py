@@ -2,9 +2,9 @@
 What is new in a stream of posts
 ================================
 
-Posts come week by week, and nobody has labelled them. :class:`odl.TextNovelty` scores each post by how badly the weeks
-before explain it, then learns it. In week 6 a topic begins: its posts stand out in that week, and no longer in those
-after it.
+Posts come week by week, and nobody has labelled them. :class:`odl.TextNovelty` scores each post by
+how badly the weeks before explain it, then learns it. In week 6 a topic begins: its posts stand out
+in that week, and no longer in those after it.
 """
 
 import random
@@ -34,9 +34,9 @@ for week in range(1, 11):
 posts = pd.DataFrame(posts)
 posts["time"] = pd.Timestamp("2026-01-05") + pd.to_timedelta(7 * (posts["week"] - 1), unit="D")
 
-# %%
-# A week has alerts where words of several posts, or a post by itself, are rarer than the weeks before explain; most
-# have none. The first week starts the dictionary, and nothing is flagged before 80 posts have scores.
+# %% A week has alerts where words of several posts, or a post by itself, are rarer than the weeks
+# before explain; most have none. The first week starts the dictionary, and nothing is flagged
+# before 80 posts have scores.
 
 stream = TextNovelty(period="week", initial=40, warm_up=80, budget=10, level=0.05)
 found = stream.update(posts)
@@ -51,7 +51,14 @@ for topic in topics:
     rows = posts["topic"] == topic
     ax.scatter(place[rows], found["score"][rows], s=12, label=topic)
 flagged = found["alert"]
-ax.scatter(place[flagged], found["score"][flagged], s=70, facecolors="none", edgecolors="black", label="alert")
+ax.scatter(
+    place[flagged],
+    found["score"][flagged],
+    s=70,
+    facecolors="none",
+    edgecolors="black",
+    label="alert",
+)
 ax.set(xlabel="week", ylabel="novelty score", title="A topic that begins in week 6")
 ax.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.15), frameon=False)
 fig.tight_layout()

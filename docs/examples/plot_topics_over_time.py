@@ -2,9 +2,10 @@
 Topics over time
 ================
 
-The atoms are weighted lists of words, so the codes of a week say what it was about. One dictionary, learned week by
-week, codes all weeks at the end: the stacked areas are the shares of its atoms, named by their heaviest words. One
-subject fades, one comes back every five weeks, and one begins half-way.
+The atoms are weighted lists of words, so the codes of a week say what it was about. One dictionary,
+learned week by week, codes all weeks at the end: the stacked areas are the shares of its atoms,
+named by their heaviest words. One subject fades, one comes back every five weeks, and one begins
+half-way.
 """
 
 import random
@@ -28,10 +29,15 @@ draw = random.Random(0)
 weeks = []
 for week in range(20):
     shares = [share(week) for share in subjects.values()]
-    weeks.append([" ".join(draw.choices(draw.choices(list(subjects), shares)[0].split(), k=10)) for _ in range(100)])
+    weeks.append(
+        [
+            " ".join(draw.choices(draw.choices(list(subjects), shares)[0].split(), k=10))
+            for _ in range(100)
+        ]
+    )
 
-# %%
-# Room for six atoms. A post whose cosine with an atom is at least 0.3 joins it; one that is like none opens another.
+# %% Room for six atoms. A post whose cosine with an atom is at least 0.3 joins it; one that is like
+# none opens another.
 
 words = CountVectorizer(vocabulary=sorted(" ".join(subjects).split()))
 detector = NoveltyDetector(learner="adaptive", n_atoms=6, settings={"same": 0.3})
@@ -45,7 +51,9 @@ labels = [", ".join(names[row]) for row in heaviest]
 # %%
 # Codes of all weeks on the last dictionary, as shares of each week.
 
-use = np.array([np.asarray(detector.transform(words.transform(posts)).sum(axis=0)).ravel() for posts in weeks])
+use = np.array(
+    [np.asarray(detector.transform(words.transform(posts)).sum(axis=0)).ravel() for posts in weeks]
+)
 use /= use.sum(axis=1, keepdims=True)
 
 fig, ax = plt.subplots(figsize=(8, 4.2))

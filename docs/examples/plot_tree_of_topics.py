@@ -2,9 +2,9 @@
 A tree of topics
 ================
 
-With the penalty of a tree, a document that uses an atom may use those above it at little cost. So words that all
-documents share move to the root, those of a field below it, and those of a topic to the leaves. The documents are drawn
-from such a tree, and the learner gets its shape alone.
+With the penalty of a tree, a document that uses an atom may use those above it at little cost. So
+words that all documents share move to the root, those of a field below it, and those of a topic to
+the leaves. The documents are drawn from such a tree, and the learner gets its shape alone.
 """
 
 import random
@@ -37,10 +37,14 @@ texts = []
 for _ in range(600):
     field = draw.choice(list(fields))
     topic = draw.choice(fields[field])
-    texts.append(" ".join(word for words in (common, field, topic) for word in draw.choices(words.split(), k=8)))
+    texts.append(
+        " ".join(
+            word for words in (common, field, topic) for word in draw.choices(words.split(), k=8)
+        )
+    )
 
-# %%
-# Frequencies of words, and a dictionary of nine atoms: one root, two below it, three below each of these.
+# %% Frequencies of words, and a dictionary of nine atoms: one root, two below it, three below each
+# of these.
 
 vectorizer = CountVectorizer()
 counts = vectorizer.fit_transform(texts)

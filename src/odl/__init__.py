@@ -4,7 +4,11 @@ from importlib import import_module
 
 __version__ = "0.2.0"
 
-_PUBLIC = {"NoveltyDetector": "odl.detector", "TextNovelty": "odl.detector", "sparse_code": "odl.coding"}
+_PUBLIC = {
+    "NoveltyDetector": "odl.detector",
+    "TextNovelty": "odl.detector",
+    "sparse_code": "odl.coding",
+}
 __all__ = ["NoveltyDetector", "TextNovelty", "__version__", "sparse_code"]
 
 

@@ -4,8 +4,12 @@ import gc
 import signal
 import sys
 
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import that Ctrl-C ends would print a traceback; `main` heeds it then
-gc.set_threshold(100_000)  # imports create about this many permanent objects; the default, 700, scans them repeatedly
+signal.signal(
+    signal.SIGINT, signal.SIG_DFL
+)  # an import that Ctrl-C ends would print a traceback; `main` heeds it then
+gc.set_threshold(
+    100_000
+)  # imports create about this many permanent objects; the default, 700, scans them repeatedly
 
 from odl import forkserver  # noqa: E402
 

@@ -2,7 +2,11 @@
 
 import os
 
-MAX_CHARACTERS = {"given": 1200, "expected": 800, "todo": 400}  # maximum length of each part of a message
+MAX_CHARACTERS = {
+    "given": 1200,
+    "expected": 800,
+    "todo": 400,
+}  # maximum length of each part of a message
 
 
 class OdlError(Exception):
@@ -28,20 +32,25 @@ class OdlError(Exception):
 
     def __init__(self, given: str, expected: str, todo: str) -> None:
         given, expected, todo = (
-            _one_line(text, most) for text, most in zip((given, expected, todo), MAX_CHARACTERS.values(), strict=True)
+            _one_line(text, most)
+            for text, most in zip((given, expected, todo), MAX_CHARACTERS.values(), strict=True)
         )
         self.given, self.expected, self.todo = given, expected, todo
         super().__init__(given, expected, todo)
 
     def __str__(self):
-        return f"{self.given}; expected {self.expected}; {self.todo}" + ("" if self.todo.endswith("?") else ".")
+        return f"{self.given}; expected {self.expected}; {self.todo}" + (
+            "" if self.todo.endswith("?") else "."
+        )
 
 
 def _one_line(text, most):
     """Return a text as one printable line of at most `most` characters; a longer one is cut in the middle."""
     text = str(text)
     if not text.isprintable():
-        text = "".join(sign if sign.isprintable() else " " if sign.isspace() else "?" for sign in text)
+        text = "".join(
+            sign if sign.isprintable() else " " if sign.isspace() else "?" for sign in text
+        )
     return text if len(text) <= most else f"{text[: most - 100]} ... {text[-90:]}"
 
 

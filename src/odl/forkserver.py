@@ -1,8 +1,9 @@
 """Fork server: a process with NumPy, SciPy and h5py loaded, which forks one process per step of a local workflow.
 
-Loading these libraries takes .4 CPU s, longer than most steps work. The Snakefile starts the server (`start`).
-`odl step` sends it arguments, environment and standard streams over a Unix socket, waits, and exits with the status
-of the forked process (`delegate`). Without a server a step runs in its own process, with the same result.
+Loading these libraries takes .4 CPU s, longer than most steps work. The Snakefile starts the server
+(`start`). `odl step` sends it arguments, environment and standard streams over a Unix socket,
+waits, and exits with the status of the forked process (`delegate`). Without a server a step runs in
+its own process, with the same result.
 """
 
 import contextlib
@@ -15,7 +16,9 @@ import sys
 from importlib import import_module
 
 SOCKET = "ODL_FORK_SERVER"  # environment variable: path of the server's socket
-CHECK_INTERVAL = 0.5  # seconds between two checks whether the process that started the server still runs
+CHECK_INTERVAL = (
+    0.5  # seconds between two checks whether the process that started the server still runs
+)
 OWN_PROCESS = {"rank"}  # steps that another launcher than Snakemake starts
 SIZE_BYTES = 8  # of the number that precedes a request
 STREAMS = 3  # standard input, output and error
@@ -36,7 +39,9 @@ def start(modules):
 
     folder = tempfile.mkdtemp(prefix="odl-")
     path = os.path.join(folder, "socket")
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # as Snakemake sets
+    threads = dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+    )  # as Snakemake sets
     with socket.socket(socket.AF_UNIX) as listener:
         try:
             listener.bind(path)
@@ -48,7 +53,9 @@ def start(modules):
         python = [sys.executable, "-P", "-m", "odl.forkserver"]
         command = [*python, str(listener.fileno()), str(os.getpid()), *modules]
         quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-        subprocess.Popen(command, env={**os.environ, **threads}, pass_fds=[listener.fileno()], **quiet)
+        subprocess.Popen(
+            command, env={**os.environ, **threads}, pass_fds=[listener.fileno()], **quiet
+        )
     return path
 
 
@@ -146,10 +153,14 @@ def _receive(connection):
     size, streams, _, _ = socket.recv_fds(connection, SIZE_BYTES, STREAMS)
     with connection.makefile("rb") as file:
         words, folder, environment = json.loads(file.read(int.from_bytes(size, "big")))
-    for number, (stream, name, mode) in enumerate(zip(streams, ("stdin", "stdout", "stderr"), "rww", strict=True)):
+    for number, (stream, name, mode) in enumerate(
+        zip(streams, ("stdin", "stdout", "stderr"), "rww", strict=True)
+    ):
         os.dup2(stream, number)
         os.close(stream)
-        encoding = getattr(sys, name).encoding  # Python's object is for the old file, which may be of another kind
+        encoding = getattr(
+            sys, name
+        ).encoding  # Python's object is for the old file, which may be of another kind
         setattr(sys, name, open(number, mode, buffering=1, encoding=encoding, closefd=False))  # noqa: SIM115
     os.chdir(folder)
     os.environ.clear()

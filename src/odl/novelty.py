@@ -154,10 +154,14 @@ def from_scores(scores: Scores, P: sparse.csr_array) -> Novelty:
     total = np.where(empty, EMPTY_SCORE, scores.residual + scores.penalty)
     residual = np.where(empty, EMPTY_SCORE, scores.residual)
     uncoded = float(np.mean(np.diff(scores.codes.indptr) == 0)) if P.shape[0] else 0.0
-    return Novelty(total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap, scores.nearest)
+    return Novelty(
+        total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap, scores.nearest
+    )
 
 
-def with_vectors(scored: Novelty, memory: VectorMemory, apart: np.ndarray, fixed: float | None = None) -> Novelty:
+def with_vectors(
+    scored: Novelty, memory: VectorMemory, apart: np.ndarray, fixed: float | None = None
+) -> Novelty:
     """Combine the scores of words with scores of vectors. If the memory is empty, the scores are unchanged.
 
     Parameters
@@ -192,14 +196,19 @@ def with_vectors(scored: Novelty, memory: VectorMemory, apart: np.ndarray, fixed
 
 
 def unexplained(
-    P: sparse.csr_array, dictionary: sparse.csc_array, codes: sparse.csr_array, rows: Iterable[int], most: int = 8
+    P: sparse.csr_array,
+    dictionary: sparse.csc_array,
+    codes: sparse.csr_array,
+    rows: Iterable[int],
+    most: int = 8,
 ) -> list[list[tuple[int, float]]]:
     """Return the terms of some documents that the dictionary does not explain, max(P - X A^T, 0).
 
     Returns
     -------
     list of list of (int, float)
-        For each row at most `most` pairs (term, share of the document's sum of weights), largest first.
+        For each row at most `most` pairs (term, share of the document's sum of weights), largest
+        first.
 
     Examples
     --------
@@ -218,7 +227,9 @@ def unexplained(
     documents = P[rows]
     missing = sparse.csr_array(documents - codes[rows] @ dictionary.T)
     missing.data = np.maximum(missing.data, 0.0)
-    masses = [documents.data[slice(*documents.indptr[row : row + 2])].sum() for row in range(len(rows))]
+    masses = [
+        documents.data[slice(*documents.indptr[row : row + 2])].sum() for row in range(len(rows))
+    ]
     return [
         [(term, float(part / mass)) for term, part in pairs if part > 0]
         for pairs, mass in zip(top_entries(missing, most), masses, strict=True)
@@ -238,7 +249,9 @@ def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[i
     return top_entries(dictionary, most)
 
 
-def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty) -> tuple[sparse.csr_array, np.ndarray]:
+def shares(
+    learner: Learner, state: State, P: sparse.csr_array, scored: Novelty
+) -> tuple[sparse.csr_array, np.ndarray]:
     """Divide the score of each document among its words.
 
     Parameters
@@ -252,11 +265,12 @@ def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty)
     Returns
     -------
     words : csr_array, shape (n_documents, n_terms)
-        Share of each word, with the entries of P. The formula depends on the learner (docs/method.md, "Shares of the
-        words").
+        Share of each word, with the entries of P. The formula depends on the learner
+        (docs/method.md, "Shares of the words").
     context : ndarray, shape (n_documents,)
-        Remainder of each score: the effect of the other documents in the batch, the clipping of a negative score to 0,
-        and the score of an empty document. Words, context and `Novelty.meaning` add up to the score.
+        Remainder of each score: the effect of the other documents in the batch, the clipping of a
+        negative score to 0, and the score of an empty document. Words, context and
+        `Novelty.meaning` add up to the score.
 
     Examples
     --------
@@ -273,7 +287,9 @@ def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty)
     (array([[0.05, 0.05, 0.  , 0.  ],
            [0.  , 0.  , 0.5 , 0.5 ]]), array([0., 0.]))
     """
-    words = learner.shares(state, P, Scores(scored.codes, scored.residual, scored.penalty, scored.gap, scored.nearest))
+    words = learner.shares(
+        state, P, Scores(scored.codes, scored.residual, scored.penalty, scored.gap, scored.nearest)
+    )
     by_words = scored.score
     if scored.meaning is not None:
         own = np.where(scored.empty, EMPTY_SCORE, scored.residual + scored.penalty)

@@ -19,8 +19,9 @@ MAX_NODES = 10_000_000  # nodes of a tree; a typo in a branching factor should n
 class Tree:
     """A tree or forest whose nodes are atoms.
 
-    The group of a node consists of the node and its descendants (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
-    section 2.2). Any two groups are nested or disjoint, as their proximal operator requires (definition 1 there).
+    The group of a node consists of the node and its descendants (Jenatton, Mairal, Obozinski, Bach,
+    ICML 2010, section 2.2). Any two groups are nested or disjoint, as their proximal operator
+    requires (definition 1 there).
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ class Tree:
         _check_parents(parents)
         if apart := sorted({*range(len(parents))} - {*self.preorder}):
             few = ", ".join(map(str, apart[:6])) + ", ..." * (len(apart) > 6)
-            raise _error(f"the nodes {few} are in a cycle or below one", "parents that lead to a root")
+            raise _error(
+                f"the nodes {few} are in a cycle or below one", "parents that lead to a root"
+            )
 
     @property
     def n_nodes(self) -> int:
@@ -144,13 +147,18 @@ def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
     factors = _integers(branching, "the branching factors")
     for factor in (*factors, *_integers([roots], "the roots")):
         if factor < 1:
-            raise _error(f"{factor} children or roots in the branching factors {factors}", "at least 1")
+            raise _error(
+                f"{factor} children or roots in the branching factors {factors}", "at least 1"
+            )
     if roots > MAX_NODES:
         raise _error(f"{roots:.3g} roots make more than {MAX_NODES} nodes", "a smaller forest")
     parents, level = [ROOT] * roots, range(roots)
     for factor in factors:
         if len(parents) + factor * len(level) > MAX_NODES:
-            raise _error(f"the branching factors {factors} make more than {MAX_NODES} nodes", "a smaller tree")
+            raise _error(
+                f"the branching factors {factors} make more than {MAX_NODES} nodes",
+                "a smaller tree",
+            )
         first = len(parents)
         parents += [node for node in level for _ in range(factor)]
         level = range(first, len(parents))
@@ -206,8 +214,9 @@ def parse(text: str, n_atoms: int) -> Tree:
     Parameters
     ----------
     text : str
-        ``"binary"`` (see `binary`), branching factors from the root down such as ``"10,2"``, the same with several
-        roots such as ``"3 x 10,2"``, or ``"parents -1,0,0,1"``: the parent of every node, -1 for a root.
+        ``"binary"`` (see `binary`), branching factors from the root down such as ``"10,2"``, the
+        same with several roots such as ``"3 x 10,2"``, or ``"parents -1,0,0,1"``: the parent of
+        every node, -1 for a root.
     n_atoms : int
         Number of atoms, which must be the number of nodes.
 
@@ -238,8 +247,12 @@ def parse(text: str, n_atoms: int) -> Tree:
         expected = "'binary', branching factors such as '10,2', or 'parents -1,0,0'"
         raise _error(f"the tree is {words!r:.60}", expected)
     if tree.n_nodes != n_atoms:
-        fault = f"the tree {words!r:.40} has {tree.n_nodes} nodes and the dictionary {n_atoms} atoms"
-        raise _error(fault, "one node for each atom", f"set atoms to {tree.n_nodes} or change the tree")
+        fault = (
+            f"the tree {words!r:.40} has {tree.n_nodes} nodes and the dictionary {n_atoms} atoms"
+        )
+        raise _error(
+            fault, "one node for each atom", f"set atoms to {tree.n_nodes} or change the tree"
+        )
     return tree
 
 

@@ -1,7 +1,8 @@
 """Logger plugin of Snakemake that prints one line of progress: finished steps, running step, time left.
 
-`snakemake --logger odl` prints it instead of Snakemake's own messages, which are in the files of .snakemake/log. Errors
-and warnings are printed in full. Snakemake finds the plugin by the name of this package.
+`snakemake --logger odl` prints it instead of Snakemake's own messages, which are in the files of
+.snakemake/log. Errors and warnings are printed in full. Snakemake finds the plugin by the name of
+this package.
 """
 
 import contextlib
@@ -18,7 +19,10 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from odl.files.columns import duration, shortened
 
-REDRAW_SECONDS, REPEAT_SECONDS = 0.5, 10  # between updates on a terminal; between lines in a file or pipe
+REDRAW_SECONDS, REPEAT_SECONDS = (
+    0.5,
+    10,
+)  # between updates on a terminal; between lines in a file or pipe
 RECENT_STEPS = 50  # number of finished steps from which the time left is estimated
 MIN_RECENT_STEPS = 10  # number of finished steps before the time left is printed
 # Events of every run and every step. They are not printed; Snakemake's log file has them.
@@ -35,8 +39,8 @@ class LogHandler(LogHandlerBase):
     Attributes
     ----------
     done, total : int
-        Numbers of finished and of all steps, as counted by Snakemake. `total` grows when a Snakemake checkpoint adds
-        steps.
+        Numbers of finished and of all steps, as counted by Snakemake. `total` grows when a
+        Snakemake checkpoint adds steps.
     running : dict of int to str
         Names of the running steps, by job id.
     """
@@ -48,7 +52,10 @@ class LogHandler(LogHandlerBase):
         logging.Handler.__init__(self)  # Snakemake 9.8 does not call it
         self.done, self.total, self.running = 0, 0, {}
         self.began, self.recent = time.monotonic(), deque(maxlen=RECENT_STEPS)
-        self.failed, self.remarks = False, []  # whether there was an error; messages since the last routine event
+        self.failed, self.remarks = (
+            False,
+            [],
+        )  # whether there was an error; messages since the last routine event
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.ended = threading.Event()
         threading.Thread(target=self._repeat, daemon=True).start()
@@ -65,7 +72,9 @@ class LogHandler(LogHandlerBase):
         if event == LogEvent.RUN_INFO:
             self.total = record.stats["total"]
         elif event == LogEvent.JOB_INFO:
-            self.running[record.jobid] = f"{record.rule_name} {'/'.join(map(str, record.wildcards.values()))}".strip()
+            self.running[record.jobid] = (
+                f"{record.rule_name} {'/'.join(map(str, record.wildcards.values()))}".strip()
+            )
         elif event == LogEvent.JOB_FINISHED:
             self.running.pop(record.job_id, None)
         elif event == LogEvent.PROGRESS:
@@ -90,19 +99,24 @@ class LogHandler(LogHandlerBase):
             left = f", {duration(mean * (self.total - self.done))} left"
         running = [*self.running.values()]
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
-        return f"{self.done} of {self.total} steps{left}{f': {running[0]}{more}' if running else ''}"
+        return (
+            f"{self.done} of {self.total} steps{left}{f': {running[0]}{more}' if running else ''}"
+        )
 
     def close(self):
         """Print the last line: the number of finished steps and the elapsed time."""
         if not self.ended.is_set():
             self.ended.set()
             if self.total and not self.common_settings.dryrun:
-                self._write(f"{self.done} of {self.total} steps in {duration(time.monotonic() - self.began)}\n")
+                self._write(
+                    f"{self.done} of {self.total} steps in {duration(time.monotonic() - self.began)}\n"
+                )
         super().close()
 
     def _repeat(self):
         while not self.ended.wait(REDRAW_SECONDS if self.live else REPEAT_SECONDS):
-            self.acquire()  # the lock of `logging.Handler`, so that lines are not mixed with those of `emit`
+            # the lock of `logging.Handler`, so that lines are not mixed with those of `emit`
+            self.acquire()
             try:
                 if self.running and not self.ended.is_set():
                     self._write(self.state() + "\n" * (not self.live))
@@ -111,7 +125,11 @@ class LogHandler(LogHandlerBase):
 
     def _write(self, text):
         if self.live:
-            line = shortened(text, shutil.get_terminal_size().columns - 1) if not text.endswith("\n") else text
+            line = (
+                shortened(text, shutil.get_terminal_size().columns - 1)
+                if not text.endswith("\n")
+                else text
+            )
             text = f"\r\x1b[K{line}"
         with contextlib.suppress(OSError, ValueError):  # broken pipe or closed stream
             sys.stderr.write(text)

@@ -14,7 +14,9 @@ def arrivals(X, written=(), sources=()):
     X = sparse.csr_array(np.array(X, dtype=float))
     nothing = np.zeros(n, dtype=np.int64)
     sources = list(sources) or [""] * n
-    return PeriodDocuments(1, np.arange(n), nothing > 0, X, X, X, WORDS, nothing, n, nothing, sources, authors=written)
+    return PeriodDocuments(
+        1, np.arange(n), nothing > 0, X, X, X, WORDS, nothing, n, nothing, sources, authors=written
+    )
 
 
 def barred(X, written=(), sources=()):

@@ -54,14 +54,18 @@ def test_words_of_its_own_are_spelled_and_joined_as_in_the_text():
 
 def test_words_of_its_own_without_spaces_are_runs_and_no_parts_of_them():
     each = replace(alert([0.6], own=[0.4]), text="นักวิทยาศาสตร์ชื่นชมดาวเทียม")
-    shares = [("ดาว", 0.6), *((word, 0.1) for word in ("กวิ", "ชมด", "ชื่"))]  # others of its own are not kept
+    shares = [
+        ("ดาว", 0.6),
+        *((word, 0.1) for word in ("กวิ", "ชมด", "ชื่")),
+    ]  # others of its own are not kept
     each = replace(each, reasons=tuple(Reason(*share) for share in shares))
     assert breakdown.line(each).endswith("words of its own 40 % (นักวิทยาศาสตร์ชื่นชม)")
     each = replace(
         each,
         text="卫星今天发射，进入轨道",
         reasons=tuple(
-            Reason(*share) for share in [("发射", 0.6), ("入轨", 0.1), ("天发", 0.1), ("轨道", 0.1), ("进入", 0.1)]
+            Reason(*share)
+            for share in [("发射", 0.6), ("入轨", 0.1), ("天发", 0.1), ("轨道", 0.1), ("进入", 0.1)]
         ),
     )
     assert breakdown.line(each).endswith("words of its own 40 % (进入轨道)")
@@ -76,7 +80,11 @@ def test_korean_pairs_are_shown_as_words():
 
 def test_words_are_named_until_half_of_the_score_is():
     each = alert([0.3, 0.15, 0.1, 0.1, 0.1, 0.05], own=[0.15, 0.05])
-    assert [part.label for part in breakdown.parts(each) if part.kind == "word"] == ["w0", "w1", "w2"]
+    assert [part.label for part in breakdown.parts(each) if part.kind == "word"] == [
+        "w0",
+        "w1",
+        "w2",
+    ]
     line = "w0 30 %, w1 15 %, w2 10 %, and 3 more words 25 % (none above 10 %), words of its own 20 % (own0 own1)"
     assert breakdown.line(each) == line
     assert breakdown.named(alert([0.6, 0.4]))[-1].word == "w0"
@@ -86,7 +94,10 @@ def test_phrases_stand_by_their_sum():
     each = replace(alert([0.2, 0.15, 0.12, 0.1, 0.43]), text="the w1 and w2 w3 of w4")
     assert breakdown.phrases(each) == [("w0", 0.43), ("w1", 0.2)]
     each = replace(alert([0.16, 0.14, 0.13, 0.12, 0.1]), text="a w0 and a w1 w2")
-    assert [(phrase, round(share, 2)) for phrase, share in breakdown.phrases(each)] == [("w1 w2", 0.27), ("w0", 0.16)]
+    assert [(phrase, round(share, 2)) for phrase, share in breakdown.phrases(each)] == [
+        ("w1 w2", 0.27),
+        ("w0", 0.16),
+    ]
 
 
 def test_a_phrase_is_told_as_it_is_kept_with_all_its_words():
@@ -100,12 +111,24 @@ def test_a_phrase_is_told_as_it_is_kept_with_all_its_words():
 
 def test_an_atom_is_told_by_runs_and_as_the_text_spells_it():
     each = replace(alert([0.6]), text="NASA Köln")
-    assert breakdown.near(each, ("衛星", "köln", "象衛", "気象", "oil")) == ["気象衛星", "Köln", "oil"]
+    assert breakdown.near(each, ("衛星", "köln", "象衛", "気象", "oil")) == [
+        "気象衛星",
+        "Köln",
+        "oil",
+    ]
 
 
 @pytest.mark.parametrize(
     ("largest", "bound"),
-    [(0.021, "3"), (0.015, "2"), (0.0101, "2"), (0.01, "1"), (0.0092, "1"), (0.009, ".9"), (0.0041, ".5")],
+    [
+        (0.021, "3"),
+        (0.015, "2"),
+        (0.0101, "2"),
+        (0.01, "1"),
+        (0.0092, "1"),
+        (0.009, ".9"),
+        (0.0041, ".5"),
+    ],
 )
 def test_no_further_word_is_above_the_bound_that_is_printed(largest, bound):
     line = breakdown.line(alert([1.0 - 4 * largest, *[largest] * 4]))
@@ -121,16 +144,27 @@ def test_what_pulls_down_is_shown_as_that():
 
 def test_a_short_line_names_what_is_large_unless_it_exceeds_the_score():
     assert breakdown.line(alert([0.4, 0.2, 0.2, 0.2, -0.2]), short=True) == "w0 50 %"
-    assert breakdown.line(alert([0.6, 0.6, -0.2]), short=True).endswith("1 word that pulls down -20 %")
+    assert breakdown.line(alert([0.6, 0.6, -0.2]), short=True).endswith(
+        "1 word that pulls down -20 %"
+    )
 
 
 def test_what_pulls_down_words_of_its_own_alone_is_taken_off_them():
     """No part of a document is more than all of its score where no other word raises it."""
-    assert breakdown.line(alert([], own=[0.6, 0.42], context=-0.02)) == "words of its own 100 % (own0 own1)"
-    assert breakdown.line(alert([-0.05], own=[0.6, 0.5], context=-0.05)) == "words of its own 100 % (own0 own1)"
+    assert (
+        breakdown.line(alert([], own=[0.6, 0.42], context=-0.02))
+        == "words of its own 100 % (own0 own1)"
+    )
+    assert (
+        breakdown.line(alert([-0.05], own=[0.6, 0.5], context=-0.05))
+        == "words of its own 100 % (own0 own1)"
+    )
     told = breakdown.line(alert([0.2], own=[0.9], context=-0.1))
     assert told == "w0 20 %, words of its own 90 % (own0), context -10 %"
-    assert breakdown.line(alert([], own=[0.8], context=0.2)) == "words of its own 80 % (own0), context 20 %"
+    assert (
+        breakdown.line(alert([], own=[0.8], context=0.2))
+        == "words of its own 80 % (own0), context 20 %"
+    )
 
 
 def test_many_small_words_have_a_bound():
@@ -142,7 +176,9 @@ def test_many_small_words_have_a_bound():
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=20))
 def test_largest_remainders(values):
     whole = breakdown.apportioned(values)
-    assert sum(whole) == round(sum(values)) and all(abs(a - b) < 1 + 1e-9 for a, b in zip(whole, values, strict=True))
+    assert sum(whole) == round(sum(values)) and all(
+        abs(a - b) < 1 + 1e-9 for a, b in zip(whole, values, strict=True)
+    )
 
 
 @pytest.mark.slow
@@ -155,9 +191,17 @@ def test_a_stream_adds_up(tmp_path, rest):
     for each in [each for period in watch.periods for each in period.documents_of.values()]:
         n += 1
         held = maps.document_map(watch, watch.periods[each.t], each)
-        assert sum(percent for _, _, percent in held["parts"]) == 100 and (held["rest"] is not None) == rest
+        assert (
+            sum(percent for _, _, percent in held["parts"]) == 100
+            and (held["rest"] is not None) == rest
+        )
         if rest:
-            low = each.score - each.context - each.own - sum(reason.share for reason in each.reasons[: each.led])
+            low = (
+                each.score
+                - each.context
+                - each.own
+                - sum(reason.share for reason in each.reasons[: each.led])
+            )
             assert each.rest.words * each.rest.largest + each.rest.down >= low - 1e-6
             assert np.isclose(low, each.rest.down, atol=1e-6) or each.rest.words
     assert n > 10

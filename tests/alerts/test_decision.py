@@ -29,11 +29,25 @@ class Stream:
     """A made stream that is decided on period by period; some documents of a period have three words of an event."""
 
     def __init__(self, settings=SETTINGS, seed=0):
-        self.rng, self.past, self.settings = np.random.default_rng(seed), StreamHistory.nothing(), settings
+        self.rng, self.past, self.settings = (
+            np.random.default_rng(seed),
+            StreamHistory.nothing(),
+            settings,
+        )
         self.t, self.n, self.frequencies, self.scores = 0, 0, np.zeros(N_TERMS, dtype=np.int64), []
         self.rates = np.append(0.5 / np.arange(1, N_TERMS - 5), np.zeros(6))
 
-    def period(self, events=(), size=SIZE, score=None, titles=False, authors=(), sources=None, repeats=0, also=()):
+    def period(
+        self,
+        events=(),
+        size=SIZE,
+        score=None,
+        titles=False,
+        authors=(),
+        sources=None,
+        repeats=0,
+        also=(),
+    ):
         """Decide on a period; events are pairs of the first of three words and the number of documents.
 
         The last `repeats` documents repeat earlier ones; `also` are words of further documents.
@@ -52,7 +66,8 @@ class Stream:
         arrivals = PeriodDocuments(self.t, np.arange(size), np.arange(size) >= size - repeats, X, X, titled, VOCABULARY,
                             self.frequencies, self.n, times, sources or [""] * size, authors=authors)  # fmt: skip
         scored = SimpleNamespace(
-            score=self.rng.random(size) if score is None else score, empty=np.zeros(size, dtype=bool)
+            score=self.rng.random(size) if score is None else score,
+            empty=np.zeros(size, dtype=bool),
         )
         self.past = self.past._replace(recent=np.array(self.scores[-2000:]))
         decided, self.past = decide(arrivals, scored, self.past, self.settings)
@@ -72,8 +87,15 @@ def test_a_word_that_enters_is_a_headline_with_its_documents_and_an_event():
     decided = stream.period([(294, 8)])
     (headline,) = decided.headlines
     assert decided.speaks and decided.p <= 0.01 and decided.born == [1]
-    assert {*headline.words[:3]} == {"calendar", "load", "blank"} and headline.rows == tuple(range(8))
-    assert headline.gate == "words" and headline.event == 1 and headline.state == "new" and headline.usual < 0.1
+    assert {*headline.words[:3]} == {"calendar", "load", "blank"} and headline.rows == tuple(
+        range(8)
+    )
+    assert (
+        headline.gate == "words"
+        and headline.event == 1
+        and headline.state == "new"
+        and headline.usual < 0.1
+    )
     assert decided.event[:8].tolist() == [1] * 8 and decided.sizes[1] >= 8
     assert {*headline.examples} <= {*range(8)}
 
@@ -147,7 +169,12 @@ def test_an_unproven_period_speaks_of_nothing_but_shows_words():
     stream = Stream()
     stream.period()
     decided = stream.period([(294, 20)])
-    assert decided.unproven and not decided.speaks and decided.below[0].words[0] == "calendar" and decided.p == 1
+    assert (
+        decided.unproven
+        and not decided.speaks
+        and decided.below[0].words[0] == "calendar"
+        and decided.p == 1
+    )
 
 
 def test_what_is_certain_speaks_where_something_enters_in_every_period():
@@ -158,7 +185,9 @@ def test_what_is_certain_speaks_where_something_enters_in_every_period():
         told.append(stream.period())
         stream.rates[6 * t : 6 * t + 6] = 0.0
     off = Stream(Alerts(gates=True, certain=0))
-    assert off.settings.certain == 0 and any(one.gate == "certain" for decided in told for one in decided.headlines)
+    assert off.settings.certain == 0 and any(
+        one.gate == "certain" for decided in told for one in decided.headlines
+    )
 
 
 def test_few_documents_in_two_periods_speak_together():
@@ -175,7 +204,12 @@ def test_many_documents_are_a_headline_of_volume():
     stream.quiet()
     decided = stream.period(size=400)
     (headline,) = [one for one in decided.headlines if one.gate == "volume"]
-    assert headline.size == 400 and headline.usual == SIZE and decided.usual == SIZE and not headline.repeated
+    assert (
+        headline.size == 400
+        and headline.usual == SIZE
+        and decided.usual == SIZE
+        and not headline.repeated
+    )
     again = [one for one in stream.period(size=380).headlines if one.gate == "volume"]
     assert all(one.repeated for one in again)
 
@@ -194,10 +228,16 @@ def test_many_documents_of_a_source_are_a_headline_of_its_volume():
 
 def test_one_author_counts_once():
     told = []
-    for authors in ((), ["flooder"] * 12 + [""] * (SIZE - 12), [f"author{row}" for row in range(SIZE)]):
+    for authors in (
+        (),
+        ["flooder"] * 12 + [""] * (SIZE - 12),
+        [f"author{row}" for row in range(SIZE)],
+    ):
         stream = Stream()
         stream.quiet()
-        told.append([one.words[0] for one in stream.period([(N_TERMS - 6, 12)], authors=authors).headlines])
+        told.append(
+            [one.words[0] for one in stream.period([(N_TERMS - 6, 12)], authors=authors).headlines]
+        )
     assert told == [["calendar"], [], ["calendar"]]
 
 
@@ -230,7 +270,9 @@ def test_what_is_carried_is_the_same_from_arrays():
         first, second = one.period([(294, 2)]), other.period([(294, 2)])
         assert first.p == second.p and first.headlines == second.headlines
         np.testing.assert_array_equal(first.event, second.event)
-    for mine, yours in zip(decision.as_arrays(one.past).values(), decision.as_arrays(other.past).values(), strict=True):
+    for mine, yours in zip(
+        decision.as_arrays(one.past).values(), decision.as_arrays(other.past).values(), strict=True
+    ):
         same = (mine != yours).nnz == 0 if sparse.issparse(mine) else np.array_equal(mine, yours)
         assert same
 
@@ -246,8 +288,15 @@ def test_without_gates_only_documents_are_ranked():
 def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
     """Reuters by day: 58 days, the busiest of 1,128 documents."""
     stream = read_corpus("reuters21578", [corpora / "reuters21578" / "reuters21578.tar.gz"], {})
-    days, past, n_terms = stream.times // decision.DAY_MS, StreamHistory.nothing(), len(stream.vocabulary)
-    counts, most = stream.counts.tocsr(), events.SAMPLE_SIZE + events.SAMPLE_GAP * events.SAMPLE_PER_PERIOD
+    days, past, n_terms = (
+        stream.times // decision.DAY_MS,
+        StreamHistory.nothing(),
+        len(stream.vocabulary),
+    )
+    counts, most = (
+        stream.counts.tocsr(),
+        events.SAMPLE_SIZE + events.SAMPLE_GAP * events.SAMPLE_PER_PERIOD,
+    )
     frequencies, n, sampled = np.zeros(n_terms, dtype=np.int64), 0, []
     for t, day in enumerate(np.unique(days).tolist()):
         rows = np.flatnonzero(days == day)
@@ -269,7 +318,11 @@ def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
         assert len(past.gates.words) <= gates.HISTORY and len(memory.number) <= events.MAX_EVENTS
         n, frequencies = n + len(rows), frequencies + np.bincount(X.indices, minlength=n_terms)
         sampled.append(memory.past.shape[0])
-    assert len(sampled) == 58 and len(memory.number) > 10 and sampled[-1] < events.SAMPLE_PER_PERIOD * 58
+    assert (
+        len(sampled) == 58
+        and len(memory.number) > 10
+        and sampled[-1] < events.SAMPLE_PER_PERIOD * 58
+    )
 
 
 def test_documents_of_an_event_are_not_counted_with_those_of_the_next_period():

@@ -25,13 +25,18 @@ def period(t, *headlines):
 
 
 def kinds(before, after):
-    return [(one.kind, one.period.t, one.headline.words[0]) for one in difference.compare(before, after)]
+    return [
+        (one.kind, one.period.t, one.headline.words[0]) for one in difference.compare(before, after)
+    ]
 
 
 def test_headlines_that_share_half_of_their_documents_are_the_same():
     before = [period(0, headline(0, 1, 2, 3))]
     assert kinds(before, [period(0, headline(0, 1, word="launch"))]) == []
-    assert kinds(before, [period(0, headline(0, word="launch"))]) == [("gained", 0, "launch"), ("lost", 0, "rocket")]
+    assert kinds(before, [period(0, headline(0, word="launch"))]) == [
+        ("gained", 0, "launch"),
+        ("lost", 0, "rocket"),
+    ]
 
 
 def test_each_headline_is_used_once():

@@ -35,7 +35,12 @@ def test_topics_are_read_as_events_and_alerts_as_headlines(stream, last):
     assert {document.id for document in documents} == {"made-196", "made-197", "made-198"}
     assert all(document.event == 2 and "flood" in document.opening for document in documents)
     event = watch.events[2]
-    assert event.name == headline.name and event.size == 3 and event.state == "new" and event.words == ()
+    assert (
+        event.name == headline.name
+        and event.size == 3
+        and event.state == "new"
+        and event.words == ()
+    )
     ranks = [watch.periods[-1].documents_of[row].rank for row in watch.periods[-1].novel]
     assert ranks == sorted(ranks) and watch.settings["tail"] == 0.1
 
@@ -58,13 +63,17 @@ def test_a_run_says_what_to_type_and_leaves_all_as_it_is(stream, capsys, more):
     assert cli.main(["run", str(stream), *more]) == 2
     said = capsys.readouterr().err
     assert f"odl run {stream} --again: it learns 200 documents in 8 periods, about 1 min" in said
-    assert said.count("\n") == 1 and before == {path: path.read_bytes() for path in stream.rglob("*.h5")}
+    assert said.count("\n") == 1 and before == {
+        path: path.read_bytes() for path in stream.rglob("*.h5")
+    }
 
 
 def test_keys_of_the_earlier_version_are_named_with_what_to_type(stream, capsys):
     """They are refused, and a user who removes them must know what the next command costs."""
     config = stream / "odl.yaml"
-    config.write_text(config.read_text().replace("warm_up: 60", "warm_up: 60, pool: 100, same: 0.12"))
+    config.write_text(
+        config.read_text().replace("warm_up: 60", "warm_up: 60, pool: 100, same: 0.12")
+    )
     assert cli.main(["run", str(stream)]) == 2
     said = capsys.readouterr().err
     assert (
@@ -74,7 +83,10 @@ def test_keys_of_the_earlier_version_are_named_with_what_to_type(stream, capsys)
     assert f"odl run {stream} --again: it learns 200 documents in 8 periods" in said
     assert cli.main(["new", str(stream)]) == 0 and "headline of topic:2" in capsys.readouterr().out
     shutil.rmtree(stream / "results")
-    assert cli.main(["run", str(stream)]) == 1 and "'alerts.pool' is no longer a setting" in capsys.readouterr().err
+    assert (
+        cli.main(["run", str(stream)]) == 1
+        and "'alerts.pool' is no longer a setting" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.slow
@@ -95,7 +107,9 @@ def test_learned_again_feedback_follows_events_by_their_documents(stream, capsys
 
 
 @pytest.mark.slow
-def test_a_run_that_is_stopped_half_way_leaves_a_folder_that_is_read_and_ends_the_same(stream, monkeypatch, capsys):
+def test_a_run_that_is_stopped_half_way_leaves_a_folder_that_is_read_and_ends_the_same(
+    stream, monkeypatch, capsys
+):
     follow = calls.FUNCTIONS["alerts"]
 
     def stopped(arguments, **more):
@@ -106,7 +120,9 @@ def test_a_run_that_is_stopped_half_way_leaves_a_folder_that_is_read_and_ends_th
     monkeypatch.setitem(calls.FUNCTIONS, "alerts", stopped)
     assert cli.main(["run", str(stream), "--again"]) == 130
     watch = read.alerts_of(stream)
-    assert [period.t for period in watch.periods] == [0, 1, 2, 3, 4] and watch.periods[4].headlines[0].p < 0.01
+    assert [period.t for period in watch.periods] == [0, 1, 2, 3, 4] and watch.periods[4].headlines[
+        0
+    ].p < 0.01
     monkeypatch.undo()
     assert cli.main(["run", str(stream)]) == 0
     entries = {(entry.event, entry.verdict) for entry in feedback.read(stream)}
@@ -118,5 +134,9 @@ def event_of(watch, ids):
     found = []
     for path in periods.paths(watch.place.alerts):
         names = periods.read_names(path).ids
-        found += [event for event, name in zip(periods.read_event_numbers(path), names, strict=True) if name in ids]
+        found += [
+            event
+            for event, name in zip(periods.read_event_numbers(path), names, strict=True)
+            if name in ids
+        ]
     return int(np.bincount(found).argmax())

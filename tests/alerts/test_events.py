@@ -24,7 +24,10 @@ def documents(rng, n, own=0):
 
 def grown(rng, n_periods=60, n=50):
     """A memory after some quiet periods, and the documents that have each term."""
-    memory, frequencies = events.move_terms(events.empty_memory(), None, N_TERMS), np.zeros(N_TERMS, dtype=np.int64)
+    memory, frequencies = (
+        events.move_terms(events.empty_memory(), None, N_TERMS),
+        np.zeros(N_TERMS, dtype=np.int64),
+    )
     for t in range(n_periods):
         X = documents(rng, n)
         memory = events.remember_period(memory, t, X, np.arange(n))
@@ -45,7 +48,9 @@ def begun(rng, own=8, n=50):
 
 
 def test_likelihood_is_the_sum_over_own_words():
-    inside, before = (sparse.csr_array(np.array([[0.9, 0, 0.5], [0, 0.8, 0]]) * scale) for scale in (1, 0.1))
+    inside, before = (
+        sparse.csr_array(np.array([[0.9, 0, 0.5], [0, 0.8, 0]]) * scale) for scale in (1, 0.1)
+    )
     X = sparse.csr_array(np.array([[3.0, 0, 0], [0, 1, 1]]))
     expected = [[np.log(0.9 / 0.09) + np.log(0.5 / 0.95), np.log(0.2 / 0.92)],
                 [np.log(0.1 / 0.91) + np.log(0.5 / 0.05), np.log(0.8 / 0.08)]]  # fmt: skip
@@ -90,7 +95,9 @@ def test_a_threshold_is_never_below_the_least(rng, n):
 
 def test_the_word_that_chose_the_documents_of_an_event_may_be_absent_at_first(rng):
     has = sparse.csr_array(documents(rng, 8, 8)[:, [37, 38]].sum(axis=0)[None, :])
-    terms, p, *_ = events.find_own_words(has, 8, np.zeros(2), 1000, everything, np.array([0]), chosen_by=True)
+    terms, p, *_ = events.find_own_words(
+        has, 8, np.zeros(2), 1000, everything, np.array([0]), chosen_by=True
+    )
     assert terms.tolist() == [0, 1] and p[0] == events.CHOSEN_RATE and p[1] > 0.9
 
 
@@ -110,7 +117,9 @@ def test_an_event_ends_when_no_more_joins_than_by_chance_and_returns(rng):
         states.append((t, *(state for _, state in changes)))
         assert sizes == ({1: 3} if t < 63 else {})
     assert states[0] == (61, "ongoing") and (66, "ended") in states
-    assert not events.join_events(memory, documents(rng, 50, 5)).any()  # an ended event takes nothing
+    assert not events.join_events(
+        memory, documents(rng, 50, 5)
+    ).any()  # an ended event takes nothing
     memory, _, changes = events.count_period(memory, 70, np.ones(50, dtype=np.int64), {1})
     assert changes == [(1, "returning")] and events.join_events(memory, documents(rng, 50, 5)).any()
 

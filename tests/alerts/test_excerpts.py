@@ -19,7 +19,10 @@ WORDS = st.lists(st.sampled_from(["oil", "new_york", "Öl", "石油", "c++", "_"
 @given(st.text(max_size=900), WORDS)
 def test_an_excerpt_is_bounded(text, words):
     part = excerpts.excerpt(text, words)
-    assert len(part.strip("…")) <= excerpts.EXCERPT_CHARACTERS and len(part) <= excerpts.EXCERPT_CHARACTERS + 2
+    assert (
+        len(part.strip("…")) <= excerpts.EXCERPT_CHARACTERS
+        and len(part) <= excerpts.EXCERPT_CHARACTERS + 2
+    )
     assert part.strip("…") in " ".join(text.split())
     assert excerpts.marked(text, words, lambda piece, _: piece) == text
 
@@ -50,16 +53,30 @@ def test_from_the_file_to_the_reader(tmp_path, capsys):
     for week in range(5):
         for n in range(60):
             odd = week == 4 and n < 6
-            text = " ".join(["launch <b>rocket</b> *orbit* capsule" if odd else f"wheat grain harvest crop{n % 5}"] * 3)
+            text = " ".join(
+                [
+                    "launch <b>rocket</b> *orbit* capsule"
+                    if odd
+                    else f"wheat grain harvest crop{n % 5}"
+                ]
+                * 3
+            )
             rows.append(
-                {"id": f"{week}-{n}", "time": f"2026-01-{1 + 7 * week:02d}" if week < 5 else "", "title": f"T{n}"}
+                {
+                    "id": f"{week}-{n}",
+                    "time": f"2026-01-{1 + 7 * week:02d}" if week < 5 else "",
+                    "title": f"T{n}",
+                }
             )
             rows[-1]["text"] = f"{'filler ' * 60 if odd else ''}{text} word{n}"
     for row in rows:
         if row["time"] == "2026-01-29":
             row["time"] = "2026-02-02"
     (tmp_path / "posts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert cli.main(["init", str(tmp_path / "it"), str(tmp_path / "posts.jsonl"), "--period", "week"]) == 0
+    assert (
+        cli.main(["init", str(tmp_path / "it"), str(tmp_path / "posts.jsonl"), "--period", "week"])
+        == 0
+    )
     said = (tmp_path / "it" / "odl.yaml").read_text()
     assert "keep_text: 2000" in said
     said = said.replace("gates: true", "gates: true, warm_up: 50")
@@ -88,14 +105,24 @@ def test_without_the_option_nothing_is_kept(tmp_path):
     )
     plain = corpora.read("documents", [tmp_path / "a.jsonl"], {"clean": ["headers"]})
     kept = corpora.read("documents", [tmp_path / "a.jsonl"], {"clean": ["headers"], "keep_text": 9})
-    assert plain.texts == [] and kept.texts == ["Late tank"] and kept.titles == ["Late tankers"] != plain.titles
+    assert (
+        plain.texts == []
+        and kept.texts == ["Late tank"]
+        and kept.titles == ["Late tankers"] != plain.titles
+    )
     assert (kept.digests() != plain.digests()).any() and kept.select([0]).texts == kept.texts
 
 
 def test_what_is_written_from_right_to_left_stands_by_itself():
     """A name among English words is isolated in the terminal and on the page; nothing else is."""
-    assert show.name_of(newpages.headline(("duct tape", "القمر"), (0,))) == "duct tape, \u2068القمر\u2069"
-    assert page.apart("القمر") == "<bdi>القمر</bdi>" and page.apart("duct <tape>") == "duct &lt;tape&gt;"
+    assert (
+        show.name_of(newpages.headline(("duct tape", "القمر"), (0,)))
+        == "duct tape, \u2068القمر\u2069"
+    )
+    assert (
+        page.apart("القمر") == "<bdi>القمر</bdi>"
+        and page.apart("duct <tape>") == "duct &lt;tape&gt;"
+    )
 
 
 def test_marks_that_overlap_are_one_wherever_they_stand():
@@ -125,17 +152,26 @@ def test_an_excerpt_has_the_words_in_its_middle(words, first, last):
 def test_an_excerpt_has_different_words_rather_than_one_often():
     text = f"{'oil ' * 9}{'x' * 290} oil gas {'x' * 200}"
     assert " oil gas " in excerpts.excerpt(text, ["oil", "gas"])
-    assert excerpts.excerpt(text, ["oil"]).startswith("oil oil") and excerpts.excerpt("a  b", ["c"], 3) == "a b"
+    assert (
+        excerpts.excerpt(text, ["oil"]).startswith("oil oil")
+        and excerpts.excerpt("a  b", ["c"], 3) == "a b"
+    )
 
 
 def test_an_excerpt_of_a_word_longer_than_it_has_all_characters():
-    assert excerpts.excerpt("a" * 9, ["b"], 5) == "aaaaa…" and excerpts.excerpt("a" * 9, ["a" * 9], 5) == "aaaaa…"
+    assert (
+        excerpts.excerpt("a" * 9, ["b"], 5) == "aaaaa…"
+        and excerpts.excerpt("a" * 9, ["a" * 9], 5) == "aaaaa…"
+    )
 
 
 def test_words_of_another_tokeniser_stand_in_runs_and_between_letters():
     assert excerpts.places("中国石油公司", ["国石油"]) == [(1, 4, "国石油")]
     assert excerpts.places("oilseeds, xoil", ["oil"]) == []
-    assert excerpts.places("New York oil", ["oil", "new_york"]) == [(0, 8, "new_york"), (9, 12, "oil")]
+    assert excerpts.places("New York oil", ["oil", "new_york"]) == [
+        (0, 8, "new_york"),
+        (9, 12, "oil"),
+    ]
     assert excerpts.places("the oil price of oil", ["oil", "oil_price", "_"])[-1] == (17, 20, "oil")
 
 
@@ -148,11 +184,15 @@ def test_marks_that_overlap_are_one_wherever_they_stand_among_several():
 
 
 def test_a_vowel_before_its_letter_goes_with_it():
-    assert excerpts.places("ของเชิงไทย", ["ชิง"]) == [(3, 7, "ชิง")] and excerpts.places("กินไก่", ["ินไ"]) == [(0, 3, "ินไ")]
+    assert excerpts.places("ของเชิงไทย", ["ชิง"]) == [(3, 7, "ชิง")] and excerpts.places(
+        "กินไก่", ["ินไ"]
+    ) == [(0, 3, "ินไ")]
 
 
 def test_a_thai_run_begins_with_a_syllable():
-    assert excerpts.places("การจัด", ["ารจ"]) == [(0, 5, "ารจ")] and excerpts.places("หาคำ", ["าคำ"]) == [(0, 4, "าคำ")]
+    assert excerpts.places("การจัด", ["ารจ"]) == [(0, 5, "ารจ")] and excerpts.places(
+        "หาคำ", ["าคำ"]
+    ) == [(0, 4, "าคำ")]
     assert excerpts.places("ซอร์อยู่", ["ร์อ"]) == [(1, 5, "ร์อ")]
 
 

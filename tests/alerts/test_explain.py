@@ -72,15 +72,29 @@ def test_the_sum_of_own_words_is_the_evidence_that_events_use(watch):
     event = watch.events[5]
     vocabulary = [one.word for one in event.words]
     X = sparse.csr_array(np.array([[1.0, 0, 1], [0, 0, 0], [1, 1, 1]]))
-    rates = [sparse.csr_array(np.array([[getattr(one, name) for one in event.words]])) for name in ("inside", "before")]
+    rates = [
+        sparse.csr_array(np.array([[getattr(one, name) for one in event.words]]))
+        for name in ("inside", "before")
+    ]
     for row, expected in zip(X.toarray(), events.likelihood(X, *rates)[:, 0], strict=True):
         words = {word for word, has in zip(vocabulary, row, strict=True) if has}
-        assert sum(ratio for *_, ratio in explain.own_likelihood(event, words)) == pytest.approx(expected)
+        assert sum(ratio for *_, ratio in explain.own_likelihood(event, words)) == pytest.approx(
+            expected
+        )
 
 
 def test_what_a_document_does_not_have_is_not_told(watch, found):
     few = [Reason("w0", 0.5), Reason("low", -0.1), Reason("none", -1e-7)]
-    bare = replace(found, members=("a:7",), event=0, context=0.0, meaning=0.0, nearest=(), reasons=tuple(few), title="")
+    bare = replace(
+        found,
+        members=("a:7",),
+        event=0,
+        context=0.0,
+        meaning=0.0,
+        nearest=(),
+        reasons=tuple(few),
+        title="",
+    )
     bare = replace(bare, time=NO_TIME, source="", text="of w0 in it", score=0.0, t=1, row=30)
     assert explain.document_text(watch, bare, None, None, set()).splitlines() == [
         "a:7",
@@ -95,7 +109,10 @@ def test_what_a_document_does_not_have_is_not_told(watch, found):
 
 
 def test_an_event_line_by_line(watch, monkeypatch):
-    watch = replace(watch, feedback=(FeedbackLine("event:1", "muted", "grows"), FeedbackLine("event:2", "known")))
+    watch = replace(
+        watch,
+        feedback=(FeedbackLine("event:1", "muted", "grows"), FeedbackLine("event:2", "known")),
+    )
     lines = [
         "Event 1 [ended] wheat, tonnes, yen",
         "  2023-12-04 to 2023-12-31; 36 documents",
@@ -126,8 +143,13 @@ def test_a_thousand_periods_are_one_line_of_blocks():
 
 
 def test_a_number_is_an_event_unless_a_document_has_it_as_id(watch, monkeypatch):
-    monkeypatch.setattr(explain, "find", lambda place, what: (2, 7) if what in ("3", "d1") else None)
-    named = {what: explain.resolve(watch, what) for what in ("3", "event:3", "topic:3", "#4", "5", "d1", "99", "²")}
+    monkeypatch.setattr(
+        explain, "find", lambda place, what: (2, 7) if what in ("3", "d1") else None
+    )
+    named = {
+        what: explain.resolve(watch, what)
+        for what in ("3", "event:3", "topic:3", "#4", "5", "d1", "99", "²")
+    }
     assert named == {
         "3": ((2, 7), 0), "event:3": (None, 3), "topic:3": (None, 3), "#4": (None, 4), "5": (None, 5),
         "d1": ((2, 7), 0), "99": (None, 0), "²": (None, 0),
@@ -144,15 +166,26 @@ def test_the_most_similar_is_looked_for_before_the_document(monkeypatch):
             self.times = np.arange(4) + 10 * t
 
     batches = {t: Batch(t) for t in range(3)}
-    monkeypatch.setattr(explain.features, "read", lambda path: batches[int(path.rpartition("/")[2][:-3])])
+    monkeypatch.setattr(
+        explain.features, "read", lambda path: batches[int(path.rpartition("/")[2][:-3])]
+    )
     place = type("Place", (), {"features": "f"})
 
     def likest(row, **cosines):
-        return explain.most_similar(place, batches[2], row, lambda batch: np.array(cosines[f"t{batch.t}"]))
+        return explain.most_similar(
+            place, batches[2], row, lambda batch: np.array(cosines[f"t{batch.t}"])
+        )
 
     found = likest(2, t0=[0.1, 0.5, 0.5, 0], t1=[0.5, 0, 0, 0], t2=[0, 0.4, 1, 1])
     assert found == (0, "0-1", "T", "", 1, 0.5)
-    assert likest(2, t0=[0, 0, 0, 0], t1=[0, 0, 0, 0], t2=[0, 0.4, 1, 1]) == (2, "2-1", "T", "", 21, 0.4)
+    assert likest(2, t0=[0, 0, 0, 0], t1=[0, 0, 0, 0], t2=[0, 0.4, 1, 1]) == (
+        2,
+        "2-1",
+        "T",
+        "",
+        21,
+        0.4,
+    )
     assert likest(0, t0=[0, 0, 0, 0], t1=[0, 0, 0, 0], t2=[1, 1, 1, 1]) is None
 
 
@@ -166,12 +199,15 @@ def test_likeness_by_words_is_a_cosine_of_log_counts_and_past_idf(rng):
     data, other = Data(), Data()
     data.vocabulary = other.vocabulary = ["the", "and", *(f"word{number}" for number in range(9))]
     data.counts, other.counts = (
-        sparse.csr_array(np.hstack([[[8, 8]] * 4, rng.integers(0, 3, (4, 9))]) * 1.0) for _ in range(2)
+        sparse.csr_array(np.hstack([[[8, 8]] * 4, rng.integers(0, 3, (4, 9))]) * 1.0)
+        for _ in range(2)
     )
     data.frequencies = np.array([50, 50, *rng.integers(0, 50, 7), 0, 0])  # two words are new
 
     def weighed(X):
-        X = np.where(X > 0, 1 + np.log(np.maximum(X, 1)), 0) * np.log((1 + 50) / (1 + data.frequencies))
+        X = np.where(X > 0, 1 + np.log(np.maximum(X, 1)), 0) * np.log(
+            (1 + 50) / (1 + data.frequencies)
+        )
         X[:, :2] = 0
         return X / np.linalg.norm(X, axis=1, keepdims=True)
 

@@ -24,33 +24,54 @@ def entry_of(*entries, members=("a", "b"), source="wire", topic=3, state="ongoin
 
 
 def test_the_line_of_a_parent_goes_before_that_of_the_item():
-    source, topic, first, second = (FeedbackLine(what, "known") for what in ("source:wire", "event:3", "a", "b"))
-    assert entry_of(second, first, topic, source) == source and entry_of(second, first, topic) == topic
+    source, topic, first, second = (
+        FeedbackLine(what, "known") for what in ("source:wire", "event:3", "a", "b")
+    )
+    assert (
+        entry_of(second, first, topic, source) == source and entry_of(second, first, topic) == topic
+    )
     assert entry_of(second, first) == first and entry_of(second) == second
     assert (
-        entry_of(FeedbackLine("source:desk", "known"), FeedbackLine("event:4", "known"), FeedbackLine("c", "known"))
+        entry_of(
+            FeedbackLine("source:desk", "known"),
+            FeedbackLine("event:4", "known"),
+            FeedbackLine("c", "known"),
+        )
         is None
     )
 
 
 def test_what_is_followed_is_shown_whatever_else_is_said():
     source, followed = FeedbackLine("source:wire", "muted"), FeedbackLine("b", "follow")
-    assert entry_of(source, followed) == followed and entry_of(source, followed, members=("a",)) == source
+    assert (
+        entry_of(source, followed) == followed
+        and entry_of(source, followed, members=("a",)) == source
+    )
     assert entry_of(source, FeedbackLine("b", "follow", "1970-01-11")) == source  # its day has come
 
 
-@pytest.mark.parametrize(("time", "holds"), [(10 * DAY - 1, True), (10 * DAY, False), (NO_TIME, True)])
+@pytest.mark.parametrize(
+    ("time", "holds"), [(10 * DAY - 1, True), (10 * DAY, False), (NO_TIME, True)]
+)
 def test_a_line_holds_before_its_day(time, holds):
     assert FeedbackLine("a", "muted", "1970-01-11").holds("new", time) == holds
-    assert Verdicts([FeedbackLine("event:3", "muted", "1970-01-11")]).of_event(3, "new", time) == "muted" * holds
+    assert (
+        Verdicts([FeedbackLine("event:3", "muted", "1970-01-11")]).of_event(3, "new", time)
+        == "muted" * holds
+    )
 
 
 def test_a_line_until_it_grows_holds_in_all_other_states():
     line = FeedbackLine("event:3", "known", "grows")
-    assert [state for state in ("new", "ongoing", "growing", "returning", "ended") if not line.holds(state, 0)] == [
-        "growing"
-    ]
-    assert line.when == " in periods in which it is not growing" and FeedbackLine("a", "known", "2026-01-02").when
+    assert [
+        state
+        for state in ("new", "ongoing", "growing", "returning", "ended")
+        if not line.holds(state, 0)
+    ] == ["growing"]
+    assert (
+        line.when == " in periods in which it is not growing"
+        and FeedbackLine("a", "known", "2026-01-02").when
+    )
     assert (
         FeedbackLine("a", "known").when == ""
         and FeedbackLine("a", "known").event == FeedbackLine("event:0", "known").event == 0
@@ -59,7 +80,11 @@ def test_a_line_until_it_grows_holds_in_all_other_states():
 
 def test_a_line_of_an_earlier_version_names_an_event():
     line = FeedbackLine("topic:3", "known")
-    assert line.event == 3 and entry_of(line) == line and Verdicts([line]).of_event(3, "new", 0) == "known"
+    assert (
+        line.event == 3
+        and entry_of(line) == line
+        and Verdicts([line]).of_event(3, "new", 0) == "known"
+    )
 
 
 def period(folder, t, events, ids):
@@ -93,7 +118,11 @@ def test_lines_follow_their_events_to_other_numbers(tmp_path):
         FeedbackLine("x", "follow"),
     ]
     kept, said = renumbered([*entries, FeedbackLine("event:8", "muted")], tmp_path, before)
-    assert kept == [FeedbackLine("event:7", "muted"), FeedbackLine("event:8", "muted"), FeedbackLine("x", "follow")]
+    assert kept == [
+        FeedbackLine("event:7", "muted"),
+        FeedbackLine("event:8", "muted"),
+        FeedbackLine("x", "follow"),
+    ]
     assert said == [
         "feedback.csv: event:1 is event:7 now, by 2 of its 3 documents",
         "feedback.csv: event:2 is no event any more, its line (known) is gone",
@@ -164,11 +193,16 @@ def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch, capsys):
 
 
 def test_a_spreadsheet_runs_nothing_of_what_is_said(tmp_path):
-    said = [FeedbackLine(what, "muted", note=what) for what in ("=1+1", "'=1+1", "-a;@b", "it's -1", "'a'")]
+    said = [
+        FeedbackLine(what, "muted", note=what)
+        for what in ("=1+1", "'=1+1", "-a;@b", "it's -1", "'a'")
+    ]
     for entry in said:
         feedback.add(tmp_path, entry)
     assert list(feedback.read(tmp_path)) == said
-    cells = [line.split(",") for line in (tmp_path / feedback.FEEDBACK_FILE).read_text().splitlines()[1:]]
+    cells = [
+        line.split(",") for line in (tmp_path / feedback.FEEDBACK_FILE).read_text().splitlines()[1:]
+    ]
     assert [what for what, *_ in cells] == ["'=1+1", "''=1+1", "'-a;'@b", "it's -1", "'a'"]
     (tmp_path / feedback.FEEDBACK_FILE).write_text("what,verdict\n=1+1,known\n")
     assert feedback.read(tmp_path) == (FeedbackLine("=1+1", "known"),)
@@ -176,7 +210,10 @@ def test_a_spreadsheet_runs_nothing_of_what_is_said(tmp_path):
 
 def test_what_was_said_is_taken_back(tmp_path):
     """Of a thing that nobody spoke of nothing is written, not even an empty table."""
-    assert feedback.remove(tmp_path, "event:1") == [] and not (tmp_path / feedback.FEEDBACK_FILE).exists()
+    assert (
+        feedback.remove(tmp_path, "event:1") == []
+        and not (tmp_path / feedback.FEEDBACK_FILE).exists()
+    )
     said = [FeedbackLine("event:1", "muted", "grows"), FeedbackLine("d7", "follow", note="why")]
     for entry in said:
         feedback.add(tmp_path, entry)
@@ -187,7 +224,10 @@ def test_what_was_said_is_taken_back(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("what,verdict\nevent:1,maybe\n", "line 2 has the verdict 'maybe'; expected one of known, muted, follow"),
+        (
+            "what,verdict\nevent:1,maybe\n",
+            "line 2 has the verdict 'maybe'; expected one of known, muted, follow",
+        ),
         ("what,verdict,until\nevent:1,muted,soon\n", "line 2 says until 'soon'"),
         ("what,verdict,until\na,muted,grows\n", "line 2 says until grows of 'a'"),
         ("who\nx\n", "has the columns who"),

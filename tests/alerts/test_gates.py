@@ -26,8 +26,12 @@ def test_the_least_t_is_a_quantile_of_gumbel_for_many_periods(rng):
     law = stats.gumbel_r(3, 0.6)
     past = past_of(law.rvs(20_000, random_state=rng))
     assert np.isclose(gates.law_of_largest(past, 100).quantile(0.01), law.ppf(0.99), rtol=0.03)
-    more = gates.law_of_largest(past, 200).quantile(0.01)  # of twice as many documents the largest is that of two sets
-    assert np.isclose(more - gates.law_of_largest(past, 100).quantile(0.01), 0.6 * np.log(2), rtol=0.05)
+    more = gates.law_of_largest(past, 200).quantile(
+        0.01
+    )  # of twice as many documents the largest is that of two sets
+    assert np.isclose(
+        more - gates.law_of_largest(past, 100).quantile(0.01), 0.6 * np.log(2), rtol=0.05
+    )
 
 
 def test_what_the_upper_half_of_the_periods_had_does_not_count(rng):
@@ -44,14 +48,20 @@ def test_few_periods_make_the_gate_stricter(rng):
     law, speak = stats.gumbel_r(3, gates.DECIMAL_SCALE), {}
     for n in (2, 5, 40):
         draws = law.rvs((2000, n + 1), random_state=rng)
-        speak[n] = np.mean([gates.law_of_largest(past_of(row[:-1]), 100).p_value(row[-1]) <= 0.01 for row in draws])
+        speak[n] = np.mean(
+            [gates.law_of_largest(past_of(row[:-1]), 100).p_value(row[-1]) <= 0.01 for row in draws]
+        )
     assert all(share <= 0.018 for share in speak.values()), speak
 
 
 def test_what_speaks_is_remembered_by_the_t_from_which_it_does():
     past = past_of([3.0, 3.2, 2.8, 3.1])
     _, p, after = gates.judge_words(past, [30.0, 60.0], 100, False, 0.01)
-    assert p < 1e-6 and np.isclose(after[-1, 0], gates.law_of_largest(past, 100).quantile(0.01)) and len(after) == 5
+    assert (
+        p < 1e-6
+        and np.isclose(after[-1, 0], gates.law_of_largest(past, 100).quantile(0.01))
+        and len(after) == 5
+    )
     for _ in range(60):
         _, _, after = gates.judge_words(after, [3.0, 3.0], 100, False, 0.01)
     assert len(after) == gates.HISTORY
@@ -71,7 +81,9 @@ def test_volume_is_judged_by_median_and_deviation():
 def test_a_quiet_weekday_is_compared_with_its_own_kind():
     past = gates.GateHistory().volume
     for day in range(7 * gates.WEEKDAY_WEEKS):
-        past = gates.remember_volume(past, 20 + day % 3 if day % 7 > 4 else 100 + day % 5, day % 7, False)
+        past = gates.remember_volume(
+            past, 20 + day % 3 if day % 7 > 4 else 100 + day % 5, day % 7, False
+        )
     assert gates.usual_volume(past, 6)[0] < 30 < 90 < gates.usual_volume(past, 2)[0]
     assert gates.judge_volume(100, past, 6)[0] < 0.001 < 0.1 < gates.judge_volume(100, past, 2)[0]
 
@@ -87,7 +99,9 @@ def volumes(days, quiet=28, past=None):
         told.append({past.sources[row] for row in speaking})
         counts_after, told_after = gates.remember_sources(past, counts, -1, speaking)
         past = past._replace(
-            volume=gates.remember_volume(past.volume, n, -1, False), source_counts=counts_after, told_sources=told_after
+            volume=gates.remember_volume(past.volume, n, -1, False),
+            source_counts=counts_after,
+            told_sources=told_after,
         )
     return told, past
 
@@ -128,7 +142,9 @@ def test_scores_that_rise_together_are_not_alone(rng):
     level = 0.01 * gates.LEVEL_SHARES["lone"]
     assert gates.judge_lone(period + 0.06, recent, gates.GateHistory(), 250).min() > level
     alone = np.append(period, [0.9, 1.0, 1.1])
-    assert np.flatnonzero(gates.judge_lone(alone, recent, gates.GateHistory(), 253) <= level).tolist() == [
+    assert np.flatnonzero(
+        gates.judge_lone(alone, recent, gates.GateHistory(), 253) <= level
+    ).tolist() == [
         250,
         251,
         252,
@@ -142,7 +158,9 @@ def test_the_tail_is_a_generalised_pareto_of_half_the_shape(rng, shape):
     excesses = recent[recent > edge] - edge
     scores = edge + np.array([0.01, 0.05, 0.1])
     half = stats.genpareto(shape / 2 + 1 / len(excesses), scale=excesses.mean() * (1 - shape / 2))
-    np.testing.assert_allclose(gates.pareto_tail(scores, recent), 0.02 * half.sf(scores - edge), rtol=0.25)
+    np.testing.assert_allclose(
+        gates.pareto_tail(scores, recent), 0.02 * half.sf(scores - edge), rtol=0.25
+    )
     assert gates.pareto_tail(np.array([edge - 0.01]), recent) == 1.0
 
 
@@ -173,6 +191,8 @@ def test_a_heavy_tail_has_half_the_shape_of_one_at_most(rng):
     """Of excesses whose moments tell of no mean it is nearly .5; equal ones have an end."""
     excess = 10.0 ** np.arange(30)
     tail = gates.pareto_tail(np.array([1e31]), np.append(np.zeros(270), excess))[0]
-    assert np.isclose(tail, 0.1 * stats.genpareto(0.5 + 1 / 30, scale=excess.mean() * 0.5).sf(1e31), rtol=0.2)
+    assert np.isclose(
+        tail, 0.1 * stats.genpareto(0.5 + 1 / 30, scale=excess.mean() * 0.5).sf(1e31), rtol=0.2
+    )
     equal = gates.pareto_tail(np.array([0.5, 1.5]), np.repeat([0.0, 1.0], [270, 30]))
     assert 0 < equal[0] < 0.1 and equal[1] == 0

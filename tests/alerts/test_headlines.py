@@ -18,7 +18,13 @@ def matrix(*rows):
     return sparse.csr_array(np.array(rows, dtype=float))
 
 
-X = matrix([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0], [0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1])
+X = matrix(
+    [1, 1, 0, 0, 1, 0],
+    [1, 1, 1, 0, 1, 0],
+    [1, 0, 1, 1, 0, 0],
+    [0, 0, 1, 0, 1, 1],
+    [0, 0, 0, 0, 1, 1],
+)
 T = [9.0, 8.0, 7.0, 1.5, 6.0, 5.0]
 
 
@@ -43,12 +49,21 @@ def test_months_are_those_of_many_languages():
 
 def test_candidates_are_rare_words_that_may_name_the_strongest_first():
     assert [WORDS[term] for term in candidates()] == ["calendar", "load", "other", "rare"]
-    assert [WORDS[term] for term in candidates(barred=frozenset({"load"}))] == ["calendar", "other", "rare"]
+    assert [WORDS[term] for term in candidates(barred=frozenset({"load"}))] == [
+        "calendar",
+        "other",
+        "rare",
+    ]
 
 
 def test_words_whose_documents_overlap_by_half_are_one_headline():
-    first, second = headlines.group_terms(candidates(), evidence_of(T), X, np.zeros(6, dtype=bool), 5)
-    assert [WORDS[term] for term in first.terms] == ["calendar", "load"] and first.rows.tolist() == [0, 1, 2]
+    first, second = headlines.group_terms(
+        candidates(), evidence_of(T), X, np.zeros(6, dtype=bool), 5
+    )
+    assert [WORDS[term] for term in first.terms] == [
+        "calendar",
+        "load",
+    ] and first.rows.tolist() == [0, 1, 2]
     assert [WORDS[term] for term in second.terms] == ["other"] and second.t == 5.0
 
 
@@ -59,21 +74,30 @@ def test_equal_words_are_ordered_by_documents_then_by_number():
 def test_new_words_in_most_documents_are_a_change_of_form():
     many = sparse.csr_array(np.ones((12, 1)))
     for new in (True, False):
-        (draft,) = headlines.group_terms(np.array([0]), evidence_of([9.0]), many, np.array([new]), 5)
+        (draft,) = headlines.group_terms(
+            np.array([0]), evidence_of([9.0]), many, np.array([new]), 5
+        )
         assert draft.form == new
 
 
 def test_a_name_is_spelled_as_the_texts_and_fits():
     draft = headlines.group_terms(candidates(), evidence_of(T), X, np.zeros(6, dtype=bool), 1)[0]
     texts = ["Google Calendar does not load", "Calendar: load", "the Calendar"]
-    assert headlines.name_headline(draft, evidence_of(T), WORDS, lambda rows: [texts[row] for row in rows]) == (
+    assert headlines.name_headline(
+        draft, evidence_of(T), WORDS, lambda rows: [texts[row] for row in rows]
+    ) == (
         "Calendar",
         "load",
     )
-    assert headlines.name_headline(draft, evidence_of(T), WORDS, lambda rows: []) == ("calendar", "load")
+    assert headlines.name_headline(draft, evidence_of(T), WORDS, lambda rows: []) == (
+        "calendar",
+        "load",
+    )
     long = ["x" * 70, "y" * 20, "z"]
     draft = headlines.Draft(np.arange(3), np.arange(2), 3.0, 3.0, 3.0)
-    assert headlines.name_headline(draft, evidence_of([3.0] * 3), long, lambda rows: []) == ("x" * 60,)
+    assert headlines.name_headline(draft, evidence_of([3.0] * 3), long, lambda rows: []) == (
+        "x" * 60,
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +106,12 @@ def test_a_name_is_spelled_as_the_texts_and_fits():
         ("ons", ["my add-ons", "Add-ons fail", "add-ons and add ons"], set(), "add-ons"),
         ("multi", ["a multi-country outbreak", "multi-country"], set(), "multi-country"),
         ("fail", ["fail-safe", "it does fail", "fail again"], set(), "fail"),
-        ("flighted", ["Cancelled Flighted!", "is Cancelled Flighted now"], {"cancelled", "now"}, "Cancelled Flighted"),
+        (
+            "flighted",
+            ["Cancelled Flighted!", "is Cancelled Flighted now"],
+            {"cancelled", "now"},
+            "Cancelled Flighted",
+        ),
         ("load", ["does not load", "will not load"], {"does", "will"}, "load"),
         ("rare", ["one rare word"], {"word"}, "rare"),
     ],
@@ -99,13 +128,19 @@ def test_a_part_of_a_name_has_what_nearly_always_stands_with_it(part, texts, wor
 def test_no_part_of_a_name_begins_another_one():
     draft = headlines.Draft(np.arange(4), np.arange(2), 9.0, 9.0, 9.0)
     words = ["uganda", "ugandan", "gulu", "ebola"]
-    assert headlines.name_headline(draft, evidence_of([9.0] * 4), words, lambda rows: []) == ("uganda", "gulu", "ebola")
+    assert headlines.name_headline(draft, evidence_of([9.0] * 4), words, lambda rows: []) == (
+        "uganda",
+        "gulu",
+        "ebola",
+    )
 
 
 def test_headlines_of_many_documents_are_those_of_a_dense_product(rng):
     many = sparse.random_array((3000, 40), density=0.02, rng=rng, format="csr")
     t = 9 - np.arange(40) / 10
-    for draft in headlines.group_terms(np.arange(40), evidence_of(t), many, np.zeros(40, dtype=bool), 40):
+    for draft in headlines.group_terms(
+        np.arange(40), evidence_of(t), many, np.zeros(40, dtype=bool), 40
+    ):
         has = many.toarray() > 0
         rows = has[:, draft.terms[0]]
         assert draft.rows.tolist() == np.flatnonzero(rows).tolist()

@@ -11,9 +11,15 @@ from odl.alerts.model import Document, Near, Reason, Rest
 
 
 def test_an_item_with_all_that_is_shown_of_it():
-    shares = np.array([[0.1, 0.4, -0.2, 0.05, 0.3, 0.2], [0.5, 0, 0, 0, 0, 0], [0.1, 0.4, 0, 0, 0, 0]])
+    shares = np.array(
+        [[0.1, 0.4, -0.2, 0.05, 0.3, 0.2], [0.5, 0, 0, 0, 0, 0], [0.1, 0.4, 0, 0, 0, 0]]
+    )
     period = newpages.watch(1, 3).periods[0]
-    period.score, period.item, period.near = np.full(3, 0.8), np.array([0, 1, 0]), np.array([[3, -1], [4, 5], [3, 4]])
+    period.score, period.item, period.near = (
+        np.full(3, 0.8),
+        np.array([0, 1, 0]),
+        np.array([[3, -1], [4, 5], [3, 4]]),
+    )
     period.likeness = np.array([[0.5, 0.0], [0.4, 0.3], [0.2, 0.1]])
     data = SimpleNamespace(
         ids=["a", "b", "c"],
@@ -36,7 +42,12 @@ def test_an_item_with_all_that_is_shown_of_it():
     assert (second.id, second.members) == ("b", ("b",))
     assert second.nearest == (Near(4, (), 0.4, ""), Near(5, ("nasa",), 0.3, "c"))
     assert second.text == "w and b"  # behind its title
-    assert (second.reasons, second.led, second.own, second.rest) == ((Reason("v", 0.5),), 1, 0, Rest(0, 0, 0, 0))
+    assert (second.reasons, second.led, second.own, second.rest) == (
+        (Reason("v", 0.5),),
+        1,
+        0,
+        Rest(0, 0, 0, 0),
+    )
     (told,), _ = reasons.items(period, np.array([0]), words, data, near, places, 3, shown={1})
     assert told.phrases == () and told.reasons == first.reasons
     (most,), _ = reasons.items(period, np.array([0]), words, data, near, places, 6)

@@ -38,9 +38,22 @@ def headline_of(watch, **changes):
 def test_one_period_line_by_line(watch):
     lines = show.as_text(watch, watch.periods[-1:]).splitlines()
     assert lines[0] == "posts, 2024-01-29 to 2024-02-04: 50 documents, usually 38"
-    assert lines[2].split() == ["date", "event", "headline", "documents", "usually", "by", "chance", "example"]
+    assert lines[2].split() == [
+        "date",
+        "event",
+        "headline",
+        "documents",
+        "usually",
+        "by",
+        "chance",
+        "example",
+    ]
     assert lines[3].split("  ")[0] == "2024-01-29"
-    assert "dod, render, jpeg" in lines[3] and "12       <1  1 in 500" in lines[3] and "Story" in lines[3]
+    assert (
+        "dod, render, jpeg" in lines[3]
+        and "12       <1  1 in 500" in lines[3]
+        and "Story" in lines[3]
+    )
     assert lines[5:11] == [
         "2024-01-29 to 02-04  dod, render, jpeg (event 5, new)",
         "    Story 11-0 on dod",
@@ -60,11 +73,18 @@ def test_one_period_line_by_line(watch):
 def test_several_periods_are_one_list_by_evidence_with_dates(watch):
     text = show.as_text(watch, watch.periods)
     rows = text.split("\n\n")[1].splitlines()[1:]
-    assert [row.split()[0] for row in rows] == ["2024-01-29", "2024-01-15", "2024-01-01", "2023-12-18", "2023-12-04"]
+    assert [row.split()[0] for row in rows] == [
+        "2024-01-29",
+        "2024-01-15",
+        "2024-01-01",
+        "2023-12-18",
+        "2023-12-04",
+    ]
     assert "period 1" not in text.lower() and "Headlines in 5 of 10 periods." in text
     assert "The first 2 periods are unproven and without alerts." in text
     assert (
-        "Not unusual here (all of them: odl new FOLDER --below):\n- bread, butter: 3 documents, usually <1 (2" in text
+        "Not unusual here (all of them: odl new FOLDER --below):\n- bread, butter: 3 documents, usually <1 (2"
+        in text
     )
 
 
@@ -74,7 +94,9 @@ def test_an_event_is_one_row_whatever_its_days(watch):
     rows = show.rows_of(last(watch, headlines=(again,)).periods)
     (row,) = [row for row in rows if row.headline.event == 4]
     assert row is rows[0] and row.headline is again and len(row.others) == 1
-    assert "  also 2024-01-15 to 21, " in show.as_text(watch, last(watch, headlines=(again,)).periods)
+    assert "  also 2024-01-15 to 21, " in show.as_text(
+        watch, last(watch, headlines=(again,)).periods
+    )
 
 
 def test_what_is_below_the_bar_is_listed_where_asked(watch):
@@ -82,7 +104,10 @@ def test_what_is_below_the_bar_is_listed_where_asked(watch):
     assert "bread" not in show.as_text(watch, quiet).split("Not unusual")[0]
     text = show.as_text(watch, show.with_below(quiet))
     assert "bread, butter" in text.split("\n\n")[1] and "1 in 5" in text
-    assert maps.as_jsonl(watch, quiet) == "" and len(maps.as_jsonl(watch, show.with_below(quiet)).splitlines()) == 3
+    assert (
+        maps.as_jsonl(watch, quiet) == ""
+        and len(maps.as_jsonl(watch, show.with_below(quiet)).splitlines()) == 3
+    )
 
 
 def test_other_headlines_say_what_they_are(watch):
@@ -90,18 +115,30 @@ def test_other_headlines_say_what_they_are(watch):
         one = replace(headline_of(watch), **changes)
         return show.as_text(watch, last(watch, headlines=(one,)).periods[-1:])
 
-    volume = told(name=("volume",), words=(), gate="volume", event=0, state="", rows=tuple(range(256)), usual=38.0)
+    volume = told(
+        name=("volume",),
+        words=(),
+        gate="volume",
+        event=0,
+        state="",
+        rows=tuple(range(256)),
+        usual=38.0,
+    )
     assert (
         re.search("  volume +256 +38  1 in 500", volume) and volume.count("2024-01-29") == 2
     )  # no document stands for it
-    lone = told(name=(), words=(), t=0.0, gate="lone", event=0, state="", rows=(2,), examples=(2,), p=1e-9)
+    lone = told(
+        name=(), words=(), t=0.0, gate="lone", event=0, state="", rows=(2,), examples=(2,), p=1e-9
+    )
     assert "2024-01-29 to 02-04  a document that stands alone\n    Story 11-2 on dod\n" in lone
     assert re.search("Story 11-2 on dod +1 +1 in 1,000[+]", lone)
     assert show.FORM_NOTE in told(form=True) and "  certain  " in told(gate="certain", p=0.5)
 
 
 def test_documents_that_stand_alone_come_last(watch):
-    lone = headline_of(watch, name=(), t=0.0, gate="lone", event=0, rows=(2,), examples=(2,), p=1e-99)
+    lone = headline_of(
+        watch, name=(), t=0.0, gate="lone", event=0, rows=(2,), examples=(2,), p=1e-99
+    )
     volume = replace(lone, name=("volume",), gate="volume", p=1e-5)
     rows = show.rows_of([replace(watch.periods[-1], headlines=(lone, headline_of(watch), volume))])
     assert [row.headline.gate for row in rows] == ["volume", "words", "lone"]
@@ -109,14 +146,19 @@ def test_documents_that_stand_alone_come_last(watch):
 
 def test_an_unproven_period_has_its_strongest_words_and_most_novel_documents(watch):
     text = show.as_text(watch, watch.periods[1:2])
-    assert "Most novel documents (unproven)\n    Story 1-0 on bread" in text and "bread, butter" in text
+    assert (
+        "Most novel documents (unproven)\n    Story 1-0 on bread" in text
+        and "bread, butter" in text
+    )
     assert "unproven" in text.split("\n\n")[1] and maps.as_jsonl(watch, watch.periods[:2]) == ""
     assert "alerts begin when 50 documents were scored, and 0 were scored before this." in text
 
 
 def test_without_gates_the_alerts_are_documents():
     watch = newpages.watch(settings={"gates": False})
-    watch = replace(watch, periods=tuple(replace(each, headlines=(), below=()) for each in watch.periods))
+    watch = replace(
+        watch, periods=tuple(replace(each, headlines=(), below=()) for each in watch.periods)
+    )
     text = show.as_text(watch, watch.periods[-1:])
     assert "Most novel documents\n    Story 11-0" in text and "5 documents." in text
     assert len(maps.as_jsonl(watch, watch.periods[-1:]).splitlines()) == 5
@@ -127,16 +169,18 @@ def test_no_line_is_wider_than_the_terminal(watch, monkeypatch, n):
     monkeypatch.setenv("COLUMNS", str(n))
     wide = newpages.watch(title="東京で大きな地震がありました " * 5, text="文章 " * 80)
     lines = [line for one in (watch, wide) for line in show.as_text(one, one.periods).splitlines()]
-    assert max(width(line) for line in lines if "posts.jsonl:" not in line and "odl " not in line) <= min(
-        n, show.TEXT_COLUMNS
-    )
+    assert max(
+        width(line) for line in lines if "posts.jsonl:" not in line and "odl " not in line
+    ) <= min(n, show.TEXT_COLUMNS)
 
 
 def test_names_get_the_columns_that_are_too_few_for_an_example(watch):
     name = ("functions admirably", "arrangements", "discovering")
     period = replace(watch.periods[-1], headlines=(headline_of(watch, name=name, p=1e-9),))
     row = show.as_text(watch, [watch.periods[-2], period]).split("\n\n")[1].splitlines()[1]
-    assert row.endswith("functions admirably, arrangements, discovering         12       <1  1 in 1,000+")
+    assert row.endswith(
+        "functions admirably, arrangements, discovering         12       <1  1 in 1,000+"
+    )
 
 
 def test_a_document_as_json_has_the_fields_of_version_1_and_new_ones(watch):
@@ -144,11 +188,24 @@ def test_a_document_as_json_has_the_fields_of_version_1_and_new_ones(watch):
     assert [line["folded"] for line in lines] == [False] * 3 + [True] * 2
     first = lines[0]
     assert first["version"] == 1 and first["period"] == 11 and first["topic"] == first["event"] == 5
-    assert first["topic_name"] == first["headline"] == "dod, render, jpeg" and first["state"] == "new"
+    assert (
+        first["topic_name"] == first["headline"] == "dod, render, jpeg" and first["state"] == "new"
+    )
     assert (first["p"], first["usual"], first["gate"]) == (0.002, 0.4, "words")
     assert first["source"] == {"file": "posts.jsonl", "line": 11000} and first["rest"]["words"] == 4
     assert first["nearest"][0]["topic"] is None and first["parts"][0] == ["word", "dod", 40]
-    assert {"rank", "members", "time", "url", "tail", "reasons", "own", "context", "opening", "text"} <= first.keys()
+    assert {
+        "rank",
+        "members",
+        "time",
+        "url",
+        "tail",
+        "reasons",
+        "own",
+        "context",
+        "opening",
+        "text",
+    } <= first.keys()
 
 
 def test_a_document_is_told_once_whatever_its_headlines(watch):
@@ -158,17 +215,35 @@ def test_a_document_is_told_once_whatever_its_headlines(watch):
 
 def test_a_period_and_an_event_as_maps(watch):
     told = maps.period_map(watch, watch.periods[-1])
-    assert told["documents"] == 50 and told["usual"] == 38.0 and len(told["alerts"]) == 5 and not told["warm_up"]
-    assert told["headlines"][0]["event"] == 5 and told["headlines"][0]["documents"] == 12 and told["below"] == []
+    assert (
+        told["documents"] == 50
+        and told["usual"] == 38.0
+        and len(told["alerts"]) == 5
+        and not told["warm_up"]
+    )
+    assert (
+        told["headlines"][0]["event"] == 5
+        and told["headlines"][0]["documents"] == 12
+        and told["below"] == []
+    )
     event = maps.event_map(watch, 4)
-    assert event["topic"] == event["event"] == 4 and event["alerts"] == {"9": 5} and event["sizes"]["9"] == 12
+    assert (
+        event["topic"] == event["event"] == 4
+        and event["alerts"] == {"9": 5}
+        and event["sizes"]["9"] == 12
+    )
     assert event["words"][0] == {"word": watch.events[4].name[0], "inside": 0.9, "before": 0.01}
 
 
 def test_csv_is_safe_to_open():
     watch = newpages.watch(title="=1+1", id="@x")
     first = next(csv.DictReader(io.StringIO(maps.as_csv(watch, watch.periods[-1:]))))
-    assert first["title"] == "'=1+1" and first["id"] == "'@x" and first["event"] == "5" and first["usual"] == "0.4"
+    assert (
+        first["title"] == "'=1+1"
+        and first["id"] == "'@x"
+        and first["event"] == "5"
+        and first["usual"] == "0.4"
+    )
     assert list(first) == list(maps.CSV_COLUMNS)
 
 
@@ -177,7 +252,9 @@ def test_markdown_is_a_table_and_hostile_text_is_text():
     text = show.as_markdown(watch, watch.periods[-1:])
     (row,) = [line for line in text.splitlines() if line.startswith("| 2024")]
     assert (
-        row.count(" | ") == 5 and r"\[x\]\(http://evil\) \| @&#8203;all \<b\>" in row and "](<https://a.org/1>)" in row
+        row.count(" | ") == 5
+        and r"\[x\]\(http://evil\) \| @&#8203;all \<b\>" in row
+        and "](<https://a.org/1>)" in row
     )
     assert "**dod, render, jpeg** (event 5, new)" in row
     assert show.escaped("2012-03-02, a-b - c") == r"2012-03-02, a-b \- c"
@@ -195,7 +272,9 @@ def test_slack_takes_the_message_however_much_is_new():
 
 def test_dates_of_periods_are_short(watch):
     def told(first, last):
-        return show.date_of_period(replace(watch.periods[0], first=first * newpages.DAY, last=last * newpages.DAY))
+        return show.date_of_period(
+            replace(watch.periods[0], first=first * newpages.DAY, last=last * newpages.DAY)
+        )
 
     assert told(0, 0) == "1970-01-01" and told(0, 6) == "1970-01-01 to 07"
     assert told(25, 40) == "1970-01-26 to 02-10" and told(360, 366) == "1970-12-27 to 1971-01-02"
@@ -205,10 +284,14 @@ def test_dates_of_periods_are_short(watch):
 def test_a_span_needs_dates_and_an_end_behind_its_begin(watch):
     assert [one.t for one in show.since(watch, "2024-01-15")] == [9, 10, 11]
     assert [one.t for one in show.since(watch, "2024-01-10", "2024-01-20")] == [8, 9]
-    assert [one.t for one in show.since(watch, None, "2024-01-20")] == [9] and show.since(watch)[0].t == 11
+    assert [one.t for one in show.since(watch, None, "2024-01-20")] == [9] and show.since(watch)[
+        0
+    ].t == 11
     with pytest.raises(ParameterError, match="not before the begin"):
         show.since(watch, "2024-01-10", "2023")
-    undated = replace(watch, periods=tuple(replace(each, first=NO_TIME, last=NO_TIME) for each in watch.periods))
+    undated = replace(
+        watch, periods=tuple(replace(each, first=NO_TIME, last=NO_TIME) for each in watch.periods)
+    )
     with pytest.raises(ParameterError, match="without dates"):
         show.since(undated, "2024")
 
@@ -216,16 +299,23 @@ def test_a_span_needs_dates_and_an_end_behind_its_begin(watch):
 def test_what_is_held_back_is_counted_over_periods(watch):
     held = (Withheld("event:3", "muted", 2), Withheld("", "repeated", 1))
     told = show.held_back([replace(each, withheld=held) for each in watch.periods[:2]])
-    assert told[0] == "4 headlines of event:3 (muted in feedback.csv)" and told[1].startswith("2 documents nearly")
+    assert told[0] == "4 headlines of event:3 (muted in feedback.csv)" and told[1].startswith(
+        "2 documents nearly"
+    )
 
 
 def test_a_title_that_a_text_continues_is_not_told_twice(watch):
     period = watch.periods[-1]
-    one = replace(period.documents_of[0], title="The quick brown fox", text="The quick brown fox jumps over")
+    one = replace(
+        period.documents_of[0], title="The quick brown fox", text="The quick brown fox jumps over"
+    )
     assert show.DocumentView(one, period).texts() == ("The quick brown fox", "jumps over")
     assert show.DocumentView(one, period).texts(11) == ("The quick…", "…brown fox jumps over")
     for text in ("..... The quick brown fox jumps over", "* The  quick, brown fox jumps over"):
-        assert show.DocumentView(replace(one, text=text), period).texts() == ("The quick brown fox", "jumps over")
+        assert show.DocumentView(replace(one, text=text), period).texts() == (
+            "The quick brown fox",
+            "jumps over",
+        )
     same = replace(one, title="They waited", text="..... They .....waited")
     assert show.DocumentView(same, period).texts() == ("They waited", "")
 
@@ -235,7 +325,8 @@ def test_what_goes_without_saying_is_left_out(watch):
     period = replace(watch.periods[-1], sources=("a.jsonl",))
     one = replace(period.documents_of[0], source="a.jsonl")
     assert (
-        show.DocumentView(one, period).place == ["2024-01-29"] and show.DocumentView(one, period).origin[1] == "a.jsonl"
+        show.DocumentView(one, period).place == ["2024-01-29"]
+        and show.DocumentView(one, period).origin[1] == "a.jsonl"
     )
     day = replace(period, last=period.first, sources=("a.jsonl", "b.jsonl"))
     assert show.DocumentView(one, day).place == ["a.jsonl"]
@@ -246,6 +337,15 @@ def test_what_goes_without_saying_is_left_out(watch):
 def test_a_document_is_an_example_of_one_headline(watch):
     """The second headline shows its next documents; one whose documents all stand above shows its own again."""
     first = headline_of(watch, t=9.0, examples=(0, 1, 2, 3))
-    second, third = headline_of(watch, event=4, t=8.0, examples=(1, 3, 4)), headline_of(watch, event=3, examples=(0,))
-    rows = show.rows_of([replace(watch.periods[-1], headlines=(first, second, replace(third, t=7.0)))])
-    assert [[view.document.row for view in row.examples] for row in rows] == [[0, 1, 2, 3], [3, 4], [0]]
+    second, third = (
+        headline_of(watch, event=4, t=8.0, examples=(1, 3, 4)),
+        headline_of(watch, event=3, examples=(0,)),
+    )
+    rows = show.rows_of(
+        [replace(watch.periods[-1], headlines=(first, second, replace(third, t=7.0)))]
+    )
+    assert [[view.document.row for view in row.examples] for row in rows] == [
+        [0, 1, 2, 3],
+        [3, 4],
+        [0],
+    ]

@@ -45,8 +45,24 @@ def test_spans(text, first, end):
 
 @pytest.mark.parametrize(
     "text",
-    ["soon", "", "7", "7x", "2019-13", "2019-02-30", "9999", "0000", "99999y", "-7d", "03/04/2026", "2026-W60", "\0"],
+    [
+        "soon",
+        "",
+        "7",
+        "7x",
+        "2019-13",
+        "2019-02-30",
+        "9999",
+        "0000",
+        "99999y",
+        "-7d",
+        "03/04/2026",
+        "2026-W60",
+        "\0",
+    ],
 )
 def test_what_names_no_span_is_one_sentence(text):
-    with pytest.raises(ParameterError, match=r"--until .*; expected a date or time: today, .*; correct it"):
+    with pytest.raises(
+        ParameterError, match=r"--until .*; expected a date or time: today, .*; correct it"
+    ):
         spans.parse(text, "--until", NOW)

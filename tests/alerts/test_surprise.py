@@ -28,14 +28,18 @@ def test_t_is_the_tail_of_a_negative_binomial():
     texts = backgrounds(([0, 10, 300], 1000), ([0, 10, 300], 1000))
     none = backgrounds(([0, 0, 0], 1000), ([0, 0, 0], 1000))
     found = surprise.evidence(counts_of([4, 5, 60], [0, 0, 0], 100), texts, none)
-    np.testing.assert_allclose(found.t, [t_of(4, 100, 0, 1000), t_of(5, 100, 10, 1000), t_of(60, 100, 300, 1000)])
+    np.testing.assert_allclose(
+        found.t, [t_of(4, 100, 0, 1000), t_of(5, 100, 10, 1000), t_of(60, 100, 300, 1000)]
+    )
 
 
 def test_the_smaller_t_of_both_backgrounds_counts():
     texts = backgrounds(([2, 2], 5000), ([30, 0], 200))
     none = backgrounds(([0, 0], 5000), ([0, 0], 200))
     found = surprise.evidence(counts_of([6, 6], [0, 0], 60), texts, none)
-    assert np.isclose(found.t[0], t_of(6, 60, 30, 200)) and np.isclose(found.t[1], t_of(6, 60, 0, 200))
+    assert np.isclose(found.t[0], t_of(6, 60, 30, 200)) and np.isclose(
+        found.t[1], t_of(6, 60, 0, 200)
+    )
     assert np.isclose(found.t_all[0], t_of(6, 60, 2, 5000)) and found.t_recent[0] == found.t[0]
 
 
@@ -69,6 +73,14 @@ def test_old_documents_weigh_half_after_thirty_periods():
 
 def test_terms_that_leave_are_moved():
     past = (
-        surprise.WordHistory().moved(None, 3).after(counts_of([1, 2, 3], [0, 1, 0], 5)).moved(np.array([-1, 0, 2]), 4)
+        surprise.WordHistory()
+        .moved(None, 3)
+        .after(counts_of([1, 2, 3], [0, 1, 0], 5))
+        .moved(np.array([-1, 0, 2]), 4)
     )
-    assert past.recent.tolist() == past.words.tolist() == [2, 0, 3, 0] and past.titles.tolist() == [1, 0, 0, 0]
+    assert past.recent.tolist() == past.words.tolist() == [2, 0, 3, 0] and past.titles.tolist() == [
+        1,
+        0,
+        0,
+        0,
+    ]

@@ -22,10 +22,15 @@ SETTINGS = Alerts(unseen=3)
 
 def items(spreads, known=5, n=60, sources=None, words=None):
     """Return a period of n items with known words, and new ones in so many of them each."""
-    columns = [np.arange(n) < (n if word < known else spreads[word - known]) for word in range(known + len(spreads))]
+    columns = [
+        np.arange(n) < (n if word < known else spreads[word - known])
+        for word in range(known + len(spreads))
+    ]
     X = sparse.csr_array(np.array(columns).T.astype(np.int32))
     frequencies = np.array([200] * known + [0] * len(spreads))
-    words = [f"known{word}" for word in range(known)] + (words or [f"new{word}" for word in range(len(spreads))])
+    words = [f"known{word}" for word in range(known)] + (
+        words or [f"new{word}" for word in range(len(spreads))]
+    )
     return unseen.ItemWords(
         X, frequencies, 400, words, [f"d{row}" for row in range(n)], [f"T{row}" for row in range(n)],
         np.arange(n, dtype=np.int64) * 3_600_000, sources or ["posts.csv"] * n,
@@ -45,7 +50,9 @@ def test_what_is_told_of_a_word():
     assert told.words == ("new0",) and told.phrase == "New0" and told.beyond
     assert (told.items, told.sources, told.first, told.half) == (12, 1, 0, 5 * 3_600_000)
     assert told.expected == 0 and told.documents[0] == ("d0", "T0") and len(told.documents) == 12
-    assert past.shares[-1, 0] == 12 / 60 and past.largest[-1, 0] < 12  # it hides nothing that comes later
+    assert (
+        past.shares[-1, 0] == 12 / 60 and past.largest[-1, 0] < 12
+    )  # it hides nothing that comes later
 
 
 def test_as_many_as_earlier_periods_had_are_no_more_than_chance():
@@ -88,7 +95,11 @@ def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
 
 
 def test_a_span_of_time():
-    assert [wordlist.span(value) for value in (0, 3_600_000, 5 * 86_400_000)] == ["a minute", "an hour", "5 days"]
+    assert [wordlist.span(value) for value in (0, 3_600_000, 5 * 86_400_000)] == [
+        "a minute",
+        "an hour",
+        "5 days",
+    ]
     for one, (length, less, more) in {
         "a minute": (60_000, "a minute", "2 minutes"), "an hour": (3_600_000, "60 minutes", "2 hours"),
         "a day": (86_400_000, "24 hours", "2 days"), "a week": (604_800_000, "7 days", "2 weeks"),
@@ -98,7 +109,11 @@ def test_a_span_of_time():
 
 def test_from_how_many_items_on_and_how_many_words_are_told():
     told, past = unseen.judge(unseen.SeenWords(), items([3, 2]), SETTINGS)
-    assert [one.items for one in told] == [3] and past.shares.shape == (1, 20) and past.shares[0, 1] == 0
+    assert (
+        [one.items for one in told] == [3]
+        and past.shares.shape == (1, 20)
+        and past.shares[0, 1] == 0
+    )
     told, past = unseen.judge(unseen.SeenWords(), items([3] * 51), SETTINGS)
     assert len(told) == 50 and past.shares[0].tolist() == [3 / 60] * 20
 
@@ -119,14 +134,19 @@ def test_since_when_and_how_fast():
     assert (told.first, told.half) == (7, hour)
     (told,), _ = unseen.judge(unseen.SeenWords(), items([4]), SETTINGS)
     assert told.half == hour  # the second of four
-    (told,), _ = unseen.judge(unseen.SeenWords(), later._replace(times=np.full(60, NO_TIME)), SETTINGS)
+    (told,), _ = unseen.judge(
+        unseen.SeenWords(), later._replace(times=np.full(60, NO_TIME)), SETTINGS
+    )
     assert (told.first, told.half) == (NO_TIME, 0)
 
 
 @pytest.mark.parametrize(
-    ("holders", "documents", "phrase"), [(2, 40, "New0 old"), (1, 40, "New0"), (2, 41, "New0"), (4, 40, "New0 old")]
+    ("holders", "documents", "phrase"),
+    [(2, 40, "New0 old"), (1, 40, "New0"), (2, 41, "New0"), (4, 40, "New0 old")],
 )
-def test_a_phrase_is_of_words_that_half_of_its_documents_have_and_few_others(holders, documents, phrase):
+def test_a_phrase_is_of_words_that_half_of_its_documents_have_and_few_others(
+    holders, documents, phrase
+):
     X = np.zeros((60, 2), dtype=np.int32)
     X[:4, 0] = X[:holders, 1] = 1
     entering = items([4])._replace(
@@ -165,7 +185,9 @@ def test_words_line_by_line(monkeypatch):
     first = Unseen("Log4j shell", ("log4j", "shell"), 1200, 2, day, 2 * day, 0.25, True, documents)
     second = Unseen("three", ("three",), 3, 1, NO_TIME, 0, 1.0, True, documents[:3])
     other = Unseen("usual", ("usual",), 4, 1, day, 0, 2.0, False, documents[:1])
-    last = replace(watch.periods[2], first=day, last=day, score=np.zeros(9), unseen=(first, second, other))
+    last = replace(
+        watch.periods[2], first=day, last=day, score=np.zeros(9), unseen=(first, second, other)
+    )
     watch = replace(watch, settings={**watch.settings, "unseen": 3})
     title = f"T2 {'x' * 90}"[:65] + "…"
     assert wordlist.as_text(watch, [last]).splitlines() == [
@@ -185,9 +207,15 @@ def test_words_line_by_line(monkeypatch):
         "",
         "As many as chance brings, from 3 documents on: usual (4)",
     ]
-    beside = tuple(replace(second, phrase=name) for name in ("three of it", "ثلاثة", "hree", "usual three", *"abcd"))
+    beside = tuple(
+        replace(second, phrase=name)
+        for name in ("three of it", "ثلاثة", "hree", "usual three", *"abcd")
+    )
     lines = wordlist.as_text(watch, [replace(last, unseen=(first, second, *beside))]).splitlines()
-    assert lines[9] == "three of it, \u2068ثلاثة\u2069, hree, usual three, a, b, …  (3 documents; an earlier period"
+    assert (
+        lines[9]
+        == "three of it, \u2068ثلاثة\u2069, hree, usual three, a, b, …  (3 documents; an earlier period"
+    )
     few = replace(last, unseen=(other,))
     assert wordlist.as_text(watch, [few]).splitlines()[2:] == [
         "No word was seen for the first time in more documents than chance brings.",
@@ -207,7 +235,9 @@ def folder(tmp_path_factory):
     """A stream of ten weeks whose last has a new name in ten posts of two files, and nothing else that is new."""
     place = tmp_path_factory.mktemp("words")
     words = [
-        f"{one}{other}" for one in ("ba", "ko", "li", "mu", "ra", "ti") for other in ("do", "fe", "gu", "ni", "so")
+        f"{one}{other}"
+        for one in ("ba", "ko", "li", "mu", "ra", "ti")
+        for other in ("do", "fe", "gu", "ni", "so")
     ]
     for file in "ab":
         with open(place / f"{file}.jsonl", "w", encoding="utf-8") as lines:
@@ -219,24 +249,42 @@ def folder(tmp_path_factory):
                     text += " Log4j shell <b>"
                 row = {"id": f"{file}{number}", "time": moment.isoformat(), "text": text}
                 lines.write(json.dumps(row) + "\n")
-    assert main(["init", str(place / "it"), str(place / "a.jsonl"), str(place / "b.jsonl"), "--period", "week"]) == 0
+    assert (
+        main(
+            [
+                "init",
+                str(place / "it"),
+                str(place / "a.jsonl"),
+                str(place / "b.jsonl"),
+                "--period",
+                "week",
+            ]
+        )
+        == 0
+    )
     assert main(["run", str(place / "it")]) == 0
     return place / "it"
 
 
 def test_from_the_files_to_the_reader(folder, capsys):
     watch = read.alerts_of(folder)
-    carried = periods.read_carried(f"{watch.place.alerts}/8.h5").unseen  # what a later run goes on from
+    carried = periods.read_carried(
+        f"{watch.place.alerts}/8.h5"
+    ).unseen  # what a later run goes on from
     assert len(carried.largest) == 8 and carried.met.shape == (0,)
     told = watch.periods[-1].unseen
-    assert [(one.phrase, one.items, one.sources, one.beyond) for one in told] == [("Log4j shell", 10, 2, True)]
+    assert [(one.phrase, one.items, one.sources, one.beyond) for one in told] == [
+        ("Log4j shell", 10, 2, True)
+    ]
     assert not any(one.beyond for period in watch.periods[:-1] for one in period.unseen)
     assert main(["new", str(folder), "--words"]) == 0
     text = capsys.readouterr().out
     assert "10 documents of 2 files since 2026-03-" in text and "(id: a360)" in text
     assert main(["new", str(folder), "--words", "--format", "jsonl", "--since", "2026-01-01"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
-    assert json.loads(line)["words"] == ["log4j", "shell"] and len(json.loads(line)["documents"]) == 10
+    assert (
+        json.loads(line)["words"] == ["log4j", "shell"] and len(json.loads(line)["documents"]) == 10
+    )
     page = (folder / "new.html").read_text(encoding="utf-8")
     assert (
         "Words never seen before</h2>" in page
@@ -272,7 +320,11 @@ def test_words_that_are_not_weighed_yet_are_told_and_stop_words_are_not(tmp_path
     folder = streams.begin(tmp_path, more=more)
     path = streams.write(tmp_path, 4, ("grain", "oil", "space"))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text("".join(json.dumps({**row, "text": f"of the and to be {row['text']}"}) + "\n" for row in rows))
+    path.write_text(
+        "".join(
+            json.dumps({**row, "text": f"of the and to be {row['text']}"}) + "\n" for row in rows
+        )
+    )
     text = (folder / "odl.yaml").read_text()
     (folder / "odl.yaml").write_text(text.replace("languages: true", "languages: true, min_df: 2"))
     assert main(["run", str(folder)]) == 0

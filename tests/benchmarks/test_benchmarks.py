@@ -38,8 +38,18 @@ def run(tmp_path, *arguments):
     """Return the rows of some parts, without those of the unit of the machine, which each ends with."""
     (tmp_path / "none").mkdir()
     output = tmp_path / "bench.tsv"
-    command = [sys.executable, FOLDER / "run.py", "--quick", "--corpora", tmp_path / "none", "--output", output]
-    done = subprocess.run([*command, "--only", *arguments], capture_output=True, text=True, cwd=tmp_path)
+    command = [
+        sys.executable,
+        FOLDER / "run.py",
+        "--quick",
+        "--corpora",
+        tmp_path / "none",
+        "--output",
+        output,
+    ]
+    done = subprocess.run(
+        [*command, "--only", *arguments], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     with open(output, newline="") as file:
         rows = list(csv.DictReader((line for line in file if line[0] != "#"), delimiter="\t"))
@@ -55,7 +65,9 @@ def run(tmp_path, *arguments):
 @pytest.mark.slow
 def test_every_part_in_this_process(tmp_path):
     rows = run(tmp_path, "coder", "step", "checkpoint", "adaptive", "arxiv")
-    assert [row["part"] for row in rows if row["verdict"]] == ["arxiv"], "only arxiv has no stream of its own"
+    assert [row["part"] for row in rows if row["verdict"]] == ["arxiv"], (
+        "only arxiv has no stream of its own"
+    )
     for row in rows[:-1]:
         assert row["what"].startswith("made stream")
         assert math.isfinite(float(row["value"])) and float(row["value"]) >= 0
@@ -76,7 +88,9 @@ def test_the_part_over_agents(tmp_path):
     for residual in ("squared", "Huber"):
         where = f"{residual} residual, 6 agents"
         assert found[f"{where}, fully connected: largest gap over the objective"] <= 1e-3
-        assert found[f"{where}, diffusion, fully_connected: largest relative error of a score"] <= 1e-2
+        assert (
+            found[f"{where}, diffusion, fully_connected: largest relative error of a score"] <= 1e-2
+        )
         assert found[f"{where}, diffusion, erdos_renyi: an iteration of one agent"] > 0
         assert found[f"{where}, erdos_renyi, mu 0.001: most iterations until nothing moves"] == 1
         assert found[f"{where}, erdos_renyi, mu 0.001: largest relative error of a score"] <= 1e-3
@@ -117,23 +131,34 @@ def test_every_part_that_starts_processes(tmp_path):
 def test_costs_along_a_stream(tmp_path):
     """The scale study on 8000 made documents: four timesteps of 2000, each job with its time, memory and files."""
     study = Study.create(tmp_path / "study")
-    shutil.copytree(FOLDER, study.folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        FOLDER, study.folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__")
+    )
     words = [sys.executable, "benchmarks/scale.py", "--streams", "made", "--documents", "8000"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=study.folder, env=environment(study.folder))
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=study.folder, env=environment(study.folder)
+    )
     assert done.returncode == 0, done.stderr + done.stdout
     results = study.folder / "results" / "scale"
     with open(results / "costs.tsv", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     jobs = ("features", "adaptive", "dual-averaging")
-    assert [(row["job"], int(row["t"])) for row in rows] == [(job, t) for t in range(4) for job in jobs]
+    assert [(row["job"], int(row["t"])) for row in rows] == [
+        (job, t) for t in range(4) for job in jobs
+    ]
     for row in rows:
         assert 0.005 < float(row["cpu_s"]) < 60 and 20 < float(row["peak_mb"]) < 2000
-        # Checkpoint 1 is gone (checkpoints.keep is 10), so what the updates of t = 1 took on the disk is not known.
+        # Checkpoint 1 is gone (checkpoints.keep is 10), so what the updates of t = 1 took on the
+        # disk is not known.
         assert (row["disk_kb"] == "") == (row["t"] == "1" and row["job"] in jobs[1:])
     assert (results / "costs.png").read_bytes().startswith(b"\x89PNG")
     with open(results / "snakemake.tsv", newline="") as file:
         (own,) = csv.DictReader(file, delimiter="\t")
-    assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 0.1 and float(own["snakemake_cpu_s"]) > 0.2
+    assert (
+        int(own["jobs"]) > 16
+        and float(own["children_cpu_s"]) > 0.1
+        and float(own["snakemake_cpu_s"]) > 0.2
+    )
 
 
 @pytest.mark.slow
@@ -144,7 +169,12 @@ def test_the_cost_of_a_process_is_its_own(measure):
     assert idle.printed == "here\n" and 1e6 < idle.rss < 1e8, "the parent's memory was counted"
     code = "import time; x = bytearray(150_000_000); x[::4096] = x[::4096]\nwhile time.process_time() < .3: pass"
     nested = measure.child(
-        [sys.executable, "-S", "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {code!r}])"]
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {code!r}])",
+        ]
     )
     assert nested.cpu >= 0.3, "the time of a child's child was not counted"
     assert nested.rss > 1.5e8, "the memory of a child's child was not counted"
@@ -180,9 +210,16 @@ def test_verdict_in_units_of_the_machine(measure, value, verdict):
     limit = measure.within(1.5)
     row = measure.Row("part", "what", value, "CPU s", limit).over(2 * measure.UNIT_OF_DOCS)
     assert row.verdict() == verdict and limit.endswith("units")
-    assert row.cells()[4] == ("" if value is None else measure.show(value / (2 * measure.UNIT_OF_DOCS)))
-    milliseconds = measure.Row("part", "what", 2500.0, "CPU ms", limit).over(2 * measure.UNIT_OF_DOCS)
-    assert milliseconds.units == pytest.approx(2.5 / (2 * measure.UNIT_OF_DOCS)) and milliseconds.verdict() == "ok"
+    assert row.cells()[4] == (
+        "" if value is None else measure.show(value / (2 * measure.UNIT_OF_DOCS))
+    )
+    milliseconds = measure.Row("part", "what", 2500.0, "CPU ms", limit).over(
+        2 * measure.UNIT_OF_DOCS
+    )
+    assert (
+        milliseconds.units == pytest.approx(2.5 / (2 * measure.UNIT_OF_DOCS))
+        and milliseconds.verdict() == "ok"
+    )
 
 
 @pytest.mark.parametrize("unit", ["CPU s", "CPU ms", "CPU us", "CPU min", "min", "s", "ms", "us"])
@@ -207,7 +244,9 @@ def test_the_unit_is_the_same_work_each_time(measure):
 def test_memory_noted_by_the_workflow(processes, tmp_path):
     (tmp_path / "benchmarks").mkdir()
     for t, memory, expected in ((1, "201.50", 201.5), (2, "-", None), (3, "NA", None)):
-        (tmp_path / "benchmarks" / f"{t}.tsv").write_text(f"s\tmax_rss\tcpu_time\n0.9\t{memory}\t0.8\n")
+        (tmp_path / "benchmarks" / f"{t}.tsv").write_text(
+            f"s\tmax_rss\tcpu_time\n0.9\t{memory}\t0.8\n"
+        )
         assert processes.noted(tmp_path, t) == expected
 
 
@@ -223,7 +262,8 @@ BITMAP = "M" + "=F%S9" * 12
 
 
 @pytest.mark.parametrize(
-    ("ids", "novel", "expected"), [("abcd", "ac", 0.5), ("abcd", "", 0.0), ("a", "ab", 1.0), ("", "ab", 0.0)]
+    ("ids", "novel", "expected"),
+    [("abcd", "ac", 0.5), ("abcd", "", 0.0), ("a", "ab", 1.0), ("", "ab", 0.0)],
 )
 def test_precision_of_alerts(whatsnew, ids, novel, expected):
     assert whatsnew.precision(list(ids), set(novel)) == expected
@@ -231,7 +271,9 @@ def test_precision_of_alerts(whatsnew, ids, novel, expected):
 
 def test_budget_of_neighbours(whatsnew):
     scores = np.array([0.9, 0.5, 0.7, 0.7, 0.7])
-    assert whatsnew.top(scores, list("abcde"), np.array([1, 2, 3, 4]), 2) == ["c", "d"], "a is no item, e is later"
+    assert whatsnew.top(scores, list("abcde"), np.array([1, 2, 3, 4]), 2) == ["c", "d"], (
+        "a is no item, e is later"
+    )
 
 
 def test_near_duplicates_among_alerts(whatsnew):
@@ -241,7 +283,10 @@ def test_near_duplicates_among_alerts(whatsnew):
     one[50] = "else"
     for place in (20, 40, 60, 80):
         other[place] = "else"
-    texts = [header.format(number, number) + " ".join(words) for number, words in enumerate([WORDS, one, other])]
+    texts = [
+        header.format(number, number) + " ".join(words)
+        for number, words in enumerate([WORDS, one, other])
+    ]
     assert whatsnew.repeated(texts) == 1
     assert whatsnew.repeated([texts[0], texts[2]]) == 0
     assert whatsnew.repeated([texts[0]] * 3) == 3
@@ -287,10 +332,16 @@ def test_what_is_new_in_made_posts(tmp_path):
     rows = run(tmp_path, "new")
     found = {row["what"].split(": ", 1)[1]: float(row["value"]) for row in rows}
     assert found["precision of the alerts (1 timesteps)"] == 1.0
-    assert found["pairs of alerts that are near-duplicates"] == found["alerts for an encoded block"] == 0.0
+    assert (
+        found["pairs of alerts that are near-duplicates"]
+        == found["alerts for an encoded block"]
+        == 0.0
+    )
     assert found["share of 1 entering groups with a topic"] == 1.0
     assert 4 <= found["lines of configuration"] <= 8
-    assert len(rows) == 18 and all(float(row["value"]) > 0 for row in rows if row["unit"] == "CPU s")
+    assert len(rows) == 18 and all(
+        float(row["value"]) > 0 for row in rows if row["unit"] == "CPU s"
+    )
 
 
 @pytest.fixture
@@ -327,8 +378,17 @@ def test_peers_score_a_batch_before_they_learn_it(peers, tmp_path):
         def learn(self, batch):
             done.append(("learn", batch))
 
-    scores, spent, documents = peers.peers_stream.follow(Method, tmp_path, 7, 600, lambda folder, t: t)
-    assert done == [("made", 7), ("learn", 0), ("score", 1), ("learn", 1), ("score", 2), ("learn", 2)]
+    scores, spent, documents = peers.peers_stream.follow(
+        Method, tmp_path, 7, 600, lambda folder, t: t
+    )
+    assert done == [
+        ("made", 7),
+        ("learn", 0),
+        ("score", 1),
+        ("learn", 1),
+        ("score", 2),
+        ("learn", 2),
+    ]
     assert list(scores) == [1, 2] and documents == 8 and min(spent.values()) >= 0
 
     class Slow(Method):
@@ -360,15 +420,28 @@ def test_times_of_peers_are_ratios_within_a_round(peers, tmp_path):
     held = {"precision": 0.5, "auc": 0.8, "mb": 100, "lines": 9, "environment": 200, "remark": ""}
     rounds = [{**held, "score": 10 * slow, "learn": 20 * slow} for slow in (1, 2)]
     ours = [{**held, "score": 5 * slow, "learn": 5 * slow, "auc": 0.9} for slow in (1, 2)]
-    found = {"faiss flat": rounds, peers.peers_table.UNIT: ours, "river": [{"remark": "no", "environment": 3}]}
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in peers.peers_table.table(found).splitlines()]
+    found = {
+        "faiss flat": rounds,
+        peers.peers_table.UNIT: ours,
+        "river": [{"remark": "no", "environment": 3}],
+    }
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in peers.peers_table.table(found).splitlines()
+    ]
     named = dict(zip(rows[0], zip(*rows[2:], strict=True), strict=True))
     assert named["over levels"] == ("3", "1", "") and named["us to score"] == ("15", "8", "")
-    assert named["AUC"] == ("0.800 ± 0.000", "0.900 ± 0.000", "") and named["remark"] == ("", "", "no")
+    assert named["AUC"] == ("0.800 ± 0.000", "0.900 ± 0.000", "") and named["remark"] == (
+        "",
+        "",
+        "no",
+    )
     again = peers.peers_table.merged([{"tdt2": found, "news": {}}, {"tdt2": {"river": rounds[:1]}}])
     assert again == {"tdt2": {**found, "river": rounds[:1]}}
     peers.peers_table.picture({"tdt2": found}, tmp_path / "peers.png")
-    assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "peers.svg").exists()
+    assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG") and (
+        tmp_path / "peers.svg"
+    ).exists()
 
 
 def test_streams_without_texts_are_told_as_numbers_of_words(peers, tmp_path):
@@ -378,16 +451,22 @@ def test_streams_without_texts_are_told_as_numbers_of_words(peers, tmp_path):
     np.savez(tmp_path / "0.npz", **held)
     batch = peers.peers_stream.Batch(tmp_path, 0)
     assert batch.texts == ["w0 w0 w2", "", "w1 w1 w1"] and batch.vectors is None
-    np.save(tmp_path / "0-vectors.npy", np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 6.0]], dtype=np.float32))
+    np.save(
+        tmp_path / "0-vectors.npy", np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 6.0]], dtype=np.float32)
+    )
     other = peers.peers_stream.Batch(tmp_path, 0)
-    np.testing.assert_allclose(np.linalg.norm(peers.peers_stream.Meaning().vectors_of(other), axis=1), 1.0)
+    np.testing.assert_allclose(
+        np.linalg.norm(peers.peers_stream.Meaning().vectors_of(other), axis=1), 1.0
+    )
     assert other.vectors[0, 0] < 0 < other.vectors[1, 0], "around the mean"
 
 
 def test_columns_of_methods_whose_vocabulary_cannot_grow(peers):
     methods = peers.peers_stream
     matrix = sparse.csr_matrix(np.array([[1.0, 0.0, 2.0]]))
-    wide = sparse.csr_matrix((matrix.data, matrix.indices * methods.WIDTH, matrix.indptr), (1, 3 * methods.WIDTH))
+    wide = sparse.csr_matrix(
+        (matrix.data, matrix.indices * methods.WIDTH, matrix.indptr), (1, 3 * methods.WIDTH)
+    )
     assert methods.folded(matrix)[0, 2] == 2.0 and methods.folded(wide)[0, 0] == 3.0
 
 
@@ -398,8 +477,12 @@ def test_constants_are_changed_for_a_while(monkeypatch):
     for module, names, values in constants.ROWS.values():
         if isinstance(module, str):
             continue
-        before = [getattr(module, name) for name in (names if isinstance(names, tuple) else (names,))]
+        before = [
+            getattr(module, name) for name in (names if isinstance(names, tuple) else (names,))
+        ]
         for value in values:
             with constants.changed(module, names, value):
                 assert getattr(module, names if isinstance(names, str) else names[0]) != before[0]
-            assert [getattr(module, name) for name in (names if isinstance(names, tuple) else (names,))] == before
+            assert [
+                getattr(module, name) for name in (names if isinstance(names, tuple) else (names,))
+            ] == before

@@ -38,12 +38,18 @@ def weights(rng):
         return rng.normal(size=shape).astype(np.float32)
 
     sizes = {"word": 20, "position": 8, "token_type": 2}
-    found = {f"embeddings.{name}_embeddings.weight": made(number, 12) for name, number in sizes.items()}
+    found = {
+        f"embeddings.{name}_embeddings.weight": made(number, 12) for name, number in sizes.items()
+    }
     found |= {f"embeddings.LayerNorm.{name}": made(12) for name in ("weight", "bias")}
     for layer in range(2):
         at = f"encoder.layer.{layer}."
         shapes = {f"attention.self.{name}": (12, 12) for name in ("query", "key", "value")}
-        shapes |= {"attention.output.dense": (12, 12), "intermediate.dense": (16, 12), "output.dense": (12, 16)}
+        shapes |= {
+            "attention.output.dense": (12, 12),
+            "intermediate.dense": (16, 12),
+            "output.dense": (12, 16),
+        }
         for name, shape in shapes.items():
             found |= {f"{at}{name}.weight": made(*shape), f"{at}{name}.bias": made(shape[0])}
         for name in ("attention.output.LayerNorm", "output.LayerNorm"):
@@ -81,19 +87,28 @@ def encoded(weights, ids):
 
     def normed(x, name):
         x = x - x.mean(axis=1, keepdims=True)
-        return x / np.sqrt(x.var(axis=1, keepdims=True) + 1e-12) * of[f"{name}.weight"] + of[f"{name}.bias"]
+        return (
+            x / np.sqrt(x.var(axis=1, keepdims=True) + 1e-12) * of[f"{name}.weight"]
+            + of[f"{name}.bias"]
+        )
 
     def times(x, name):
         return x @ of[f"{name}.weight"].T + of[f"{name}.bias"]
 
-    words, places, kinds = (of[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type"))
+    words, places, kinds = (
+        of[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
+    )
     x = normed(words[ids] + places[: len(ids)] + kinds[0], "embeddings.LayerNorm")
     for layer in range(2):
         at = f"encoder.layer.{layer}."
         Q, K, V = (times(x, f"{at}attention.self.{name}") for name in ("query", "key", "value"))
         heads = [slice(first, first + 4) for first in (0, 4, 8)]
-        told = np.hstack([softmax(Q[:, head] @ K[:, head].T / 2.0, axis=1) @ V[:, head] for head in heads])
-        x = normed(x + times(told, f"{at}attention.output.dense"), f"{at}attention.output.LayerNorm")
+        told = np.hstack(
+            [softmax(Q[:, head] @ K[:, head].T / 2.0, axis=1) @ V[:, head] for head in heads]
+        )
+        x = normed(
+            x + times(told, f"{at}attention.output.dense"), f"{at}attention.output.LayerNorm"
+        )
         inside = times(x, f"{at}intermediate.dense")
         inside = inside * (1.0 + erf(inside / np.sqrt(2.0))) / 2.0
         x = normed(x + times(inside, f"{at}output.dense"), f"{at}output.LayerNorm")
@@ -111,8 +126,12 @@ def test_the_encoder_is_its_equations(model, weights):
 
 def test_rows_get_a_column(minilm, model, weights, tmp_path, monkeypatch, capsys):
     path = tmp_path / "posts.jsonl"
-    path.write_text("".join(json.dumps({"id": i, "body": text}) + "\n" for i, text in enumerate(TEXTS)))
-    monkeypatch.setattr(minilm.sys, "argv", ["minilm.py", str(path), "--text", "body", "--vector", "meaning"])
+    path.write_text(
+        "".join(json.dumps({"id": i, "body": text}) + "\n" for i, text in enumerate(TEXTS))
+    )
+    monkeypatch.setattr(
+        minilm.sys, "argv", ["minilm.py", str(path), "--text", "body", "--vector", "meaning"]
+    )
     minilm.main()
     rows = [json.loads(line) for line in io.StringIO(capsys.readouterr().out)]
     assert [(row["id"], row["body"]) for row in rows] == list(enumerate(TEXTS))
@@ -156,7 +175,8 @@ def test_methods_are_what_they_are_called(meaning, both, rng):
         return (np.argsort(np.argsort(values)) + 0.5) / 30
 
     assert np.allclose(
-        found["neighbours, vectors, ranks with a by length"][0], 0.8 * rank(five(W)) + 0.2 * rank(five(V))
+        found["neighbours, vectors, ranks with a by length"][0],
+        0.8 * rank(five(W)) + 0.2 * rank(five(V)),
     )
     assert np.isclose(found["levels, vectors, ranks with a = 8/(8 + n)"][1], 8 / (8 + 64))
     mixed, weight = found["levels, vectors, ranks with a = 0.5"]

@@ -25,7 +25,11 @@ def test_equal_arguments_equal_bytes(synthetic, tmp_path):
         synthetic.main(["300", str(tmp_path / name), "--topics", "7", "--seed", str(seed)])
     synthetic.write(tmp_path / "d.jsonl.gz", 300, 7, 3)
     first = (tmp_path / "a.jsonl").read_bytes()
-    assert first == (tmp_path / "b.jsonl").read_bytes() == gzip.decompress((tmp_path / "d.jsonl.gz").read_bytes())
+    assert (
+        first
+        == (tmp_path / "b.jsonl").read_bytes()
+        == gzip.decompress((tmp_path / "d.jsonl.gz").read_bytes())
+    )
     assert first != (tmp_path / "c.jsonl").read_bytes()
     assert len(list(tmp_path.iterdir())) == 4, "a temporary file was left"
 
@@ -41,7 +45,9 @@ def test_topics_enter_over_time_and_stay(synthetic):
     n_documents, n_topics = 30_000, 40
     entry = synthetic.entries(n_documents, n_topics)
     topics = np.concatenate([part[1] for part in synthetic.blocks(n_documents, n_topics, 1)])
-    assert (entry[:4] == 0).all() and (np.diff(entry[3:]) > 0).all() and entry[-1] < 0.9 * n_documents
+    assert (
+        (entry[:4] == 0).all() and (np.diff(entry[3:]) > 0).all() and entry[-1] < 0.9 * n_documents
+    )
     for topic in range(n_topics):
         places = np.flatnonzero(topics == topic)
         assert entry[topic] <= places[0] < entry[topic] + 1500 and places[-1] > 0.9 * n_documents
@@ -54,7 +60,9 @@ def test_topics_come_and_go_and_words_never_end(synthetic):
     topics, terms = (np.concatenate([part[at] for part in parts]) for at in (1, 3))
     for topic in range(n_topics):
         places = np.flatnonzero(topics == topic)
-        gone = entry[topic + 2] if 2 <= topic < n_topics - 2 else n_documents  # two stay, two others at any time
+        gone = (
+            entry[topic + 2] if 2 <= topic < n_topics - 2 else n_documents
+        )  # two stay, two others at any time
         assert entry[topic] <= places[0] and gone - 100 < places[-1] < gone
     first = synthetic.COMMON + synthetic.OWN * n_topics
     fresh = terms[terms >= first]
@@ -66,17 +74,23 @@ def test_the_reader_takes_it(synthetic, tmp_path):
     synthetic.write(tmp_path / "made.jsonl", 400, 20, 0)
     found = corpora.read("documents", [tmp_path / "made.jsonl"], {})
     lengths, words = np.asarray(found.counts.sum(axis=1)), np.diff(found.counts.indptr)
-    assert len(found) == 400 and (lengths >= 22).all() and (lengths <= 31).all(), "a word was no token"
+    assert len(found) == 400 and (lengths >= 22).all() and (lengths <= 31).all(), (
+        "a word was no token"
+    )
     assert 20 <= np.median(words) <= 30
     assert (np.diff(found.times) == 60_000).all()
-    assert found.topics[0] == (json.loads((tmp_path / "made.jsonl").open().readline())["topics"][0],)
+    assert found.topics[0] == (
+        json.loads((tmp_path / "made.jsonl").open().readline())["topics"][0],
+    )
 
 
 def test_words_differ(synthetic):
     assert len({synthetic.word(number) for number in range(60_000)}) == 60_000
 
 
-@pytest.mark.parametrize("words", [["0", "x.jsonl"], ["10", "x.csv"], ["10", "x.jsonl", "--topics", "0"]])
+@pytest.mark.parametrize(
+    "words", [["0", "x.jsonl"], ["10", "x.csv"], ["10", "x.jsonl", "--topics", "0"]]
+)
 def test_what_cannot_be_made_is_refused(synthetic, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="synthetic: "):

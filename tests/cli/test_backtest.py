@@ -30,15 +30,22 @@ def test_a_longer_warm_up_loses_headlines(news, capsys):
     settings = ("--set", "alerts.warm_up=1000", "--set", "alerts.certain=0")
     status, text, _ = output(capsys, news, *settings)
     assert status == 0
-    assert "alerts.warm_up: 1000 instead of 50" in text and "alerts.certain: 0 instead of 10.0" in text
+    assert (
+        "alerts.warm_up: 1000 instead of 50" in text and "alerts.certain: 0 instead of 10.0" in text
+    )
     assert "instead: 0 headlines in 0 of 5 periods" in text and "\nlost " in text
     found = json.loads(output(capsys, news, *settings, "--format", "json")[1])
     assert {one["change"] for one in found["changes"]} == {"lost"}
-    assert found["instead"] == [] and sum(len(one["headlines"]) for one in found["stored"]) == len(found["changes"])
+    assert found["instead"] == [] and sum(len(one["headlines"]) for one in found["stored"]) == len(
+        found["changes"]
+    )
 
 
 def test_periods_before_a_date_are_left_out(news, capsys):
-    assert "\nstored:  1 headline in 1 of 1 period\n" in output(capsys, news, "--from", "2026-02-02")[1]
+    assert (
+        "\nstored:  1 headline in 1 of 1 period\n"
+        in output(capsys, news, "--from", "2026-02-02")[1]
+    )
     assert output(capsys, news, "--from", "2030")[1] == "No period since 2030.\n"
 
 

@@ -19,7 +19,13 @@ from odl.report import studypage
 
 STREAM = json.dumps(
     {
-        "batches": {"by": "documents", "documents": 2, "period": "day", "initial": 2, "flush": True},
+        "batches": {
+            "by": "documents",
+            "documents": 2,
+            "period": "day",
+            "initial": 2,
+            "flush": True,
+        },
         "protocol": "by-date",
         "topic_entry": {},
         "ties": "seeded",
@@ -27,7 +33,14 @@ STREAM = json.dumps(
 )
 
 BY = json.loads(STREAM)
-RUN = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_averaging"}, "features": {}}
+RUN = {
+    "corpus": "c",
+    "seed": 0,
+    "run": "r",
+    "atoms": 2,
+    "learner": {"algorithm": "dual_averaging"},
+    "features": {},
+}
 
 
 def process(*arguments):
@@ -38,9 +51,14 @@ def process(*arguments):
 
 @pytest.fixture
 def corpus(tmp_path):
-    lines = [json.dumps({"id": f"d{n}", "time": 1990 + n, "text": f"word{chr(97 + n)} same words"}) for n in range(6)]
+    lines = [
+        json.dumps({"id": f"d{n}", "time": 1990 + n, "text": f"word{chr(97 + n)} same words"})
+        for n in range(6)
+    ]
     (tmp_path / "mine.jsonl").write_text("\n".join(lines))
-    found = odl("step", "read", "documents", tmp_path / "documents.h5", "--source", tmp_path / "mine.jsonl")
+    found = odl(
+        "step", "read", "documents", tmp_path / "documents.h5", "--source", tmp_path / "mine.jsonl"
+    )
     assert found.returncode == 0, found.stderr
     return tmp_path
 
@@ -48,7 +66,9 @@ def corpus(tmp_path):
 def cut(corpus, run=odl, steps=1):
     """Make the features of the first timesteps by the commands."""
     names = corpus / "documents.h5", corpus / "o.h5"
-    calls = [("step", "index", names[0], corpus / "i.tsv", names[1], "--seed", 0, "--stream", STREAM)]
+    calls = [
+        ("step", "index", names[0], corpus / "i.tsv", names[1], "--seed", 0, "--stream", STREAM)
+    ]
     for t in range(steps):
         calls.append(("step", "batch", *names, corpus / f"b{t}.h5", "--t", t))
         previous = ["--previous", corpus / f"f{t - 1}.h5"] if t else []
@@ -61,10 +81,19 @@ def cut(corpus, run=odl, steps=1):
 @pytest.mark.slow
 def test_stages_by_hand(corpus):
     cut(corpus, process, 2)
-    names = ["--state", corpus / "s0.h5", "--scores", corpus / "sc0.h5", "--timings", corpus / "t0.tsv"]
+    names = [
+        "--state",
+        corpus / "s0.h5",
+        "--scores",
+        corpus / "sc0.h5",
+        "--timings",
+        corpus / "t0.tsv",
+    ]
     found = process("step", "update", corpus / "f0.h5", *names, "--run", json.dumps(RUN))
     assert found.returncode == 0, found.stderr
-    assert (corpus / "s0.h5").exists() and (corpus / "t0.tsv").read_text().startswith("phase\tcpu_s")
+    assert (corpus / "s0.h5").exists() and (corpus / "t0.tsv").read_text().startswith(
+        "phase\tcpu_s"
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,7 +117,9 @@ def test_mistakes_are_one_sentence(arguments, message, monkeypatch):
 
 
 def test_a_mistake_in_a_process_of_its_own():
-    one_sentence(process("step", "read", "documents", "x.h5", "--source", "absent.jsonl"), "absent.jsonl")
+    one_sentence(
+        process("step", "read", "documents", "x.h5", "--source", "absent.jsonl"), "absent.jsonl"
+    )
 
 
 def one_sentence(found, message):
@@ -126,7 +157,12 @@ def test_arguments_that_are_no_json_are_refused():
         ("update", "--run", {**RUN, "seed": None}, "seed is None"),
         ("update", "--run", {**RUN, "atoms": True}, "atoms is True"),
         ("update", "--run", {**RUN, "learner": {}}, "has no 'algorithm'"),
-        ("update", "--run", {**RUN, "learner": {"algorithm": "dual_averaging", "lam": "x"}}, "lam is 'x'"),
+        (
+            "update",
+            "--run",
+            {**RUN, "learner": {"algorithm": "dual_averaging", "lam": "x"}},
+            "lam is 'x'",
+        ),
         ("update", "--run", {**RUN, "features": {"foo": 1}}, "'--run.features.foo' is not a key"),
         ("update", "--run", {**RUN, "features": {"tf": "x"}}, "tf is 'x'"),
         ("evaluate", "--options", {"x": 1}, "'--options.x' is not a key"),
@@ -139,7 +175,14 @@ def test_maps_of_another_shape_are_refused(corpus, command, flag, value, message
     made.mkdir()
     outputs = {
         "index": [corpus / "documents.h5", made / "i.tsv", made / "o.h5", "--seed", 0],
-        "update": ["--state", made / "s.h5", "--scores", made / "c.h5", "--timings", made / "t.tsv"],
+        "update": [
+            "--state",
+            made / "s.h5",
+            "--scores",
+            made / "c.h5",
+            "--timings",
+            made / "t.tsv",
+        ],
         "evaluate": [made / "auc.tsv", made / "summary.tsv"],
         "plan": [made / "plan.json"],
     }[command]
@@ -161,7 +204,14 @@ def test_what_is_no_map_is_refused(value):
 def test_unknown_learner_names_the_nearest(corpus):
     cut(corpus)
     run = {**RUN, "learner": {"algorithm": "dual_average"}}
-    names = ["--state", corpus / "s.h5", "--scores", corpus / "sc.h5", "--timings", corpus / "t.tsv"]
+    names = [
+        "--state",
+        corpus / "s.h5",
+        "--scores",
+        corpus / "sc.h5",
+        "--timings",
+        corpus / "t.tsv",
+    ]
     found = odl("step", "update", corpus / "f0.h5", *names, "--run", json.dumps(run))
     assert found.returncode == 1 and "did you mean 'dual_averaging'?" in found.stderr
     assert not (corpus / "s.h5").exists()
@@ -169,8 +219,14 @@ def test_unknown_learner_names_the_nearest(corpus):
 
 def test_a_folder_that_cannot_be_written(corpus):
     (corpus / "file").write_text("")
-    found = odl("step", "read", "documents", corpus / "file" / "x.h5", "--source", corpus / "mine.jsonl")
-    assert found.returncode == 1 and "Traceback" not in found.stderr and "check space and permissions" in found.stderr
+    found = odl(
+        "step", "read", "documents", corpus / "file" / "x.h5", "--source", corpus / "mine.jsonl"
+    )
+    assert (
+        found.returncode == 1
+        and "Traceback" not in found.stderr
+        and "check space and permissions" in found.stderr
+    )
 
 
 CODE = """
@@ -189,7 +245,9 @@ sys.exit(cli.main())
 
 def start(path, **environment):
     command = [sys.executable, "-c", CODE, str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    )
     assert process.stdout.readline() == "ready\n"
     return process
 
@@ -254,14 +312,21 @@ def test_the_table_of_a_person_s_folder_is_that_of_the_study_below(results, tmp_
 def test_digits_without_end_are_no_event(monkeypatch):
     monkeypatch.setattr(explain, "find", lambda *_: None)
     watch = SimpleNamespace(place=None, events={12: None})
-    for what, number in (("topic:12", 12), ("#12", 12), ("9" * 5000, 0), ("topic:" + "9" * 5000, 0)):
+    for what, number in (
+        ("topic:12", 12),
+        ("#12", 12),
+        ("9" * 5000, 0),
+        ("topic:" + "9" * 5000, 0),
+    ):
         assert explain.resolve(watch, what) == (None, number)
 
 
 SIGNS = "café \ud83d 東京 😀\n"
 
 
-@pytest.mark.parametrize(("encoding", "known"), [("ascii", ""), ("latin-1", "é"), ("utf-8", "é東京😀")])
+@pytest.mark.parametrize(
+    ("encoding", "known"), [("ascii", ""), ("latin-1", "é"), ("utf-8", "é東京😀")]
+)
 def test_signs_that_a_stream_lacks_are_printed_as_json_has_them(encoding, known, monkeypatch):
     """Half a surrogate pair, and every other one of an ASCII terminal."""
     written = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
@@ -270,7 +335,9 @@ def test_signs_that_a_stream_lacks_are_printed_as_json_has_them(encoding, known,
     print(json.dumps({"a": SIGNS}, ensure_ascii=False), flush=True)
     text = written.buffer.getvalue().decode(encoding)
     assert json.loads(text) == {"a": SIGNS}
-    assert set(text) - set(SIGNS) <= set(r'{"a": ' + r"\nu0123456789abcdef}" + "\n") and set(known) <= set(text)
+    assert set(text) - set(SIGNS) <= set(r'{"a": ' + r"\nu0123456789abcdef}" + "\n") and set(
+        known
+    ) <= set(text)
 
 
 @pytest.mark.parametrize(
@@ -286,8 +353,14 @@ def test_signs_that_a_stream_lacks_are_printed_as_json_has_them(encoding, known,
 def test_closed_and_full_streams_are_no_traceback(line, status):
     """A closed stream takes nothing; the number that it had is given to no file."""
     line = line.format(odl=f"{sys.executable} -m odl")
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, timeout=60)
-    assert done.returncode == status and "Traceback" not in done.stderr and "Exception" not in done.stderr
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, timeout=60
+    )
+    assert (
+        done.returncode == status
+        and "Traceback" not in done.stderr
+        and "Exception" not in done.stderr
+    )
 
 
 @pytest.mark.slow
@@ -303,7 +376,17 @@ def test_steps_import_no_more_than_they_use():
         "import odl.jobs.alerts",
         "print(*sys.modules, file=sys.stderr)",
     )
-    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], check=True, capture_output=True, text=True
+    )
     assert done.stdout.startswith("usage: odl step update")
-    unused = {"odl.cli.triage", "odl.files.listing", "pandas", "matplotlib", "jinja2", "scipy.stats", "scipy.optimize"}
+    unused = {
+        "odl.cli.triage",
+        "odl.files.listing",
+        "pandas",
+        "matplotlib",
+        "jinja2",
+        "scipy.stats",
+        "scipy.optimize",
+    }
     assert not unused.intersection(done.stderr.split())

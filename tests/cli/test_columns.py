@@ -22,7 +22,11 @@ def column(name, *values):
         ("from", ["Berlin", "Oslo"] * 2, False),
         ("author", ["a", "b", "c", "d"], False),  # an id
         ("author", ["one"] * 4, False),
-        ("creator", ["a tool that writes long sentences"] * 2 + ["another one of these long sentences"] * 2, False),
+        (
+            "creator",
+            ["a tool that writes long sentences"] * 2 + ["another one of these long sentences"] * 2,
+            False,
+        ),
         ("user_timezone", ["Quito", "Bern"] * 2, False),
     ],
 )
@@ -60,14 +64,26 @@ class TestColumns:
 
     def test_a_column_is_not_what_its_name_alone_says(self):
         found = roles(
-            3, column("id", "a", "a", "b"), column("link", "x y", "y z", "z x"), column("text", "p q", "r s", "t u")
+            3,
+            column("id", "a", "a", "b"),
+            column("link", "x y", "y z", "z x"),
+            column("text", "p q", "r s", "t u"),
         )
         assert found == {"text": "text"}  # ids repeat, links are none
         assert "time" not in roles(2, column("count", 2025, 2026), column("text", "p q", "r s"))
-        assert roles(2, column("wann", "2026-01-03", "2026-01-04"), column("body", "p q", "r s"))["time"] == "wann"
+        assert (
+            roles(2, column("wann", "2026-01-03", "2026-01-04"), column("body", "p q", "r s"))[
+                "time"
+            ]
+            == "wann"
+        )
 
     def test_a_column_with_a_word_of_its_own_in_each_row_is_the_id(self):
-        columns = column("post", "p-1", "p-2"), column("size", "11", "12"), column("body", "p q r", "r s t")
+        columns = (
+            column("post", "p-1", "p-2"),
+            column("size", "11", "12"),
+            column("body", "p q r", "r s t"),
+        )
         assert roles(2, *columns)["id"] == "post"
         assert "id" not in roles(2, *columns[1:])
 
@@ -101,10 +117,15 @@ class TestColumns:
             ("मूल", "หัวข้อ"),
         ):
             found = roles(2, column(number, 7, 8), column("x", *texts), column(title, "one", "two"))
-            assert found == {"text": "x", "title": title} | ({"id": number} if number != "मूल" else {})
+            assert found == {"text": "x", "title": title} | (
+                {"id": number} if number != "मूल" else {}
+            )
 
     def test_an_example_is_spelled_as_it_is_read(self):
-        assert Column("x", ["\u202b\u200fמה ש\u00adלום\u202c, it's"]).example() == "'\u200fמה שלום, it's'"
+        assert (
+            Column("x", ["\u202b\u200fמה ש\u00adלום\u202c, it's"]).example()
+            == "'\u200fמה שלום, it's'"
+        )
 
     def test_a_few_values_of_another_kind_make_no_other_column(self):
         """As a journal has them, where a message with colours is a list of bytes."""
@@ -116,21 +137,38 @@ class TestColumns:
         texts = column("लेख", *map(long, range(20)))
         title = column("शीर्षक", *(f"बाढ़ के बाद {n}" for n in range(20)))
         assert roles(20, texts, title) == {"text": "लेख", "title": "शीर्षक"}
-        assert roles(20, texts, column("題名", *(f"洪水が来た{n}" for n in range(20))))["title"] == "題名"
+        assert (
+            roles(20, texts, column("題名", *(f"洪水が来た{n}" for n in range(20))))["title"]
+            == "題名"
+        )
         others = (
             column("a", *["the same short line"] * 20),
             column("b", *(f"Jane Doe{n}" for n in range(20))),
             column("c", *(f"two\nlines of {n}" for n in range(20))),
-            column("d", *(f"nearly as long a text with many other words, but no title, {n}" for n in range(20))),
+            column(
+                "d",
+                *(
+                    f"nearly as long a text with many other words, but no title, {n}"
+                    for n in range(20)
+                ),
+            ),
             column("e", *(f"a line {n}" for n in range(10))),
         )
         assert all("title" not in roles(20, texts, other) for other in others)
-        assert "title" not in roles(20, texts, title, column("f", *(f"another line of {n}" for n in range(20))))
+        assert "title" not in roles(
+            20, texts, title, column("f", *(f"another line of {n}" for n in range(20)))
+        )
 
     def test_what_a_person_says_comes_first(self):
-        columns = column("a", "x y z w", "z x y w"), column("text", "p", "r"), column("time", "2026", "2027")
+        columns = (
+            column("a", "x y z w", "z x y w"),
+            column("text", "p", "r"),
+            column("time", "2026", "2027"),
+        )
         assert roles(2, *columns, text="text", time="") == {"text": "text"}
-        with pytest.raises(ConfigError, match="--text names 'b'; expected one of the columns a, text, time"):
+        with pytest.raises(
+            ConfigError, match="--text names 'b'; expected one of the columns a, text, time"
+        ):
             roles(2, *columns, text="b")
 
     @pytest.mark.parametrize("values", [("2026-01-03", "soon"), ("2026-01-03", "")])
@@ -150,12 +188,23 @@ class TestColumns:
         todo = "--time-format sets their format"
         reason = f"no column contains dates ('time' contains '05.01.26 um 9'; {todo}); the order is that of the files"
         assert choose(spoken, 1, {})["time"] == (None, reason)
-        assert choose(spoken, 1, {}, ("%d.%m.%y um %H",))["time"] == (spoken["time"], "contains dates")
-        assert roles(1, column("ts", 1767254400), column("text", "p q")) == {"time": "ts", "text": "text"}
+        assert choose(spoken, 1, {}, ("%d.%m.%y um %H",))["time"] == (
+            spoken["time"],
+            "contains dates",
+        )
+        assert roles(1, column("ts", 1767254400), column("text", "p q")) == {
+            "time": "ts",
+            "text": "text",
+        }
 
     def test_a_table_without_a_line_of_names_is_refused(self):
         with pytest.raises(ConfigError, match="add a first line with the names of the columns"):
-            roles(1, column("T-0", "T-1"), column("2026-01-01T08:00", "2026-01-01T10:00"), column("p q", "r s"))
+            roles(
+                1,
+                column("T-0", "T-1"),
+                column("2026-01-01T08:00", "2026-01-01T10:00"),
+                column("p q", "r s"),
+            )
 
     @pytest.mark.parametrize(
         ("values", "form"),

@@ -24,30 +24,47 @@ class TestSources:
 
     def test_one_file_that_is_all_of_its_ending_becomes_a_pattern(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        for name in ("p/a.jsonl", "p/b.csv", "q/a.jsonl", "q/c.jsonl", "r/1.txt", "r/2.md", "r/3.txt"):
+        for name in (
+            "p/a.jsonl",
+            "p/b.csv",
+            "q/a.jsonl",
+            "q/c.jsonl",
+            "r/1.txt",
+            "r/2.md",
+            "r/3.txt",
+        ):
             jsonl(tmp_path / name, [{"text": "x"}])
         with gzip.open("p/z.jsonl.gz", "wt") as file:
             file.write('{"text": "x"}')
         assert filekinds.find(["p/a.jsonl"])[0] == ["p/*.jsonl"]
         assert filekinds.find(["p/z.jsonl.gz", "p/b.csv"])[0] == ["p/*.jsonl.gz", "p/*.csv"]
-        assert filekinds.find(["./q//c.jsonl", str(tmp_path / "q" / "a.jsonl")])[0] == ["./q/*.jsonl"]  # all there are
+        assert filekinds.find(["./q//c.jsonl", str(tmp_path / "q" / "a.jsonl")])[0] == [
+            "./q/*.jsonl"
+        ]  # all there are
         given = ["p/a.jsonl", "q/a.jsonl", "r/3.txt", "r/1.txt"]
         assert filekinds.find(given)[0] == ["p/*.jsonl", "q/a.jsonl", "r/*.txt"]
         monkeypatch.chdir("p")
         assert filekinds.find(["a.jsonl"])[0] == ["*.jsonl"]
 
     def test_files_without_an_ending_become_a_pattern_where_all_have_none(self, tmp_path):
-        paths = [jsonl(tmp_path / "p" / name, [{"text": "x"}]) for name in ("1", "mail.2", "of 2026-01-01")]
+        paths = [
+            jsonl(tmp_path / "p" / name, [{"text": "x"}])
+            for name in ("1", "mail.2", "of 2026-01-01")
+        ]
         assert filekinds.find(paths)[0] == [str(tmp_path / "p" / "*")]
         (tmp_path / "p" / "readme.md").touch()
         assert filekinds.find(paths)[0] == paths
-        assert filekinds.find([jsonl(tmp_path / "q" / "inbox", [{"text": "x"}])])[0] == [str(tmp_path / "q" / "inbox")]
+        assert filekinds.find([jsonl(tmp_path / "q" / "inbox", [{"text": "x"}])])[0] == [
+            str(tmp_path / "q" / "inbox")
+        ]
         assert filekinds.unread_siblings(paths) == []
 
     @pytest.mark.slow
     def test_signs_of_patterns_in_names_stand_for_themselves(self, tmp_path, monkeypatch):
         folder, names = tmp_path / "a[1]", ("b[2].jsonl", "c*.jsonl")
-        paths = [jsonl(folder / name, [{"text": f"{name} {n}"} for n in range(3)]) for name in names]
+        paths = [
+            jsonl(folder / name, [{"text": f"{name} {n}"} for n in range(3)]) for name in names
+        ]
         jsonl(tmp_path / "a1" / "b2.jsonl", [{"text": "another"}])
         for here, given, mine, wanted in (
             (tmp_path, paths, tmp_path / "mine", paths),
@@ -65,14 +82,27 @@ class TestSources:
 
     def test_files_beside_those_that_are_read(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        for name in ("p/a.jsonl", "p/b.jsonl", "p/c.jsonl", "p/d.csv", "p/.e.jsonl", "q/a.txt", "q/b.txt"):
+        for name in (
+            "p/a.jsonl",
+            "p/b.jsonl",
+            "p/c.jsonl",
+            "p/d.csv",
+            "p/.e.jsonl",
+            "q/a.txt",
+            "q/b.txt",
+        ):
             jsonl(tmp_path / name, [{"text": "x"}])
         others = filekinds.unread_siblings(["p/a.jsonl", "q/*.txt"])
         assert others == [str(tmp_path / "p" / name) for name in ("b.jsonl", "c.jsonl")]
         assert filekinds.unread(others) == "p/b.jsonl, p/c.jsonl, of the same kind as the sources"
-        assert filekinds.unread([f"p/{n}" for n in range(1005)]).startswith("p/0, p/1, p/2 and 1,002 more, of ")
+        assert filekinds.unread([f"p/{n}" for n in range(1005)]).startswith(
+            "p/0, p/1, p/2 and 1,002 more, of "
+        )
         assert filekinds.unread_siblings(["p", "q/b.txt"]) == [str(tmp_path / "q" / "a.txt")]
-        assert filekinds.unread_siblings(["p/*.jsonl"]) == [] and filekinds.unread_siblings(["nowhere/*.jsonl"]) == []
+        assert (
+            filekinds.unread_siblings(["p/*.jsonl"]) == []
+            and filekinds.unread_siblings(["nowhere/*.jsonl"]) == []
+        )
 
     def test_feedback_beside_documents_is_none_of_them(self, tmp_path):
         rows = [{"text": f"post {n}"} for n in range(3)]
@@ -103,7 +133,9 @@ class TestSources:
             ".m.log": log,
         }  # fmt: skip
         for name, content in contents.items():
-            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+            (tmp_path / name).write_bytes(
+                content if isinstance(content, bytes) else content.encode()
+            )
         (pattern,), kind = filekinds.find([str(tmp_path)])
         assert (pattern, kind) == (f"{tmp_path}/*", None)
         found = {name: listing.kind_in(path) for name, path in listing.expand(pattern)}
@@ -112,9 +144,16 @@ class TestSources:
             "g.log": "jsonl", "app-20260104.log.xz": "log", "app.log.2.gz": "log", "app.log.1": "log", "app.log": "log",
             "syslog": "log", "h.md": "text", "i.eml": "mail",
         }  # fmt: skip
-        assert [name for name in found if name.startswith("app.")] == ["app.log.2.gz", "app.log.1", "app.log"]
+        assert [name for name in found if name.startswith("app.")] == [
+            "app.log.2.gz",
+            "app.log.1",
+            "app.log",
+        ]
         said = filekinds.left_out([pattern])
-        assert said.startswith("4 files of other kinds: ") and "1 in .pdf (pdftotext makes texts)" in said
+        assert (
+            said.startswith("4 files of other kinds: ")
+            and "1 in .pdf (pdftotext makes texts)" in said
+        )
         assert filekinds.left_out([str(tmp_path / "a.jsonl")]) == ""
 
     def test_a_packed_copy_of_a_file_is_left_out_and_named(self, tmp_path):
@@ -132,10 +171,14 @@ class TestSources:
 
     def test_hidden_folders_of_a_maildir_are_named_until_they_are_read(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        for number, folder in enumerate(("cur", "new", ".Sent/cur", ".Sent/new", ".Lists.odl/cur", ".git/x")):
+        for number, folder in enumerate(
+            ("cur", "new", ".Sent/cur", ".Sent/new", ".Lists.odl/cur", ".git/x")
+        ):
             path = tmp_path / "mail" / folder / f"{number}.host:2,S"
             path.parent.mkdir(parents=True)
-            path.write_text("From: a@example.org\nDate: Mon, 5 Jan 2026 10:00:00 +0000\nSubject: rain\n\nrain\n")
+            path.write_text(
+                "From: a@example.org\nDate: Mon, 5 Jan 2026 10:00:00 +0000\nSubject: rain\n\nrain\n"
+            )
         named, kind = filekinds.find(["mail"])
         assert len(listing.find_files(named, kind)) == 2
         said = "messages in hidden folders, which are read only if named: mail/"
@@ -158,7 +201,10 @@ class TestSources:
             (b'[{"text": "x"}]', "jsonl"),
             (gzip.compress(b'{"text": "x"}\n', mtime=0), "jsonl"),
             (b"id,text\n1,x\n2,y\n", "csv"),
-            (b"2026-01-05 10:00:00 a\n2026-01-05 10:00:01 b\n  at c\n2026-01-05 10:00:02 d\n", "log"),
+            (
+                b"2026-01-05 10:00:00 a\n2026-01-05 10:00:01 b\n  at c\n2026-01-05 10:00:02 d\n",
+                "log",
+            ),
             (b"PAR1xx", "parquet"),
             (b'<?xml version="1.0"?><rss/>', "feed"),
             (b"From a@b Fri Jul  8 12:08:34 2011\nSubject: x\n\nhello\n", "mail"),
@@ -176,7 +222,10 @@ class TestSources:
             (b"\x7fELF\0", "is no text"),
             (b"\x1f\x8b\x08", "is no text"),
             (b"\x28\xb5\x2f\xfd", "unpack it: unzstd"),
-            (b"PK\3\4\0", "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text"),
+            (
+                b"PK\3\4\0",
+                "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
+            ),
         ],
     )
     def test_what_cannot_be_read(self, tmp_path, content, said):
@@ -231,16 +280,27 @@ def test_quotation_marks_in_a_table_with_tabs_are_told(tmp_path, name, row, opti
 def test_a_pdf_is_one_sentence(tmp_path):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7 binary")
     with pytest.raises(
-        DataError, match=r"a\.pdf is a PDF; expected texts; make texts of such files, as pdftotext does"
+        DataError,
+        match=r"a\.pdf is a PDF; expected texts; make texts of such files, as pdftotext does",
     ):
         filekinds.find([str(tmp_path / "a.pdf")])
 
 
 def test_what_servers_of_mail_keep_beside_it_is_hidden(tmp_path):
     (tmp_path / "cur").mkdir()
-    for name in ("dovecot.index.cache", "dovecot-uidlist", "maildirfolder", "~$a.csv", "cur/17.M1.host,S=9:2,S"):
-        (tmp_path / name).write_bytes(b"From: a@example.org\nTo: b@example.org\nSubject: Rain\n\nIt rains.\n")
-    assert [name for name, _ in listing.expand(f"{tmp_path}/**", "text")] == ["cur/17.M1.host,S=9:2,S"]
+    for name in (
+        "dovecot.index.cache",
+        "dovecot-uidlist",
+        "maildirfolder",
+        "~$a.csv",
+        "cur/17.M1.host,S=9:2,S",
+    ):
+        (tmp_path / name).write_bytes(
+            b"From: a@example.org\nTo: b@example.org\nSubject: Rain\n\nIt rains.\n"
+        )
+    assert [name for name, _ in listing.expand(f"{tmp_path}/**", "text")] == [
+        "cur/17.M1.host,S=9:2,S"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from odl import cli
 
 RUN = json.dumps(run_of("dual_averaging"))
 EVALUATE = '{"min_novel": 1, "min_known": 1}'
-# Words of each subcommand; {x} is a file or folder it reads, everything else that has a dot is written into "out".
+# Words of each subcommand; {x} is a file or folder it reads, everything else that has a dot is
+# written into "out".
 WATCHED = "watched/c/seed0/dual-averaging/k3/alerts"
 COMMANDS = {
     "download": ["tdt2/a.mat", "out/a.mat", "--registry", "{registry.csv}"],
@@ -53,7 +54,10 @@ COMMANDS = {
     "table": ["{study}"],
     "verify": ["{past}"],
 }  # fmt: skip
-UNREAD = {("regret", "{f0.h5}"), ("emergings", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
+UNREAD = {
+    ("regret", "{f0.h5}"),
+    ("emergings", "{dual_averaging/emerging.tsv}"),
+}  # names a timestep, or a folder
 NOT_READING = {
     "plan",
     "schema",
@@ -73,7 +77,9 @@ NOT_READING = {
 def world(tmp_path_factory):
     """The files of a tiny study, and what else the commands read."""
     root = fuzz_world.build(tmp_path_factory.mktemp("world"))
-    (root / "registry.csv").write_text("corpus,folder,file,url,sha256,route,tried,licence,citation\n")
+    (root / "registry.csv").write_text(
+        "corpus,folder,file,url,sha256,route,tried,licence,citation\n"
+    )
     (root / "lung_5000x56.csv.gz").write_bytes(fz.gzipped(b'"","Colon"\n"g",0.5\n'))
     archive(root / "images.tar.gz", [np.arange(900, dtype=np.uint8).reshape(30, 30)])
     (root / "figures").mkdir()
@@ -92,8 +98,16 @@ def world(tmp_path_factory):
         status, said = call(*words)
         assert status == 0, said
     for t in (0, 1):
-        files = [root / f"f{t}.h5", root / f"dual_averaging/scores/{t}.h5", root / f"dual_averaging/{t}.h5"]
-        before = ["--known", root / "dual_averaging/0.h5", "--previous", root / WATCHED / "0.h5"] if t else []
+        files = [
+            root / f"f{t}.h5",
+            root / f"dual_averaging/scores/{t}.h5",
+            root / f"dual_averaging/{t}.h5",
+        ]
+        before = (
+            ["--known", root / "dual_averaging/0.h5", "--previous", root / WATCHED / "0.h5"]
+            if t
+            else []
+        )
         status, said = call("alerts", *files, root / WATCHED / f"{t}.h5", "--run", RUN, *before)
         assert status == 0, said
     shutil.copytree(root / "tables", root / "study/tables")
@@ -134,7 +148,12 @@ def damaged(path, out):
         "text": b"no such thing\n",
         "cut": whole[: len(whole) * 2 // 3],
     }
-    contents |= {"zeros": bytes(len(whole)), "JSON": b'{"a": [1]}', "deep": b"[" * 100_000, "HDF5": whole[:8]}
+    contents |= {
+        "zeros": bytes(len(whole)),
+        "JSON": b'{"a": [1]}',
+        "deep": b"[" * 100_000,
+        "HDF5": whole[:8],
+    }
     for what, content in contents.items():
         other.write_bytes(content)
         yield what, other
@@ -142,7 +161,10 @@ def damaged(path, out):
 
 def check(status, said, what):
     lines = said.strip().splitlines()
-    assert status in (1, 2) and len(lines) == 1 and "Traceback" not in said and len(said) < 3000, (what, said[-600:])
+    assert status in (1, 2) and len(lines) == 1 and "Traceback" not in said and len(said) < 3000, (
+        what,
+        said[-600:],
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -176,10 +198,21 @@ def test_another_kind_of_file_is_refused(world, tmp_path):
         "baselines.h5",
         "net.h5",
     ]
-    for command in ("index", "batch", "features", "update", "baselines", "topics", "emerging", "evaluate"):
+    for command in (
+        "index",
+        "batch",
+        "features",
+        "update",
+        "baselines",
+        "topics",
+        "emerging",
+        "evaluate",
+    ):
         for place in [word for word in COMMANDS[command] if word.endswith(".h5}")]:
             for kind in kinds:
-                if kind == place[1:-1] or (kind == "baselines.h5" and "scores" in place):  # a table of them
+                if kind == place[1:-1] or (
+                    kind == "baselines.h5" and "scores" in place
+                ):  # a table of them
                     continue
                 if (command, place, kind) in {("features", "{f0.h5}", "f1.h5")}:
                     continue
@@ -191,7 +224,10 @@ def test_another_kind_of_file_is_refused(world, tmp_path):
     "text", ["[" * 50_000, '{"a":' * 50_000, '{"a": ' + "9" * 5000 + "}", "\0", "{", '{"a": 1e999}']
 )
 def test_arguments_of_json(text, tmp_path):
-    flags = {"read": ["documents", tmp_path / "x.h5", "--options"], "plan": [tmp_path / "p.json", "--config"]}
+    flags = {
+        "read": ["documents", tmp_path / "x.h5", "--options"],
+        "plan": [tmp_path / "p.json", "--config"],
+    }
     flags["index"] = ["a.h5", "i.tsv", "o.h5", "--seed", "0", "--stream"]
     for command, words in flags.items():
         status, said = call(command, *words, text)

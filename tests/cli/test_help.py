@@ -33,7 +33,9 @@ def test_the_help_is_of_people_and_has_an_example_each(capsys):
     listed = [line.split()[0] for line in said if line.startswith("  ") and line[2].isalpha()]
     assert listed == [*COMMANDS] and list(parsers()) == [*COMMANDS, "step"]
     shown = [line.strip() for line in said if line.strip().startswith("$ ")]
-    assert len(shown) == len(COMMANDS) and all(name in line for name, line in zip(COMMANDS, shown, strict=True))
+    assert len(shown) == len(COMMANDS) and all(
+        name in line for name, line in zip(COMMANDS, shown, strict=True)
+    )
     assert max(map(len, said[:-1])) < 80
 
 
@@ -58,7 +60,9 @@ def test_the_help_of_a_step_is_that_of_the_list_of_all(name, capsys):
     """Where one step is called, no other parser is made."""
     alone = helped("step", name, capsys=capsys)
     (action,) = parsers()["step"]._subparsers._group_actions
-    assert alone == action.choices[name].format_help() and alone.startswith(f"usage: odl step {name} [-h]")
+    assert alone == action.choices[name].format_help() and alone.startswith(
+        f"usage: odl step {name} [-h]"
+    )
 
 
 def test_without_a_command_it_is_the_help(capsys):
@@ -76,12 +80,21 @@ def test_what_is_missing_is_named_and_no_more(capsys):
 
 def test_help_needs_the_standard_library_only():
     code = "import sys; from odl import cli; cli._parser(); print(sorted({n.split('.')[0] for n in sys.modules}))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert not {name for name in ("numpy", "yaml", "h5py", "snakemake") if f"'{name}'" in loaded}
 
 
 def test_no_command_has_the_place_of_another():
     """An argument of a command would hide the name of the command in messages."""
-    for parser in (*parsers().values(), *parsers()["step"]._subparsers._group_actions[0].choices.values()):
-        named = [action.dest for action in parser._actions if not isinstance(action, argparse._SubParsersAction)]
+    for parser in (
+        *parsers().values(),
+        *parsers()["step"]._subparsers._group_actions[0].choices.values(),
+    ):
+        named = [
+            action.dest
+            for action in parser._actions
+            if not isinstance(action, argparse._SubParsersAction)
+        ]
         assert "command" not in named and "function" not in named

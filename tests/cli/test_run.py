@@ -29,7 +29,10 @@ def test_a_stream_of_sixty_documents_is_shown_as_unproven(tmp_path, capsys):
     draw = random.Random(1)
     rows = [draw.sample(SUBJECTS.split(), 8) for _ in range(52)]
     rows += [["server", "outage", "router", *draw.sample(SUBJECTS.split(), 4)] for _ in range(8)]
-    rows = [{"id": n, "time": f"2026-03-{n // 2 + 1:02d}", "text": " ".join(words)} for n, words in enumerate(rows)]
+    rows = [
+        {"id": n, "time": f"2026-03-{n // 2 + 1:02d}", "text": " ".join(words)}
+        for n, words in enumerate(rows)
+    ]
     jsonl(tmp_path / "short" / "a.jsonl", rows)
     assert cli.main(["init", str(tmp_path / "short")]) == 0
     assert "by week, the shortest period that usually has 7 documents" in capsys.readouterr().out
@@ -37,7 +40,9 @@ def test_a_stream_of_sixty_documents_is_shown_as_unproven(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "Most novel documents (unproven)" in said and said.count("      id: ") == 5 + 3
     assert re.search(r"server outage router +\d+ +<1 +unproven", said)
-    assert "alerts begin when 50 documents were scored, and 42 were scored before this" in " ".join(said.split())
+    assert "alerts begin when 50 documents were scored, and 42 were scored before this" in " ".join(
+        said.split()
+    )
     assert not any(period.headlines for period in alerts_read.alerts_of(tmp_path / "short").periods)
 
 
@@ -77,7 +82,9 @@ class TestRun:
         lines = (folder / "odl.yaml").read_text().replace("study: news\n", "")
         (folder / "odl.yaml").write_text(lines)
         assert cli.main(["run", str(folder)]) == 0
-        assert f"<title>What is new in {name}, " in (folder / "new.html").read_text(encoding="utf-8")
+        assert f"<title>What is new in {name}, " in (folder / "new.html").read_text(
+            encoding="utf-8"
+        )
 
     @pytest.mark.parametrize(
         ("line", "said"),
@@ -92,14 +99,18 @@ class TestRun:
         (tmp_path / "odl.yaml").write_text(f"sources: [a.jsonl]\n{line}\n")
         assert cli.main(["run", str(tmp_path)]) == 1
         told = capsys.readouterr().err
-        assert said in told and "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
+        assert (
+            said in told and "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
+        )
 
     @pytest.mark.slow
     def test_with_nothing_to_do_it_loads_no_libraries(self, tmp_path):
         folder = streams.begin(tmp_path, weeks=3)
         assert cli.main(["run", str(folder)]) == 0
         code = "import sys; from odl.cli import main; main(sys.argv[1:]); print(*{'numpy', 'jinja2'} & {*sys.modules})"
-        told = subprocess.run([sys.executable, "-c", code, "run", str(folder)], capture_output=True, text=True)
+        told = subprocess.run(
+            [sys.executable, "-c", code, "run", str(folder)], capture_output=True, text=True
+        )
         assert "nothing has changed" in told.stdout and told.stdout.endswith("\n\n")
 
     @pytest.mark.slow
@@ -141,7 +152,9 @@ class TestRun:
             assert alerts_read.place_of(tmp_path).alerts == str(alerts)
 
     @pytest.mark.parametrize("results", ["away", "file", "away/results", "file/results"])
-    def test_results_that_can_be_no_folder_are_refused_before_it_begins(self, tmp_path, monkeypatch, results):
+    def test_results_that_can_be_no_folder_are_refused_before_it_begins(
+        self, tmp_path, monkeypatch, results
+    ):
         (tmp_path / "odl.yaml").write_text(f"study: mine\nsources: [a.jsonl]\nresults: {results}\n")
         (tmp_path / "away").symlink_to(tmp_path / "disk that is not there")
         (tmp_path / "file").touch()
@@ -151,7 +164,9 @@ class TestRun:
             run.run(tmp_path)
 
     @pytest.mark.parametrize(("command", "megabytes"), [("run", 200), ("run", 511), ("new", 300)])
-    def test_too_small_an_address_space_is_refused_before_anything_is_written(self, tmp_path, command, megabytes):
+    def test_too_small_an_address_space_is_refused_before_anything_is_written(
+        self, tmp_path, command, megabytes
+    ):
         jsonl(tmp_path / "a.jsonl", ROWS)
         (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\n")
         odl = [Path(sys.executable).with_name("odl"), command, "."]
@@ -188,11 +203,17 @@ class TestProgress:
     def test_elsewhere_than_on_a_terminal_lines_say_all(self):
         read, steps = self.script(live=False).splitlines()
         assert read.startswith("reading      15 documents, 9 terms  ") and read.endswith(" s")
-        assert steps.startswith("timestep     2 of 2  2026-01-03 to 2026-01-04  ") and not steps.endswith("left")
+        assert steps.startswith(
+            "timestep     2 of 2  2026-01-03 to 2026-01-04  "
+        ) and not steps.endswith("left")
 
     def test_on_a_terminal_the_line_at_work_changes(self):
         written = self.script(live=True)
-        assert "1 of 2  2026-01-02 to 2026-01-03  " in written and "s left" in written and written.count("\n") == 2
+        assert (
+            "1 of 2  2026-01-02 to 2026-01-03  " in written
+            and "s left" in written
+            and written.count("\n") == 2
+        )
         assert "timestep     2 of 2  2026-01-03 to 2026-01-04" in written.rpartition("\x1b[K")[2]
 
     def test_a_run_that_was_stopped_says_how_far_it_came(self):
@@ -222,10 +243,15 @@ class TestAccount:
         corpus = {"sources": ["../posts/[0-1].jsonl"], "options": {}}
         (tmp_path / name).mkdir()
         said = run.unread(name, corpus)
-        assert said.startswith("not read: posts/2.jsonl, posts/3.jsonl, posts/4.jsonl and 1 more, of the same kind")
+        assert said.startswith(
+            "not read: posts/2.jsonl, posts/3.jsonl, posts/4.jsonl and 1 more, of the same kind"
+        )
         assert said.endswith(f"of the same kind as the sources of {name}/odl.yaml")
         assert run.unread(name, {**corpus, "sources": ["../posts"]}) == ""
-        assert run.unread(name, {"sources": [str(tmp_path / "posts")], "options": {"kind": "jsonl"}}) == ""
+        assert (
+            run.unread(name, {"sources": [str(tmp_path / "posts")], "options": {"kind": "jsonl"}})
+            == ""
+        )
 
 
 def test_times_that_cannot_be_meant_are_counted():

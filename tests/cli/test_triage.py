@@ -41,20 +41,37 @@ def test_a_quiet_period_folds_what_is_not_unusual(home):
     assert "\n- rocket, payload, mission: 6 documents, usually " in text
     assert f"\nNot unusual here (all of them: odl new {home} --below):\n" in text
     below = odl("new", home, *day, "--below", "--fail")
-    assert below.returncode == 0 and "\ndate " in below.stdout and "usual\n" not in below.stdout.split("\n\n")[0]
+    assert (
+        below.returncode == 0
+        and "\ndate " in below.stdout
+        and "usual\n" not in below.stdout.split("\n\n")[0]
+    )
     assert odl("new", home, *day, "--below", "--format", "csv").stdout.count("\n") > 1
     assert odl("new", home, *day, "--format", "csv").stdout.count("\n") == 1
 
 
 def test_an_event_and_a_document_are_explained(home):
     told = json.loads(odl("explain", home, "event:1", "--format", "jsonl").stdout)
-    assert told["event"] == told["topic"] == 1 and {"launch", "rocket", "pad"} & {one["word"] for one in told["words"]}
+    assert told["event"] == told["topic"] == 1 and {"launch", "rocket", "pad"} & {
+        one["word"] for one in told["words"]
+    }
     text = odl("explain", home, "1").stdout
-    assert text.startswith("Event 1 [ongoing] ") and "\n  states: new 1998-01-22, ongoing 1998-01-29\n" in text
-    document = json.loads(odl("new", home, "--since", "1998-01-22", "--format", "jsonl").stdout.splitlines()[0])
+    assert (
+        text.startswith("Event 1 [ongoing] ")
+        and "\n  states: new 1998-01-22, ongoing 1998-01-29\n" in text
+    )
+    document = json.loads(
+        odl("new", home, "--since", "1998-01-22", "--format", "jsonl").stdout.splitlines()[0]
+    )
     text = odl("explain", home, document["id"]).stdout
-    assert "\n  headline: " in text and "\n  event 1 [new] " in text and "\n    log-likelihood ratio " in text
-    assert json.loads(odl("explain", home, document["id"], "--format", "jsonl").stdout)["event"] == 1
+    assert (
+        "\n  headline: " in text
+        and "\n  event 1 [new] " in text
+        and "\n    log-likelihood ratio " in text
+    )
+    assert (
+        json.loads(odl("explain", home, document["id"], "--format", "jsonl").stdout)["event"] == 1
+    )
 
 
 @pytest.mark.slow
@@ -62,9 +79,15 @@ def test_an_event_is_muted_by_its_number(home):
     day = ("--since", "1998-01-22", "--until", "1998-01-22")
     shown = odl("new", home, *day).stdout
     for name in ("1", "event:1", "topic:1"):
-        assert "event:1 is muted (feedback.csv); it holds back 1 headline so far" in odl("mute", home, name).stdout
+        assert (
+            "event:1 is muted (feedback.csv); it holds back 1 headline so far"
+            in odl("mute", home, name).stdout
+        )
         held = odl("new", home, *day).stdout
-        assert "Held back: 1 headline of event:1 (muted in feedback.csv)." in held and "event 1, new" not in held
+        assert (
+            "Held back: 1 headline of event:1 (muted in feedback.csv)." in held
+            and "event 1, new" not in held
+        )
         assert odl("unmute", home, name).returncode == 0 and odl("new", home, *day).stdout == shown
 
 
@@ -73,12 +96,20 @@ def test_a_span_is_named_by_its_begin_and_end(unseen):
     first, *_, last = read.alerts_of(unseen).periods
     days = [show.date_of(period.first) for period in (first, last)]
     whole = odl("new", unseen, "--since", days[0]).stdout
-    assert " in 6 periods" in whole and odl("new", unseen, "--since", days[0], "--until", "today").stdout == whole
+    assert (
+        " in 6 periods" in whole
+        and odl("new", unseen, "--since", days[0], "--until", "today").stdout == whole
+    )
     for since in (("--since", "last"), ()):
-        assert odl("new", unseen, *since, "--until", days[0]).stdout.startswith(f"made, {days[0]}: 80 documents\n")
+        assert odl("new", unseen, *since, "--until", days[0]).stdout.startswith(
+            f"made, {days[0]}: 80 documents\n"
+        )
     assert odl("new", unseen, "--since", "1d").stdout == "No period since 1d.\n"
     assert odl("new", unseen, "--until", "1990").stdout == "No period until 1990.\n"
-    for words, said in ((("--since", "soon"), "today, yesterday"), (("--seen", "--until", "2026"), "leave one out")):
+    for words, said in (
+        (("--since", "soon"), "today, yesterday"),
+        (("--seen", "--until", "2026"), "leave one out"),
+    ):
         refused = odl("new", unseen, *words)
         assert refused.returncode == 1 and said in refused.stderr
 
@@ -115,6 +146,19 @@ def test_a_mark_that_is_none(unseen):
 
 
 def test_a_gate_is_named(unseen):
-    told = [json.loads(line) for line in odl("new", unseen, "--since", "last", "--format", "jsonl").stdout.splitlines()]
-    assert told and {line["gate"] for line in told} <= {"words", "certain", "two periods", "volume", "lone"}
-    assert odl("new", unseen, "--format", "csv").stdout.splitlines()[0].endswith(",gate,opening,event,p,usual,headline")
+    told = [
+        json.loads(line)
+        for line in odl("new", unseen, "--since", "last", "--format", "jsonl").stdout.splitlines()
+    ]
+    assert told and {line["gate"] for line in told} <= {
+        "words",
+        "certain",
+        "two periods",
+        "volume",
+        "lone",
+    }
+    assert (
+        odl("new", unseen, "--format", "csv")
+        .stdout.splitlines()[0]
+        .endswith(",gate,opening,event,p,usual,headline")
+    )

@@ -40,7 +40,11 @@ def stored(folder):
     for path in folder.rglob("*"):
         if path.suffix == ".h5":
             with h5py.File(path) as file:
-                file.visititems(lambda name, item: parts.append(item[()]) if isinstance(item, h5py.Dataset) else None)
+                file.visititems(
+                    lambda name, item: (
+                        parts.append(item[()]) if isinstance(item, h5py.Dataset) else None
+                    )
+                )
         elif path.is_file():
             parts.append(path.read_bytes())
     return b"".join(part.tobytes() if hasattr(part, "tobytes") else part for part in parts)
@@ -70,15 +74,25 @@ def test_of_a_row_that_changed_each_text_is_shown(tmp_path):
 def test_nothing_of_a_forgotten_document_stays(folder):
     assert SECRET.encode() in stored(folder) and odl("mute", folder, "w2-7").returncode == 0
     said = odl("forget", folder, "w2-7", "--dry-run").stdout
-    assert "posts/02.jsonl line 8): 2 of 4 periods are learned again, and nothing of it remains in the results." in said
+    assert (
+        "posts/02.jsonl line 8): 2 of 4 periods are learned again, and nothing of it remains in the results."
+        in said
+    )
     assert SECRET.encode() in stored(folder)
     said = odl("forget", folder, "w2-7").stdout
-    assert "w2-7 is forgotten, 2 of 4 periods are learned again. Its row remains in your file: " in said
+    assert (
+        "w2-7 is forgotten, 2 of 4 periods are learned again. Its row remains in your file: "
+        in said
+    )
     assert "1 document fewer than in the last run" in said
     held = stored(folder)
     assert SECRET.encode() not in held and b"w2-7" not in held
     assert len(project.forgotten(folder)) == 1
-    assert odl("show", folder, "w2-7").stdout.splitlines()[1].startswith("forgotten: this row of your file")
+    assert (
+        odl("show", folder, "w2-7")
+        .stdout.splitlines()[1]
+        .startswith("forgotten: this row of your file")
+    )
     assert "nothing has changed since the last run" in odl("run", folder).stdout
 
 
@@ -94,7 +108,9 @@ def test_alerts_are_as_if_a_forgotten_document_had_never_come(tmp_path):
     assert first.encode() in stored(folder) and second.encode() in stored(folder)
     for ident in (first, second):
         assert odl("forget", folder, ident).returncode == 0
-    assert not re.search(rb"w3-(%s|%s)\b" % (first[3:].encode(), second[3:].encode()), stored(folder))
+    assert not re.search(
+        rb"w3-(%s|%s)\b" % (first[3:].encode(), second[3:].encode()), stored(folder)
+    )
     other = streams.copy(folder, tmp_path / "other")
     shutil.rmtree(other / "results")
     (other / project.FORGOTTEN).unlink()
@@ -105,10 +121,14 @@ def test_alerts_are_as_if_a_forgotten_document_had_never_come(tmp_path):
     forgot, never = read.alerts_of(folder), read.alerts_of(other)
     assert forgot.events == never.events and forgot.events[1].birth == 3
     assert maps.as_jsonl(forgot, forgot.periods) == maps.as_jsonl(never, never.periods)
-    last = [periods.read_carried(f"{read.place_of(one).alerts}/4.h5").past for one in (folder, other)]
+    last = [
+        periods.read_carried(f"{read.place_of(one).alerts}/4.h5").past for one in (folder, other)
+    ]
     ours, theirs = map(decision.as_arrays, last)
     for name, value in ours.items():
-        assert np.array_equal(*(one.toarray() if hasattr(one, "toarray") else one for one in (value, theirs[name])))
+        assert np.array_equal(
+            *(one.toarray() if hasattr(one, "toarray") else one for one in (value, theirs[name]))
+        )
 
 
 @pytest.mark.slow
@@ -123,9 +143,15 @@ def test_both_drivers_leave_out_what_is_forgotten(folder, tmp_path, monkeypatch)
 
 def test_what_was_said_is_taken_back(folder):
     assert odl("mute", folder, "w1-3").returncode == 0
-    assert odl("unmute", folder, "w1-3").stdout == "odl unmute: w1-3 was muted; its line is gone from feedback.csv.\n"
+    assert (
+        odl("unmute", folder, "w1-3").stdout
+        == "odl unmute: w1-3 was muted; its line is gone from feedback.csv.\n"
+    )
     said = odl("unmute", folder, "w1-3")
-    assert said.returncode == 1 and "says nothing of w1-3; expected a line of it; it has none" in said.stderr
+    assert (
+        said.returncode == 1
+        and "says nothing of w1-3; expected a line of it; it has none" in said.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +184,10 @@ def test_a_list_of_an_earlier_version_is_read_and_gets_digests(tmp_path):
     (tmp_path / project.FORGOTTEN).write_text("".join(f"{digest}\n" for digest in digests))
     assert project.forgotten(tmp_path) == digests
     project.forget(tmp_path, collection.forgotten_as("c"))
-    assert len((tmp_path / project.FORGOTTEN).read_text().splitlines()) == 4 and len(project.forgotten(tmp_path)) == 3
+    assert (
+        len((tmp_path / project.FORGOTTEN).read_text().splitlines()) == 4
+        and len(project.forgotten(tmp_path)) == 3
+    )
     (tmp_path / project.FORGOTTEN).write_text(digests[0][:20])
     with pytest.raises(StorageError):
         project.forgotten(tmp_path)
@@ -175,8 +204,12 @@ def test_a_list_that_is_gone_is_missed_and_verify_reads_it(folder):
     assert odl("run", folder).returncode == 1
     (folder / project.FORGOTTEN).unlink()
     said = odl("run", folder)
-    assert said.returncode == 1 and re.search(r"forgotten.txt lacks \d of the documents", said.stderr)
-    (folder / project.FORGOTTEN).write_text(said.stderr.split("the lines ")[1].split(";")[0].replace(", ", "\n") + "\n")
+    assert said.returncode == 1 and re.search(
+        r"forgotten.txt lacks \d of the documents", said.stderr
+    )
+    (folder / project.FORGOTTEN).write_text(
+        said.stderr.split("the lines ")[1].split(";")[0].replace(", ", "\n") + "\n"
+    )
     assert odl("run", folder).returncode == 0 and b"w1-55" not in stored(folder)
 
 
@@ -198,9 +231,17 @@ def test_a_forget_that_was_killed_can_be_repeated(folder, monkeypatch):
             patched.setattr(module, name, kill)
             with pytest.raises(Killed):
                 odl("forget", folder, "w3-44")
-    (row,) = [line for line in (folder.parent / "posts" / "03.jsonl").read_text().splitlines() if '"w3-44"' in line]
+    (row,) = [
+        line
+        for line in (folder.parent / "posts" / "03.jsonl").read_text().splitlines()
+        if '"w3-44"' in line
+    ]
     path = folder.parent / "posts" / "03.jsonl"
     path.write_text(path.read_text().replace(row + "\n", ""))
     said = odl("forget", folder, "w3-44")
-    assert said.returncode == 0 and "w3-44 is forgotten" in said.stdout and b"w3-44" not in stored(folder)
+    assert (
+        said.returncode == 0
+        and "w3-44 is forgotten" in said.stdout
+        and b"w3-44" not in stored(folder)
+    )
     assert odl("forget", folder, "w2-9999").returncode == 1

@@ -36,7 +36,9 @@ def test_approaches_the_optimum(rng):
     assert gaps[0] > gaps[1] > gaps[2] and gaps[2] < 1e-4
 
 
-@pytest.mark.parametrize("option", [{"iterations": 0}, {"iterations": 2.5}, {"phi": 0}, {"phi": "5"}, {"gamma": -1}])
+@pytest.mark.parametrize(
+    "option", [{"iterations": 0}, {"iterations": 2.5}, {"phi": 0}, {"phi": "5"}, {"gamma": -1}]
+)
 def test_options_refused(option):
     with pytest.raises(ParameterError, match=next(iter(option))):
         sparse_code(np.eye(2), np.eye(2), 0.1, "admm", **option)
@@ -45,10 +47,20 @@ def test_options_refused(option):
 def test_largest_eigenvalue(rng):
     A = problem(rng)[1]
     expected = np.linalg.eigvalsh((A.T @ A).toarray())[-1]
-    assert psi_max(A) == pytest.approx(expected, rel=1e-12) == largest_eigenvalue(sparse.csr_array(A.T @ A))
+    assert (
+        psi_max(A)
+        == pytest.approx(expected, rel=1e-12)
+        == largest_eigenvalue(sparse.csr_array(A.T @ A))
+    )
     assert largest_eigenvalue(sparse.csr_array((8, 8))) == 0.0
-    assert psi_max(np.eye(5)) == 1.0 and psi_max(np.zeros((3, 2))) == 0.0 and psi_max(np.zeros((3, 0))) == 0.0
+    assert (
+        psi_max(np.eye(5)) == 1.0
+        and psi_max(np.zeros((3, 2))) == 0.0
+        and psi_max(np.zeros((3, 0))) == 0.0
+    )
 
 
 def test_soft_threshold():
-    assert np.array_equal(soft(np.array([-3.0, -0.5, 0.0, 0.5, 3.0]), 1.0), [-2.0, 0.0, 0.0, 0.0, 2.0])
+    assert np.array_equal(
+        soft(np.array([-3.0, -0.5, 0.0, 0.5, 3.0]), 1.0), [-2.0, 0.0, 0.0, 0.0, 2.0]
+    )

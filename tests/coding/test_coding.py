@@ -45,7 +45,11 @@ def test_inputs_are_left_alone_and_forms_do_not_matter(rng, solver):
         part.flags.writeable = False
     X, value = sparse_code(P, A, solver=solver)
     assert all(np.array_equal(*pair) for pair in zip(parts, copies, strict=True))
-    for forms in ((P.toarray(), A.toarray()), (sparse.csc_matrix(P), sparse.coo_array(A)), (P.tolil(), A.tocsr())):
+    for forms in (
+        (P.toarray(), A.toarray()),
+        (sparse.csc_matrix(P), sparse.coo_array(A)),
+        (P.tolil(), A.tocsr()),
+    ):
         again, same = sparse_code(*forms, solver=solver)
         assert np.array_equal(again.toarray(), X.toarray()) and np.array_equal(same, value)
     single = sparse_code(P.astype(np.float32), A.astype(np.float32), solver=solver)[1]
@@ -72,7 +76,9 @@ def test_unsorted_and_repeated_entries_are_one_matrix(rng, solver):
 @pytest.mark.parametrize("shape", [(0, 5, 3), (4, 5, 0), (4, 0, 3), (0, 0, 0)])
 def test_empty_shapes(shape, solver):
     documents, terms, atoms = shape
-    X, value, gap = sparse_code(np.full((documents, terms), 0.2), np.ones((terms, atoms)), 0.1, solver, True)
+    X, value, gap = sparse_code(
+        np.full((documents, terms), 0.2), np.ones((terms, atoms)), 0.1, solver, True
+    )
     assert X.shape == (documents, atoms) and value.shape == gap.shape == (documents,)
     if atoms == 0:
         assert (value == 1.0).all() and X.nnz == 0
@@ -124,7 +130,12 @@ def test_batches_can_be_split(rng, solver):
     ],
 )
 def test_refused_in_one_sentence(change, message, solver):
-    arguments = {"P": np.array([[0.5, 0.3, 0.2]]), "A": np.eye(3), "lam": 0.1, "solver": solver} | change
+    arguments = {
+        "P": np.array([[0.5, 0.3, 0.2]]),
+        "A": np.eye(3),
+        "lam": 0.1,
+        "solver": solver,
+    } | change
     with pytest.raises(ParameterError, match=message) as caught:
         odl.sparse_code(**arguments)
     assert str(caught.value).count("\n") == 0 and str(caught.value).endswith((".", "?"))
@@ -135,7 +146,9 @@ def test_indices_out_of_range_are_refused(rng, solver):
     for name, index in [("P", 99), ("P", 12), ("A", 99), ("A", 4), ("A", -1)]:
         arguments = {"P": P.copy(), "A": A.copy()}
         arguments[name].indices[0] = index
-        with pytest.raises(ParameterError, match=f"{name} is a sparse matrix with entries outside its shape"):
+        with pytest.raises(
+            ParameterError, match=f"{name} is a sparse matrix with entries outside its shape"
+        ):
             odl.sparse_code(**arguments, lam=0.1, solver=solver)
 
 

@@ -22,7 +22,9 @@ def real(rng, terms, atoms):
 
 def whole(rng, terms, atoms):
     """Small whole numbers: breakpoints, slopes and residuals tie all the time."""
-    return rng.integers(0, 3, (5, terms)).astype(float), rng.integers(0, 2, (terms, atoms)).astype(float)
+    return rng.integers(0, 3, (5, terms)).astype(float), rng.integers(0, 2, (terms, atoms)).astype(
+        float
+    )
 
 
 def span(rng, terms, atoms):
@@ -49,20 +51,29 @@ def test_equals_the_linear_program(rng, kind, lam):
     for trial in range(15):
         P, A = kind(rng, *rng.integers(1, 30, 2))
         if trial % 2:
-            P, A = P / np.maximum(P.sum(axis=1, keepdims=True), 1e-300), A / np.maximum(A.sum(axis=0), 1e-300)
+            P, A = (
+                P / np.maximum(P.sum(axis=1, keepdims=True), 1e-300),
+                A / np.maximum(A.sum(axis=0), 1e-300),
+            )
         X, value, gap = exact.codes(P, A, lam, return_gap=True)
         norm = P.sum(axis=1)
         best = np.array([optimum(p, A, lam) for p in P])
         np.testing.assert_allclose(value, best, rtol=0, atol=2e-9 * (1 + norm.max()))
         assert (gap <= 1e-11 * norm).all()
-        np.testing.assert_allclose(value, objective(P, A, lam, X), rtol=1e-12, atol=1e-13 * norm.max())
+        np.testing.assert_allclose(
+            value, objective(P, A, lam, X), rtol=1e-12, atol=1e-13 * norm.max()
+        )
 
 
 @pytest.mark.parametrize("orders", [4, 12, 25, 300])
 def test_weights_of_many_orders_of_magnitude(rng, orders):
     """Against exact fractions: a solver of linear programs drops what is below 1e-9."""
     for lam in (0.0, 1e-3, 0.1) * 8:
-        P = rng.random((3, 6)) * 10.0 ** rng.uniform(-orders, 0, (3, 6)) * (rng.random((3, 6)) < 0.8)
+        P = (
+            rng.random((3, 6))
+            * 10.0 ** rng.uniform(-orders, 0, (3, 6))
+            * (rng.random((3, 6)) < 0.8)
+        )
         A = rng.random((6, 2)) * 10.0 ** rng.uniform(-orders / 2, 0, (6, 2))
         value, gap = exact.codes(P, A, lam, return_gap=True)[1:]
         best = np.array([float(optimum_by_enumeration(p, A, lam)) for p in P])
@@ -127,7 +138,9 @@ def test_scale_of_the_atoms_does_not_matter_without_penalty(rng, power):
     X, value = exact.codes(P, A, 0.0)
     scale = 2.0 ** round(power / np.log10(2.0))
     Y, scaled = exact.codes(P, A * scale, 0.0)
-    assert X.nnz and np.array_equal(Y.toarray(), X.toarray() / scale) and np.array_equal(scaled, value)
+    assert (
+        X.nnz and np.array_equal(Y.toarray(), X.toarray() / scale) and np.array_equal(scaled, value)
+    )
 
 
 def test_weights_that_leave_the_numbers_are_refused():
@@ -182,7 +195,9 @@ def test_the_certificate_is_not_empty(rng, monkeypatch):
     """Stopped early, the kernel reports a gap that covers the distance to the optimum, and not zero."""
     P, A = rng.random((30, 50)), rng.random((50, 20)) * (rng.random((50, 20)) < 0.4)
     best = exact.codes(P, A, 0.1)[1]
-    left = []  # objective, gap and the rows whose gap is too large, as they are before another solver mends them
+    # objective, gap and the rows whose gap is too large, as they are before another solver mends
+    # them
+    left = []
     monkeypatch.setattr(exact, "_repair", lambda *given: left.append(given[5:]) or given[4])
     for limit in (0, 1, 2):
         exact.solve(P, A, 0.1, limit=limit)

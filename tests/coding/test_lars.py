@@ -26,7 +26,9 @@ def signed(rng, terms, atoms):
 
 def whole(rng, terms, atoms):
     """Small whole numbers: atoms tie and are repeated all the time."""
-    return rng.integers(0, 3, (4, terms)).astype(float), rng.integers(0, 2, (terms, atoms)).astype(float)
+    return rng.integers(0, 3, (4, terms)).astype(float), rng.integers(0, 2, (terms, atoms)).astype(
+        float
+    )
 
 
 def span(rng, terms, atoms):
@@ -79,8 +81,12 @@ def test_objective_is_the_definition_and_the_gap_closes(rng, kind, loss):
         X, norm = found.X.toarray(), np.linalg.norm(P, axis=1)
         scale = norm if loss == "norm" else norm**2
         assert found.X.data.min(initial=1.0) > 0.0
-        assert np.abs(found.objective - value(P, A, lam, X, loss)).max() <= 1e-11 * (1 + scale.max())
-        assert np.abs(found.residual - np.linalg.norm(P - X @ A.T, axis=1)).max() <= 1e-7 * (1 + norm.max())
+        assert np.abs(found.objective - value(P, A, lam, X, loss)).max() <= 1e-11 * (
+            1 + scale.max()
+        )
+        assert np.abs(found.residual - np.linalg.norm(P - X @ A.T, axis=1)).max() <= 1e-7 * (
+            1 + norm.max()
+        )
         assert (found.gap <= 1e-9 * scale).all(), (kind.__name__, lam)
 
 
@@ -119,7 +125,11 @@ def test_against_conic_solvers(rng, kind):
                 p.value = P[row]
                 best = problem.solve(solver=cvxpy.CLARABEL)
                 assert problem.status == "optimal"
-                assert abs(found.objective[row] - best) <= 2e-7 * (1 + abs(best)), (kind.__name__, loss, lam)
+                assert abs(found.objective[row] - best) <= 2e-7 * (1 + abs(best)), (
+                    kind.__name__,
+                    loss,
+                    lam,
+                )
 
 
 @pytest.mark.parametrize("kind", [positive, signed])
@@ -152,10 +162,14 @@ def test_against_coordinate_descent_of_scikit_learn(rng):
     for p in P:
 
         def lasso(mu, p=p):
-            model = Lasso(alpha=mu / len(p), positive=True, fit_intercept=False, tol=1e-12, max_iter=100_000)
+            model = Lasso(
+                alpha=mu / len(p), positive=True, fit_intercept=False, tol=1e-12, max_iter=100_000
+            )
             return model.fit(A, p).coef_
 
-        assert np.allclose(lars.codes(p[None], A, 0.2, loss="squared").X.toarray()[0], lasso(0.2), atol=1e-6)
+        assert np.allclose(
+            lars.codes(p[None], A, 0.2, loss="squared").X.toarray()[0], lasso(0.2), atol=1e-6
+        )
         mu = 0.3 * np.linalg.norm(p)
         for _ in range(60):
             x = lasso(mu)
@@ -176,7 +190,9 @@ def test_without_penalty_it_is_non_negative_least_squares(rng):
 @settings(max_examples=120)
 def test_any_small_problem(data):
     terms, atoms = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
-    number = data.draw(st.sampled_from([st.integers(-2, 2).map(float), st.just(0.0) | st.floats(0.01, 2)]))
+    number = data.draw(
+        st.sampled_from([st.integers(-2, 2).map(float), st.just(0.0) | st.floats(0.01, 2)])
+    )
     P = data.draw(arrays(float, (2, terms), elements=number))
     A = data.draw(arrays(float, (terms, atoms), elements=number))
     lam, loss = data.draw(st.sampled_from([0.0, 0.1, 1.0])), data.draw(st.sampled_from(lars.LOSSES))
@@ -196,7 +212,9 @@ def test_atoms_of_nearly_the_same_direction(rng):
         for lam in (0.01, 0.3):
             found = lars.codes(P, A, lam)
             assert (found.gap <= 1e-6 * np.linalg.norm(P, axis=1)).all()
-            assert np.allclose(found.objective, value(P, A, lam, found.X.toarray(), "norm"), atol=1e-10)
+            assert np.allclose(
+                found.objective, value(P, A, lam, found.X.toarray(), "norm"), atol=1e-10
+            )
 
 
 @pytest.mark.parametrize("loss", lars.LOSSES)
@@ -205,9 +223,13 @@ def test_a_large_penalty_gives_zero(rng, loss):
     norm = np.linalg.norm(P, axis=1)
     edge = (P @ A).max(axis=1) / (norm if loss == "norm" else 1.0)
     for row, limit in enumerate(edge):
-        none, some = (lars.codes(P[[row]], A, limit * factor, loss=loss) for factor in (1 + 1e-9, 1 - 1e-6))
+        none, some = (
+            lars.codes(P[[row]], A, limit * factor, loss=loss) for factor in (1 + 1e-9, 1 - 1e-6)
+        )
         assert none.X.nnz == 0 and some.X.nnz > 0
-        assert none.objective[0] == pytest.approx(norm[row] if loss == "norm" else norm[row] ** 2 / 2, rel=1e-14)
+        assert none.objective[0] == pytest.approx(
+            norm[row] if loss == "norm" else norm[row] ** 2 / 2, rel=1e-14
+        )
     unit = sparse.csr_array(P / norm[:, None])
     assert (lars.codes(unit, A, 1e6).objective == 1.0).all()  # so that ties tie
 
@@ -219,14 +241,18 @@ def test_one_atom_has_a_closed_form():
     x = np.cos(angle) - lam * np.sin(angle) / np.sqrt(1 - lam**2)
     found = lars.codes(p, np.array([[1.0], [0.0]]), lam)
     assert found.X.toarray()[0, 0] == pytest.approx(x, rel=1e-14)
-    assert found.objective[0] == pytest.approx(np.hypot(np.cos(angle) - x, np.sin(angle)) + lam * x, rel=1e-14)
+    assert found.objective[0] == pytest.approx(
+        np.hypot(np.cos(angle) - x, np.sin(angle)) + lam * x, rel=1e-14
+    )
 
 
 def test_a_document_that_is_an_atom(rng):
     P = np.abs(rng.normal(size=(6, 50)))
     P /= np.linalg.norm(P, axis=1, keepdims=True)
     found = lars.codes(P, P.T, 0.1)
-    assert np.allclose(found.objective, 0.1, atol=1e-12) and np.allclose(found.X.toarray(), np.eye(6), atol=1e-9)
+    assert np.allclose(found.objective, 0.1, atol=1e-12) and np.allclose(
+        found.X.toarray(), np.eye(6), atol=1e-9
+    )
 
 
 def test_empty_things(rng):

@@ -22,7 +22,9 @@ from odl.config import commands
         ("mail -s new somebody", ["posts.jsonl"], False),
     ],
 )
-def test_a_command_whose_file_is_another_has_to_be_trusted_anew(tmp_path, monkeypatch, command, files, code):
+def test_a_command_whose_file_is_another_has_to_be_trusted_anew(
+    tmp_path, monkeypatch, command, files, code
+):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     folder = tmp_path / "news"
     command = command.format(folder=folder)

@@ -32,14 +32,18 @@ def broken(keys, value):
     return changed
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_committed_configurations_are_valid(path):
     consistency.check_config(merged(path), SCHEMA)
 
 
 def test_only_the_default_study_follows_alerts():
     """A plain `snakemake` makes new.html; a study of papers asks for none of its files."""
-    followed = {path.stem for path in (ROOT / "config").glob("*.yaml") if chains.alerts_of(merged(path))}
+    followed = {
+        path.stem for path in (ROOT / "config").glob("*.yaml") if chains.alerts_of(merged(path))
+    }
     assert followed == {"config"} and chains.alerts_of(DEFAULT)[0] == "levels"
 
 
@@ -79,7 +83,11 @@ def test_studies_have_results_of_their_own():
             [100],
             "levels.atoms is [100]; expected 2000, which follows from memory and terms",
         ),
-        (["learners", "levels", "memory"], 74, "learners.levels.memory is 74; expected room for one atom"),
+        (
+            ["learners", "levels", "memory"],
+            74,
+            "learners.levels.memory is 74; expected room for one atom",
+        ),
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
@@ -120,7 +128,11 @@ def test_atoms_opened_on_demand_may_outnumber_the_first_batch():
     for run, wrong in (("adaptive", False), ("admm", True)):
         changed = broken(["learners", run, "atoms"], [2000])
         changed["report"]["atoms"] = None
-        with pytest.raises(ConfigError, match=f"run '{run}' has 2000") if wrong else contextlib.nullcontext():
+        with (
+            pytest.raises(ConfigError, match=f"run '{run}' has 2000")
+            if wrong
+            else contextlib.nullcontext()
+        ):
             consistency.check_config(changed, SCHEMA)
 
 
@@ -144,7 +156,10 @@ def test_names_of_folders_are_no_runs(name):
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ("10,2", "run 'admm': the tree '10,2' has 31 nodes and the dictionary 200 atoms; expected one node for each"),
+        (
+            "10,2",
+            "run 'admm': the tree '10,2' has 31 nodes and the dictionary 200 atoms; expected one node for each",
+        ),
         ("bianry", "run 'admm': the tree is 'bianry'; expected 'binary', branching factors"),
         ("parents 1,0", "run 'admm': the nodes 0, 1 are in a cycle or below one"),
     ],
@@ -155,7 +170,8 @@ def test_trees_have_a_node_for_each_atom(tree, message):
         consistency.check_config(changed, SCHEMA)
     assert message in str(caught.value) and "\n" not in str(caught.value)
     consistency.check_config(
-        broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": "3,33", "atoms": [103]}), SCHEMA
+        broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": "3,33", "atoms": [103]}),
+        SCHEMA,
     )
 
 
@@ -172,7 +188,10 @@ def test_what_follows_from_a_run():
     assert chains.atoms_of(changed, "small") == [7]
     assert chains.atoms_of(changed, "admm") == changed["atoms"]
     settings = chains.run_of(changed, "small", seed=3)
-    assert settings["learner"] == {"algorithm": "projected_gradient", "eta": 5.0} and settings["seed"] == 3
+    assert (
+        settings["learner"] == {"algorithm": "projected_gradient", "eta": 5.0}
+        and settings["seed"] == 3
+    )
     others = {"max_terms", *Weighting.earlier()}
     weighting = {key: value for key, value in changed["features"].items() if key not in others}
     assert settings["features"] == {**weighting, "tf": "log"}
@@ -191,7 +210,10 @@ def test_own_files_are_found_or_refused(tmp_path):
     for name in ("B.JSONL", "a.jsonl", ".hidden.jsonl", "notes.txt"):
         (tmp_path / name).write_text("")
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
-    assert chains.sources_of(settings, "mine", [], "data") == [str(tmp_path / "B.JSONL"), str(tmp_path / "a.jsonl")]
+    assert chains.sources_of(settings, "mine", [], "data") == [
+        str(tmp_path / "B.JSONL"),
+        str(tmp_path / "a.jsonl"),
+    ]
     settings["corpora"]["mine"]["sources"] = [str(tmp_path / "absent")]
     with pytest.raises(ConfigError, match="does not exist"):
         chains.sources_of(settings, "mine", [], "data")
@@ -200,7 +222,9 @@ def test_own_files_are_found_or_refused(tmp_path):
 def test_names_that_no_configuration_or_snakemake_takes_are_refused(tmp_path):
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
     (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).write_text("")
-    with pytest.raises(ConfigError, match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename it"):
+    with pytest.raises(
+        ConfigError, match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename it"
+    ):
         chains.sources_of(settings, "mine", [], "data")
     for name in ("a{t}.jsonl", "{ corpus }/a", "a{t,\\d+}", "a{t,[0-9]{4}}"):
         chains.refuse_names(["café.jsonl", name])
@@ -215,7 +239,9 @@ def test_a_folder_that_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
 
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
     monkeypatch.setattr(os, "listdir", listdir)
-    with pytest.raises(ConfigError, match=r"which cannot be read \(Permission denied\); expected .* permissions"):
+    with pytest.raises(
+        ConfigError, match=r"which cannot be read \(Permission denied\); expected .* permissions"
+    ):
         chains.sources_of(settings, "mine", [], "data")
 
 
@@ -242,7 +268,9 @@ def test_the_environment_names_the_mirror_first(monkeypatch):
 
 @pytest.mark.parametrize(("value", "fits"), [(0, True), (0.99, True), (1, False), (-0.1, False)])
 def test_a_weight_of_pieces_is_below_1(value, fits):
-    refusal = pytest.raises(ConfigError, match=f"is {value}; expected a number at least 0 and below 1")
+    refusal = pytest.raises(
+        ConfigError, match=f"is {value}; expected a number at least 0 and below 1"
+    )
     with contextlib.nullcontext() if fits else refusal:
         Weighting.from_map({"pieces": value})
 

@@ -52,7 +52,9 @@ def test_a_setting_of_a_kind_that_no_configuration_has_is_one_sentence(kind):
         size: kind = setting(1)
 
     for make in (Odd, Odd.schema):
-        with pytest.raises(ParameterError, match=r"size is a .*(complex|list).*; expected bool, int, .*annotation"):
+        with pytest.raises(
+            ParameterError, match=r"size is a .*(complex|list).*; expected bool, int, .*annotation"
+        ):
             make()
 
 
@@ -69,7 +71,14 @@ def test_a_plain_field_may_have_its_limits_as_metadata():
 def test_nobody_else_names_a_setting_of_alerts_to_describe_it():
     """Beside its section a setting stands where it is used: the name of none is in the workflow's rules."""
     rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
-    own = {entry.name for entry in fields(Alerts)} - {"topics", "terms", "window", "budget", "level", "past"}
+    own = {entry.name for entry in fields(Alerts)} - {
+        "topics",
+        "terms",
+        "window",
+        "budget",
+        "level",
+        "past",
+    }
     assert len(own) > 5 and not {name for name in own if f'"{name}"' in rules}
 
 
@@ -112,7 +121,9 @@ def test_a_new_setting_and_a_new_default_declare_what_reproduces_earlier_version
 
 
 def test_a_setting_without_earlier_is_found():
-    assert list(newer(MoreAlerts.schema(), FROZEN["alerts"] | {"run": None, "atoms": None})) == ["patience"]
+    assert list(newer(MoreAlerts.schema(), FROZEN["alerts"] | {"run": None, "atoms": None})) == [
+        "patience"
+    ]
     assert list(newer(RECORDED["features"], FROZEN["features"] | {"tf": "log"})) == ["tf"]
 
 
@@ -127,10 +138,15 @@ def test_a_value_of_an_earlier_version_is_recorded_as_that_version_did():
         tf: str = setting("raw")
 
     assert Outer.earlier() == {"inner": {"size": 1}}
-    assert without({"tf": "raw", "inner": {"size": 1}}, Outer.earlier()) == {"tf": "raw", "inner": {}}
+    assert without({"tf": "raw", "inner": {"size": 1}}, Outer.earlier()) == {
+        "tf": "raw",
+        "inner": {},
+    }
     assert without({"inner": {"size": 3}}, Outer.earlier()) == {"inner": {"size": 3}}
 
 
 def test_a_key_that_was_removed_is_refused_with_what_took_its_place():
-    with pytest.raises(ConfigError, match=r"'alerts.pool' is no longer a setting; expected .*events.*; remove it"):
+    with pytest.raises(
+        ConfigError, match=r"'alerts.pool' is no longer a setting; expected .*events.*; remove it"
+    ):
         Alerts.from_map({"pool": 100})

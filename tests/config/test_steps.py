@@ -16,13 +16,32 @@ STAGES = ("corpus", "features", "learn", "alerts")
 RULE = re.compile(r"^(?:rule|checkpoint) (\w+):$", re.M)
 PLACE = re.compile(r"\{((?:input|output|params|wildcards)(?:\.\w+)?):q\}")
 OWN = {("share", "sources"), ("read", "sources"), ("newpage", "feedback")}  # named by a person
-# Inputs that say only when a job may run, or hold what another input holds: the table beside the order, alerts that
-# have to be there before a checkpoint is dropped.
+# Inputs that say only when a job may run, or hold what another input holds: the table beside the
+# order, alerts that have to be there before a checkpoint is dropped.
 ORDER = {"table", "alerts"}
-# Of as many as there are, or of a stream that the page is called after: a function of the rule names them.
-MANY = {("read", "shares"), ("newpage", "alerts"), ("newpage", "documents"), ("newpage", "features")}
+# Of as many as there are, or of a stream that the page is called after: a function of the rule
+# names them.
+MANY = {
+    ("read", "shares"),
+    ("newpage", "alerts"),
+    ("newpage", "documents"),
+    ("newpage", "features"),
+}
 # Arguments that change no content, or in which `sources` or `alerts` are given.
-PLACES = {"code", "costs", "timings", "history", "made", "folder", "home", "study", "stream", "source", "files", "rows"}
+PLACES = {
+    "code",
+    "costs",
+    "timings",
+    "history",
+    "made",
+    "folder",
+    "home",
+    "study",
+    "stream",
+    "source",
+    "files",
+    "rows",
+}
 PLACES |= {"alerts", "shares"}
 
 
@@ -95,7 +114,9 @@ def arguments(rule):
             for name, value in options.items()
             if name not in ("type", "choices", "nargs", "metavar", "required")
         }
-        parser.add_argument(*flags, **kept, **({"nargs": "?"} if not flags[0].startswith("-") else {}))
+        parser.add_argument(
+            *flags, **kept, **({"nargs": "?"} if not flags[0].startswith("-") else {})
+        )
     parser.add_argument("--costs")
     given, left = parser.parse_known_args(words[3:])
     assert left in ([], ["params.shares"], ["params.history"], ["params.study"])
@@ -113,7 +134,9 @@ def test_every_step_has_a_rule():
 class TestRules:
     def test_files_that_are_read(self, name):
         given = arguments(RULES[name])
-        inputs = {f"input.{key}".strip("."): path_of(value) for key, value in RULES[name]["input"].items()}
+        inputs = {
+            f"input.{key}".strip("."): path_of(value) for key, value in RULES[name]["input"].items()
+        }
         left = inputs.keys() - {f"input.{role}" for role in ORDER}
         for role, pattern in STEPS[name].reads.items():
             place = given.get(role, f"input.{role}")
@@ -122,11 +145,16 @@ class TestRules:
             elif (name, role) not in OWN:
                 assert (name, role) in MANY
             left -= {place}
-        assert left <= ({"input"} if name == "share" else set())  # without a name, the person's files
+        assert left <= (
+            {"input"} if name == "share" else set()
+        )  # without a name, the person's files
 
     def test_files_that_are_written(self, name):
         step, given = STEPS[name], arguments(RULES[name])
-        outputs = {f"output.{key}".strip("."): path_of(value) for key, value in RULES[name]["output"].items()}
+        outputs = {
+            f"output.{key}".strip("."): path_of(value)
+            for key, value in RULES[name]["output"].items()
+        }
         for role, pattern in step.writes.items():
             assert outputs.pop(given[role]).replace("{of}", "") == pattern, role
         assert outputs.keys() <= {"output.costs", "output.timings"}
@@ -141,7 +169,9 @@ class TestRules:
 
 def test_the_table_of_the_docs():
     def cell(files):
-        return ", ".join(f"{role} `{pattern}`" if pattern else role for role, pattern in files.items())
+        return ", ".join(
+            f"{role} `{pattern}`" if pattern else role for role, pattern in files.items()
+        )
 
     rows = (
         f"| `{name}` | {cell(step.reads)} | {', '.join(step.settings) or 'none'} | {cell(step.writes)} |"
@@ -164,7 +194,11 @@ def test_a_setting_that_an_earlier_version_lacked_makes_nothing_anew():
     """Records of that version do not have it; with its other value alerts are made anew."""
 
     def settings(**more):
-        return record_of("alerts", {"run": {"carry": False}, "settings": {"level": 0.2, **more}}, str)["settings"]
+        return record_of(
+            "alerts", {"run": {"carry": False}, "settings": {"level": 0.2, **more}}, str
+        )["settings"]
 
-    assert settings(gates=False) == settings() == {"run": {"carry": False}, "settings": {"level": 0.2}}
+    assert (
+        settings(gates=False) == settings() == {"run": {"carry": False}, "settings": {"level": 0.2}}
+    )
     assert settings(gates=True) != settings()

@@ -25,7 +25,9 @@ def row(number, **more):
 
 def write(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows))
+    path.write_text(
+        "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows)
+    )
     return path
 
 
@@ -71,7 +73,11 @@ class TestDocuments:
 
     def test_what_a_reader_cannot_read(self, tmp_path, monkeypatch):
         path = write(tmp_path / "a.jsonl", [row(0)])
-        every = [("line 1", Unreadable("it is torn")), ("line 2", row(0)), ("line 3", Unreadable("it is gone"))]
+        every = [
+            ("line 1", Unreadable("it is torn")),
+            ("line 2", row(0)),
+            ("line 3", Unreadable("it is gone")),
+        ]
         monkeypatch.setattr(collection, "rows", lambda *_: iter(every))
         found = read(path)
         assert (found.ids, reasons(found)) == (
@@ -84,17 +90,30 @@ class TestDocuments:
     def test_an_odd_first_row_decides_nothing(self, tmp_path):
         found = read(write(tmp_path / "a.jsonl", [{"event": "start"}, row(1), row(2)]))
         assert found.ids == ["d1", "d2"]
-        assert reasons(found) == [("a.jsonl", "line 1", "it has neither text nor counts, but the columns event")]
+        assert reasons(found) == [
+            ("a.jsonl", "line 1", "it has neither text nor counts, but the columns event")
+        ]
 
     def test_a_pattern_that_finds_white_space(self, tmp_path):
-        path, tokens = write(tmp_path / "a.jsonl", [row(0), row(1, text="a  b"), row(2)]), {"pattern": r"\w+|\s\s"}
+        path, tokens = (
+            write(tmp_path / "a.jsonl", [row(0), row(1, text="a  b"), row(2)]),
+            {"pattern": r"\w+|\s\s"},
+        )
         found = read(path, tokens=tokens)
-        assert len(found) == 2 and "finds ' '; expected tokens without white space" in found.aside[0].reason
+        assert (
+            len(found) == 2
+            and "finds ' '; expected tokens without white space" in found.aside[0].reason
+        )
         with pytest.raises(ConfigError):
             read(path, tokens=tokens, strict=True)
 
     def test_a_reason_has_no_text(self, tmp_path):
-        found = read(write(tmp_path / "a.jsonl", [row(0), row(1, text=[["secret"]]), row(2, text={"secret": 1})]))
+        found = read(
+            write(
+                tmp_path / "a.jsonl",
+                [row(0), row(1, text=[["secret"]]), row(2, text={"secret": 1})],
+            )
+        )
         assert len(found.aside) == 2 and "secret" not in str(found.aside)
 
 
@@ -141,7 +160,9 @@ class TestFiles:
         (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
         found = read(tmp_path / "a.jsonl.gz")
         ((file, place, reason),) = reasons(found)
-        assert (file, place) == ("a.jsonl.gz", f"after line {len(found)}") and reason.startswith("cannot be read")
+        assert (file, place) == ("a.jsonl.gz", f"after line {len(found)}") and reason.startswith(
+            "cannot be read"
+        )
         assert len(found) > 1000
 
     def test_a_line_break_in_the_name_of_a_file(self, tmp_path):
@@ -151,13 +172,18 @@ class TestFiles:
         assert found.files == ["b?c.jsonl"] and found.aside[0].file == "b?c.jsonl"
 
     def test_nothing_that_can_be_read(self, tmp_path):
-        with pytest.raises(DataError, match=r"the first, a\.jsonl line 1: it has neither text nor counts"):
+        with pytest.raises(
+            DataError, match=r"the first, a\.jsonl line 1: it has neither text nor counts"
+        ):
             read(write(tmp_path / "a.jsonl", [{"id": "a"}, {"id": "b"}]))
 
 
 class TestShares:
     def test_appended_as_at_once(self, tmp_path):
-        folder, options = tmp_path / "docs", {**LAX, "needs_time": True, "duplicates": True, "min_words": 1}
+        folder, options = (
+            tmp_path / "docs",
+            {**LAX, "needs_time": True, "duplicates": True, "min_words": 1},
+        )
         tables = {
             "a.jsonl": [row(0), row(1, time=None), row(2, text=None)],
             "b.jsonl": [row(3, text=None), {"id": 4}],
@@ -236,12 +262,17 @@ class TestInit:
         assert self.init(tmp_path) == 0
         told = capsys.readouterr().out
         assert told.startswith("117 documents, ")
-        assert "  set aside 3 documents and 1 file are set aside by odl run, which lists them: " in told
+        assert (
+            "  set aside 3 documents and 1 file are set aside by odl run, which lists them: "
+            in told
+        )
         assert "it has neither text nor counts (1, first a.jsonl line 8)" in told
         assert cli.main(["run", str(tmp_path / "news")]) == 0
         told = capsys.readouterr().out
         assert "117 documents; " in told and "1 repeated row left out" in told
-        assert f"3 documents and 1 file were set aside: {tmp_path}/news/results/set-aside.tsv" in told
+        assert (
+            f"3 documents and 1 file were set aside: {tmp_path}/news/results/set-aside.tsv" in told
+        )
 
     @pytest.mark.parametrize(("n", "status"), [(20, 0), (26, 1)])
     def test_more_than_a_fifth_is_refused(self, tmp_path, capsys, n, status):
@@ -251,14 +282,21 @@ class TestInit:
         )
         assert self.init(tmp_path) == status
         said = capsys.readouterr().err
-        assert ("at most 20% of 100 documents; correct them, or set another column (--text" in said) == status
+        assert (
+            "at most 20% of 100 documents; correct them, or set another column (--text" in said
+        ) == status
 
-    def test_a_stream_without_times_stays_as_it_is_and_one_with_times_needs_them(self, tmp_path, capsys):
+    def test_a_stream_without_times_stays_as_it_is_and_one_with_times_needs_them(
+        self, tmp_path, capsys
+    ):
         write(tmp_path / "docs" / "a.jsonl", [row(n, time=None) for n in range(60)])
         assert self.init(tmp_path) == 0
         lines = (tmp_path / "news" / "odl.yaml").read_text()
         assert "set aside" not in capsys.readouterr().out and "needs_time" not in lines
-        write(tmp_path / "docs" / "a.jsonl", [row(n, time=None if n == 9 else "2026-01-01") for n in range(60)])
+        write(
+            tmp_path / "docs" / "a.jsonl",
+            [row(n, time=None if n == 9 else "2026-01-01") for n in range(60)],
+        )
         assert self.init(tmp_path, "--force") == 0
         assert "it has no time (1, first a.jsonl line 10)" in capsys.readouterr().out
         assert "needs_time: true" in (tmp_path / "news" / "odl.yaml").read_text()
@@ -270,7 +308,10 @@ class TestInit:
         assert "text      column 'text'" in capsys.readouterr().out
 
     def test_hints_before_there_is_an_odl_yaml_are_options_of_odl_init(self, tmp_path, capsys):
-        write(tmp_path / "docs" / "a.csv", ["id,time,text", 'd1,2026-01-01,"open', "d2,2026-01-02,rain"])
+        write(
+            tmp_path / "docs" / "a.csv",
+            ["id,time,text", 'd1,2026-01-01,"open', "d2,2026-01-02,rain"],
+        )
         assert self.init(tmp_path) == 1
         told = capsys.readouterr().err
         assert "say --unquoted" in told and "options.quoted" not in told
@@ -279,12 +320,16 @@ class TestInit:
 
     def test_a_file_that_is_no_text_and_a_packed_one_that_is_torn(self, tmp_path, capsys):
         write(tmp_path / "docs" / "a.jsonl", [row(n, text=f"rain {n}") for n in range(90)])
-        (tmp_path / "docs" / "b.jsonl").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)))
+        (tmp_path / "docs" / "b.jsonl").write_bytes(
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
+        )
         (tmp_path / "docs" / "c.jsonl.gz").write_bytes(gzip.compress(b"{}" * 9999)[:40])
         assert self.init(tmp_path) == 0
         told = capsys.readouterr().out
         assert (
-            "90 documents" in told and "2 files are set aside by odl run" in told and "begins like a PNG image" in told
+            "90 documents" in told
+            and "2 files are set aside by odl run" in told
+            and "begins like a PNG image" in told
         )
 
 
@@ -319,7 +364,9 @@ def test_damaged_documents_that_are_read_are_counted(tmp_path, monkeypatch, caps
     (tmp_path / "b.mbox").write_bytes(b"From a@b\n" + body)
     replaced = ("b.mbox", "read", "documents with bytes that fit no encoding, read as U+FFFD: 1")
     found = read(tmp_path / "a.rss")
-    assert len(found.ids) == 20 and reasons(found) == [("a.rss", "read", "items that are not XML, repaired: 1")]
+    assert len(found.ids) == 20 and reasons(found) == [
+        ("a.rss", "read", "items that are not XML, repaired: 1")
+    ]
     assert reasons(read(tmp_path / "b.mbox")) == [replaced]
     assert cli.main(["init", "n", "a.rss", "b.mbox", "--only"]) == 0
     printed = capsys.readouterr().out

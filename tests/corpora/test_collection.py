@@ -19,8 +19,20 @@ from odl.files import documents
 from odl.files.documents import NO_TIME
 
 ROWS = [
-    {"id": "a", "time": "1998-04-06T12:00:00Z", "text": "Storm over Lima", "topics": "storm; peru", "title": "One"},
-    {"id": "b", "time": "1998-04-07", "text": "Quiet day,\nno storm", "topics": "calm", "title": ""},
+    {
+        "id": "a",
+        "time": "1998-04-06T12:00:00Z",
+        "text": "Storm over Lima",
+        "topics": "storm; peru",
+        "title": "One",
+    },
+    {
+        "id": "b",
+        "time": "1998-04-07",
+        "text": "Quiet day,\nno storm",
+        "topics": "calm",
+        "title": "",
+    },
     {"id": "c", "time": "", "text": "", "topics": "", "title": ""},
 ]
 EXPECTED = {
@@ -65,7 +77,9 @@ def refused(said, *sources, error=DataError, **options):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["d.jsonl", "d.jsonl.gz", "d.csv", "d.csv.gz", "d.parquet", "D.JSONL"])
+@pytest.mark.parametrize(
+    "name", ["d.jsonl", "d.jsonl.gz", "d.csv", "d.csv.gz", "d.parquet", "D.JSONL"]
+)
 def test_every_form_gives_the_same_documents(tmp_path, name):
     documents = read(write(tmp_path / name, ROWS))
     found = {key: getattr(documents, key) for key in EXPECTED}
@@ -96,7 +110,8 @@ def test_a_further_file_leaves_the_earlier_documents_as_they_are(tmp_path):
 def test_counts_in_every_form(tmp_path, name):
     counts = [{"new york": 2, "Storm": 1, "zero": 0}, {"Storm": 3}]
     rows = [
-        {"id": str(row), "counts": json.dumps(value) if ".csv" in name else value} for row, value in enumerate(counts)
+        {"id": str(row), "counts": json.dumps(value) if ".csv" in name else value}
+        for row, value in enumerate(counts)
     ]
     documents = read(write(tmp_path / name, rows))
     assert documents.vocabulary == ["Storm", "new_york"]
@@ -105,7 +120,9 @@ def test_counts_in_every_form(tmp_path, name):
 
 def test_counts_in_a_parquet_map(tmp_path):
     kind = pa.map_(pa.string(), pa.int32())
-    table = pa.table({"counts": pa.array([[("x", 2), ("y", 1)], []], type=kind), "topics": [["t", "u"], []]})
+    table = pa.table(
+        {"counts": pa.array([[("x", 2), ("y", 1)], []], type=kind), "topics": [["t", "u"], []]}
+    )
     pq.write_table(table, tmp_path / "d.parquet")
     documents = read(tmp_path)
     assert documents.counts.toarray().tolist() == [[2, 1], [0, 0]]
@@ -113,7 +130,12 @@ def test_counts_in_a_parquet_map(tmp_path):
 
 
 def test_text_and_counts_may_be_mixed(tmp_path):
-    path = lines(tmp_path / "d.jsonl", '{"text": "storm storm"}', "", '{"counts": {"storm": 5}, "text": "ignored"}')
+    path = lines(
+        tmp_path / "d.jsonl",
+        '{"text": "storm storm"}',
+        "",
+        '{"counts": {"storm": 5}, "text": "ignored"}',
+    )
     documents = read(path)
     assert documents.counts.toarray().tolist() == [[2], [5]]
     assert documents.ids == ["d.jsonl:1", "d.jsonl:3"]
@@ -127,25 +149,45 @@ def test_ids_without_a_column_are_places(tmp_path):
 
 
 def test_column_names_are_configurable(tmp_path):
-    row = {"doc": 7, "when": 891864000, "body": "storm", "tags": "a b|c", "head": "Head", "text": "not this"}
+    row = {
+        "doc": 7,
+        "when": 891864000,
+        "body": "storm",
+        "tags": "a b|c",
+        "head": "Head",
+        "text": "not this",
+    }
     columns = {"id": "doc", "time": "when", "text": "body", "topics": "tags", "title": "head"}
     documents = read(write(tmp_path / "d.jsonl", [row]), columns=columns, separator="|")
-    assert documents.ids == ["7"] and documents.topics == [("a b", "c")] and documents.titles == ["Head"]
+    assert (
+        documents.ids == ["7"]
+        and documents.topics == [("a b", "c")]
+        and documents.titles == ["Head"]
+    )
     assert documents.vocabulary == ["storm"] and documents.times.tolist() == [891864000000]
     columns = {"text": "body", "title": None, "time": None}
     assert read(tmp_path / "d.jsonl", columns=columns).times.tolist() == [NO_TIME]
 
 
 def test_authors_are_read_where_they_are_asked_for(tmp_path):
-    table = write(tmp_path / "a.jsonl", [{"id": 1, "text": "x y", "user": {"login": "ada"}}, {"id": 2, "text": "z y"}])
+    table = write(
+        tmp_path / "a.jsonl",
+        [{"id": 1, "text": "x y", "user": {"login": "ada"}}, {"id": 2, "text": "z y"}],
+    )
     mail = tmp_path / "b.eml"
     mail.write_text("From: Ada <a@x.org>\nSubject: rain\nMessage-ID: <m>\n\nfalls\n")
     assert not read(table, mail).authors
     found, plain = read(table, mail, columns={"author": "user"}), read(table, mail)
     assert found.authors == ["ada", "", "Ada <a@x.org>"]
-    assert [a == b for a, b in zip(found.digests().tolist(), plain.digests().tolist(), strict=True)] == [False] * 3
+    assert [
+        a == b for a, b in zip(found.digests().tolist(), plain.digests().tolist(), strict=True)
+    ] == [False] * 3
     documents.write(tmp_path / "d.h5", found)
-    assert documents.read(tmp_path / "d.h5").authors == found.authors == found.select([0, 1, 2]).authors
+    assert (
+        documents.read(tmp_path / "d.h5").authors
+        == found.authors
+        == found.select([0, 1, 2]).authors
+    )
 
 
 def test_separator_and_delimiter(tmp_path):
@@ -167,7 +209,9 @@ def test_long_fields_and_byte_order_mark(tmp_path):
 def test_half_a_surrogate_pair_can_be_stored(tmp_path):
     from odl.files import documents as store
 
-    path = lines(tmp_path / "d.jsonl", r'{"id": "a\ud800", "text": "storm \ud800", "topics": ["t\ud800"]}')
+    path = lines(
+        tmp_path / "d.jsonl", r'{"id": "a\ud800", "text": "storm \ud800", "topics": ["t\ud800"]}'
+    )
     store.write(tmp_path / "d.h5", read(path, tokens={"pattern": r"\S+"}))
     assert store.read(tmp_path / "d.h5").ids == ["a?"]
 
@@ -181,7 +225,10 @@ def test_parquet_asks_for_what_reads_it(tmp_path, monkeypatch):
 
 def test_two_parquet_columns_of_one_name_are_refused(tmp_path):
     pq.write_table(pa.table([["storm"], ["lima"]], names=["text", "text"]), tmp_path / "d.parquet")
-    refused(r"d\.parquet cannot be read as Parquet \(two columns have one name\)", tmp_path / "d.parquet")
+    refused(
+        r"d\.parquet cannot be read as Parquet \(two columns have one name\)",
+        tmp_path / "d.parquet",
+    )
 
 
 def test_parquet_times(tmp_path):
@@ -206,7 +253,9 @@ def test_parquet_times(tmp_path):
 
 def test_many_parquet_rows_come_in_order(tmp_path):
     n_rows = 2500  # more than one batch of rows
-    pq.write_table(pa.table({"id": range(n_rows), "text": ["storm"] * n_rows}), tmp_path / "d.parquet")
+    pq.write_table(
+        pa.table({"id": range(n_rows), "text": ["storm"] * n_rows}), tmp_path / "d.parquet"
+    )
     assert read(tmp_path).ids == [str(number) for number in range(n_rows)]
 
 
@@ -228,15 +277,24 @@ def test_many_parquet_rows_come_in_order(tmp_path):
         ('{"id": "b", "text": "x", "time": "soon"}', "the time 'soon' is in no form that is known"),
         ('{"id": "b", "text": "x", "topics": {"a": 1}}', "neither a string nor a list"),
         ('{"id": "b", "text": "x", "topics": [null]}', "the topic None is not a string"),
-        ('{"id": "b", "text": "x", "topics": true}', "d.jsonl line 2: the topics are 'True', neither"),
-        ('{"id": "b", "text": "x", "topics": ["t", false]}', "d.jsonl line 2: the topic False is not a string"),
+        (
+            '{"id": "b", "text": "x", "topics": true}',
+            "d.jsonl line 2: the topics are 'True', neither",
+        ),
+        (
+            '{"id": "b", "text": "x", "topics": ["t", false]}',
+            "d.jsonl line 2: the topic False is not a string",
+        ),
         ('{"id": "b", "text": "x", "topics": [1e999]}', "the topic inf is not a string"),
         ('{"text": "x"}', "line 2: it has no id"),
         ('{"id": "", "text": "x"}', "it has no id"),
         ('{"id": "  ", "text": "x"}', "the id is empty"),
         ('{"id": 1.5, "text": "x"}', "the id 1.5 is neither"),
         ('{"id": "b", "text": "x"', "it is not JSON"),
-        ("{'id': 'b', 'text': 'x'}", "it is Python's repr(), which json.dumps() would write as JSON"),
+        (
+            "{'id': 'b', 'text': 'x'}",
+            "it is Python's repr(), which json.dumps() would write as JSON",
+        ),
         ('["b", "x"]', "it is a JSON list"),
         ("[" * 100_000, "it is not JSON (nested too deeply)"),
     ],
@@ -254,15 +312,26 @@ def test_id_in_a_later_row_only(tmp_path):
 
 
 def test_a_row_that_repeats_is_read_once(tmp_path):
-    path = lines(tmp_path / "d.jsonl", *['{"id": "a", "text": "storm"}', '{"id": " a ", "text": "storm"}'] * 2)
+    path = lines(
+        tmp_path / "d.jsonl",
+        *['{"id": "a", "text": "storm"}', '{"id": " a ", "text": "storm"}'] * 2,
+    )
     found = corpora.read("documents", [path])
-    assert found.ids == ["a"] and found.repeats == (3, 0) and str(found.repeats) == "3 repeated rows left out"
+    assert (
+        found.ids == ["a"]
+        and found.repeats == (3, 0)
+        and str(found.repeats) == "3 repeated rows left out"
+    )
 
 
-@pytest.mark.parametrize(("changed", "n_documents", "repeats"), [("keep", 1, (1, 2)), ("new", 2, (2, 0))])
+@pytest.mark.parametrize(
+    ("changed", "n_documents", "repeats"), [("keep", 1, (1, 2)), ("new", 2, (2, 0))]
+)
 def test_a_row_that_changed_follows_the_rule(tmp_path, changed, n_documents, repeats):
     one, other = '{"id": "a", "text": "storm"}', '{"id": "a", "text": "storm", "title": "T"}'
-    found = corpora.read("documents", [lines(tmp_path / "d.jsonl", one, other, one, other)], {"changed": changed})
+    found = corpora.read(
+        "documents", [lines(tmp_path / "d.jsonl", one, other, one, other)], {"changed": changed}
+    )
     assert found.ids[0] == "a" and len(found) == n_documents and found.repeats == repeats
     assert all(re.fullmatch("a~[0-9a-f]{8}", identity) for identity in found.ids[1:])
 
@@ -275,10 +344,15 @@ def test_the_rule_of_rows_that_changed_is_one_of_two(tmp_path):
 def test_wrong_columns_name_what_is_there(tmp_path):
     path = lines(tmp_path / "d.csv", "id,Texts", "a,storm")
     refused(
-        r"d\.csv has the columns Texts, id \(nearest: 'Texts'\); expected a column 'text' or a column 'counts'", path
+        r"d\.csv has the columns Texts, id \(nearest: 'Texts'\); expected a column 'text' or a column 'counts'",
+        path,
     )
     path = lines(tmp_path / "d.csv", "id,text", "a,storm")
-    refused(r"columns id, text \(nearest: 'text'\); expected a column 'texts'", path, columns={"title": "texts"})
+    refused(
+        r"columns id, text \(nearest: 'text'\); expected a column 'texts'",
+        path,
+        columns={"title": "texts"},
+    )
     path = lines(tmp_path / "d.jsonl", '{"text": "storm", "Time": "1998"}')
     refused("expected a column 'time'; rename it, or set columns.time", path)
     assert len(read(path, columns={"time": "Time"})) == 1
@@ -300,7 +374,10 @@ def test_damaged_files(tmp_path, rng):
     refused(r"two columns 'id'", lines(tmp_path / "c.csv", "id,id,text", "a,b,c"))
     path = lines(tmp_path / "d.csv", "Labels,Labels.2,Labels,text,Labels", "a,b,c,d,e")
     assert [*next(formats.rows(path))[1]] == ["Labels", "Labels.2", "Labels.3", "text", "Labels.4"]
-    refused(r"line 3: it has 3 fields, the header 2", lines(tmp_path / "c.csv", "id,text", "a,b", "a,b,c"))
+    refused(
+        r"line 3: it has 3 fields, the header 2",
+        lines(tmp_path / "c.csv", "id,text", "a,b", "a,b,c"),
+    )
     refused(r"line 3: it is not CSV", lines(tmp_path / "c.csv", "id,text", "a,b", 'c,"d" e'))
     noise = [{"id": str(row), "text": "storm " + rng.bytes(50).hex()} for row in range(300)]
     for name in ("t.jsonl.gz", "t.csv.gz", "t.parquet"):
@@ -318,7 +395,9 @@ def test_two_files_of_one_name(tmp_path):
 
 
 def test_letters_of_every_script_are_words(tmp_path):
-    path = lines(tmp_path / "d.jsonl", '{"text": "\\u043f\\u0440\\u0438\\u0432\\u0435\\u0442 na\\u00efve"}')
+    path = lines(
+        tmp_path / "d.jsonl", '{"text": "\\u043f\\u0440\\u0438\\u0432\\u0435\\u0442 na\\u00efve"}'
+    )
     assert len(read(path).vocabulary) == 2
 
 
@@ -346,7 +425,9 @@ def test_wrong_options(tmp_path, options, said):
 
 def test_numbers_as_topics_are_kept_as_text(tmp_path):
     topics = ["7", "1.5", "[3.0, 3, 2.5]", '["x", 0]']
-    path = lines(tmp_path / "d.jsonl", *(f'{{"text": "storm", "topics": {value}}}' for value in topics))
+    path = lines(
+        tmp_path / "d.jsonl", *(f'{{"text": "storm", "topics": {value}}}' for value in topics)
+    )
     assert read(path, separator=".").topics == [("7",), ("1.5",), ("3", "2.5"), ("x", "0")]
 
 

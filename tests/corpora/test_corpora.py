@@ -61,13 +61,17 @@ def test_readers_import_no_heavy_package():
     code = "import sys, odl.corpora as c; c.readers(); print(*sys.modules)"
     import subprocess
 
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert "odl.corpora.tdt2" in loaded
     assert {"sklearn", "pandas", "pyarrow"}.isdisjoint(loaded)
 
 
 def test_misspelt_reader_names_the_nearest():
-    with pytest.raises(ConfigError, match=r"'reuters-21578' is unknown \(nearest: 'reuters21578'\)"):
+    with pytest.raises(
+        ConfigError, match=r"'reuters-21578' is unknown \(nearest: 'reuters21578'\)"
+    ):
         corpora.read("reuters-21578")
 
 
@@ -97,7 +101,9 @@ def test_wrong_number_of_sources_and_missing_file(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", FETCHED)
-@pytest.mark.parametrize("content", [b"", b"<html>not found</html>", b"\x1f\x8b\x08\x00garbage", b"\x00" * 1000])
+@pytest.mark.parametrize(
+    "content", [b"", b"<html>not found</html>", b"\x1f\x8b\x08\x00garbage", b"\x00" * 1000]
+)
 def test_foreign_content_is_one_sentence(name, content, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(content)
@@ -184,15 +190,23 @@ def test_docstrings_are_documents_without_importing(package):
 
 
 def test_equal_docstrings_are_kept_once_the_first_id(package):
-    options = package({"b.py": f'"""Same {LONG}."""', "a.py": f'"""Same {LONG}."""', "c.py": f'"""Same  {LONG}."""'})
+    options = package(
+        {
+            "b.py": f'"""Same {LONG}."""',
+            "a.py": f'"""Same {LONG}."""',
+            "c.py": f'"""Same  {LONG}."""',
+        }
+    )
     assert corpora.read("scipydocs", [], options).ids == ["pretend.a", "pretend.c"]
 
 
 def test_short_docstrings_are_left_out(package):
-    options = package({"a.py": f'"""{" ".join(["w"] * 9)}"""', "b.py": f'"""{" ".join(["w"] * 10)}"""'})
-    assert corpora.read("scipydocs", [], options | {"tokens": {"pattern": r"\w", "stop_words": None}}).ids == [
-        "pretend.b"
-    ]
+    options = package(
+        {"a.py": f'"""{" ".join(["w"] * 9)}"""', "b.py": f'"""{" ".join(["w"] * 10)}"""'}
+    )
+    assert corpora.read(
+        "scipydocs", [], options | {"tokens": {"pattern": r"\w", "stop_words": None}}
+    ).ids == ["pretend.b"]
 
 
 @pytest.mark.parametrize(
@@ -242,14 +256,24 @@ def normal(title, body):
 
 
 REUTERS = [
-    sgml(1, "26-FEB-1987 15:01:01.79", normal("COCOA &lt;X> REVIEW", "Showers &amp; rain"), ("cocoa", "grain")),
+    sgml(
+        1,
+        "26-FEB-1987 15:01:01.79",
+        normal("COCOA &lt;X> REVIEW", "Showers &amp; rain"),
+        ("cocoa", "grain"),
+    ),
     sgml(
         2,
         " 2-MAR-1987 03:04:05.06&#9;&#9;&#9;RM",
         "FED REPORT\n <DATELINE> Reserves</DATELINE>&#127;644",
         kind=' TYPE="UNPROC"',
     ),
-    sgml(3, "3-APR-1987  01:02:03.4", "****<TITLE>STOCK SPLIT\n</TITLE>Blah blah blah.", kind=' TYPE="BRIEF"'),
+    sgml(
+        3,
+        "3-APR-1987  01:02:03.4",
+        "****<TITLE>STOCK SPLIT\n</TITLE>Blah blah blah.",
+        kind=' TYPE="BRIEF"',
+    ),
     sgml(4, "31-MAR-1987 605:12:19.12", normal("Café", "late"), ("earn",)),
     sgml(5, "5-APR-1987 07:08:09.99    # date added as guesswork ", normal("", "")),
 ]
@@ -259,7 +283,11 @@ def reuters_archive(path, elements=REUTERS, split=3, folder="any/"):
     """Two SGML files, the second first in the archive, and one file that is none."""
     first = ("<!DOCTYPE lewis>\n" + "".join(elements[:split])).encode("latin-1")
     second = "".join(elements[split:]).encode("latin-1")
-    members = {f"{folder}reut2-001.sgm": second, f"{folder}README.txt": b"<REUTERS", f"{folder}reut2-000.sgm": first}
+    members = {
+        f"{folder}reut2-001.sgm": second,
+        f"{folder}README.txt": b"<REUTERS",
+        f"{folder}reut2-000.sgm": first,
+    }
     return pack(path, members), hashlib.md5(first).hexdigest()
 
 
@@ -288,7 +316,10 @@ def test_reuters_with_its_defects(tmp_path, monkeypatch, folder):
 
 def test_reuters_refuses_edited_and_incomplete_archives(tmp_path, monkeypatch):
     path, md5 = reuters_archive(tmp_path / "r.tar.gz")
-    with pytest.raises(DataError, match=f"md5 {md5}; expected the original with md5 f31a85bdfafd5cf663f325c728360b46"):
+    with pytest.raises(
+        DataError,
+        match=f"md5 {md5}; expected the original with md5 f31a85bdfafd5cf663f325c728360b46",
+    ):
         corpora.read("reuters21578", [path])
     with pytest.raises(DataError, match="contains no reut2"):
         corpora.read("reuters21578", [pack(tmp_path / "e.tar.gz", {"a": b"b"})])
@@ -404,12 +435,18 @@ def test_arxiv(tmp_path):
     assert documents.topics == [("cs.CC",), ("cs.SY", "math.OC", "cs.AI")]
     assert documents.times.tolist() == [when("1989-12-31"), when("2018-12-31")]
     assert words(documents, 0) == {"nested": 1, "sat": 1, "clauses": 1}
-    assert corpora.read("arxiv-cs", [path], {"limit": 2, "topics": "primary"}).topics[1] == ("cs.SY",)
+    assert corpora.read("arxiv-cs", [path], {"limit": 2, "topics": "primary"}).topics[1] == (
+        "cs.SY",
+    )
     assert len(corpora.read("arxiv-cs", [path], {"limit": 1})) == 1
     titles = corpora.read("arxiv-cs", [path], {"limit": 2, "fields": ["title"]})
     assert words(titles, 0) == {"nested": 1, "sat": 1} and titles.titles == documents.titles
-    assert words(corpora.read("arxiv-cs", [path], {"limit": 2, "fields": ["abstract"]}), 0) == {"clauses": 1}
-    path = arxiv_table(tmp_path / "b.tsv.xz", [[str(number), *PAPERS[0][1:]] for number in range(7)])
+    assert words(corpora.read("arxiv-cs", [path], {"limit": 2, "fields": ["abstract"]}), 0) == {
+        "clauses": 1
+    }
+    path = arxiv_table(
+        tmp_path / "b.tsv.xz", [[str(number), *PAPERS[0][1:]] for number in range(7)]
+    )
     assert corpora.read("arxiv-cs", [path], {"limit": 7, "every": 3}).ids == ["0", "3", "6"]
 
 
@@ -483,7 +520,9 @@ SENTENCES = 'index_id\tcategory\ttext\n11\tsports\tHän pelasi "hyvin"\n2\thealt
 
 
 def test_sentences_of_a_language(tmp_path, monkeypatch):
-    for number, part in enumerate((SENTENCES, "index_id\tcategory\ttext\n7\thealth\tRokotteen hinta\n")):
+    for number, part in enumerate(
+        (SENTENCES, "index_id\tcategory\ttext\n7\thealth\tRokotteen hinta\n")
+    ):
         (tmp_path / f"{number}.tsv").write_text(part, encoding="utf-8")
     parts, packed = [tmp_path / "0.tsv", tmp_path / "1.tsv"], tmp_path / "fin_Latn.tsv.gz"
     with pytest.raises(DataError, match="number of sentences; expected 1004"):
@@ -497,7 +536,15 @@ def test_sentences_of_a_language(tmp_path, monkeypatch):
     documents = corpora.read("sib200", files, {"language": "fin_Latn", "tokens": tokens})
     assert documents.ids == ["2", "7", "11"]
     assert documents.topics == [("health",), ("health",), ("sports",)]
-    assert documents.vocabulary == ["hinta", "hyvin", "hän", "pelasi", "rokote", "rokotteen", "tuli"]
+    assert documents.vocabulary == [
+        "hinta",
+        "hyvin",
+        "hän",
+        "pelasi",
+        "rokote",
+        "rokotteen",
+        "tuli",
+    ]
     assert (documents.times == NO_TIME).all()
 
 
@@ -591,4 +638,6 @@ def test_nips_archive_is_built(tmp_path):
 def test_options_survive_json():
     """The workflow hands options over as JSON."""
     options = json.loads(json.dumps({"packages": ["odl"], "min_words": 40, "tokens": {}}))
-    assert all(topic[0].startswith("odl") for topic in corpora.read("scipydocs", [], options).topics)
+    assert all(
+        topic[0].startswith("odl") for topic in corpora.read("scipydocs", [], options).topics
+    )

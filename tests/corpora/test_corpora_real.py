@@ -35,7 +35,11 @@ def test_tdt2(corpora):
     assert documents.counts.shape == (9394, 36771)
     assert documents.counts.nnz == 1224135 and documents.counts.sum() == 1725683
     assert documents.counts.max() == 52
-    assert (lengths(documents).min(), np.median(lengths(documents)), lengths(documents).max()) == (4, 138, 1524)
+    assert (lengths(documents).min(), np.median(lengths(documents)), lengths(documents).max()) == (
+        4,
+        138,
+        1524,
+    )
     assert (np.bincount(documents.counts.indices, minlength=36771) == 0).sum() == 678
     assert tdt2.frequent(documents, 5).counts.shape == (9394, 19677)
     found = sizes(documents)
@@ -50,7 +54,9 @@ def test_tdt2(corpora):
         285, 497, 602, 701, 734, 737, 721, 578, 350, 289, 207, 288, 262,
         153, 106, 194, 220, 336, 335, 335, 327, 261, 263, 284, 224, 105,
     ]  # fmt: skip
-    first = {topic: documents.times[[t == (topic,) for t in documents.topics]].min() for topic in found}
+    first = {
+        topic: documents.times[[t == (topic,) for t in documents.topics]].min() for topic in found
+    }
     assert first["topic14"] == day("1998-06-04") and first["topic05"] == day("1998-04-06")
 
 
@@ -68,11 +74,18 @@ def test_reuters21578(corpora):
     assert documents.times.min() == day("1987-02-26T15:01:01.790")
     assert documents.times.max() // 1000 == day("1987-10-20T22:53:18") // 1000
     assert len(np.unique(documents.times // 86_400_000)) == 58
-    # The counts known of the dates leave out four that are malformed: NEWID 996, 1045, 1199 and 17192.
+    # The counts known of the dates leave out four that are malformed: NEWID 996, 1045, 1199 and
+    # 17192.
     times = np.delete(documents.times, [995, 1044, 1198, 17191])
     assert (np.diff(times) < 0).sum() == 723
     months = Counter(times.astype("datetime64[ms]").astype("datetime64[M]").astype(str).tolist())
-    assert months == {"1987-02": 229, "1987-03": 11540, "1987-04": 5661, "1987-06": 2552, "1987-10": 1592}
+    assert months == {
+        "1987-02": 229,
+        "1987-03": 11540,
+        "1987-04": 5661,
+        "1987-06": 2552,
+        "1987-10": 1592,
+    }
     assert documents.titles[0] == "BAHIA COCOA REVIEW" and documents.topics[0] == ("cocoa",)
     assert sum(title != "" for title in documents.titles) >= 20841
     assert "blah" not in documents.vocabulary and "body" in documents.vocabulary
@@ -95,8 +108,16 @@ def test_reuters21578_with_one_byte_changed(corpora, tmp_path):
 def test_reuters21578_cai(corpora):
     documents = readers.read("reuters21578-cai", [corpora / "reuters21578" / "Reuters21578.mat"])
     assert documents.counts.shape == (8293, 18933)
-    assert documents.counts.nnz == 389455 and documents.counts.sum() == 560940 and documents.counts.max() == 47
-    assert (lengths(documents).min(), np.median(lengths(documents)), lengths(documents).max()) == (5, 48, 528)
+    assert (
+        documents.counts.nnz == 389455
+        and documents.counts.sum() == 560940
+        and documents.counts.max() == 47
+    )
+    assert (lengths(documents).min(), np.median(lengths(documents)), lengths(documents).max()) == (
+        5,
+        48,
+        528,
+    )
     assert [size for _, size in sizes(documents).most_common(10)] == [
         3713, 2055, 321, 298, 245, 197, 142, 114, 110, 90,
     ]  # fmt: skip
@@ -106,12 +127,19 @@ def test_reuters21578_cai(corpora):
 @pytest.mark.slow
 def test_20news(corpora):
     folder = corpora / "20news"
-    documents = readers.read("20news", [folder / "20news-bydate.tar.gz", folder / "20news-bydate-dates.tsv.gz"])
+    documents = readers.read(
+        "20news", [folder / "20news-bydate.tar.gz", folder / "20news-bydate-dates.tsv.gz"]
+    )
     assert len(documents) == 18846 and len(sizes(documents)) == 20
-    train, test = sizes(documents.select(range(11314))), sizes(documents.select(range(11314, 18846)))
+    train, test = (
+        sizes(documents.select(range(11314))),
+        sizes(documents.select(range(11314, 18846))),
+    )
     assert (min(train.values()), max(train.values())) == (377, 600)
     assert (min(test.values()), max(test.values())) == (251, 399)
-    months = Counter(documents.times.astype("datetime64[ms]").astype("datetime64[M]").astype(str).tolist())
+    months = Counter(
+        documents.times.astype("datetime64[ms]").astype("datetime64[M]").astype(str).tolist()
+    )
     assert months["1993-04"] == 17228 + 1 and months["1993-05"] == 1592 and months["1993-03"] == 21
     assert documents.times.min() // 86_400_000 == day("1992-06-26") // 86_400_000
     assert documents.times.max() // 86_400_000 == day("1993-05-30") // 86_400_000
@@ -119,7 +147,9 @@ def test_20news(corpora):
 
 
 def test_20news_dates_are_what_the_builder_makes_of_the_headers(corpora):
-    with gzip.open(corpora / "20news" / "20news-bydate-dates.tsv.gz", "rt", encoding="utf-8", newline="") as file:
+    with gzip.open(
+        corpora / "20news" / "20news-bydate-dates.tsv.gz", "rt", encoding="utf-8", newline=""
+    ) as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     assert len(rows) == 18846
     assert [row for row in rows if news20.utc(row["date_header"]) != row["date_utc"]] == []
@@ -130,7 +160,9 @@ def test_arxiv_cs_beginning(corpora):
     documents = readers.read("arxiv-cs", [path], {"limit": 2000, "topics": "primary"})
     assert len(documents) == 2000
     assert (documents.times < day("1998-01-01")).sum() == 5
-    years = Counter(documents.times.astype("datetime64[ms]").astype("datetime64[Y]").astype(str).tolist())
+    years = Counter(
+        documents.times.astype("datetime64[ms]").astype("datetime64[Y]").astype(str).tolist()
+    )
     assert years["1998"] == 166 and years["2000"] == 228
     assert (np.diff(documents.times) >= 0).all()
 
@@ -145,7 +177,9 @@ def test_arxiv_cs(corpora):
         ("cs.NI", 9633), ("cs.CR", 8774), ("cs.DC", 6930), ("cs.LO", 6678), ("cs.RO", 5628),
     ]  # fmt: skip
     assert primary["cs.GL"] == 82
-    years = Counter(documents.times.astype("datetime64[ms]").astype("datetime64[Y]").astype(str).tolist())
+    years = Counter(
+        documents.times.astype("datetime64[ms]").astype("datetime64[Y]").astype(str).tolist()
+    )
     assert {year: years[year] for year in ("2005", "2010", "2015", "2019")} == {
         "2005": 658, "2010": 4037, "2015": 8757, "2019": 17596,
     }  # fmt: skip
@@ -166,7 +200,9 @@ def test_nips(corpora):
 
 def test_sentences_of_a_language(corpora, tmp_path):
     files = [corpora / "sib200" / file for file in sib200.FILES]
-    documents = readers.read("sib200", files, {"language": "jpn_Jpan", "tokens": {"tokeniser": "words"}})
+    documents = readers.read(
+        "sib200", files, {"language": "jpn_Jpan", "tokens": {"tokeniser": "words"}}
+    )
     assert len(documents) == 1004 and len(sizes(documents)) == 7
     lines = gzip.decompress(files[0].read_bytes()).splitlines(keepends=True)
     parts = [tmp_path / f"{number}.tsv" for number in range(3)]

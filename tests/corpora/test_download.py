@@ -40,7 +40,9 @@ class Server:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     def close(self):
         self.server.shutdown()
@@ -85,7 +87,17 @@ def sha(content):
 def registry(url="", sums=None, file="f.bin", route="download"):
     sums = sha(CONTENT) if sums is None else sums
     row = dict.fromkeys(download.REGISTRY_COLUMNS, "")
-    return [{**row, "corpus": "nips", "folder": "d", "file": file, "url": url, "sha256": sums, "route": route}]
+    return [
+        {
+            **row,
+            "corpus": "nips",
+            "folder": "d",
+            "file": file,
+            "url": url,
+            "sha256": sums,
+            "route": route,
+        }
+    ]
 
 
 def fetch(tmp_path, rows, lines=None, **options):
@@ -137,7 +149,11 @@ def test_corrupted_file_is_refused(server, tmp_path):
 def test_truncated_file_is_refused(server, tmp_path, length):
     """With Content-Length the shortness itself is seen and tried again, without it the checksum."""
     server.behaviours = [send(stop=1000, length=length)]
-    seen = "ended after 1000 of 1048576 bytes, after 4 attempts" if length is None else "another file, with sha256"
+    seen = (
+        "ended after 1000 of 1048576 bytes, after 4 attempts"
+        if length is None
+        else "another file, with sha256"
+    )
     with pytest.raises(DownloadError, match=seen):
         fetch(tmp_path, registry(server.url + "/f.bin"))
     assert len(server.requests) == (4 if length is None else 1)
@@ -231,7 +247,9 @@ def test_mirror_address(server, tmp_path, monkeypatch, through):
 
 @pytest.mark.parametrize("fault", ["missing", "wrong"])
 def test_mirror_without_the_right_file_falls_back(server, tmp_path, fault):
-    mirror = place(tmp_path / "m", b"something else", "other.bin" if fault == "missing" else "f.bin")
+    mirror = place(
+        tmp_path / "m", b"something else", "other.bin" if fault == "missing" else "f.bin"
+    )
     server.behaviours = [send()]
     lines = []
     assert fetch(tmp_path, registry(server.url + "/f.bin"), lines, mirror=str(mirror)) == CONTENT
@@ -245,7 +263,11 @@ def test_every_source_is_named_when_all_fail(server, tmp_path):
     with pytest.raises(DownloadError) as caught:
         fetch(tmp_path, rows, mirror=str(tmp_path / "absent"))
     message = str(caught.value)
-    for part in (str(tmp_path / "absent"), f"{server.url}/one: HTTP 404", f"{server.url}/two: HTTP 404"):
+    for part in (
+        str(tmp_path / "absent"),
+        f"{server.url}/one: HTTP 404",
+        f"{server.url}/two: HTTP 404",
+    ):
         assert part in message
     assert "\n" not in message
 
@@ -260,7 +282,9 @@ def test_unknown_sum_is_accepted_from_the_canonical_address_only(server, tmp_pat
     assert fetch(tmp_path, rows) == PACKED
 
 
-@pytest.mark.parametrize("content", [b"<html>moved</html>", PACKED[:-9], PACKED[:2000] + b"?" + PACKED[2001:]])
+@pytest.mark.parametrize(
+    "content", [b"<html>moved</html>", PACKED[:-9], PACKED[:2000] + b"?" + PACKED[2001:]]
+)
 def test_unknown_sum_needs_a_whole_archive(server, tmp_path, content):
     server.behaviours = [send(content), send(PACKED)]
     lines, one = [], server.url + "/f.tar.gz"
@@ -288,7 +312,9 @@ def test_file_is_built_of_its_originals(server, tmp_path, monkeypatch):
     assert fetch(tmp_path, rows, mirror=str(mirror)) == CONTENT
     (tmp_path / "out" / "f").unlink()
     server.behaviours = [status(404)]
-    with pytest.raises(DownloadError, match=r"built from its originals: original http\S+one\.txt: HTTP 404"):
+    with pytest.raises(
+        DownloadError, match=r"built from its originals: original http\S+one\.txt: HTTP 404"
+    ):
         fetch(tmp_path, rows)
 
 
@@ -354,7 +380,9 @@ def test_redirect_is_followed(server, tmp_path):
 
 
 def test_unknown_file_is_named(tmp_path):
-    with pytest.raises(DownloadError, match=r"d/x is not in the registry; expected one of d/f\.bin"):
+    with pytest.raises(
+        DownloadError, match=r"d/x is not in the registry; expected one of d/f\.bin"
+    ):
         download.download("d/x", tmp_path / "x", registry())
 
 
@@ -363,7 +391,9 @@ def test_committed_registry(request):
     assert len({(row["folder"], row["file"]) for row in rows}) == len(rows)
     for row in rows:
         sums = row["sha256"].split()
-        assert sums and all(value == download.UNKNOWN_SUM or re.fullmatch("[0-9a-f]{64}", value) for value in sums)
+        assert sums and all(
+            value == download.UNKNOWN_SUM or re.fullmatch("[0-9a-f]{64}", value) for value in sums
+        )
         assert row["route"] in ("download", "build", "mirror")
         assert row["tried"] in ("yes", "no")
         assert all(url.startswith(("https://", "http://")) for url in row["url"].split())
@@ -373,7 +403,11 @@ def test_committed_registry(request):
 
 
 def test_every_build_has_a_builder(request):
-    builders = {f"{name}/{file}" for name, module in readers().items() for file in getattr(module, "ORIGINALS", ())}
+    builders = {
+        f"{name}/{file}"
+        for name, module in readers().items()
+        for file in getattr(module, "ORIGINALS", ())
+    }
     rows = download.load_registry(request.config.rootpath / COMMITTED)
     assert {f"{row['corpus']}/{row['file']}" for row in rows if row["route"] == "build"} == builders
 
@@ -381,7 +415,9 @@ def test_every_build_has_a_builder(request):
 def test_the_registry_has_the_files_of_every_reader(request):
     rows = download.load_registry(request.config.rootpath / COMMITTED)
     for name, module in readers().items():
-        assert [row["file"] for row in download.files_of(name, rows)] == list(module.FILES or ()), name
+        assert [row["file"] for row in download.files_of(name, rows)] == list(module.FILES or ()), (
+            name
+        )
 
 
 @pytest.mark.parametrize("text", [None, "name,url\n", "\x00\n"])

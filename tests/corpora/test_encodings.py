@@ -18,14 +18,20 @@ def test_names_of_encodings(label, names):
     assert codecs_of(label) == names
 
 
-@pytest.mark.parametrize("label", ["us-ascii", "iso-8859-1", "windows-1252", "utf-16", "gb2312", "x-no", "", "utf-8"])
+@pytest.mark.parametrize(
+    "label", ["us-ascii", "iso-8859-1", "windows-1252", "utf-16", "gb2312", "x-no", "", "utf-8"]
+)
 def test_utf_8_comes_first(label):
     for text in ("Der Pförtner meldet Überflutung", "洪水 in 北京", "plain"):
         assert decode(text.encode(), label) == decode(text.encode("utf-8-sig"), label) == (text, 0)
 
 
 def test_other_bytes():
-    assert decode("日本".encode("utf-16"), "utf-8") == decode("日本".encode("utf-16"), "") == ("日本", 0)
+    assert (
+        decode("日本".encode("utf-16"), "utf-8")
+        == decode("日本".encode("utf-16"), "")
+        == ("日本", 0)
+    )
     assert decode("日本 a".encode("utf-16-be"), "utf-16be") == ("日本 a", 0)
     assert decode("日本".encode("iso2022_jp")) == ("日本", 0)
     assert decode(b"\x1b$B-!F|\x1b(B abc", "iso-2022-jp") == ("①日 abc", 0)
@@ -41,5 +47,11 @@ def test_utf_8_with_a_few_other_bytes_is_not_read_as_another_encoding():
 
 
 def test_the_encoding_that_a_page_states():
-    assert encodings.meta_charset(b'<html><meta http-equiv=x content="text/html; charset=koi8-r">') == "koi8-r"
-    assert encodings.meta_charset(b"<META CHARSET='gbk'>") == "gbk" and encodings.meta_charset(b"<p>charset=a") == ""
+    assert (
+        encodings.meta_charset(b'<html><meta http-equiv=x content="text/html; charset=koi8-r">')
+        == "koi8-r"
+    )
+    assert (
+        encodings.meta_charset(b"<META CHARSET='gbk'>") == "gbk"
+        and encodings.meta_charset(b"<p>charset=a") == ""
+    )

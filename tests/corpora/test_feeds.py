@@ -37,7 +37,9 @@ def rss(*items, head="", names=NAMESPACES):
 def rows(data, encoding=UTF8):
     return [
         row
-        for _, row in feeds.feed_rows(io.BytesIO(data if isinstance(data, bytes) else data.encode()), "f.xml", encoding)
+        for _, row in feeds.feed_rows(
+            io.BytesIO(data if isinstance(data, bytes) else data.encode()), "f.xml", encoding
+        )
     ]
 
 
@@ -49,14 +51,19 @@ def item(inner, **options):
 def texts(data):
     """Return what items say, without their titles; the reason of those that cannot be read."""
     return [
-        row if isinstance(row, Unreadable) else row["text"].removeprefix(row["title"]).strip() for row in rows(data)
+        row if isinstance(row, Unreadable) else row["text"].removeprefix(row["title"]).strip()
+        for row in rows(data)
     ]
 
 
 def test_feeds_of_both_forms(tmp_path):
     for name, text in (("a.atom", ATOM), ("b.rss", RSS), ("c.xml", RSS.replace("Two", "Twice"))):
-        (tmp_path / name).write_text(text)  # c.xml was fetched later: g1 again, and the other one by its link
-    found = corpora.read("documents", [tmp_path / "a.atom", tmp_path / "b.rss", tmp_path / "c.xml"], {})
+        (tmp_path / name).write_text(
+            text
+        )  # c.xml was fetched later: g1 again, and the other one by its link
+    found = corpora.read(
+        "documents", [tmp_path / "a.atom", tmp_path / "b.rss", tmp_path / "c.xml"], {}
+    )
     assert found.ids == ["urn:1", "g1", "javascript:x"] and found.repeats == (1, 1)
     days = ("2011-07-08T12", "2011-07-08T12:08:34", "2011-07-08T13:08:34")
     assert found.times.tolist() == [np.datetime64(day, "ms").astype(int) for day in days]
@@ -111,10 +118,14 @@ def test_dates(inner, time):
 def test_addresses():
     assert item("<guid>https://x.org/1</guid>")["url"] == "https://x.org/1"
     assert item("<guid isPermaLink='false'>https://x.org/1</guid>")["url"] == ""
-    assert item("<guid>https://x.org/1</guid><link>https://x.org/2</link>")["url"] == "https://x.org/2"
+    assert (
+        item("<guid>https://x.org/1</guid><link>https://x.org/2</link>")["url"] == "https://x.org/2"
+    )
     links = '<link rel="self" href="s"/><link rel="alternate" type="application/json" href="j"/><link href="c"/>'
     entry = f'<entry xml:base="b/"><id>1</id>{links}</entry><entry><link>/d</link></entry>'
-    found = rows(f'<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://x.org/a/">{entry}</feed>')
+    found = rows(
+        f'<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://x.org/a/">{entry}</feed>'
+    )
     assert [row["url"] for row in found] == ["https://x.org/a/b/c", "https://x.org/d"]
 
 
@@ -156,7 +167,9 @@ def test_content_that_is_xml():
     ],
 )  # fmt: skip
 def test_encodings_that_are_not_what_they_say(name, written, title):
-    (row,) = rows(rss(f"<item><title>{title}</title></item>", head=DECLARED.format(name)).encode(written))
+    (row,) = rows(
+        rss(f"<item><title>{title}</title></item>", head=DECLARED.format(name)).encode(written)
+    )
     assert row["title"] == title and "replaced" not in row
 
 
@@ -164,9 +177,21 @@ def test_authors_of_items():
     assert rows(ATOM)[0]["author"] == "nobody"
     person = ATOM.replace("</name>", " one</name><email>n@x.org</email><uri>https://x.org</uri>")
     assert rows(person)[0]["author"] == "nobody one"
-    items = ("<item><title>a</title><dc:creator>Ada</dc:creator></item>", "<item><author>b@x.org (Bo)</author></item>")
-    assert [row.get("author") for row in rows(rss(*items, ITEM.format(0)))] == ["Ada", "b@x.org (Bo)", None]
-    feed = {"items": [{"title": "a", "authors": [{"name": "Cy"}]}, {"title": "b", "author": {"name": "Di"}}]}
+    items = (
+        "<item><title>a</title><dc:creator>Ada</dc:creator></item>",
+        "<item><author>b@x.org (Bo)</author></item>",
+    )
+    assert [row.get("author") for row in rows(rss(*items, ITEM.format(0)))] == [
+        "Ada",
+        "b@x.org (Bo)",
+        None,
+    ]
+    feed = {
+        "items": [
+            {"title": "a", "authors": [{"name": "Cy"}]},
+            {"title": "b", "author": {"name": "Di"}},
+        ]
+    }
     assert [row["author"] for row in rows(json.dumps(feed))] == ["Cy", "Di"]
 
 
@@ -176,13 +201,21 @@ def test_an_encoding_that_nobody_states():
 
 
 def test_characters_in_no_encoding_are_counted():
-    data = rss("<item><title>rain</title></item>", head=DECLARED.format("gbk")).encode().replace(b"rain", b"r\x81\xff")
+    data = (
+        rss("<item><title>rain</title></item>", head=DECLARED.format("gbk"))
+        .encode()
+        .replace(b"rain", b"r\x81\xff")
+    )
     assert rows(data)[0]["replaced"] == 2
 
 
-@pytest.mark.parametrize("begin", ["\n\n ", "\ufeff\n", "<br />\n<b>Warning</b>: no file in <b>a.php</b>\n"])
+@pytest.mark.parametrize(
+    "begin", ["\n\n ", "\ufeff\n", "<br />\n<b>Warning</b>: no file in <b>a.php</b>\n"]
+)
 def test_what_stands_before_and_below_a_feed(begin):
-    assert texts(begin + rss(ITEM.format(0)) + "\n<!-- in 2 ms -->\n<script>x</script>") == ["falls 0"]
+    assert texts(begin + rss(ITEM.format(0)) + "\n<!-- in 2 ms -->\n<script>x</script>") == [
+        "falls 0"
+    ]
     assert texts(begin + rss(ITEM.format(0)) + rss(ITEM.format(1))) == ["falls 0", "falls 1"]
 
 
@@ -202,7 +235,11 @@ def test_what_stands_before_and_below_a_feed(begin):
 @pytest.mark.parametrize("names", [NAMESPACES, ""])
 def test_feeds_that_are_no_xml(inner, said, repaired, names):
     found = rows(rss(ITEM.format(0), f"<item>{inner}</item>", ITEM.format(2), names=names))
-    assert [row["text"].removeprefix(row["title"]).strip() for row in found] == ["falls 0", said, "falls 2"]
+    assert [row["text"].removeprefix(row["title"]).strip() for row in found] == [
+        "falls 0",
+        said,
+        "falls 2",
+    ]
     assert [row.get("repaired", False) for row in found] == [False, repaired, False]
     if "JST" in inner:
         assert found[1]["time"] == "5 Jan 2026 10:00 JST"
@@ -215,17 +252,32 @@ def test_what_a_damaged_feed_lost_is_said():
         f"falls {n}" for n in range(4)
     ]
     lost = "it is not XML (mismatched tag), and cannot be repaired"
-    assert texts(data.replace("falls 1</description></item>", "falls 1")) == ["falls 0", lost, "falls 2", "falls 3"]
-    assert texts(rss("<item><title>a<description>b</description></item>", ITEM.format(1))) == [lost, "falls 1"]
+    assert texts(data.replace("falls 1</description></item>", "falls 1")) == [
+        "falls 0",
+        lost,
+        "falls 2",
+        "falls 3",
+    ]
+    assert texts(rss("<item><title>a<description>b</description></item>", ITEM.format(1))) == [
+        lost,
+        "falls 1",
+    ]
 
 
 def test_memory_of_a_damaged_feed_is_that_of_an_item(monkeypatch):
     monkeypatch.setattr(feeds, "MAX_ITEM_BYTES", 300_000)
     long = f"<item><title>a & b</title><description>{'x ' * 200_000}</description></item>"
-    assert texts(rss(ITEM.format(0), long, ITEM.format(2))) == ["falls 0", "it is longer than 0 MiB", "falls 2"]
+    assert texts(rss(ITEM.format(0), long, ITEM.format(2))) == [
+        "falls 0",
+        "it is longer than 0 MiB",
+        "falls 2",
+    ]
     monkeypatch.setattr(feeds, "MAX_LINE", 100)
     with pytest.raises(DataError, match=r"f\.xml is a JSON feed of more than 0 MiB"):
-        rows('{"version": "https://jsonfeed.org/version/1.1", "items": [%s]}' % ("{}, " * feeds.FEED_BYTES))
+        rows(
+            '{"version": "https://jsonfeed.org/version/1.1", "items": [%s]}'
+            % ("{}, " * feeds.FEED_BYTES)
+        )
 
 
 def test_a_json_feed():
@@ -239,7 +291,14 @@ def test_a_json_feed():
     }
     found = rows(json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": [inner]}))
     assert found == [
-        {"title": "t", "text": "t\nrain", "time": "2026-01-05", "url": "x://y", "category": ["a"], "id": "7"}
+        {
+            "title": "t",
+            "text": "t\nrain",
+            "time": "2026-01-05",
+            "url": "x://y",
+            "category": ["a"],
+            "id": "7",
+        }
     ]
 
 
@@ -258,5 +317,8 @@ def test_what_is_no_feed_is_refused(content, said):
 
 def test_entities_that_grow_are_not_expanded():
     grow = "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
-    found = rows(f'<!DOCTYPE rss [<!ENTITY a "{"a" * 20}">{grow}]>' + rss("<item><title>&j;</title></item>", head=""))
+    found = rows(
+        f'<!DOCTYPE rss [<!ENTITY a "{"a" * 20}">{grow}]>'
+        + rss("<item><title>&j;</title></item>", head="")
+    )
     assert [row["title"] for row in found] == [""]

@@ -56,14 +56,29 @@ def milliseconds(text):
     ],
 )
 def test_times(value, expected):
-    assert fields.parse_time(value) == (milliseconds(expected) if isinstance(expected, str) else expected)
+    assert fields.parse_time(value) == (
+        milliseconds(expected) if isinstance(expected, str) else expected
+    )
 
 
 @pytest.mark.parametrize(
     "value",
     [
         *("2026/13/1", "2026年4月31日", "2026/4/3 25:00", "年月日", "2026. 4"),
-        *("yesterday", "1998-13", "06.04.1998", 12, 0, 10**20, 12345, "1e99", "99999999", True, [1998], "0000"),
+        *(
+            "yesterday",
+            "1998-13",
+            "06.04.1998",
+            12,
+            0,
+            10**20,
+            12345,
+            "1e99",
+            "99999999",
+            True,
+            [1998],
+            "0000",
+        ),
         *("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", 1 - 10**14),
     ],
 )
@@ -104,7 +119,11 @@ def test_wrong_times(value):
         ("2026-01-05 10:00:00 +0000 UTC m=+0.01", None, "2026-01-05T10:00"),
         ("2026-01-05T10:00:00+01:00[Europe/Berlin]", None, "2026-01-05T09:00"),
         ("2026-07-05T10:00:00[Europe/Berlin]", None, "2026-07-05T08:00"),
-        ("Mon Jan 05 2026 10:00:00 GMT+0200 (Central European Summer Time)", None, "2026-01-05T08:00"),
+        (
+            "Mon Jan 05 2026 10:00:00 GMT+0200 (Central European Summer Time)",
+            None,
+            "2026-01-05T08:00",
+        ),
         ("/Date(1767607200000+0200)/", None, "2026-01-05T10:00"),
         ("2026-01-05T23:59:60Z", None, "2026-01-05T23:59:59.999"),
         ("2026-01-05T24:00:00Z", None, "2026-01-06"),
@@ -169,8 +188,10 @@ def test_dates_of_other_languages(value, expected):
     assert fields.parse_time(value) == milliseconds(expected)
 
 
-@pytest.mark.parametrize(  # "listopada" is October in Croatian and November in Polish; the last text is too long
-    "value", ["5 hello 2026", "46027,25,1", "lundi", "5 listopada 2026", f"{'Monday ' * 40}5 January 2026"]
+# "listopada" is October in Croatian and November in Polish; the last text is too long
+@pytest.mark.parametrize(
+    "value",
+    ["5 hello 2026", "46027,25,1", "lundi", "5 listopada 2026", f"{'Monday ' * 40}5 January 2026"],
 )
 def test_words_that_are_no_month_make_no_date(value):
     with pytest.raises(ValueError, match="the time"):
@@ -181,8 +202,12 @@ def test_a_format_of_strptime_reads_what_no_other_form_fits():
     formats = times.check_formats(["%d.%m.%y um %H", "%Y%d%m"])
     assert fields.parse_time("05.01.26 um 9", None, formats) == milliseconds("2026-01-05T09:00")
     assert fields.parse_time(20260501, None, formats) == milliseconds("2026-01-05")
-    assert fields.parse_time("2026-01-05T09:00:00Z", None, formats) == milliseconds("2026-01-05T09:00")
-    with pytest.raises(ValueError, match=r"'05\.01\.26' does not fit time_format '%d\.%m\.%y um %H', '%Y%d%m'"):
+    assert fields.parse_time("2026-01-05T09:00:00Z", None, formats) == milliseconds(
+        "2026-01-05T09:00"
+    )
+    with pytest.raises(
+        ValueError, match=r"'05\.01\.26' does not fit time_format '%d\.%m\.%y um %H', '%Y%d%m'"
+    ):
         fields.parse_time("05.01.26", "day-first", formats)
     with pytest.raises(ConfigError, match=r"time_format is '%Q'.*correct '%Q'"):
         times.check_formats("%Q")
@@ -207,7 +232,9 @@ def test_escape_sequences_of_terminals_are_no_text(text, plain):
 
 @pytest.mark.parametrize("value", ["01/02/2026", "12.1.26"])
 def test_a_date_of_two_readings_needs_the_option(value):
-    with pytest.raises(ValueError, match="may begin with the day or the month: set the option dates"):
+    with pytest.raises(
+        ValueError, match="may begin with the day or the month: set the option dates"
+    ):
         fields.parse_time(value)
     assert fields.parse_time(value, "day-first") != fields.parse_time(value, "month-first")
 
@@ -239,7 +266,17 @@ def test_a_vector_may_be_a_list_or_its_text():
     [
         (" https://example.org/a\n b ", "https://example.org/ab"),
         ("HTTP://example.org", "HTTP://example.org"),
-        *[(value, "") for value in ("ftp://example.org", "javascript:alert(1)", "example.org", "", None, float("nan"))],
+        *[
+            (value, "")
+            for value in (
+                "ftp://example.org",
+                "javascript:alert(1)",
+                "example.org",
+                "",
+                None,
+                float("nan"),
+            )
+        ],
     ],
 )
 def test_an_address_is_one_of_the_web(value, address):
@@ -340,8 +377,31 @@ def test_what_is_no_text_is_named_in_words():
 
 
 def test_dates_of_mail_are_read_at_once_as_in_the_long_way(monkeypatch):
-    zones = ("+0000", "-0000", "+0530", "-0800", "+1400", "-0330", "+0075", "+9900", "GMT", "UT", "UTC", "EST", "")
-    clocks = ("00:00:00", "23:59:59", "24:00:00", "25:00:00", "12:30:60", "09:61:00", "9:05:00", "09:05")
+    zones = (
+        "+0000",
+        "-0000",
+        "+0530",
+        "-0800",
+        "+1400",
+        "-0330",
+        "+0075",
+        "+9900",
+        "GMT",
+        "UT",
+        "UTC",
+        "EST",
+        "",
+    )
+    clocks = (
+        "00:00:00",
+        "23:59:59",
+        "24:00:00",
+        "25:00:00",
+        "12:30:60",
+        "09:61:00",
+        "9:05:00",
+        "09:05",
+    )
     days = (
         "Mon, 5 Jan 2026",
         "5 Jan 2026",

@@ -34,12 +34,18 @@ def test_rows_that_share_texts_are_read_as_before(tmp_path):
     rows = {
         "text": ["wheat grain", "oil gas", None] * 700,
         "topics": [["a", "b"], [], None] * 700,
-        "counts": pa.array([None, None, [("wheat", 2)]] * 700, type=pa.map_(pa.string(), pa.int64())),
+        "counts": pa.array(
+            [None, None, [("wheat", 2)]] * 700, type=pa.map_(pa.string(), pa.int64())
+        ),
         "title": ["one", None, "three"] * 700,
     }
     pq.write_table(pa.table(rows), tmp_path / "a.parquet")
     found = corpora.read("documents", [tmp_path / "a.parquet"])
-    assert found.topics[:3] == [("a", "b"), (), ()] and found.titles[2097:] == ["one", "oil gas", "three"]
+    assert found.topics[:3] == [("a", "b"), (), ()] and found.titles[2097:] == [
+        "one",
+        "oil gas",
+        "three",
+    ]
     assert found.counts.toarray()[2097:].tolist() == [[0, 1, 0, 1], [1, 0, 1, 0], [0, 0, 0, 2]]
 
 
@@ -53,7 +59,9 @@ def test_an_item_of_many_pieces_is_read_in_linear_time(tmp_path):
 
 
 def test_xz_of_several_streams_is_read_whole(tmp_path):
-    (tmp_path / "a.xz").write_bytes(lzma.compress(b"one\n") + lzma.compress(b"two\n") + lzma.compress(b"3"))
+    (tmp_path / "a.xz").write_bytes(
+        lzma.compress(b"one\n") + lzma.compress(b"two\n") + lzma.compress(b"3")
+    )
     with checks.unpacked(tmp_path / "a.xz", "xz") as file:
         assert file.read() == b"one\ntwo\n3"
     (tmp_path / "b.xz").write_bytes(lzma.compress(b"one\n" * 999)[:-9])
@@ -116,20 +124,41 @@ def test_a_tree_that_fills_no_memory(text):
 @pytest.mark.slow
 def test_nothing_is_unpacked_into_a_folder_and_nothing_is_run():
     """No pickle, no archive written out, no YAML of Python objects, no code from a file."""
-    forbidden = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle", "jsonpickle"}
+    forbidden = {
+        "pickle",
+        "cPickle",
+        "dill",
+        "marshal",
+        "shelve",
+        "joblib",
+        "cloudpickle",
+        "jsonpickle",
+    }
     for path in sorted((ROOT / "src/odl").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import | ast.ImportFrom)
+                else []
+            )
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not {name.split(".")[0] for name in names} & forbidden, path
             assert "loadmat" not in names or path.name == "reuters21578_cai.py", (
                 path
             )  # given files of a known sha256 only
             if isinstance(node, ast.Attribute):
-                assert node.attr not in {"extractall", "unpack_archive", "read_pickle", "load_module", "loadmat"}, path
+                assert node.attr not in {
+                    "extractall",
+                    "unpack_archive",
+                    "read_pickle",
+                    "load_module",
+                    "loadmat",
+                }, path
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in {"eval", "exec", "compile", "__import__"}, path
-        assert not re.search(r"allow_pickle|yaml\.(unsafe_)?load\(|np\.load\(|\.extract\(", path.read_text()), path
+        assert not re.search(
+            r"allow_pickle|yaml\.(unsafe_)?load\(|np\.load\(|\.extract\(", path.read_text()
+        ), path
 
 
 @pytest.mark.parametrize("kind", ["sparse", "large"])
@@ -150,9 +179,17 @@ def test_a_member_that_fills_no_memory(tmp_path, kind, monkeypatch):
 def test_members_that_lead_elsewhere_write_nothing(tmp_path):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
-        for name, kind in (("../escaped", tarfile.REGTYPE), ("link", tarfile.SYMTYPE), ("/absolute", tarfile.REGTYPE)):
+        for name, kind in (
+            ("../escaped", tarfile.REGTYPE),
+            ("link", tarfile.SYMTYPE),
+            ("/absolute", tarfile.REGTYPE),
+        ):
             info = tarfile.TarInfo(name)
-            info.type, info.linkname, info.size = kind, "/etc/passwd", 3 if kind == tarfile.REGTYPE else 0
+            info.type, info.linkname, info.size = (
+                kind,
+                "/etc/passwd",
+                3 if kind == tarfile.REGTYPE else 0,
+            )
             archive.addfile(info, io.BytesIO(b"abc"))
     inside = tmp_path / "a" / "b"
     inside.mkdir(parents=True)

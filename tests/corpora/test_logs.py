@@ -54,20 +54,34 @@ def test_times_of_usual_loggers(line, text):
     assert time // 1000 == int(np.datetime64("2026-01-05T10:00", "s").astype(np.int64))
 
 
-@pytest.mark.parametrize("line", ["at com.Pump(Pump.java:42)", "17:00 disk", "2026-01-05 disk", "12345678901 a"])
+@pytest.mark.parametrize(
+    "line", ["at com.Pump(Pump.java:42)", "17:00 disk", "2026-01-05 disk", "12345678901 a"]
+)
 def test_what_is_no_time(line):
     assert logs.split(line, LATEST) == (None, line)
 
 
 def test_a_year_is_that_of_the_name_or_of_the_last_change():
-    for latest, year in ((logs.latest_of("2026-01-05"), 2026), (logs.latest_of("2026-01"), 2026), (None, None)):
+    for latest, year in (
+        (logs.latest_of("2026-01-05"), 2026),
+        (logs.latest_of("2026-01"), 2026),
+        (None, None),
+    ):
         time, text = logs.split("Jan  6 10:00:00 disk", latest)
-        assert (time, text) == ((f"{year}-01-06 10:00:00", "disk") if year else (None, "Jan  6 10:00:00 disk"))
-    assert logs.split("Dec 31 10:00:00 disk", logs.latest_of("2026-01-05"))[0] == "2025-12-31 10:00:00"
-    assert logs.split("Feb 29 10:00:00 disk", logs.latest_of("2026-01-05"))[0] == "2024-02-29 10:00:00"
+        assert (time, text) == (
+            (f"{year}-01-06 10:00:00", "disk") if year else (None, "Jan  6 10:00:00 disk")
+        )
+    assert (
+        logs.split("Dec 31 10:00:00 disk", logs.latest_of("2026-01-05"))[0] == "2025-12-31 10:00:00"
+    )
+    assert (
+        logs.split("Feb 29 10:00:00 disk", logs.latest_of("2026-01-05"))[0] == "2024-02-29 10:00:00"
+    )
     assert logs.latest_of(None, 86400) == datetime(1970, 1, 3, tzinfo=UTC)
     assert logs.latest_of("2026-01-05", 86400) == datetime(2026, 2, 6, tzinfo=UTC)
-    assert logs.split("Jan  3 10:00:00 disk", logs.latest_of("2025-12-29"))[0] == "2026-01-03 10:00:00"
+    assert (
+        logs.split("Jan  3 10:00:00 disk", logs.latest_of("2025-12-29"))[0] == "2026-01-03 10:00:00"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,15 +106,29 @@ def test_lines_without_a_time_have_one_of_their_neighbours():
 
 def test_a_format_comes_first():
     lines = [("line 1", "5. Feb um 10:00 | disk"), ("line 2", "2026-01-05T10:00:00Z disk")]
-    found = [(row["time"], row["text"]) for _, row in logs.rows(lines, LATEST, ("%d. %b um %H:%M",))]
+    found = [
+        (row["time"], row["text"]) for _, row in logs.rows(lines, LATEST, ("%d. %b um %H:%M",))
+    ]
     assert found == [("2026-02-05T10:00:00", "disk"), ("2026-01-05T10:00:00Z", "disk")]
 
 
 def test_times_behind_words_are_read_if_the_first_line_has_one():
-    lines = ["http 2026-01-05T10:00:00Z lb disk", "12:M 05 Jan 2026 11:00:00 * pump", "due on 2027-01-05 10:00:00 a"]
-    found = [(row["time"], row["text"]) for _, row in logs.rows(zip("123", lines, strict=True), None)]
-    assert found[:2] == [("2026-01-05T10:00:00Z", "http lb disk"), ("05 Jan 2026 11:00:00", "12:M * pump")]
-    found = [row["time"] for _, row in logs.rows(zip("12", ["2026-01-05T10:00:00Z a", lines[2]], strict=True), None)]
+    lines = [
+        "http 2026-01-05T10:00:00Z lb disk",
+        "12:M 05 Jan 2026 11:00:00 * pump",
+        "due on 2027-01-05 10:00:00 a",
+    ]
+    found = [
+        (row["time"], row["text"]) for _, row in logs.rows(zip("123", lines, strict=True), None)
+    ]
+    assert found[:2] == [
+        ("2026-01-05T10:00:00Z", "http lb disk"),
+        ("05 Jan 2026 11:00:00", "12:M * pump"),
+    ]
+    found = [
+        row["time"]
+        for _, row in logs.rows(zip("12", ["2026-01-05T10:00:00Z a", lines[2]], strict=True), None)
+    ]
     assert found == ["2026-01-05T10:00:00Z"] * 2
 
 
@@ -110,7 +138,9 @@ def test_labelled_values_have_their_time():
         "host:b\ttime:2026-01-05T10:00:01Z\treq:PUT",
         "no time:out",
     ]
-    found = [row for _, row in logs.rows(((f"line {n}", line) for n, line in enumerate(lines)), None)]
+    found = [
+        row for _, row in logs.rows(((f"line {n}", line) for n, line in enumerate(lines)), None)
+    ]
     assert [row["time"] for row in found] == [
         "05/Jan/2026:10:00:00 +0000",
         "2026-01-05T10:00:01Z",

@@ -75,7 +75,10 @@ def test_mail_is_taken_apart(tmp_path):
     (tmp_path / "m.mbox").write_bytes(MAIL)
     found = corpora.read("documents", [tmp_path / "m.mbox"], {})
     assert found.ids == ["1@x", "m.mbox:3"] and found.titles == ["Grüße", "later"]
-    days = [np.datetime64(day, "ms").astype(int) for day in ("2011-07-08T10:08:34", "2011-07-09T12:09:34")]
+    days = [
+        np.datetime64(day, "ms").astype(int)
+        for day in ("2011-07-08T10:08:34", "2011-07-09T12:09:34")
+    ]
     assert found.times.tolist() == days  # the second of its "From " line
     words = [{found.vocabulary[column] for column in found.counts[[row]].indices} for row in (0, 1)]
     assert words == [{"grüße", "hier", "schön", "wetter"}, {"later", "ohne"}]
@@ -117,7 +120,11 @@ def test_a_message_that_holds_messages_has_a_length():
     inner = b"line\n\nFrom b@c Mon Jan  5 10:00:00 2026\nSubject: inner\n\nx\n"
     first = b"From a Mon Jan  5 10:00:00 2026\nSubject: one\nContent-Length: %d\n\n" + inner
     last = b"\nFrom a Mon Jan  5 10:00:00 2026\nSubject: two\n\ny\n"
-    for length, titles in ((len(inner), ["one", "two"]), (9999, ["one", "inner", "two"]), (3, ["one", "inner", "two"])):
+    for length, titles in (
+        (len(inner), ["one", "two"]),
+        (9999, ["one", "inner", "two"]),
+        (3, ["one", "inner", "two"]),
+    ):
         assert [row["title"] for row in rows(first % length + last)] == titles
     assert [row["title"] for row in rows(first % len(inner))] == ["one"]
 
@@ -130,7 +137,9 @@ def test_a_message_that_holds_messages_has_a_length():
     ],
 )  # fmt: skip
 def test_what_stands_above_a_message(begin, time):
-    (row,) = rows(begin + b"Subject: s\n\nrain\n\nFrom a sha Mon Sep 17 00:00:00 2001\nSubject: [PATCH]\n")
+    (row,) = rows(
+        begin + b"Subject: s\n\nrain\n\nFrom a sha Mon Sep 17 00:00:00 2001\nSubject: [PATCH]\n"
+    )
     assert row["title"] == "s" and row["time"] == time and "PATCH" in row["text"]
 
 
@@ -177,21 +186,41 @@ def test_the_text_of_messages_in_parts():
     assert parts("alternative", PLAIN + "rain", HTML + "<p>snow</p>") == "rain"
     assert parts("alternative", PLAIN + "\xa0\n-- ", HTML + "<p>snow</p>") == "<p>snow</p>"
     notice = "Your program shows no HTML."
-    assert parts("alternative", PLAIN + notice, HTML + "<p>" + "snow " * 20) == ("<p>" + "snow " * 20).strip()
-    assert parts("alternative", HTML + "<br>&nbsp;", "Content-Type: text/calendar\n\nBEGIN:VCALENDAR") == ""
-    assert parts("mixed", HTML + "<p>snow falls</p>", PLAIN + "footer") == "<p>snow falls</p>\nfooter"
+    assert (
+        parts("alternative", PLAIN + notice, HTML + "<p>" + "snow " * 20)
+        == ("<p>" + "snow " * 20).strip()
+    )
+    assert (
+        parts("alternative", HTML + "<br>&nbsp;", "Content-Type: text/calendar\n\nBEGIN:VCALENDAR")
+        == ""
+    )
+    assert (
+        parts("mixed", HTML + "<p>snow falls</p>", PLAIN + "footer") == "<p>snow falls</p>\nfooter"
+    )
     assert parts("mixed", PLAIN + "snow falls", HTML + "<p>snow falls</p>") == "snow falls"
     assert parts("related", HTML + "<img>snow", PLAIN + "aside") == "<img>snow"
-    assert parts("signed", PLAIN + "rain", "Content-Type: application/pgp-signature\n\nxyz") == "rain"
+    assert (
+        parts("signed", PLAIN + "rain", "Content-Type: application/pgp-signature\n\nxyz") == "rain"
+    )
     inner = "Content-Type: message/rfc822\n"
-    assert parts("mixed", PLAIN + "see", inner + "\nSubject: hail\n\nhail falls") == "see\nhail\nhail falls"
+    assert (
+        parts("mixed", PLAIN + "see", inner + "\nSubject: hail\n\nhail falls")
+        == "see\nhail\nhail falls"
+    )
     away = "Content-Disposition: attachment\n"
     assert parts("mixed", PLAIN + "see", inner + away + "\nSubject: hail\n\nhail falls") == "see"
-    assert parts("mixed", PLAIN, inner + away + "\nSubject: hail\n\nhail falls") == "hail\nhail falls"
-    assert parts("report", PLAIN + "not sent", inner + "\nSubject: hail\n\nhail falls") == "not sent"
+    assert (
+        parts("mixed", PLAIN, inner + away + "\nSubject: hail\n\nhail falls") == "hail\nhail falls"
+    )
+    assert (
+        parts("report", PLAIN + "not sent", inner + "\nSubject: hail\n\nhail falls") == "not sent"
+    )
     assert parts("digest", "\nSubject: a\n\nrain", "\nSubject: b\n\nsnow") == "a\nrain\nb\nsnow"
     packed = base64.b64encode(b"Subject: hail\n\nhail falls").decode()
-    assert parts("mixed", f"{inner}Content-Transfer-Encoding: base64\n\n{packed}") == "hail\nhail falls"
+    assert (
+        parts("mixed", f"{inner}Content-Transfer-Encoding: base64\n\n{packed}")
+        == "hail\nhail falls"
+    )
     assert text("Content-Type: multipart/mixed", "rain")[1] == "rain"  # without a boundary
 
 
@@ -263,14 +292,19 @@ def test_a_damaged_message_leaves_the_others(monkeypatch):
 
 
 def test_a_long_mailbox_takes_linear_time():
-    data = b"".join(b"From a@b\n" + MESSAGES[n % 4] + b"From here\n" * 99 + b"\n" for n in range(300))
+    data = b"".join(
+        b"From a@b\n" + MESSAGES[n % 4] + b"From here\n" * 99 + b"\n" for n in range(300)
+    )
     begin = time.process_time()
     assert Counter(row["id"] for row in rows(data)) == {f"{n}@x": 75 for n in range(4)}
     assert time.process_time() - begin < 2
 
 
 def test_messages_between_marks_of_mmdf():
-    mark, message = b"\1\1\1\1\n", b"From: a@b\nMessage-ID: <%d@x>\nSubject: pump\n\nFrom here on, it rains.\n"
+    mark, message = (
+        b"\1\1\1\1\n",
+        b"From: a@b\nMessage-ID: <%d@x>\nSubject: pump\n\nFrom here on, it rains.\n",
+    )
     data = b"".join(mark + message % n + mark for n in range(3))
     assert [row["id"] for row in rows(data)] == ["0@x", "1@x", "2@x"]
     assert {row["text"] for row in rows(data)} == {"pump\nFrom here on, it rains.\n"}

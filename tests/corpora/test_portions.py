@@ -55,14 +55,21 @@ def both(folder, tables, options):
     listed = portions.join(folder / "joined.h5", made, sources, options)
     once = corpora.read("documents", sources, options)
     documents.write(folder / "once.h5", once, reader="documents")
-    same = [listed.ids == once.ids, listed.repeats == once.repeats == documents.read(folder / "joined.h5").repeats]
-    removed = [{name: taken.tolist() for name, taken in each.removed.items()} for each in (listed, once)]
+    same = [
+        listed.ids == once.ids,
+        listed.repeats == once.repeats == documents.read(folder / "joined.h5").repeats,
+    ]
+    removed = [
+        {name: taken.tolist() for name, taken in each.removed.items()} for each in (listed, once)
+    ]
     same += [removed[0] == removed[1]]
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(once))[: (1 + seed) * len(once) // 3]
         for name in ("joined", "once"):
             batchfile.write(folder / f"{name}.h5", order, folder / f"{name}-batch.h5", 0)
-        same.append((folder / "joined-batch.h5").read_bytes() == (folder / "once-batch.h5").read_bytes())
+        same.append(
+            (folder / "joined-batch.h5").read_bytes() == (folder / "once-batch.h5").read_bytes()
+        )
     return once, all(same)
 
 
@@ -113,34 +120,56 @@ class TestJoining:
         tables = {
             "a.jsonl": texts(0, 40),
             "b.jsonl": [{"id": "short", "text": "one"}],  # a share with nothing left
-            "c.jsonl": texts(40, 60, url="https://x.org/", topics=["t"], time="2020-01-01", title="T"),
+            "c.jsonl": texts(
+                40, 60, url="https://x.org/", topics=["t"], time="2020-01-01", title="T"
+            ),
             "d.mbox": MAIL.format(1, "autumn fog") + MAIL.format(2, "x"),
-            "e.mbox": MAIL.format(1, "again nowhere") + MAIL.format(2, "y") + MAIL.format(3, "winter") * 2,
+            "e.mbox": MAIL.format(1, "again nowhere")
+            + MAIL.format(2, "y")
+            + MAIL.format(3, "winter") * 2,
         }
         found, same = both(tmp_path, tables, OPTIONS)
         assert same and found.repeats == (1, 2)
-        assert "nowhere" not in found.vocabulary and len(found) == 62 and len(found.dropped.ids) == 2
+        assert (
+            "nowhere" not in found.vocabulary and len(found) == 62 and len(found.dropped.ids) == 2
+        )
 
-    @pytest.mark.parametrize("clean", [["boilerplate"], ["headers", "quotes", "encoded", "boilerplate"]])
+    @pytest.mark.parametrize(
+        "clean", [["boilerplate"], ["headers", "quotes", "encoded", "boilerplate"]]
+    )
     def test_the_bytes_of_reading_at_once_with_passages_and_vectors(self, tmp_path, clean):
         foot = "\nThis list is kept by the weather office. Write at any time!\nUnsubscribe at the door below."
         tables = {
-            "a.jsonl": [{"id": "short", "text": "one", "vector": [9, 9]}],  # shares with nothing left
+            # shares with nothing left
+            "a.jsonl": [{"id": "short", "text": "one", "vector": [9, 9]}],
             **{f"{name}.jsonl": [{**row, "text": row["text"] + foot, "vector": [number, at / 3]} for number, row
                                  in enumerate(texts(at, at + 20))] for at, name in ((0, "b"), (20, "d"))},
             "c.jsonl": [{"id": "shorter", "text": "", "vector": "[0, 1]"}],
             "e.jsonl": [{"id": "counts", "counts": {"zephyr": 3, "wind": 2}, "vector": [0, 0]}],
         }  # fmt: skip
-        options = {"clean": clean, "min_words": 2, "duplicates": True, "columns": {"vector": "vector"}}
+        options = {
+            "clean": clean,
+            "min_words": 2,
+            "duplicates": True,
+            "columns": {"vector": "vector"},
+        }
         found, once = both(tmp_path, tables, options)
         assert len(found) == 41 and found.vectors.shape == (41, 2) and len(found.dropped.ids) == 2
-        assert found.passages.words.sum() == 40 * 8 and found.passages.words.shape[1] == len(found.vocabulary)
+        assert found.passages.words.sum() == 40 * 8 and found.passages.words.shape[1] == len(
+            found.vocabulary
+        )
         assert once
 
     def test_the_bytes_of_reading_at_once_with_an_encoder(self, tmp_path):
         pytest.importorskip("wordllama")
-        tables = {"a.jsonl": texts(0, 300), "b.jsonl": [{"id": "short", "text": "one"}], "c.jsonl": texts(300, 320)}
-        found, once = both(tmp_path, tables, {"min_words": 2, "vectors": "wordllama", "clean": ["boilerplate"]})
+        tables = {
+            "a.jsonl": texts(0, 300),
+            "b.jsonl": [{"id": "short", "text": "one"}],
+            "c.jsonl": texts(300, 320),
+        }
+        found, once = both(
+            tmp_path, tables, {"min_words": 2, "vectors": "wordllama", "clean": ["boilerplate"]}
+        )
         assert found.vectors.shape == (320, 256) and once
 
     def test_a_share_with_vectors_of_another_length_is_set_aside(self, tmp_path):
@@ -149,11 +178,17 @@ class TestJoining:
         options = {"columns": {"vector": "vector"}, "strict": False}
         shares, sources, _ = joined(tmp_path, tables, options)
         for appended in (True, True, False):  # also resumed from its own list
-            found = portions.join(tmp_path / "joined.h5", shares, sources, options, appended=appended)
+            found = portions.join(
+                tmp_path / "joined.h5", shares, sources, options, appended=appended
+            )
             assert found.ids == ["d0", "d1", "d2", "d3", "d7", "d8"]
             once = corpora.read("documents", sources, options)
             assert once.ids == found.ids and len(once.aside) == len(found.aside) == 3
-            assert found.aside[0] == ("b.jsonl", "document d4", "the vector has 2 numbers, earlier ones 3")
+            assert found.aside[0] == (
+                "b.jsonl",
+                "document d4",
+                "the vector has 2 numbers, earlier ones 3",
+            )
         portions.join(tmp_path / "part.h5", shares[:2], sources, options)
         whole = portions.join(tmp_path / "part.h5", shares, sources, options)
         assert (whole.ids, whole.aside) == (found.ids, found.aside)
@@ -168,9 +203,12 @@ class TestJoining:
 
     def test_files_between_the_first_and_the_last(self, tmp_path):
         paths = write(
-            tmp_path / "docs", {f"{name}.jsonl": texts(at, at + 2) for at, name in ((0, "a"), (2, "b"), (4, "c"))}
+            tmp_path / "docs",
+            {f"{name}.jsonl": texts(at, at + 2) for at, name in ((0, "a"), (2, "b"), (4, "c"))},
         )
-        found = portions.write(tmp_path / "s.h5", portions.members([str(tmp_path / "docs")], {}, *paths[:2]), {})
+        found = portions.write(
+            tmp_path / "s.h5", portions.members([str(tmp_path / "docs")], {}, *paths[:2]), {}
+        )
         assert found.ids == ["d0", "d1", "d2", "d3"]
         with storage.reading(tmp_path / "s.h5", "share") as file:
             assert len(storage.read_array(file, "contents", "u", ndim=2)) == 4
@@ -181,12 +219,27 @@ class TestJoining:
         other = [{**row, "text": f"{row['text']} fog and rain"} for row in texts(1, 4)]
         tables = {
             "a.jsonl": [*texts(0, 3), *texts(0, 1)],
-            "b.jsonl": [*other, *texts(2, 5), {"id": "d0", "text": "one"}],  # d3: the changed one comes first
-            "c.jsonl": [*other, {"id": "d0", "text": "one"}, {"id": "d0", "text": "green fog"}, *texts(3, 4)],
+            "b.jsonl": [
+                *other,
+                *texts(2, 5),
+                {"id": "d0", "text": "one"},
+            ],  # d3: the changed one comes first
+            "c.jsonl": [
+                *other,
+                {"id": "d0", "text": "one"},
+                {"id": "d0", "text": "green fog"},
+                *texts(3, 4),
+            ],
         }
         options = {"min_words": 2, "changed": changed, "clean": clean}
         found, once = both(tmp_path, tables, options)
-        assert once and [identity for identity in found.ids if "~" not in identity] == ["d0", "d1", "d2", "d3", "d4"]
+        assert once and [identity for identity in found.ids if "~" not in identity] == [
+            "d0",
+            "d1",
+            "d2",
+            "d3",
+            "d4",
+        ]
         assert len(found) == (5 if changed == "keep" else 9)
         assert found.repeats == ((3, 9) if changed == "keep" else (7, 0))
         assert len(found.dropped.ids) == (changed == "new")
@@ -194,15 +247,24 @@ class TestJoining:
     @pytest.mark.parametrize("changed", ["keep", "new"])
     @pytest.mark.parametrize(("last", "code", "n_read"), [
         (texts(5, 8), "a", 2),
-        ([*texts(5, 8), *texts(6, 7), {"id": "d6", "text": "green fog"}], "a", 2),  # among themselves
+        # among themselves
+        ([*texts(5, 8), *texts(6, 7), {"id": "d6", "text": "green fog"}], "a", 2),
         (texts(5, 8), "b", 4),
         ([*texts(5, 8), *texts(1, 2)], "a", 4),
         ([*texts(5, 8), {"id": "short", "text": "green fog"}], "a", 4),
     ])  # fmt: skip
-    def test_a_list_goes_on_as_if_made_at_once(self, tmp_path, monkeypatch, changed, last, code, n_read):
+    def test_a_list_goes_on_as_if_made_at_once(
+        self, tmp_path, monkeypatch, changed, last, code, n_read
+    ):
         """Shares whose documents stand in the list are not read again, unless rows or the code say otherwise."""
-        options, listed, n = {"min_words": 2, "changed": changed, "clean": ["quotes"]}, portions._listed, []
-        monkeypatch.setattr(portions, "_listed", lambda *arguments: n.append(1) or listed(*arguments))
+        options, listed, n = (
+            {"min_words": 2, "changed": changed, "clean": ["quotes"]},
+            portions._listed,
+            [],
+        )
+        monkeypatch.setattr(
+            portions, "_listed", lambda *arguments: n.append(1) or listed(*arguments)
+        )
         tables = {
             "a.jsonl": [*texts(0, 3), *texts(0, 1), {"id": "short", "text": "one"}],
             "b.jsonl": [{"id": "d0", "text": "green fog"}, *texts(3, 5)],
@@ -212,11 +274,15 @@ class TestJoining:
         made, sources, _ = joined(tmp_path, tables, options)
         with provenance.recording(record):
             portions.join(tmp_path / "joined.h5", made, sources, options)
-        made, sources, _ = joined(tmp_path, {**tables, "c.jsonl": last, "d.jsonl": texts(9, 10)}, options)
+        made, sources, _ = joined(
+            tmp_path, {**tables, "c.jsonl": last, "d.jsonl": texts(9, 10)}, options
+        )
         n.clear()
         with provenance.recording({**record, "code": code}):
             again = portions.join(tmp_path / "joined.h5", made, sources, options)
-            assert len(n) == n_read + (n_read == 4 and code == "a") * 2  # two are read before the repeated id is seen
+            assert (
+                len(n) == n_read + (n_read == 4 and code == "a") * 2
+            )  # two are read before the repeated id is seen
         with provenance.recording({**record, "code": code}):
             once = portions.join(tmp_path / "once.h5", made, sources, options)
         assert again.repeats == once.repeats
@@ -235,7 +301,9 @@ class TestJoining:
     def test_a_file_that_is_gone_meanwhile(self, tmp_path):
         paths = write(tmp_path / "docs", {"a.jsonl": texts(0, 3)})
         with pytest.raises(DataError, match=r"b\.jsonl is no longer among"):
-            portions.members([str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl"))
+            portions.members(
+                [str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl")
+            )
 
     def test_shares_of_files_no_longer_read_are_forgotten(self, tmp_path):
         made, _, _ = joined(tmp_path, {"a.jsonl": texts(0, 3), "b.jsonl": texts(3, 5)}, {})
@@ -248,7 +316,10 @@ class TestJoining:
         made[1].rename(made[0])
         for number, fault in ((0, r"0\.h5 is another one now"), (4, r"1\.h5 does not exist")):
             with pytest.raises(
-                StorageError, match=rf"{fault}; expected the share that .* lists; delete .*documents\.h5"
+                StorageError,
+                match=rf"{fault}; expected the share that .* lists; delete .*documents\.h5",
             ):
-                batchfile.write(tmp_path / "documents.h5", np.array([number]), tmp_path / "batch.h5", 0)
+                batchfile.write(
+                    tmp_path / "documents.h5", np.array([number]), tmp_path / "batch.h5", 0
+                )
             assert not (tmp_path / "batch.h5").exists()

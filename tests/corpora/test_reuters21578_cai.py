@@ -31,7 +31,9 @@ def test_matrices_are_those_of_the_known_file(tmp_path, packed):
 def test_another_file_is_refused_before_it_is_read(tmp_path, monkeypatch, name):
     monkeypatch.setattr("scipy.io.loadmat", None)
     savemat(tmp_path / "f.mat", {"fea": np.ones((2, 4))})
-    with pytest.raises(DataError, match=r"f\.mat is another file, with sha256 .*; expected .*\.mat with sha256"):
+    with pytest.raises(
+        DataError, match=r"f\.mat is another file, with sha256 .*; expected .*\.mat with sha256"
+    ):
         corpora.read(name, [tmp_path / "f.mat"])
 
 
@@ -49,12 +51,16 @@ def test_tdt2_columns_are_counts_topic_and_date():
     assert documents.vocabulary == ["t00001", "t00002"]
     assert documents.ids == ["tdt2-00001", "tdt2-00002", "tdt2-00003"]
     assert documents.topics == [("topic01",), ("topic12",), ("topic30",)]
-    assert documents.times.tolist() == [milliseconds(day) for day in ("1998-01-04", "1998-06-30", "1998-12-31")]
+    assert documents.times.tolist() == [
+        milliseconds(day) for day in ("1998-01-04", "1998-06-30", "1998-12-31")
+    ]
 
 
 def test_tdt2_terms_of_few_documents_are_left_out_if_asked():
     """Documents are counted, not occurrences; the terms that stay keep their names."""
-    fea = np.array([[9, 1, 0, 1, 1, 104], [0, 1, 2, 1, 1, 104], [0, 1, 3, 1, 1, 104]], dtype=np.int32)
+    fea = np.array(
+        [[9, 1, 0, 1, 1, 104], [0, 1, 2, 1, 1, 104], [0, 1, 3, 1, 1, 104]], dtype=np.int32
+    )
     documents = tdt2.from_matrix(sparse.csr_array(fea))
     for least, columns in ((0, [0, 1, 2, 3]), (1, [0, 1, 2, 3]), (2, [1, 2, 3]), (3, [1, 3])):
         frequent = tdt2.frequent(documents, least)
@@ -71,4 +77,7 @@ def test_cai_counts_and_classes():
     assert documents.topics == [("topic65",), ("topic01",)]
     assert documents.ids == ["reuters-cai-0001", "reuters-cai-0002"]
     assert (documents.times == NO_TIME).all()
-    assert documents.counts.toarray().tolist() == [[0, 2], [1, 0]] and documents.vocabulary == ["t00001", "t00002"]
+    assert documents.counts.toarray().tolist() == [[0, 2], [1, 0]] and documents.vocabulary == [
+        "t00001",
+        "t00002",
+    ]

@@ -43,7 +43,12 @@ def test_kinds_are_there_when_they_should(made):
         elif kind == "entering":
             assert gone == list(range(len(gone))) and gone
         elif kind == "returning":
-            assert 0 in held and len(gone) == 3 and gone == list(range(gone[0], gone[0] + 3)) and max(held) > gone[-1]
+            assert (
+                0 in held
+                and len(gone) == 3
+                and gone == list(range(gone[0], gone[0] + 3))
+                and max(held) > gone[-1]
+            )
         elif name.endswith(("a", "b")):
             assert held == everywhere - found[name[:-2]] and 3 <= min(held) <= 5
 
@@ -81,7 +86,9 @@ def test_words_drift_and_split(made):
     assert np.array_equal(kept[0], ~kept[1]) and kept[0].sum() == simulation.TOPIC_TERMS / 2
 
 
-@pytest.mark.parametrize("options", [{"days": 5}, {"own": 2}, {"documents": "many"}, {"words": True}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "options", [{"days": 5}, {"own": 2}, {"documents": "many"}, {"words": True}, {"seed": -1}]
+)
 def test_what_cannot_be_made_is_refused(options):
     with pytest.raises(ConfigError):
         corpora.read("simulation", [], options)

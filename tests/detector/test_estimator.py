@@ -55,10 +55,14 @@ def test_examples_of_the_docstrings(module):
 @pytest.mark.parametrize("name", odl.detector.__all__)
 def test_every_public_method_has_an_example(name):
     face = getattr(odl.detector, name)
-    methods = {key for one in face.__mro__ if one.__module__.startswith("odl.") for key in vars(one)}
+    methods = {
+        key for one in face.__mro__ if one.__module__.startswith("odl.") for key in vars(one)
+    }
     methods = {key for key in methods if not key.startswith("_") and callable(getattr(face, key))}
     assert {"explain", "save", "load", "set_params"} <= methods
-    without = {key for key in methods - {"save"} if ">>> " not in (getattr(face, key).__doc__ or "")}
+    without = {
+        key for key in methods - {"save"} if ">>> " not in (getattr(face, key).__doc__ or "")
+    }
     assert not without
 
 
@@ -178,14 +182,21 @@ def test_entries_outside_of_a_sparse_matrix_are_refused(growing, kind, rng):
     detector, end = NoveltyDetector(n_atoms=10, growing=growing).fit(X), len(X.indices)
     last = np.arange(end) == end - 1
     expected, whole = detector.score_samples(X), (X.data, X.indices, X.indptr)
-    for part, value in ((1, np.where(last, max(X.shape), X.indices)), (1, np.where(last, -3, X.indices))):
+    for part, value in (
+        (1, np.where(last, max(X.shape), X.indices)),
+        (1, np.where(last, -3, X.indices)),
+    ):
         damaged = kind((*whole[:part], value.astype(np.int32), *whole[part + 1 :]), shape=X.shape)
         for step in (detector.partial_fit, detector.score_samples, NoveltyDetector(n_atoms=10).fit):
-            with pytest.raises(ParameterError, match="X is a sparse matrix with entries outside its shape"):
+            with pytest.raises(
+                ParameterError, match="X is a sparse matrix with entries outside its shape"
+            ):
                 step(damaged)
     for value in (end + 9, -5):
         starts = np.append(X.indptr[:1], np.append(value, X.indptr[2:])).astype(np.int32)
-        with pytest.raises(ParameterError, match="X is a sparse matrix with entries outside its shape"):
+        with pytest.raises(
+            ParameterError, match="X is a sparse matrix with entries outside its shape"
+        ):
             detector.partial_fit(kind((X.data, X.indices, starts), shape=X.shape))
     assert np.array_equal(detector.score_samples(X), expected)
 
@@ -194,14 +205,24 @@ def test_entries_outside_of_a_sparse_matrix_are_refused(growing, kind, rng):
 def test_rows_that_need_no_check_are_those_that_pass_it(growing, rng, monkeypatch):
     """Of every other kind scikit-learn decides; scores are the same."""
     X, _ = stream(rng)
-    detector, wide = NoveltyDetector(n_atoms=10, growing=growing).fit(X), sparse.csr_array(sparse.hstack([X, X]))
+    detector, wide = (
+        NoveltyDetector(n_atoms=10, growing=growing).fit(X),
+        sparse.csr_array(sparse.hstack([X, X])),
+    )
     expected, wrong = detector.score_samples(X.toarray()), X.copy()
     wrong.data[3] = np.inf
     monkeypatch.setattr(mechanism, "validate_data" if not growing else "check_array", None)
     for usual in (X, sparse.csr_matrix(X)):
         assert np.array_equal(detector.score_samples(usual), expected)
     assert not growing or len(detector.score_samples(wide)) == 120
-    for other in (X.toarray(), X.tocsc(), X.astype(np.float32), X[:0], wrong, *([] if growing else [wide])):
+    for other in (
+        X.toarray(),
+        X.tocsc(),
+        X.astype(np.float32),
+        X[:0],
+        wrong,
+        *([] if growing else [wide]),
+    ):
         with pytest.raises(TypeError, match="NoneType"):
             detector.score_samples(other)
 
@@ -222,7 +243,10 @@ def test_settings_are_checked(rng, tmp_path):
         ({"settings": {"lamm": 1}}, "settings={'lamm': 1}.*'lamm' is not known"),
         ({"settings": {"lam": -1.0}}, "settings={'lam': -1.0}.*correct settings"),
         ({"learner": "dual_averagin"}, "learner='dual_averagin'.*did you mean 'dual_averaging'"),
-        ({"learner": "hierarchical", "settings": {"tree": "10,2"}}, "n_atoms=10 with 120 documents"),
+        (
+            {"learner": "hierarchical", "settings": {"tree": "10,2"}},
+            "n_atoms=10 with 120 documents",
+        ),
         ({"random_state": "a"}, "random_state is 'a'"),
         ({"n_atoms": 2.5}, "n_atoms is 2.5"),
         ({"n_atoms": 0}, "n_atoms is 0"),
@@ -256,12 +280,17 @@ def test_n_atoms_is_the_most(rng):
 def test_any_random_state(rng, kind, tmp_path):
     X, _ = stream(rng)
     drawn = {"learner": "dual_averaging", "n_atoms": 10}  # starts from documents that are drawn
-    scores = [NoveltyDetector(**drawn, random_state=kind(seed)).fit(X).score_samples(X) for seed in (1, 1, 2)]
+    scores = [
+        NoveltyDetector(**drawn, random_state=kind(seed)).fit(X).score_samples(X)
+        for seed in (1, 1, 2)
+    ]
     assert np.array_equal(scores[0], scores[1]) and not np.array_equal(scores[0], scores[2])
     detector = NoveltyDetector(**drawn, random_state=kind(1)).fit(X)
     detector.save(tmp_path / "detector.h5")
     loaded = NoveltyDetector.load(tmp_path / "detector.h5")
-    assert loaded.random_state == detector.seed_ and np.array_equal(loaded.score_samples(X), scores[0])
+    assert loaded.random_state == detector.seed_ and np.array_equal(
+        loaded.score_samples(X), scores[0]
+    )
     assert np.array_equal(loaded.fit(X).score_samples(X), scores[0])
 
 

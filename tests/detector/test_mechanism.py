@@ -37,7 +37,9 @@ def batch(rng, n=240, new=False):
     counts, novel = np.zeros((n, 110)), np.zeros(n, dtype=int)
     for row in range(n):
         novel[row] = new and row % 10 == 0
-        words = rng.choice(10, 12, p=np.arange(10, 0, -1) / 55) + 10 * (8 if novel[row] else rng.integers(8))
+        words = rng.choice(10, 12, p=np.arange(10, 0, -1) / 55) + 10 * (
+            8 if novel[row] else rng.integers(8)
+        )
         np.add.at(counts[row], [*words, *rng.integers(90, 110, 4)], 1.0)
     return counts, novel
 
@@ -92,7 +94,10 @@ def test_the_edge_of_the_level_is_within(rng):
     detector = fitted("adaptive", rng, level=0.05)
     X = batch(rng, new=True)[0]
     detector.window_ = np.concatenate([[2.0], np.zeros(38)])  # p = 2/40 for whatever is above 0
-    assert np.array_equal(detector.decision_function(X), np.zeros(len(X))) and detector.predict(X).all()
+    assert (
+        np.array_equal(detector.decision_function(X), np.zeros(len(X)))
+        and detector.predict(X).all()
+    )
     detector.window_ = np.concatenate([[2.0], np.zeros(37)])
     assert not detector.predict(X).any()
 
@@ -109,8 +114,14 @@ def test_an_empty_document_is_never_novel(rng):
     X = batch(rng)[0]
     X[[5, 7]] = 0
     detector = NoveltyDetector(level=0.3).fit(X)
-    assert len(detector.window_) == 238 and not NoveltyDetector(level=0.01).fit_predict(X)[[5, 7]].any()
-    assert detector.score_samples(X)[[5, 7]].tolist() == [1.0, 1.0] and not detector.predict(X)[[5, 7]].any()
+    assert (
+        len(detector.window_) == 238
+        and not NoveltyDetector(level=0.01).fit_predict(X)[[5, 7]].any()
+    )
+    assert (
+        detector.score_samples(X)[[5, 7]].tolist() == [1.0, 1.0]
+        and not detector.predict(X)[[5, 7]].any()
+    )
     assert len(detector.partial_fit(X).window_) == 476
 
 
@@ -122,18 +133,24 @@ def test_the_first_batch_is_calibrated_by_parts_held_out(learner, rng):
     part = novelty.generator(0, "folds").permutation(len(X)) % 4
     expected = np.empty(len(X))
     for number in range(4):
-        other = NoveltyDetector(learner, n_atoms=60, settings=settings, folds=0).fit(X[part != number])
+        other = NoveltyDetector(learner, n_atoms=60, settings=settings, folds=0).fit(
+            X[part != number]
+        )
         expected[part == number] = other.score_samples(X[part == number])
     assert np.array_equal(detector.window_, expected)
     flags = clone(detector).set_params(level=0.1).fit_predict(X)
     assert np.array_equal(flags, among(expected) <= 0.1) and flags.sum() <= 24
     silent = NoveltyDetector(learner, n_atoms=60, settings=settings, folds=0)
-    assert not silent.fit_predict(X).any() and not len(silent.window_) and not silent.predict(X).any()
+    assert (
+        not silent.fit_predict(X).any() and not len(silent.window_) and not silent.predict(X).any()
+    )
 
 
 def test_a_tree_of_a_given_size_is_calibrated_by_the_second_batch(rng):
     X = batch(rng, n=22)[0]
-    detector = NoveltyDetector("hierarchical", n_atoms=21, settings={"tree": "4,4", "rounds": 1}).fit(X)
+    detector = NoveltyDetector(
+        "hierarchical", n_atoms=21, settings={"tree": "4,4", "rounds": 1}
+    ).fit(X)
     assert detector.n_atoms_ == 21 and not len(detector.window_)
     assert len(detector.partial_fit(X).window_) == 22
 
@@ -147,7 +164,9 @@ def test_shares_of_words_and_context_are_the_score(learner, settings, rng):
     explained = detector.explain(X, n_atoms=2)
     context = np.array([why.context for why in explained])
     assert np.allclose([why.score for why in explained], scores, rtol=0, atol=0)
-    assert np.allclose([sum(why.words.values()) for why in explained] + context, scores, rtol=0, atol=1e-12)
+    assert np.allclose(
+        [sum(why.words.values()) for why in explained] + context, scores, rtol=0, atol=1e-12
+    )
     for row, why in enumerate(explained):
         assert {int(name[1:]) for name in why.words} == set(np.flatnonzero(X[row]))
         assert list(why.words.values()) == sorted(why.words.values(), reverse=True)
@@ -196,7 +215,9 @@ def test_huber_shares_by_hand():
     P, A = sparse.csr_array([[0.5, 0.9, 0.0]]), sparse.csc_array([[0.8], [0.0], [0.6]])
     codes = sparse.csr_array([[0.5]])
     losses = np.array([0.1**2 / 0.4, 0.9 - 0.1, 0.3 - 0.1])
-    words = learner.shares(learner.fresh(A), P, learners.Scores(codes, np.array([losses.sum()]), np.array([0.04]), 0.0))
+    words = learner.shares(
+        learner.fresh(A), P, learners.Scores(codes, np.array([losses.sum()]), np.array([0.04]), 0.0)
+    )
     assert np.allclose(words.toarray(), [[losses[0] + losses[2] + 0.04, losses[1], 0.0]])
 
 
@@ -220,7 +241,10 @@ def test_nearest_atoms_are_by_cosine(learner, rng):
     for row, why in enumerate(detector.explain(X, n_atoms=2)):
         assert np.allclose([atom.cosine for atom in why.atoms], -np.sort(-cosines[row])[:2])
         for atom in why.atoms:
-            assert np.isclose(cosines[row, atom.number], atom.cosine) and atom.code == codes[row, atom.number]
+            assert (
+                np.isclose(cosines[row, atom.number], atom.cosine)
+                and atom.code == codes[row, atom.number]
+            )
             assert atom.words[0][1] == A[:, atom.number].max() and len(atom.words) <= 8
 
 
@@ -241,7 +265,10 @@ def test_columns_of_a_data_frame_that_grows(rng):
     detector = NoveltyDetector("adaptive", n_atoms=30, growing=True).fit(X)
     wider = X.assign(fresh=1.0)
     detector.partial_fit(wider)
-    assert detector.feature_names_in_[-1] == "fresh" and "fresh" in detector.explain(wider[:1])[0].words
+    assert (
+        detector.feature_names_in_[-1] == "fresh"
+        and "fresh" in detector.explain(wider[:1])[0].words
+    )
     with pytest.raises(ParameterError, match="first the 111 known ones"):
         detector.score_samples(wider[wider.columns[::-1]])
 
@@ -249,7 +276,11 @@ def test_columns_of_a_data_frame_that_grows(rng):
 @pytest.mark.parametrize("learner", EACH)
 def test_grid_search_reaches_the_settings(learner, rng):
     known = learners.learner_class(learner)
-    name = "lam" if "lam" in NoveltyDetector(learner)._known() else {"diffusion": "gamma"}.get(learner, "same")
+    name = (
+        "lam"
+        if "lam" in NoveltyDetector(learner)._known()
+        else {"diffusion": "gamma"}.get(learner, "same")
+    )
     X, novel = batch(rng, n=120, new=True)
     search = GridSearchCV(
         NoveltyDetector(learner, n_atoms=20, settings=quick(learner), folds=0),
@@ -271,7 +302,9 @@ def test_clones_have_the_same_parameters(learner):
     assert copy.get_params() == detector.get_params()
     assert copy.settings is not detector.settings
     deep = {key for key in detector.get_params() if key.startswith("settings__")}
-    assert {key.removeprefix("settings__") for key in deep} == set(parameters(learners.learner_class(learner)))
+    assert {key.removeprefix("settings__") for key in deep} == set(
+        parameters(learners.learner_class(learner))
+    )
     again = NoveltyDetector().set_params(**detector.get_params())
     assert again._model() == detector._model()
 
@@ -281,11 +314,18 @@ def test_nested_settings(rng):
     detector = NoveltyDetector("adaptive", settings=settings)
     detector.set_params(settings__same=0.7)
     assert detector.settings == {"terms": 50, "same": 0.7} and settings == {"terms": 50}
-    assert detector.get_params()["settings__terms"] == 50 and detector.get_params()["settings__nearest"] == 2
-    with pytest.raises(ValueError, match=r"settings__samee for the learner 'adaptive'.*did you mean 'same'"):
+    assert (
+        detector.get_params()["settings__terms"] == 50
+        and detector.get_params()["settings__nearest"] == 2
+    )
+    with pytest.raises(
+        ValueError, match=r"settings__samee for the learner 'adaptive'.*did you mean 'same'"
+    ):
         detector.set_params(settings__samee=0.7)
     # The learner comes first, whatever the order of the arguments.
-    assert NoveltyDetector().set_params(settings__same=0.5, learner="adaptive").settings == {"same": 0.5}
+    assert NoveltyDetector().set_params(settings__same=0.5, learner="adaptive").settings == {
+        "same": 0.5
+    }
     pipeline = make_pipeline(MaxAbsScaler(), NoveltyDetector("adaptive"))
     pipeline.set_params(noveltydetector__settings__same=0.9).fit(batch(rng)[0])
     assert pipeline[-1].settings == {"same": 0.9}
@@ -296,7 +336,9 @@ def test_codes_as_a_data_frame(learner, rng):
     detector = fitted(learner, rng)
     X = batch(rng)[0][:9]
     codes = detector.transform(X)
-    frame = clone(detector).set_output(transform="pandas").fit(batch(rng)[0]).transform(pd.DataFrame(X))
+    frame = (
+        clone(detector).set_output(transform="pandas").fit(batch(rng)[0]).transform(pd.DataFrame(X))
+    )
     assert isinstance(frame, pd.DataFrame) and len(frame) == 9
     detector.set_output(transform="pandas")
     assert np.array_equal(detector.transform(X).to_numpy(), codes.toarray())
@@ -315,4 +357,8 @@ def test_score_needs_labels_of_both_kinds(rng):
     with pytest.raises(ParameterError, match="one score and one label"):
         detector.score(X, novel[1:])
     labels = np.where(np.arange(len(X)) < 100, -1, novel)
-    assert detector.score(X, labels) == detector.score(X[100:], novel[100:]) == detector.score(X[100:], novel[100:] > 0)
+    assert (
+        detector.score(X, labels)
+        == detector.score(X[100:], novel[100:])
+        == detector.score(X[100:], novel[100:] > 0)
+    )

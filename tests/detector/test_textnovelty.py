@@ -35,21 +35,29 @@ TOPICS = [
 def texts(rng, n=60, new=0):
     """Texts of two topics, the last few of a third one."""
     topics = [TOPICS[2] if row >= n - new else TOPICS[row % 2] for row in range(n)]
-    return [" ".join(rng.choice(topic.split(), 6)) + f" word{chr(97 + row % 26)}" for row, topic in enumerate(topics)]
+    return [
+        " ".join(rng.choice(topic.split(), 6)) + f" word{chr(97 + row % 26)}"
+        for row, topic in enumerate(topics)
+    ]
 
 
 def frame(rng, start="2026-01-05", n=60, new=0):
     times = pd.date_range(start, periods=n, freq="2h")
-    return pd.DataFrame({"id": [f"{start}-{row}" for row in range(n)], "time": times, "text": texts(rng, n, new)})
+    return pd.DataFrame(
+        {"id": [f"{start}-{row}" for row in range(n)], "time": times, "text": texts(rng, n, new)}
+    )
 
 
 @pytest.mark.parametrize(
-    ("learner", "tf", "idf"), [("adaptive", "log", True), pytest.param("flat", "raw", False, marks=pytest.mark.slow)]
+    ("learner", "tf", "idf"),
+    [("adaptive", "log", True), pytest.param("flat", "raw", False, marks=pytest.mark.slow)],
 )
 def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
     """Feature files, their weights, and the learner, by hand; alerts by level and budget."""
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
-    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1, folds=3, warm_up=60, tail=0.05, gates=False)
+    stream = TextNovelty(
+        learner, n_atoms=8, tf=tf, idf=idf, min_df=1, folds=3, warm_up=60, tail=0.05, gates=False
+    )
     model, state, previous, history = learners.make(learner), None, None, None
     for t, one in enumerate(frames):
         counts, vocabulary = count_words(one["text"])
@@ -59,7 +67,12 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
         P = previous.weighed(tf=tf, idf="past" if idf else "none", norm=model.norm, min_df=1)[:]
         found = stream.update(one)
         assert (
-            found["time"].dt.tz_localize(None).to_numpy().astype("datetime64[ms]").astype(np.int64).tolist()
+            found["time"]
+            .dt.tz_localize(None)
+            .to_numpy()
+            .astype("datetime64[ms]")
+            .astype(np.int64)
+            .tolist()
             == times.tolist()
         )
         assert found["id"].tolist() == one["id"].tolist()
@@ -70,7 +83,11 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
             assert np.array_equal(found["score"], expected.score)
             assert np.array_equal(found["tail"], tail_probability(expected.score, history))
             groups = duplicates.connect([Shingler().shingle(text) for text in one["text"]])
-            rare = [row for row in np.unique(groups).tolist() if found["tail"][row] <= 0.05 and not expected.empty[row]]
+            rare = [
+                row
+                for row in np.unique(groups).tolist()
+                if found["tail"][row] <= 0.05 and not expected.empty[row]
+            ]
             assert found.index[found["alert"]].tolist() == sorted(rare) and len(rare) < 20
             assert found["item"].tolist() == one["id"].iloc[groups].tolist()
             state = model.learn(state, P, expected.codes)
@@ -91,7 +108,10 @@ def test_the_first_batch_is_scored_but_flags_nothing(rng):
 
 def test_a_stream_warms_up_in_silence(rng):
     stream = TextNovelty(warm_up=61, tail=0.2, gates=False)
-    parts = [stream.update(frame(rng, f"2026-0{month}-05", new=5 * (month == 4))) for month in (1, 2, 3, 4)]
+    parts = [
+        stream.update(frame(rng, f"2026-0{month}-05", new=5 * (month == 4)))
+        for month in (1, 2, 3, 4)
+    ]
     assert [part["alert"].any() for part in parts] == [False, False, False, True]
     assert [(part["tail"] == 1).all() for part in parts] == [True, True, True, False]
     assert len(stream.detector_.window_) == 180
@@ -104,7 +124,11 @@ def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
     stream.update(frame(rng))
     new = frame(rng, "2026-02-05", new=9)
     new.loc[[57, 58, 59], "text"] = ["rocket orbit launch", "Rocket: orbit, launch!", "7 9"]
-    assert stream.judge(new)["item"].tolist()[57:] == ["2026-02-05-57", "2026-02-05-57", "2026-02-05-59"]
+    assert stream.judge(new)["item"].tolist()[57:] == [
+        "2026-02-05-57",
+        "2026-02-05-57",
+        "2026-02-05-59",
+    ]
     score = {}
     for budget, most in ((1000, 59), (4, 4), (1, 1), (0.1, 6), (0.01, 1)):
         judged = stream.set_params(budget=budget).judge(new)
@@ -137,34 +161,52 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
     batches, tokens = configuration["batches"], configuration["options"]["tokens"]
     options = {"tokens": tokens, "n_reasons": 12, **alerts, **features}
     stream = TextNovelty(period=batches["period"], initial=batches["initial"], **options)
-    posts = pd.concat([pd.read_json(path, lines=True, dtype=False) for path in sorted(tmp_path.glob("posts/*"))])
+    posts = pd.concat(
+        [pd.read_json(path, lines=True, dtype=False) for path in sorted(tmp_path.glob("posts/*"))]
+    )
     found = stream.update(posts.sort_values("time", kind="stable", ignore_index=True))
     (results,) = folder.glob("results/*/*/seed0/*/*/alerts")
     watch, n_shown = read.alerts_of(folder), 0
     for t, part in found.groupby("batch"):
         record, part = periods.read(results / f"{t}.h5"), part.reset_index(drop=True)
-        assert np.array_equal(part["score"], record.score) and np.array_equal(part["tail"], record.tail)
+        assert np.array_equal(part["score"], record.score) and np.array_equal(
+            part["tail"], record.tail
+        )
         assert part["item"].tolist() == part["id"][record.item].tolist()
         period = watch.periods[t]
-        alerts = () if period.unproven else period.novel  # which lists the most novel documents of those too
+        alerts = (
+            () if period.unproven else period.novel
+        )  # which lists the most novel documents of those too
         shown = [row for one in period.headlines for row in one.examples[:3]] if gates else alerts
         assert np.flatnonzero(part["alert"]).tolist() == sorted(set(shown))
         n_shown += len(shown)
         assert part["event"].tolist() == record.event.tolist()
         of_words = [one for one in record.headlines if one.gate != "volume"]
-        assert all(part["headline"][row] == ", ".join(one.name) for one in of_words[:1] for row in one.rows)
+        assert all(
+            part["headline"][row] == ", ".join(one.name) for one in of_words[:1] for row in one.rows
+        )
         stored = record.documents_of.items()
-        assert all(part["reasons"][row] == ", ".join(word for word, _ in one.reasons) for row, one in stored)
+        assert all(
+            part["reasons"][row] == ", ".join(word for word, _ in one.reasons)
+            for row, one in stored
+        )
     assert t == 4 and len(part) == 63 and (record.empty, record.repeats) == (1, 1)
     assert n_shown > 0
-    ours, theirs = map(decision.as_arrays, (stream.past_, periods.read_carried(results / "4.h5").past))
+    ours, theirs = map(
+        decision.as_arrays, (stream.past_, periods.read_carried(results / "4.h5").past)
+    )
     assert ours["words_titles"].any()
     for name in {*ours} - {"recent"}:
         assert np.array_equal(
-            *(one.toarray() if hasattr(one, "toarray") else one for one in (ours[name], theirs[name]))
+            *(
+                one.toarray() if hasattr(one, "toarray") else one
+                for one in (ours[name], theirs[name])
+            )
         )
     events = stream.events_
-    assert events["name"].tolist() == [", ".join(event.name) for _, event in sorted(watch.events.items())]
+    assert events["name"].tolist() == [
+        ", ".join(event.name) for _, event in sorted(watch.events.items())
+    ]
     assert events["state"].tolist() == [event.state for _, event in sorted(watch.events.items())]
     assert events["documents"].tolist() == [event.size for _, event in sorted(watch.events.items())]
     assert len(events) or not gates
@@ -172,7 +214,9 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
 
 
 def test_periods_are_batches(rng):
-    whole = pd.concat([frame(rng, day, n=20) for day in ("2026-01-07", "2026-01-14", "2026-01-21", "2026-01-28")])
+    whole = pd.concat(
+        [frame(rng, day, n=20) for day in ("2026-01-07", "2026-01-14", "2026-01-21", "2026-01-28")]
+    )
     shuffled = whole.sample(frac=1.0, random_state=1)
     found = TextNovelty(n_atoms=8, period="week", initial=21).update(shuffled)
     assert list(found.index) == list(shuffled.index)
@@ -181,7 +225,9 @@ def test_periods_are_batches(rng):
     stream, parts = TextNovelty(n_atoms=8), []
     for days in (slice(0, 40), slice(40, 60), slice(60, 80)):
         parts.append(stream.update(whole[days]))
-    assert np.array_equal(pd.concat(parts)["score"], found.set_index("id").loc[whole["id"], "score"])
+    assert np.array_equal(
+        pd.concat(parts)["score"], found.set_index("id").loc[whole["id"], "score"]
+    )
     later = TextNovelty(n_atoms=8, period="week", initial=21)
     later.update(whole[:40])
     assert later.update(whole[40:])["batch"].tolist() == [1] * 20 + [2] * 20
@@ -190,11 +236,22 @@ def test_periods_are_batches(rng):
 def test_reasons_are_led_by_shared_words(rng):
     stream = TextNovelty(n_atoms=8, n_reasons=3)
     stream.update(frame(rng))
-    new = pd.DataFrame({"text": ["rocket orbit aardvark", "rocket satellite", "orbit satellite", "crude oil tanker"]})
+    new = pd.DataFrame(
+        {
+            "text": [
+                "rocket orbit aardvark",
+                "rocket satellite",
+                "orbit satellite",
+                "crude oil tanker",
+            ]
+        }
+    )
     found = stream.update(new)
     assert set(found["reasons"][0].split(", ")[:2]) == {"rocket", "orbit"}
     assert found["reasons"][0].endswith("aardvark")
-    assert stream.set_params(n_reasons=1).update(new)["reasons"].str.split(", ").str.len().max() == 1
+    assert (
+        stream.set_params(n_reasons=1).update(new)["reasons"].str.split(", ").str.len().max() == 1
+    )
 
 
 def test_words_that_others_have_lead_in_order():
@@ -205,7 +262,9 @@ def test_words_that_others_have_lead_in_order():
 def test_an_atom_that_points_away_is_not_near():
     P, A = sparse.csr_array([[0.6, 0.8]]), sparse.csc_array([[-1.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
     (atoms,) = reasons.nearest(P, A, 3)
-    assert [atom for atom, _ in atoms] == [2, 1] and np.allclose([cosine for _, cosine in atoms], [0.8, 0.6])
+    assert [atom for atom, _ in atoms] == [2, 1] and np.allclose(
+        [cosine for _, cosine in atoms], [0.8, 0.6]
+    )
 
 
 def test_judging_learns_nothing(rng):
@@ -222,7 +281,9 @@ def test_explanations_add_up(rng):
     stream.update(frame(rng))
     new = frame(rng, "2026-02-05", new=4)
     judged, explained = stream.judge(new), stream.explain(new["text"])
-    assert np.allclose([sum(why.words.values()) + why.context for why in explained], judged["score"])
+    assert np.allclose(
+        [sum(why.words.values()) + why.context for why in explained], judged["score"]
+    )
     assert set(explained[-1].words) & set(TOPICS[2].split())
     assert explained[0].atoms[0].words[0][0] in stream.detector_.words_
     for wrong in ("a text", ["a text", None], 3):
@@ -234,7 +295,13 @@ def test_explanations_add_up(rng):
 def test_a_saved_stream_goes_on(rng, tmp_path):
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
     stream = TextNovelty(
-        "adaptive", n_atoms=8, budget=7, level=0.1, tokens={"stop_words": None}, min_df=1, random_state=3
+        "adaptive",
+        n_atoms=8,
+        budget=7,
+        level=0.1,
+        tokens={"stop_words": None},
+        min_df=1,
+        random_state=3,
     )
     for one in frames[:2]:
         stream.update(one)
@@ -253,13 +320,19 @@ def test_a_saved_stream_goes_on(rng, tmp_path):
 @pytest.mark.parametrize(
     ("options", "text", "told"),
     [
-        ({"pieces": 0.5}, "oil tanker", "has pieces of words as an earlier version cut them: learn again"),
+        (
+            {"pieces": 0.5},
+            "oil tanker",
+            "has pieces of words as an earlier version cut them: learn again",
+        ),
         ({}, "ภาษาไทย oil", "has words of a script without spaces as an earlier version"),
         ({"tokens": {"pattern": r"\S+"}}, "ภาษาไทย oil", ""),
         ({}, "oil tanker", ""),
     ],
 )
-def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(tmp_path, recwarn, options, text, told):
+def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(
+    tmp_path, recwarn, options, text, told
+):
     stream, path = TextNovelty(**options), tmp_path / "stream.h5"
     stream.update(pd.DataFrame({"text": [text, "oil refinery", "crude oil"]}))
     stream.save(path)
@@ -279,7 +352,11 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(tmp_path, 
         ({"time": "day"}, {"text": ["a b"]}, "no column 'day' for time"),
         ({"period": "week"}, {"text": ["oil tanker"]}, "period='week' for a frame without times"),
         ({"period": "decade"}, {"text": ["oil tanker"]}, "period is 'decade'"),
-        ({"strict": True}, {"text": ["oil tanker", None]}, "document 1 of the frame: the text is missing"),
+        (
+            {"strict": True},
+            {"text": ["oil tanker", None]},
+            "document 1 of the frame: the text is missing",
+        ),
         (
             {"period": "day"},
             {"text": ["oil", "tanker"], "time": ["05.01.2026", "13.01.2026"]},
@@ -293,7 +370,11 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(tmp_path, 
         ({"n_reasons": -1}, {"text": ["oil"]}, "n_reasons is -1"),
         ({"budget": 2.5}, {"text": ["oil"]}, "budget is 2.5"),
         ({"level": 2}, {"text": ["oil"]}, "level is 2"),
-        ({"tail": 1 / 2002}, {"text": ["oil"]}, "nothing can be an alert; expected a tail of at least 1/2001"),
+        (
+            {"tail": 1 / 2002},
+            {"text": ["oil"]},
+            "nothing can be an alert; expected a tail of at least 1/2001",
+        ),
         ({"window": 49}, {"text": ["oil"]}, "window is 49 and warm_up 50"),
         ({"tf": "sqrt"}, {"text": ["oil"]}, "tf is 'sqrt'"),
         ({"learner": "adaptiv"}, {"text": ["oil"]}, "did you mean 'adaptive'"),
@@ -336,7 +417,10 @@ class Unconverted:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("oil tanker", "a str as the frame; expected a data frame of pandas or polars, or a list of texts; pass e.g."),
+        (
+            "oil tanker",
+            "a str as the frame; expected a data frame of pandas or polars, or a list of texts; pass e.g.",
+        ),
         (7, "a int as the frame"),
         (None, "a NoneType as the frame"),
         (iter(["oil"]), "a list_iterator as the frame"),
@@ -379,7 +463,9 @@ def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
     """Within four batches, also beyond a file; then they are forgotten."""
     stream = TextNovelty(folds=3, warm_up=60, tail=0.5, gates=False)
     stream.update(frame(rng))
-    new = pd.DataFrame({"text": ["rocket orbit launch crew satellite pad", "aardvark barks at a zebra crossing"]})
+    new = pd.DataFrame(
+        {"text": ["rocket orbit launch crew satellite pad", "aardvark barks at a zebra crossing"]}
+    )
     assert stream.update(new)["alert"].all()
     stream.save(tmp_path / "stream.h5")
     stream = TextNovelty.load(tmp_path / "stream.h5")
@@ -394,7 +480,10 @@ def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
 
 def test_a_word_of_most_documents_weighs_nothing():
     batches = [[f"the wheat{n % 7} grain{n % 5}" for n in range(60)] for _ in range(2)]
-    plain, without = (TextNovelty(n_atoms=20, tokens={"stop_words": None}, max_share=share) for share in (1.0, 0.5))
+    plain, without = (
+        TextNovelty(n_atoms=20, tokens={"stop_words": None}, max_share=share)
+        for share in (1.0, 0.5)
+    )
     for stream in (plain, without):
         stream.update(batches[0])
     assert "the" in plain.explain([batches[1][0]])[0].words
@@ -403,7 +492,10 @@ def test_a_word_of_most_documents_weighs_nothing():
 
 def rockets(n, prefix="r", text="rocket orbit launch crew"):
     return pd.DataFrame(
-        {"id": [f"{prefix}{row}" for row in range(n)], "text": [f"{text} pad{row}" for row in range(n)]}
+        {
+            "id": [f"{prefix}{row}" for row in range(n)],
+            "text": [f"{text} pad{row}" for row in range(n)],
+        }
     )
 
 
@@ -411,7 +503,10 @@ def rockets(n, prefix="r", text="rocket orbit launch crew"):
 def test_an_event_is_followed_from_batch_to_batch_and_file_to_file(rng, tmp_path):
     stream = TextNovelty()
     for month in (1, 2, 3, 4):
-        assert stream.update(frame(rng, f"2026-0{month}-05"))["event"].eq(0).all() and stream.events_.empty
+        assert (
+            stream.update(frame(rng, f"2026-0{month}-05"))["event"].eq(0).all()
+            and stream.events_.empty
+        )
     found = stream.update(pd.concat([frame(rng, "2026-05-05").drop(columns="time"), rockets(12)]))
     assert found["event"].tolist() == [0] * 60 + [1] * 12 and found["alert"][:60].sum() == 0
     event = stream.events_.loc[1]
@@ -422,7 +517,10 @@ def test_an_event_is_followed_from_batch_to_batch_and_file_to_file(rng, tmp_path
     loaded = TextNovelty.load(tmp_path / "stream.h5")
     assert loaded.events_.equals(stream.events_)
     again = pd.concat(
-        [frame(rng, "2026-06-05").drop(columns="time"), rockets(2, "s", "launch of a rocket, crew in orbit")]
+        [
+            frame(rng, "2026-06-05").drop(columns="time"),
+            rockets(2, "s", "launch of a rocket, crew in orbit"),
+        ]
     )
     assert loaded.update(again).equals(stream.update(again))
     assert stream.events_.loc[1, ["state", "documents"]].tolist() == ["ongoing", 14]
@@ -446,7 +544,9 @@ def test_a_frame_given_twice_is_learned_once(rng, tmp_path):
     assert loaded.left_out_ == (40, 0) and np.array_equal(loaded.frequencies_, frequencies)
     assert str(loaded.left_out_) == "40 repeated rows left out"
     texts = more["text"].tolist()
-    assert len(loaded.update(texts)) == len(loaded.update(texts)) == 20 and loaded.n_documents_ == 120
+    assert (
+        len(loaded.update(texts)) == len(loaded.update(texts)) == 20 and loaded.n_documents_ == 120
+    )
 
 
 @pytest.mark.parametrize("changed", ["keep", "new"])
@@ -479,9 +579,14 @@ def test_a_file_of_another_version_or_kind_is_refused(rng, tmp_path):
     for name in ("ids", "past_events_numbered", "past_gates_words", "frequencies", "shingles"):
         less = {array: value for array, value in point.arrays.items() if array != name}
         checkpoints.write(path, replace(point, arrays=less))
-        with pytest.raises(ParameterError, match=r"stream\.h5 is of another .*; expected a file of TextNovelty\.save"):
+        with pytest.raises(
+            ParameterError,
+            match=r"stream\.h5 is of another .*; expected a file of TextNovelty\.save",
+        ):
             TextNovelty.load(path)
-    own = {name: value for name, value in point.chain["text"].items() if name != "gates"} | {"ranks": True}
+    own = {name: value for name, value in point.chain["text"].items() if name != "gates"} | {
+        "ranks": True
+    }
     checkpoints.write(path, replace(point, chain=point.chain | {"text": own}))
     with pytest.raises(ParameterError, match="is of another program or version"):
         TextNovelty.load(path)
@@ -497,12 +602,18 @@ NONE = [None, float("nan"), pd.NA, pd.NaT]
 @pytest.mark.parametrize("dtype", [object, "string"])
 def test_rows_with_nothing_in_a_column_are_set_aside(column, dtype):
     texts = [f"oil tanker {word}" for word in ("port", "crude", "gulf", "pipe", "drill", "fuel")]
-    frame = pd.DataFrame({"text": texts, "time": "2026-01-05", "id": list("abcdef")}, index=range(10, 16), dtype=object)
+    frame = pd.DataFrame(
+        {"text": texts, "time": "2026-01-05", "id": list("abcdef")},
+        index=range(10, 16),
+        dtype=object,
+    )
     frame[column] = [frame[column].iloc[0], *NONE, frame[column].iloc[5]]
     if dtype == "string":
         frame = frame.replace({pd.NaT: None}).convert_dtypes()
     stream = TextNovelty()
-    with pytest.warns(UserWarning, match=f"4 of 6 rows .*the first, row 11: the {column} is missing"):
+    with pytest.warns(
+        UserWarning, match=f"4 of 6 rows .*the first, row 11: the {column} is missing"
+    ):
         told = stream.update(frame)
     assert told.index.tolist() == [10, 15] and stream.n_documents_ == 2
     assert stream.set_aside_.index.tolist() == [11, 12, 13, 14]
@@ -515,7 +626,10 @@ def test_rows_with_nothing_in_a_column_are_set_aside(column, dtype):
 
 def test_rows_that_are_wrong_are_set_aside_and_the_others_are_as_without_them(tmp_path):
     good = pd.DataFrame(
-        {"text": ["oil tanker", "crude oil", "gulf port"], "time": ["2026-01-05", "2026-01-06", "2026-01-07"]}
+        {
+            "text": ["oil tanker", "crude oil", "gulf port"],
+            "time": ["2026-01-05", "2026-01-06", "2026-01-07"],
+        }
     )
     bad = pd.DataFrame({"text": [3, "rain"], "time": ["2026-01-05", "soon"]})
     stream = TextNovelty()

@@ -21,7 +21,9 @@ def problem(seed, n=30, m=20, k=4, scale=0.7):
     A = rng.random((m, k)) * (rng.random((m, k)) < 0.3)
     A /= np.maximum(A.sum(axis=0), 1e-9)
     X = rng.random((n, k)) * (rng.random((n, k)) < 0.6)
-    P = (X @ A.T) * (rng.random((n, m)) < 0.8) + 0.1 * rng.random((n, m)) * (rng.random((n, m)) < 0.3)
+    P = (X @ A.T) * (rng.random((n, m)) < 0.8) + 0.1 * rng.random((n, m)) * (
+        rng.random((n, m)) < 0.3
+    )
     P /= np.maximum(P.sum(axis=1, keepdims=True), 1e-9)
     return P, scale * X, A
 
@@ -76,7 +78,9 @@ def test_is_algorithm_3_where_nothing_can_be_left_out(rng, phi, gamma):
     P, X = rng.random((25, 12)) ** 3 + 1e-3, rng.random((25, 5))
     P /= P.sum(axis=1, keepdims=True)
     start = project(rng.random((12, 5)))
-    fit = fit_dictionary(P, X, start, steps="uniform", phi=phi, gamma=gamma, iterations=60, tolerance=0.0)
+    fit = fit_dictionary(
+        P, X, start, steps="uniform", phi=phi, gamma=gamma, iterations=60, tolerance=0.0
+    )
     expected = [loss(P, X, A) for A in algorithm_3(P, X, start, phi, gamma, 60)]
     assert len(set(np.round(expected, 6))) > 40
     assert np.allclose(fit.trace[:, 0], expected, rtol=1e-9)
@@ -132,7 +136,9 @@ def test_unused_atoms_stay(rng):
     fit = fit_dictionary(P, X, A)
     assert np.array_equal(fit.dictionary.toarray()[:, 1], A[:, 1])
     nothing = fit_dictionary(P, np.zeros_like(X), A)
-    assert np.array_equal(nothing.dictionary.toarray(), A) and np.isclose(nothing.objective, P.sum())
+    assert np.array_equal(nothing.dictionary.toarray(), A) and np.isclose(
+        nothing.objective, P.sum()
+    )
     assert np.isclose(nothing.bound, nothing.objective)
 
 
@@ -147,13 +153,20 @@ def test_zeros_that_are_stored_do_not_matter(rng):
     stored = sparse.csr_array(np.where(P == 0, 1.0, P))
     stored.data[P.ravel() == 0] = 0.0
     one, two = fit_dictionary(P, X, A, iterations=30), fit_dictionary(stored, X, A, iterations=30)
-    assert stored.nnz == P.size and (one.dictionary != two.dictionary).nnz == 0 and one.objective == two.objective
+    assert (
+        stored.nnz == P.size
+        and (one.dictionary != two.dictionary).nnz == 0
+        and one.objective == two.objective
+    )
 
 
 def test_order_of_documents_matters_by_rounding_only(rng):
     P, X, _ = problem(5)
     order = rng.permutation(len(P))
-    one, two = fit_dictionary(P, X, iterations=50), fit_dictionary(P[order], X[order], iterations=50)
+    one, two = (
+        fit_dictionary(P, X, iterations=50),
+        fit_dictionary(P[order], X[order], iterations=50),
+    )
     assert np.allclose(one.dictionary.toarray(), two.dictionary.toarray(), atol=1e-9)
 
 

@@ -56,11 +56,15 @@ def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
         np.testing.assert_allclose(found.penalty, penalty, rtol=1e-12, atol=1e-15)
         assert (found.gap <= 1e-5 * value).all()
         for row, known in enumerate(mask):
-            alone = fista.codes(sparse.csr_array(P[[row]][:, known]), D[known], lam, tree, **options)
+            alone = fista.codes(
+                sparse.csr_array(P[[row]][:, known]), D[known], lam, tree, **options
+            )
             best = alone.residual + alone.penalty
             assert value[row] == pytest.approx(best[0], rel=3e-5, abs=1e-15)
             fit = 0.5 * ((P[row] - D @ found.X.toarray()[row])[known] ** 2).sum()
-            assert found.residual[row] == pytest.approx(fit, rel=1e-9, abs=1e-12 * np.sum(P[row] ** 2))
+            assert found.residual[row] == pytest.approx(
+                fit, rel=1e-9, abs=1e-12 * np.sum(P[row] ** 2)
+            )
             total["sparse"] += int(alone.iterations[0])
         total["dense"] += int(found.iterations.sum())
         again = fista.codes(P, D, lam, tree, mask=mask, start=found.X, **options)
@@ -84,7 +88,9 @@ def test_codes_against_a_conic_solver(rng, D, norm, nonnegative):
     for p, value, gap in zip(P, residual + penalty, found.gap, strict=True):
         x = cvxpy.Variable(15, nonneg=nonnegative)
         omega = sum(cvxpy.norm(x[group], order) for group in tree.groups())
-        best = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(p - D @ x) + lam * omega)).solve(solver="CLARABEL")
+        best = cvxpy.Problem(
+            cvxpy.Minimize(0.5 * cvxpy.sum_squares(p - D @ x) + lam * omega)
+        ).solve(solver="CLARABEL")
         assert gap <= 1e-9 * value and value == pytest.approx(best, rel=1e-6)
     assert found.X.nnz < 60  # the penalty bites
 
@@ -94,7 +100,9 @@ def test_without_a_tree_it_is_the_lasso(P, D, positive):
     from sklearn.linear_model import Lasso
 
     found = fista.codes(P, D, 0.03, nonnegative=positive, tolerance=1e-10)
-    lasso = Lasso(alpha=0.03 / 40, fit_intercept=False, positive=positive, tol=1e-14, max_iter=100_000)
+    lasso = Lasso(
+        alpha=0.03 / 40, fit_intercept=False, positive=positive, tol=1e-14, max_iter=100_000
+    )
     expected = np.array([lasso.fit(D, p).coef_ for p in P.toarray()[:20]])
     np.testing.assert_allclose(found.X.toarray()[:20], expected, atol=1e-5)
     np.testing.assert_allclose(found.penalty, 0.03 * abs(found.X).sum(axis=1))
@@ -152,7 +160,9 @@ def test_how_documents_are_cut_and_kept_changes_no_bit(P, D, norm, monkeypatch):
     dense = fista.codes(P.toarray(), sparse.csc_array(D), 0.02, tree, norm=norm)
     alone = fista.codes(P[[3]], D, 0.02, tree, norm=norm)
     for other in (cut, dense):
-        assert np.array_equal(whole.X.toarray(), other.X.toarray()) and np.array_equal(whole.gap, other.gap)
+        assert np.array_equal(whole.X.toarray(), other.X.toarray()) and np.array_equal(
+            whole.gap, other.gap
+        )
     assert np.array_equal(whole.X.toarray()[[3]], alone.X.toarray())
 
 
@@ -177,7 +187,9 @@ def test_the_relative_decrease_stops_too(P, D):
     loose = fista.codes(P, D, 0.02, stop="decrease", tolerance=1e-2)
     assert loose.iterations.mean() < tight.iterations.mean() < 900
     best = fista.codes(P, D, 0.02, tolerance=1e-10)
-    np.testing.assert_allclose(tight.residual + tight.penalty, best.residual + best.penalty, rtol=1e-6)
+    np.testing.assert_allclose(
+        tight.residual + tight.penalty, best.residual + best.penalty, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
@@ -191,7 +203,9 @@ def test_a_mask_hides_entries_from_signals_and_dictionary(rng, norm):
     for row in range(5):
         alone = fista.codes(P[[row]][:, mask[row]], D[mask[row]], 0.3, tree, **options)
         np.testing.assert_allclose(found.X.toarray()[[row]], alone.X.toarray(), atol=1e-3)
-        assert found.residual[row] + found.penalty[row] == pytest.approx(alone.residual[0] + alone.penalty[0], rel=1e-7)
+        assert found.residual[row] + found.penalty[row] == pytest.approx(
+            alone.residual[0] + alone.penalty[0], rel=1e-7
+        )
     assert not found.X.toarray()[5].any() and 0 < found.X.nnz < 60
 
 
@@ -204,8 +218,17 @@ def test_the_bound_of_the_largest_eigenvalue_is_one(rng, signed):
 
 
 def test_codes_refuse_bad_arguments(P, D):
-    bad = [{"lam": -1.0}, {"lam": 0.1, "norm": "l1"}, {"lam": 0.1, "stop": "never"}, {"lam": 0.1, "tolerance": -1}]
-    for settings in [*bad, {"lam": 0.1, "iterations": 2.5}, {"lam": 0.1, "start": np.zeros((3, 3))}]:
+    bad = [
+        {"lam": -1.0},
+        {"lam": 0.1, "norm": "l1"},
+        {"lam": 0.1, "stop": "never"},
+        {"lam": 0.1, "tolerance": -1},
+    ]
+    for settings in [
+        *bad,
+        {"lam": 0.1, "iterations": 2.5},
+        {"lam": 0.1, "start": np.zeros((3, 3))},
+    ]:
         with pytest.raises(ParameterError):
             fista.codes(P, D, **settings)
     with pytest.raises(ParameterError, match="the tree has 3 atoms and D 15"):
@@ -219,7 +242,9 @@ def test_codes_refuse_bad_arguments(P, D):
 PROBLEMS = {
     "text": structured.Problem(0.02, trees.binary(7), "l2", mu=1.0, tolerance=1e-8),
     "between": structured.Problem(0.02, trees.binary(7), "linf", mu=0.5, tolerance=1e-8),
-    "images": structured.Problem(0.02, None, mu=0.0, tolerance=1e-8, nonnegative_codes=False, nonnegative_atoms=False),
+    "images": structured.Problem(
+        0.02, None, mu=0.0, tolerance=1e-8, nonnegative_codes=False, nonnegative_atoms=False
+    ),
 }
 
 
@@ -254,8 +279,12 @@ def test_atoms_are_those_of_a_conic_solver(rng, mu, positive):
         values.append(quadratic(problem.update(D, statistics), statistics))
     assert values[0] > values[1] > values[2] >= values[3]
     V = cvxpy.Variable((6, 3), nonneg=positive)
-    inside = [mu * cvxpy.norm1(V[:, j]) + (1 - mu) * cvxpy.sum_squares(V[:, j]) <= 1 for j in range(3)]
-    loss = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(P - X @ V.T)), inside).solve(solver="CLARABEL")
+    inside = [
+        mu * cvxpy.norm1(V[:, j]) + (1 - mu) * cvxpy.sum_squares(V[:, j]) <= 1 for j in range(3)
+    ]
+    loss = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(P - X @ V.T)), inside).solve(
+        solver="CLARABEL"
+    )
     assert values[3] + 0.5 * (P**2).sum() == pytest.approx(loss, rel=1e-6)
 
 
@@ -275,7 +304,9 @@ def test_statistics_do_not_depend_on_how_the_stream_was_cut(P, rng):
     for forgetting in (0.0, 1.0, 2.5):
         total = None
         for first, last in ((0, 10), (10, 55), (55, 90)):
-            total = structured.accumulate(total, structured.statistics(P[first:last], X[first:last]), forgetting)
+            total = structured.accumulate(
+                total, structured.statistics(P[first:last], X[first:last]), forgetting
+            )
         weights = np.repeat([10, 55, 90], [10, 45, 35]) / 90
         scaled = sparse.csr_array(X.multiply(weights[:, None] ** forgetting))
         np.testing.assert_allclose(total.A.toarray(), (X.T @ scaled).toarray(), atol=1e-12)
@@ -294,7 +325,11 @@ def test_online_learning_comes_near_the_batch(make, rng):
     codes = problem.codes(P, D)
     mean = np.mean(codes.residual + codes.penalty)
     assert mean < 1.1 * batch and mean < objective[0]
-    assert past.documents == 2400 and len(objective) == 48 and sparse.issparse(D) == (make is not np.array)
+    assert (
+        past.documents == 2400
+        and len(objective) == 48
+        and sparse.issparse(D) == (make is not np.array)
+    )
     assert (P.toarray() == documents(np.random.default_rng(0), n=400).toarray()).all()
 
 
@@ -321,7 +356,9 @@ def test_a_start_from_clusters_finds_a_planted_tree(seed):
     for node, field in fields.items():
         assert heaviest[node] <= set(range(4 + 4 * field, 8 + 4 * field))
         below = [sorted(heaviest[child]) for child in tree.children[node]]
-        assert sorted(below) == [[12 + 3 * t, 13 + 3 * t, 14 + 3 * t] for t in (2 * field, 2 * field + 1)]
+        assert sorted(below) == [
+            [12 + 3 * t, 13 + 3 * t, 14 + 3 * t] for t in (2 * field, 2 * field + 1)
+        ]
 
 
 def test_any_tree_starts_from_clusters(P, rng):
@@ -359,7 +396,11 @@ class TestLearners:
         learner = learners.make(name, rounds=1)
         state = learner.start(P, 7, rng)
         X = learner.score(state, P).codes
-        copies = state.dictionary.copy(), {key: value.copy() for key, value in state.arrays.items()}, X.copy()
+        copies = (
+            state.dictionary.copy(),
+            {key: value.copy() for key, value in state.arrays.items()},
+            X.copy(),
+        )
         after = learner.learn(state, P, X)
         assert (copies[0] != state.dictionary).nnz == 0 and (copies[2] != X).nnz == 0
         assert (copies[1]["gram"] != state.arrays["gram"]).nnz == 0
@@ -403,7 +444,14 @@ class TestLearners:
         assert (novelty.score(learner, state, sparse.csr_array((2, 40))).score == 1.0).all()
 
     def test_bad_settings_are_refused(self, name, P, rng):
-        for settings in ({"lam": -1.0}, {"mu": 1.5}, {"mu": -0.1}, {"sweeps": 0}, {"tolerance": 0.0}, {"rounds": 1.5}):
+        for settings in (
+            {"lam": -1.0},
+            {"mu": 1.5},
+            {"mu": -0.1},
+            {"sweeps": 0},
+            {"tolerance": 0.0},
+            {"rounds": 1.5},
+        ):
             with pytest.raises(ParameterError):
                 learners.make(name, **settings)
         with pytest.raises(ParameterError, match="91 atoms for 90 documents"):
@@ -413,7 +461,9 @@ class TestLearners:
 def test_the_tree_must_have_a_node_for_each_atom(P, rng):
     learner = learners.make("hierarchical", tree="2,3", rounds=1)
     assert learner.start(P, 9, rng).dictionary.shape == (40, 9)
-    with pytest.raises(ParameterError, match=r"has 9 nodes and the dictionary 10 atoms; .*set atoms to 9"):
+    with pytest.raises(
+        ParameterError, match=r"has 9 nodes and the dictionary 10 atoms; .*set atoms to 9"
+    ):
         learner.start(P, 10, rng)
     with pytest.raises(ParameterError, match="group_norm"):
         learners.make("hierarchical", group_norm="l3")
@@ -421,5 +471,7 @@ def test_the_tree_must_have_a_node_for_each_atom(P, rng):
 
 def test_a_flat_tree_is_the_flat_learner(P):
     flat = learners.make("flat", rounds=2).start(P, 3, np.random.default_rng(1))
-    tree = learners.make("hierarchical", tree="parents -1,-1,-1", rounds=2).start(P, 3, np.random.default_rng(1))
+    tree = learners.make("hierarchical", tree="parents -1,-1,-1", rounds=2).start(
+        P, 3, np.random.default_rng(1)
+    )
     assert (flat.dictionary != tree.dictionary).nnz == 0

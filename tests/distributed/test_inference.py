@@ -33,7 +33,9 @@ def test_the_squared_distance_of_the_fixed_point_falls_as_mu_squared(name, rng):
     best = optimum(model, x, np.concatenate(blocks, axis=1))
     share = share_all(model, made, blocks)
     largest = model.largest_step(share.norms, 12)
-    slow = name == "nmf_huber"  # distances shrink by the curvature, 0.3: fewer iterations at steps twice as long
+    slow = (
+        name == "nmf_huber"
+    )  # distances shrink by the curvature, 0.3: fewer iterations at steps twice as long
     steps = np.array([0.4, 0.1, 0.025]) * largest * (2 if slow else 1)
     distances = []
     for step in steps:
@@ -63,7 +65,9 @@ def test_shares_that_exchange_dual_variables_give_the_whole_to_the_last_bit(name
     options = {"step": step, "tolerance": 0.0, "iterations": 40}
     whole = diffuse(share_all(model, made, blocks), x, **options)
     seen = []
-    diffuse(share_all(model, made, blocks), x, exchange=lambda psi: seen.append(psi) or psi, **options)
+    diffuse(
+        share_all(model, made, blocks), x, exchange=lambda psi: seen.append(psi) or psi, **options
+    )
     for own in ([0, 3], [1, 2, 4], [5]):
         share = AgentShare(model, made, np.array(own), [blocks[k] for k in own])
         part = diffuse(share, x, exchange=Messages(share, seen), **options)
@@ -117,7 +121,9 @@ def test_wrong_arguments_are_refused(call, rng):
 
 
 @pytest.mark.parametrize("name", models.TASKS)
-@pytest.mark.parametrize(("graph", "seen_by"), [("ring", 1.0), ("erdos_renyi", 2), ("fully_connected", 0.0)])
+@pytest.mark.parametrize(
+    ("graph", "seen_by"), [("ring", 1.0), ("erdos_renyi", 2), ("fully_connected", 0.0)]
+)
 def test_diffusion_is_equations_31_and_37(name, graph, seen_by, rng):
     """Against agents that adapt and combine one by one: dual variables, codes (42) and costs (29)."""
     model, x, blocks, made = problem(name, rng, graph=graph, seen_by=seen_by)
@@ -125,7 +131,9 @@ def test_diffusion_is_equations_31_and_37(name, graph, seen_by, rng):
     step = 0.9 * model.largest_step(share_all(model, made, blocks).norms, 6)
     eta = 0.3 if name == "nmf_huber" else None
     weights = made.weights.toarray()
-    nu, codes, costs = atc(x, blocks, weights, made.shares, step, 40, gamma=0.1, delta=0.5, eta=eta, signed=signed)
+    nu, codes, costs = atc(
+        x, blocks, weights, made.shares, step, 40, gamma=0.1, delta=0.5, eta=eta, signed=signed
+    )
     found = diffuse(share_all(model, made, blocks), x, step=step, iterations=40, tolerance=0.0)
     np.testing.assert_allclose(found.nu, nu, atol=1e-13)
     np.testing.assert_allclose(np.concatenate(found.codes), np.concatenate(codes), atol=1e-13)
@@ -133,4 +141,6 @@ def test_diffusion_is_equations_31_and_37(name, graph, seen_by, rng):
     for W, dual, y in zip(blocks, nu, codes, strict=True):
         beta = 0.2 if name == "biclustering" else 0.0
         learner = models.task(name, gamma=0.1, delta=0.5, eta=0.3, beta=beta)
-        np.testing.assert_allclose(learner.learn(W, dual, y, 0.3), learned(W, dual, y, 0.3, beta, signed), atol=1e-13)
+        np.testing.assert_allclose(
+            learner.learn(W, dual, y, 0.3), learned(W, dual, y, 0.3, beta, signed), atol=1e-13
+        )

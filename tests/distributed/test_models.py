@@ -35,7 +35,9 @@ def test_the_domain_of_the_huber_conjugate_is_the_box(rng):
     assert np.isfinite(f.conjugate(projected)).all()
     np.testing.assert_array_equal(f.project(projected), projected)
     feasible = rng.uniform(-1, 1, size=(50, 4))
-    assert np.max(np.sum((nu - projected) * (feasible - projected), axis=1)) <= 1e-12  # variational inequality
+    assert (
+        np.max(np.sum((nu - projected) * (feasible - projected), axis=1)) <= 1e-12
+    )  # variational inequality
 
 
 @pytest.mark.parametrize("h", CODES)
@@ -51,7 +53,9 @@ def test_conjugate_and_maximiser_of_a_code_penalty(h):
 def test_the_maximiser_is_the_gradient_of_the_conjugate(part, rng):
     point, step = rng.uniform(-0.9, 0.9, size=5), 1e-6
     for i, unit in enumerate(np.eye(5)):
-        slope = (part.conjugate(point + step * unit) - part.conjugate(point - step * unit)) / (2 * step)
+        slope = (part.conjugate(point + step * unit) - part.conjugate(point - step * unit)) / (
+            2 * step
+        )
         assert part.maximiser(point)[i] == pytest.approx(slope, abs=1e-6)
 
 
@@ -69,11 +73,15 @@ def test_an_update_is_the_prox_of_penalty_and_set(beta, non_negative, rng):
         nearest = model.learn(w, np.zeros(3), np.zeros(1), step)
         lowest = 0.5 * np.sum((nearest - w) ** 2) + step * beta * np.abs(nearest).sum()
         others = model.project(
-            np.concatenate([rng.normal(size=(3, 2000)), nearest + 0.05 * rng.normal(size=(3, 2000))], 1)
+            np.concatenate(
+                [rng.normal(size=(3, 2000)), nearest + 0.05 * rng.normal(size=(3, 2000))], 1
+            )
         )
         costs = 0.5 * np.sum((others - w) ** 2, axis=0) + step * beta * np.abs(others).sum(axis=0)
         assert costs.min() >= lowest - 1e-12
-        np.testing.assert_array_equal(model.project(nearest * 0.5), nearest * 0.5)  # a point inside stays
+        np.testing.assert_array_equal(
+            model.project(nearest * 0.5), nearest * 0.5
+        )  # a point inside stays
 
 
 def random_case(rng, model, n_terms=12, n_atoms=5):
@@ -91,7 +99,9 @@ def solve_dual(model, x, W):
     def gradient(nu):
         return model.gradient(x, W, nu, 1, 1.0)
 
-    nu = minimize(minus, np.zeros(len(x)), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-12}).x
+    nu = minimize(
+        minus, np.zeros(len(x)), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-12}
+    ).x
     step = model.largest_step([np.linalg.norm(W, 2) ** 2], 1)
     for _ in range(4000):
         nu = model.residual.project(nu - step * gradient(nu))
@@ -107,7 +117,9 @@ def test_strong_duality(residual, code, rng):
     y = model.codes(W, nu)
     assert np.isfinite(model.primal(x, W, y))
     assert model.primal(x, W, y) == pytest.approx(model.dual(x, W, nu), abs=1e-9)
-    np.testing.assert_allclose(residual.gradient(x - W @ y), nu, atol=1e-7)  # the residual leads back to nu
+    np.testing.assert_allclose(
+        residual.gradient(x - W @ y), nu, atol=1e-7
+    )  # the residual leads back to nu
     for _ in range(20):  # weak duality elsewhere
         other = residual.project(nu + 0.1 * rng.normal(size=len(nu)))
         assert model.dual(x, W, other) <= model.primal(x, W, model.codes(W, other)) + 1e-12
@@ -115,11 +127,15 @@ def test_strong_duality(residual, code, rng):
 
 @pytest.mark.parametrize("name", models.TASKS)
 def test_costs_of_the_agents_sum_to_minus_the_dual_and_gradients_are_right(name, rng):
-    model = models.task(name, gamma=0.2, delta=0.5, eta=0.4, beta=0.1 if name == "biclustering" else 0.0)
+    model = models.task(
+        name, gamma=0.2, delta=0.5, eta=0.4, beta=0.1 if name == "biclustering" else 0.0
+    )
     x, W = random_case(rng, model, n_atoms=6)
     nu = rng.uniform(-0.9, 0.9, size=12)
     shares, parts = [0.5, 0.0, 0.5], [W[:, :1], W[:, 1:4], W[:, 4:]]
-    total = sum(model.cost(x, part, nu, 3, share) for part, share in zip(parts, shares, strict=True))
+    total = sum(
+        model.cost(x, part, nu, 3, share) for part, share in zip(parts, shares, strict=True)
+    )
     assert total == pytest.approx(-model.dual(x, W, nu), abs=1e-12)
     slope = model.gradient(x, parts[1], nu, 3, 0.5)
     for i, unit in enumerate(np.eye(12)):
@@ -130,7 +146,9 @@ def test_costs_of_the_agents_sum_to_minus_the_dual_and_gradients_are_right(name,
 @pytest.mark.parametrize("name", models.TASKS)
 def test_one_update_of_the_dictionary_is_a_descent_step(name, rng):
     """With the codes fixed, the update is the proximal gradient step of f(x - W y) + h_W(W)."""
-    model = models.task(name, gamma=0.05, delta=0.1, eta=0.4, beta=0.02 if name == "biclustering" else 0.0)
+    model = models.task(
+        name, gamma=0.05, delta=0.1, eta=0.4, beta=0.02 if name == "biclustering" else 0.0
+    )
     x, W = random_case(rng, model)
     x = np.abs(x)
     nu = solve_dual(model, x, W)
@@ -152,7 +170,10 @@ def test_one_update_of_the_dictionary_is_a_descent_step(name, rng):
         (lambda: ElasticNet(-1.0, 1.0), "at least 0"),
         (lambda: Model(Squared(), ElasticNet(0.1, 1.0), np.nan), "at least 0"),
         (lambda: models.task("nmf_huber", gamma=0.1, delta=0.1), "without eta"),
-        (lambda: models.task("nmf", gamma=0.1, delta=0.1, beta=0.5), "no penalty on the dictionary"),
+        (
+            lambda: models.task("nmf", gamma=0.1, delta=0.1, beta=0.5),
+            "no penalty on the dictionary",
+        ),
         (lambda: models.task("pca", gamma=0.1, delta=0.1), "sparse_svd"),
     ],
 )

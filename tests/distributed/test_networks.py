@@ -51,7 +51,9 @@ def test_metropolis_by_hand():
 
 
 def test_random_graphs_follow_their_seed():
-    first, again, other = (graph("erdos_renyi", 20, probability=0.3, seed=seed).toarray() for seed in (1, 1, 2))
+    first, again, other = (
+        graph("erdos_renyi", 20, probability=0.3, seed=seed).toarray() for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
 
@@ -64,7 +66,8 @@ def test_a_network_in_parts_is_refused():
 
 
 @pytest.mark.parametrize(
-    "weights", [[[0.5, 0.5], [0.6, 0.4]], [[1.5, -0.5], [-0.5, 1.5]], [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]]
+    "weights",
+    [[[0.5, 0.5], [0.6, 0.4]], [[1.5, -0.5], [-0.5, 1.5]], [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]],
 )
 def test_weights_that_are_not_doubly_stochastic_are_refused(weights):
     with pytest.raises(ParameterError):

@@ -33,7 +33,9 @@ PAGES = sorted(
     path
     for path in ROOT.rglob("*.md")
     if path.relative_to(ROOT).parts[0] not in SKIPPED
-    and not any(part.startswith(".") or part == "node_modules" for part in path.relative_to(ROOT).parts)
+    and not any(
+        part.startswith(".") or part == "node_modules" for part in path.relative_to(ROOT).parts
+    )
 )
 TEXT = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
 README, FILES = TEXT["README.md"], TEXT["docs/files.md"]
@@ -51,12 +53,18 @@ def blocks(text, language):
 def code(text):
     """Return all code of a page: blocks and spans."""
     inside = re.findall(r"^ *```\w*\n(.*?)^ *```$", text, re.M | re.S)
-    return "\n".join([*inside, *re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.S))])
+    return "\n".join(
+        [*inside, *re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.S))]
+    )
 
 
 def subcommands():
     """Return the commands of odl, and its steps as ``step NAME``."""
-    (commands,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    (commands,) = (
+        action
+        for action in cli._parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
     return commands.choices.keys() | {f"step {name}" for name in cli.steps()}
 
 
@@ -108,13 +116,17 @@ def test_equations_and_functions_name_each_other(name):
     for function, file in functions:
         found = pkgutil.resolve_name(function)
         assert Path(inspect.getsourcefile(found)) == ROOT / file, function
-        assert f"`{name}`" in re.search(r"Equations? `.*? of docs/method\.md", found.__doc__)[0], function
+        assert f"`{name}`" in re.search(r"Equations? `.*? of docs/method\.md", found.__doc__)[0], (
+            function
+        )
 
 
 def test_docstrings_name_equations_that_exist():
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     said = re.findall(r"Equations? (`.*`) of docs/method\.md", sources)
-    assert {name for names in said for name in re.findall(r"`([a-z0-9-]+)`", names)} == EQUATIONS.keys()
+    assert {
+        name for names in said for name in re.findall(r"`([a-z0-9-]+)`", names)
+    } == EQUATIONS.keys()
 
 
 # Configuration
@@ -177,7 +189,9 @@ def hyper_parameters(start="Of `"):
             named = []
         row = re.fullmatch(r"\| `([A-Za-z_0-9]+)` \|.*\| ([^|]+) \|", line)
         for algorithm in named if row else ():
-            assert row[1] not in found.setdefault(algorithm, {}), f"{row[1]} of {algorithm} is described twice"
+            assert row[1] not in found.setdefault(algorithm, {}), (
+                f"{row[1]} of {algorithm} is described twice"
+            )
             found[algorithm][row[1]] = row[2]
     return found
 
@@ -198,13 +212,19 @@ def test_every_key_is_described_and_exists():
 
 def test_defaults_are_those_of_the_default_study():
     """Of what readers and runs have; the other tables are written from the sections (tests/test_structure.py)."""
-    cells = {key: cell for key, cell in described().items() if key.startswith(("corpora.{corpus}.options", "learners"))}
+    cells = {
+        key: cell
+        for key, cell in described().items()
+        if key.startswith(("corpora.{corpus}.options", "learners"))
+    }
     assert len(cells) > 25
     for key, cell in cells.items():
         shown, found = re.fullmatch(r"`(.*)`", cell.strip()), values(key)
         if shown:
             assert found, f"{key} has no value in config.yaml: put its default in brackets"
-            assert all(value == yaml.safe_load(shown[1]) for value in found), f"{key}: {cell} is {found}"
+            assert all(value == yaml.safe_load(shown[1]) for value in found), (
+                f"{key}: {cell} is {found}"
+            )
         else:
             elsewhere = key in (
                 "learners.{run}.algorithm",
@@ -218,7 +238,11 @@ def test_defaults_are_those_of_the_default_study():
 def said_by(learner):
     """Return the parameters that the docstrings of a class and of those it is made from name."""
     texts = [inspect.cleandoc(one.__doc__) for one in learner.__mro__ if one.__doc__]
-    return {name for line in re.findall(r"^([\w, ]+) : ", "\n".join(texts), re.M) for name in line.split(", ")}
+    return {
+        name
+        for line in re.findall(r"^([\w, ]+) : ", "\n".join(texts), re.M)
+        for name in line.split(", ")
+    }
 
 
 def test_defaults_of_learners_are_those_of_their_classes():
@@ -228,7 +252,9 @@ def test_defaults_of_learners_are_those_of_their_classes():
     for algorithm, properties in odl.learners.schema().items():
         if algorithm not in described:
             missing = properties.keys() - said_by(odl.learners.learner_class(algorithm))
-            assert not missing, f"neither config/README.md nor the class of {algorithm} describes {missing}"
+            assert not missing, (
+                f"neither config/README.md nor the class of {algorithm} describes {missing}"
+            )
             continue
         found = described[algorithm]
         assert found.keys() == properties.keys(), algorithm
@@ -239,11 +265,16 @@ def test_defaults_of_learners_are_those_of_their_classes():
 
 def test_defaults_of_experiments_are_those_of_their_modules():
     described = hyper_parameters("Of the experiment `")
-    for name, settings in ((each, experiments.module_of(each).SETTINGS) for each in experiments.EXPERIMENTS):
+    for name, settings in (
+        (each, experiments.module_of(each).SETTINGS) for each in experiments.EXPERIMENTS
+    ):
         settings = {key: entry for key, entry in settings.items() if "description" not in entry}
         assert described.get(name, {}).keys() == settings.keys(), name
         for key, entry in settings.items():
-            assert yaml.safe_load(described[name][key].strip().strip("`")) == entry["default"], (name, key)
+            assert yaml.safe_load(described[name][key].strip().strip("`")) == entry["default"], (
+                name,
+                key,
+            )
 
 
 # Commands
@@ -299,9 +330,15 @@ def example(tmp_path_factory):
     root = folder / "results" / settings["study"] / "mine"
     base, run = root / "seed0", root / "seed0" / "dual-averaging" / "k2"
     sources = [str(folder / source) for source in corpus["sources"]]
-    documents.write(root / "documents.h5", corpora.read("documents", sources, corpus["options"]), reader="documents")
+    documents.write(
+        root / "documents.h5",
+        corpora.read("documents", sources, corpus["options"]),
+        reader="documents",
+    )
     stream = Order.from_map(Order.part(corpus))
-    batching.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, stream=stream)
+    batching.index(
+        root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, stream=stream
+    )
     names = {"corpus": "mine", "seed": 0, "run": "dual-averaging", "atoms": 2}
     chain = chains.run_of(settings, "dual-averaging", **names)
     for t in range(len((base / "index.tsv").read_text().splitlines()) - 1):
@@ -314,8 +351,12 @@ def example(tmp_path_factory):
         if t:
             past = [features.read(base / "features" / f"{earlier}.h5") for earlier in range(t)]
             held = features.read(link)
-            scorefiles.write_baselines(base / "baselines" / f"{t}.h5", held, baselines.score(held, past))
-    averages.write_evaluation(sorted((run / "scores").glob("*.h5")), run / "auc.tsv", run / "summary.tsv")
+            scorefiles.write_baselines(
+                base / "baselines" / f"{t}.h5", held, baselines.score(held, past)
+            )
+    averages.write_evaluation(
+        sorted((run / "scores").glob("*.h5")), run / "auc.tsv", run / "summary.tsv"
+    )
     return folder
 
 
@@ -324,7 +365,10 @@ def test_the_example_has_a_novel_document_at_each_timestep(example):
     paths = sorted((run / "scores").glob("*.h5"))
     assert len(paths) == 3
     found = [scorefiles.read_scores(path) for path in paths]
-    assert [list(batch.ids) for batch in found[1:]] == [["n05", "n06", "n07"], ["n08", "n09", "n10"]]
+    assert [list(batch.ids) for batch in found[1:]] == [
+        ["n05", "n06", "n07"],
+        ["n08", "n09", "n10"],
+    ]
     assert [batch.ids[int(np.argmax(batch.novel))] for batch in found[1:]] == ["n06", "n09"]
     assert all((batch.scores["dual-averaging"][batch.novel == 1] == 1).all() for batch in found[1:])
     rows, _ = averages.evaluate(paths, min_novel=1, min_known=1, bootstrap=0)
@@ -361,7 +405,10 @@ def test_python_of_the_pages_runs(number, tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_the_tutorial_prints_what_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    cells, space = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"], {}
+    cells, space = (
+        json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"],
+        {},
+    )
     for cell in (cell for cell in cells if cell["cell_type"] == "code"):
         exec(compile("".join(cell["source"]), cell["id"], "exec"), space)
         shown = "".join(line for output in cell["outputs"] for line in output["text"])
@@ -371,7 +418,10 @@ def test_the_tutorial_prints_what_it_shows(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("number", range(len(blocks(FILES, "python"))))
 def test_files_can_be_read_as_shown(number, example, monkeypatch, capsys):
     monkeypatch.chdir(example)
-    exec(compile(blocks(FILES, "python")[number], f"docs/files.md, block {number}", "exec"), {"__name__": "files"})
+    exec(
+        compile(blocks(FILES, "python")[number], f"docs/files.md, block {number}", "exec"),
+        {"__name__": "files"},
+    )
     printed = capsys.readouterr().out
     wanted = (("n06", "1.00"), ("(26, 2) (3, 2)",), ("1 0.75",))
     assert all(text in printed for text in wanted[number]), printed
@@ -394,7 +444,9 @@ def test_the_learner_of_the_manual_learns(rng):
 
 def manual(name):
     """Run the example of docs/extending.md that sets a name; return what it defines."""
-    (source,) = [block for block in blocks(TEXT["docs/extending.md"], "python") if f"\n{name} = " in block]
+    (source,) = [
+        block for block in blocks(TEXT["docs/extending.md"], "python") if f"\n{name} = " in block
+    ]
     space = {"__name__": "manual"}
     exec(compile(source, "docs/extending.md", "exec"), space)
     return space
@@ -402,11 +454,15 @@ def manual(name):
 
 def test_the_reader_of_the_manual_reads(tmp_path):
     space, path = manual("READER"), tmp_path / "headlines.tsv"
-    path.write_text("1998-01-04\train\tRain and floods\n1998-01-05\tvote\tA vote is won\n", encoding="utf-8")
+    path.write_text(
+        "1998-01-04\train\tRain and floods\n1998-01-05\tvote\tA vote is won\n", encoding="utf-8"
+    )
     found = space["read"]([str(path)], {})
     assert found.ids == ["headline-1", "headline-2"] and found.topics == [("rain",), ("vote",)]
     assert found.vocabulary == ["floods", "rain", "vote", "won"]
-    assert found.times.tolist() == [np.datetime64(day, "ms").astype(int) for day in ("1998-01-04", "1998-01-05")]
+    assert found.times.tolist() == [
+        np.datetime64(day, "ms").astype(int) for day in ("1998-01-04", "1998-01-05")
+    ]
     path.write_text("1998-01-04\train\n", encoding="utf-8")
     with pytest.raises(odl.errors.DataError, match=r"headlines\.tsv cannot be read"):
         space["read"]([str(path)], {})
@@ -416,7 +472,10 @@ def test_the_figure_of_the_manual_is_drawn():
     space = manual("PLACE")
     rows = pandas.DataFrame({"t": [1, 2], "documents": [3.0, 4.0]})
     picture = space["draw"](SimpleNamespace(frame={"novel": rows}.__getitem__))
-    assert [bar.get_height() for bar in picture.figure.axes[0].patches] == [3, 4] and picture.alt.startswith("7 ")
+    assert [bar.get_height() for bar in picture.figure.axes[0].patches] == [
+        3,
+        4,
+    ] and picture.alt.startswith("7 ")
     assert not space["draw"](SimpleNamespace(frame={"novel": rows[:0]}.__getitem__)).drawn
     assert space["PLACE"][0] in studypage.SECTION_TABLES
 
@@ -436,16 +495,22 @@ def stream_of_topics(rng, n=60, m=30):
 
 def section(kind):
     """Return the part of docs/files.md about a kind of file."""
-    return next(part for part in re.split(r"^## ", FILES, flags=re.M) if f"`{kind}`" in part.splitlines()[0])
+    return next(
+        part for part in re.split(r"^## ", FILES, flags=re.M) if f"`{kind}`" in part.splitlines()[0]
+    )
 
 
 def names_in(path):
     """Return the attributes and datasets of an HDF5 file; a sparse matrix is one name."""
     with h5py.File(path) as file:
         found, sparse_groups = set(file.attrs) - {"kind", "format", "digest"}, set()
-        file.visititems(lambda name, item: sparse_groups.add(name) if "shape" in item.attrs else None)
+        file.visititems(
+            lambda name, item: sparse_groups.add(name) if "shape" in item.attrs else None
+        )
         names = set()
-        file.visititems(lambda name, item: names.add(name) if isinstance(item, h5py.Dataset) else None)
+        file.visititems(
+            lambda name, item: names.add(name) if isinstance(item, h5py.Dataset) else None
+        )
         inside = {name for name in names if name.rpartition("/")[0] in sparse_groups}
         return str(file.attrs["kind"]), found | (names - inside) | sparse_groups
 
@@ -477,14 +542,22 @@ def test_memory_of_the_other_learners_is_described():
         fresh = learners.make(algorithm).fresh(stream_of_topics(np.random.default_rng(0)).T.tocsc())
         assert isinstance(fresh, State)
         for name in fresh.arrays:
-            assert re.search(rf"`arrays/{name}` .*`{algorithm}`", section("checkpoint")), (algorithm, name)
+            assert re.search(rf"`arrays/{name}` .*`{algorithm}`", section("checkpoint")), (
+                algorithm,
+                name,
+            )
 
 
 def test_tables_and_figures_are_described():
     for name, columns in study.STUDY_COLUMNS.items():
         assert f"`tables/{name}.tsv`" in FILES and name in RUNNING
         assert columns
-    for column in {*averages.AUC_COLUMNS, *averages.SUMMARY_COLUMNS} - {"run", "t", "pooled_low", "pooled_high"}:
+    for column in {*averages.AUC_COLUMNS, *averages.SUMMARY_COLUMNS} - {
+        "run",
+        "t",
+        "pooled_low",
+        "pooled_high",
+    }:
         assert f"`{column}`" in FILES, column
     assert "src/odl/report/figures" in FILES and "src/odl/report/figures" in RUNNING
 
@@ -498,7 +571,10 @@ def test_conventions_are_those_of_storage():
         f"{terms.FULL_INTERVAL}nd timestep",
     ):
         assert said in FILES
-    assert f"{digests.PIECE_ENTRIES:,} / entries of a row" in FILES and f"rows / {digests.MAX_PIECES}" in FILES
+    assert (
+        f"{digests.PIECE_ENTRIES:,} / entries of a row" in FILES
+        and f"rows / {digests.MAX_PIECES}" in FILES
+    )
 
 
 # Corpora
@@ -513,18 +589,24 @@ def test_readers_and_their_files_are_described():
     page = TEXT["docs/corpora.md"]
     listed = re.findall(r"^\| `([\w-]+)` \|", page, re.M)
     studied = {
-        entry["reader"] for path in (ROOT / "config").glob("*.yaml") for entry in merged(path)["corpora"].values()
+        entry["reader"]
+        for path in (ROOT / "config").glob("*.yaml")
+        for entry in merged(path)["corpora"].values()
     }
     assert studied | {"documents"} <= set(listed) <= set(corpora.readers())
     for name in set(listed) - {"documents"}:
         assert f"\n## {name}\n" in page
     mirrored = [f"{row['folder']}/{row['file']}" for row in registry() if row["corpus"] in listed]
-    layout = next(part for part in re.findall(r"^```\n(.*?)^```$", page, re.M | re.S) if "tdt2/" in part)
+    layout = next(
+        part for part in re.findall(r"^```\n(.*?)^```$", page, re.M | re.S) if "tdt2/" in part
+    )
     assert sorted(layout.split()) == sorted(mirrored)
     for row in registry():
         assert f"`{row['route']}`" in page
         assert row["corpus"] in corpora.readers() or f"`{row['corpus']}`" in page
-    assert all(row["tried"] == "no" for row in registry()) == ("No route to a canonical address could be tried" in page)
+    assert all(row["tried"] == "no" for row in registry()) == (
+        "No route to a canonical address could be tried" in page
+    )
 
 
 def novel_documents(held, corpus, seed):
@@ -541,12 +623,20 @@ def novel_documents(held, corpus, seed):
 @pytest.mark.corpora
 @pytest.mark.parametrize(
     ("name", "file", "seeds"),
-    [("tdt2", "tdt2/TDT2_with_time.mat", 5), ("reuters21578-cai", "reuters21578/Reuters21578.mat", 1)],
+    [
+        ("tdt2", "tdt2/TDT2_with_time.mat", 5),
+        ("reuters21578-cai", "reuters21578/Reuters21578.mat", 1),
+    ],
 )
 def test_novel_documents_are_as_stated(name, file, seeds, request):
     folder = request.getfixturevalue("corpora")
     configurations = [merged(ROOT / "config" / study) for study in ("tdt2.yaml", "reuters.yaml")]
-    corpus = next(c for settings in configurations for c in settings["corpora"].values() if c["reader"] == name)
+    corpus = next(
+        c
+        for settings in configurations
+        for c in settings["corpora"].values()
+        if c["reader"] == name
+    )
     held = corpora.read(name, [folder / file])
     found = [novel_documents(held, corpus, seed) for seed in range(seeds)]
     low, high = np.min(found, axis=0), np.max(found, axis=0)
@@ -560,14 +650,24 @@ def test_novel_documents_are_as_stated(name, file, seeds, request):
 def test_versions_agree():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == odl.__version__
-    assert citation["license"] == "BSD-3-Clause" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text()
-    released = re.search(rf"^## \[{re.escape(odl.__version__)}\] - (\d{{4}}-\d\d-\d\d)$", TEXT["CHANGELOG.md"], re.M)
+    assert (
+        citation["license"] == "BSD-3-Clause" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text()
+    )
+    released = re.search(
+        rf"^## \[{re.escape(odl.__version__)}\] - (\d{{4}}-\d\d-\d\d)$", TEXT["CHANGELOG.md"], re.M
+    )
     assert str(citation["date-released"]) == released[1]
 
 
 def test_figures_of_the_paper_are_those_of_the_documents():
-    said = "".join(text for name, text in TEXT.items() if name.startswith(("docs/results", "docs/method")))
-    found = set(re.findall(r"(?<![\d.])0?\.\d{2,}(?:e-\d+)?|\d+\.\d+e-\d+|\d+,\d{3}", TEXT["paper/paper.md"]))
+    said = "".join(
+        text for name, text in TEXT.items() if name.startswith(("docs/results", "docs/method"))
+    )
+    found = set(
+        re.findall(
+            r"(?<![\d.])0?\.\d{2,}(?:e-\d+)?|\d+\.\d+e-\d+|\d+,\d{3}", TEXT["paper/paper.md"]
+        )
+    )
     assert len(found) > 40 and {number for number in found if number not in said} == set()
 
 
@@ -592,11 +692,18 @@ def test_figures_of_the_readme_are_those_of_the_packages():
     for name in methods:
         precision, tdt2, _, _, time, mb = said[name]
         row = measured[name]
-        assert (f"0{precision}", f"0{tdt2}", float(time), mb) == (row[0], row[1], float(row[4]), row[5]), name
+        assert (f"0{precision}", f"0{tdt2}", float(time), mb) == (
+            row[0],
+            row[1],
+            float(row[4]),
+            row[5],
+        ), name
 
 
 def test_citations_of_the_paper_have_entries_and_the_other_way_round():
-    entries = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.M)
+    entries = re.findall(
+        r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.M
+    )
     assert set(re.findall(r"@(\w+\d{4})", TEXT["paper/paper.md"])) == set(entries)
 
 
@@ -610,18 +717,31 @@ def test_recipes_of_containers_take_what_a_wheel_is_made_of(name):
         for word in line.removeprefix("COPY ").split()[:-1]
     }
     assert all((ROOT / path).exists() for path in taken)
-    assert taken >= {"src", "pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", *wheel_parts()}
+    assert taken >= {
+        "src",
+        "pyproject.toml",
+        "CMakeLists.txt",
+        "README.md",
+        "LICENSE",
+        *wheel_parts(),
+    }
 
 
 def wheel_parts():
     """Return what CMake puts into a wheel beside the package."""
     text = (ROOT / "CMakeLists.txt").read_text()
-    return re.search(r"install\(DIRECTORY ([\w ]+) DESTINATION", text)[1].split() + re.findall(r"FILES (\w\S+)", text)
+    return re.search(r"install\(DIRECTORY ([\w ]+) DESTINATION", text)[1].split() + re.findall(
+        r"FILES (\w\S+)", text
+    )
 
 
 def test_lines_are_wrapped():
     for name, text in TEXT.items():
         if not (ROOT / name).is_relative_to(ROOT / "benchmarks"):
-            prose = [line for line in re.sub(r"```.*?```", "", text, flags=re.S).splitlines() if "|" not in line]
+            prose = [
+                line
+                for line in re.sub(r"```.*?```", "", text, flags=re.S).splitlines()
+                if "|" not in line
+            ]
             assert all(len(line) <= 125 for line in prose), name
             assert Path(name).suffix == ".md"

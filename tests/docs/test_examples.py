@@ -44,7 +44,9 @@ def test_an_example_runs_and_draws(path, pyplot, tmp_path):
     figure.canvas.draw()
     assert figure.axes and all(axes.has_data() for axes in figure.axes)
     for axes in (axes for axes in figure.axes if axes.axison):
-        assert axes.get_xlabel() and any(one.get_ylabel() for one in axes.get_shared_y_axes().get_siblings(axes))
+        assert axes.get_xlabel() and any(
+            one.get_ylabel() for one in axes.get_shared_y_axes().get_siblings(axes)
+        )
     assert np.ptp(np.asarray(figure.canvas.buffer_rgba())[..., :3]) > 0
     assert not list(tmp_path.iterdir()), "an example leaves files"
 

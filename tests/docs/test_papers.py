@@ -11,7 +11,14 @@ PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
 # What the texts of the papers hold, as the first cell of a row names it.
 ITEMS = {
-    "ICASSP 2013": ["definition 1", "(3)", "(4)", "GENNVL", *(f"figure 1 ({part})" for part in "abcd"), "figure 2"],
+    "ICASSP 2013": [
+        "definition 1",
+        "(3)",
+        "(4)",
+        "GENNVL",
+        *(f"figure 1 ({part})" for part in "abcd"),
+        "figure 2",
+    ],
     "NIPS 2012": [
         *(f"algorithm {n}" for n in range(1, 6)),
         *(f"lemma B.{n}" for n in range(1, 5)),
@@ -35,7 +42,11 @@ ITEMS = {
 def names_of(path):
     """Return the names of the tests of a file."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    return [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
 
 
 def commands():
@@ -47,7 +58,9 @@ def commands():
             yield [f"tests/{name}" for name in files], (chosen[1] or chosen[2]) if chosen else ""
 
 
-@pytest.mark.parametrize(("files", "chosen"), sorted({(tuple(files), chosen) for files, chosen in commands()}))
+@pytest.mark.parametrize(
+    ("files", "chosen"), sorted({(tuple(files), chosen) for files, chosen in commands()})
+)
 def test_commands_choose_tests(files, chosen):
     names = [name for path in files for name in names_of(path)]
     for word in chosen.split(" or ") if chosen else [""]:
@@ -61,7 +74,9 @@ def test_studies_programs_and_references_exist():
         assert "__main__" in (ROOT / name).read_text(encoding="utf-8"), f"{name} does nothing"
     checks = PAGE.partition("## Independent checks")[2]
     named = {
-        name for row in re.findall(r"^\| .*? \| .*? \| (.*?) \| ", checks, re.M) for name in re.findall(r"`(\w+)`", row)
+        name
+        for row in re.findall(r"^\| .*? \| .*? \| (.*?) \| ", checks, re.M)
+        for name in re.findall(r"`(\w+)`", row)
     }
     named -= {"oiadmm_step"}  # of the package
     assert len(named) > 12 and all(hasattr(reference, name) for name in named), named

@@ -26,13 +26,29 @@ def news(tmp_path, monkeypatch):
 
 def test_files_of_timesteps(news):
     folder = news()
-    assert folder.names | {"k": 0} == {"root": "results/news", "corpus": "news", "seed": 0, "run": "levels", "k": 0}
-    assert folder.path("{root}/x/{t}.h5", 3) == "results/news/x/3.h5" and folder.path("{corpus}") == "news"
+    assert folder.names | {"k": 0} == {
+        "root": "results/news",
+        "corpus": "news",
+        "seed": 0,
+        "run": "levels",
+        "k": 0,
+    }
+    assert (
+        folder.path("{root}/x/{t}.h5", 3) == "results/news/x/3.h5"
+        and folder.path("{corpus}") == "news"
+    )
     assert [folder.path("{before}.h5", t) for t in range(3)] == ["", "0.h5", "1.h5"]
     assert folder.path("{t}", 0) == "0"
-    assert folder.folder_of("batch") == os.path.dirname(folder.path(STEPS["batch"].writes["output"], 7))
+    assert folder.folder_of("batch") == os.path.dirname(
+        folder.path(STEPS["batch"].writes["output"], 7)
+    )
     (last, path), *_ = files = sorted(folders.files_of(folder)[0], reverse=True)
-    assert len(files) == 2 and last == "01.jsonl" and path.endswith("posts/01.jsonl") and os.path.exists(path)
+    assert (
+        len(files) == 2
+        and last == "01.jsonl"
+        and path.endswith("posts/01.jsonl")
+        and os.path.exists(path)
+    )
 
 
 def test_a_source_that_is_named_by_another_path_keeps_its_name(news):
@@ -77,6 +93,9 @@ def test_a_folder_is_a_study_of_its_own_name(news):
 def test_a_folder_that_names_no_recency_has_none(news):
     """Though the default study has it: what such a folder wrote before stays as it is."""
     line = "learners: {levels: {recency: 0.5}}\n"
-    assert news().chain["learner"]["recency"] == 0.5 and "recency" not in news("", line).chain["learner"]
+    assert (
+        news().chain["learner"]["recency"] == 0.5
+        and "recency" not in news("", line).chain["learner"]
+    )
     assert news("learners: {levels: {merged: 9}}\n", line).chain["learner"]["merged"] == 9
     assert "recency" not in folders.opened().chain["learner"]

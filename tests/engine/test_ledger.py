@@ -17,7 +17,9 @@ from odl.files import provenance, storage
 def reads(monkeypatch):
     """The paths that are read, in their order."""
     paths = []
-    monkeypatch.setattr(ledgers, "read", lambda path, read=ledgers.read: paths.append(path) or read(path))
+    monkeypatch.setattr(
+        ledgers, "read", lambda path, read=ledgers.read: paths.append(path) or read(path)
+    )
     return paths
 
 
@@ -49,7 +51,9 @@ def test_after_a_power_loss_nothing_is_trusted_that_the_disk_has_not(tmp_path, m
         sizes[events[-1]] = os.fstat(number).st_size
 
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", lambda source, target: [events.append(target), real(source, target)])
+    monkeypatch.setattr(
+        os, "replace", lambda source, target: [events.append(target), real(source, target)]
+    )
     ledger.save()
     assert sorted(events[:2]) == paths and ".note.json" in events[2] and events[3:] == [note]
     assert sizes[events[2]] == os.path.getsize(note)
@@ -62,7 +66,10 @@ def test_after_a_power_loss_nothing_is_trusted_that_the_disk_has_not(tmp_path, m
 
 
 def test_a_file_is_read_once_until_it_changes(reads, note, path):
-    ledger, (one, two) = Ledger(note), (hashlib.sha256(text).hexdigest() for text in (b"one", b"two"))
+    ledger, (one, two) = (
+        Ledger(note),
+        (hashlib.sha256(text).hexdigest() for text in (b"one", b"two")),
+    )
     assert ledger.digest(path) == one and ledger.changed
     assert ledger.entry(path).origin == "" and reads == [path]
     ledger.save()
@@ -72,13 +79,22 @@ def test_a_file_is_read_once_until_it_changes(reads, note, path):
     with open(path, "wb") as file:
         file.write(b"two")
     os.utime(path, (1, 1))
-    assert again.before(path) == one and again.digest(path) == two and len(reads) == 3 and again.changed
+    assert (
+        again.before(path) == one
+        and again.digest(path) == two
+        and len(reads) == 3
+        and again.changed
+    )
     assert again.before(path) == two
 
 
 def test_of_what_is_not_there_nothing_is_known(note, path, tmp_path):
     ledger = Ledger(note)
-    assert ledger.digest(str(tmp_path / "b.txt")) is None and ledger.before(path) == "" and not ledger.changed
+    assert (
+        ledger.digest(str(tmp_path / "b.txt")) is None
+        and ledger.before(path) == ""
+        and not ledger.changed
+    )
     (tmp_path / "b.h5").write_bytes(b"no HDF5")
     assert ledger.entry(str(tmp_path / "b.h5")) is None
     ledger.forget(str(tmp_path / "b.txt"))

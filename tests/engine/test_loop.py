@@ -45,7 +45,11 @@ def done(folder, *words, status=0):
 
 
 def chain(folder, part, t):
-    places = {"state": "levels/k*/{t}.h5", "scores": "levels/k*/scores/{t}.h5", "alerts": "levels/k*/alerts/{t}.h5"}
+    places = {
+        "state": "levels/k*/{t}.h5",
+        "scores": "levels/k*/scores/{t}.h5",
+        "alerts": "levels/k*/alerts/{t}.h5",
+    }
     pattern = places.get(part, part + "/{t}.h5").format(t=t)
     (path,) = (folder / "results" / "news" / "news" / "seed0").glob(pattern)
     return path
@@ -86,7 +90,11 @@ class TestFresh:
 
     @pytest.mark.slow
     def test_files_of_the_whole_stream_come_back_alone(self, news):
-        for name, steps in (("documents.h5", ["read"]), ("seed0/index.tsv", ["index"]), ("seed0/order.h5", ["index"])):
+        for name, steps in (
+            ("documents.h5", ["read"]),
+            ("seed0/index.tsv", ["index"]),
+            ("seed0/order.h5", ["index"]),
+        ):
             (news / "results" / "news" / "news" / name).unlink()
             assert done(news) == steps
         for name in ("new.html", "new.atom", "new.json"):
@@ -120,7 +128,9 @@ class TestFresh:
         ]
         after = streams.contents(news)
         assert {name for name in before if re.search(r"/[0-4]\.h5$", name)} and not [
-            name for name in before if re.search(r"/[0-4]\.h5$", name) and after[name] != before[name]
+            name
+            for name in before
+            if re.search(r"/[0-4]\.h5$", name) and after[name] != before[name]
         ]
 
     def test_no_document_of_a_period_is_read_twice(self, news, monkeypatch):
@@ -135,7 +145,9 @@ class TestFresh:
         streams.write(news.parent, 5, ("grain", "oil", "sea"))
         assert "alerts 5" in done(news)
         read = [(path, name) for path, name in read if "/batches/" in path]
-        assert {os.path.basename(path) for path, _ in read} == {"5.h5"} and len(read) == len({*read})
+        assert {os.path.basename(path) for path, _ in read} == {"5.h5"} and len(read) == len(
+            {*read}
+        )
 
     @pytest.mark.slow
     def test_at_once_or_appended_gives_the_same_bytes(self, news, tmp_path):
@@ -150,7 +162,9 @@ class TestFresh:
     @pytest.mark.slow
     def test_one_core_makes_the_same_files(self, first, news):
         shutil.rmtree(news / "results")
-        assert "update 4" in done(news, "--cores", "1") and streams.contents(news) == streams.contents(first)
+        assert "update 4" in done(news, "--cores", "1") and streams.contents(
+            news
+        ) == streams.contents(first)
 
     @pytest.mark.slow
     def test_words_weighed_by_the_whole_corpus_are_weighed_anew_with_every_week(self, news):
@@ -194,7 +208,9 @@ class TestFresh:
         texts.mkdir()
         for number in range(240):
             path = texts / f"{number:03d}.txt"
-            path.write_text(streams.post(number // 60, number % 60, "grain" if number % 2 else "oil")["text"])
+            path.write_text(
+                streams.post(number // 60, number % 60, "grain" if number % 2 else "oil")["text"]
+            )
             os.utime(path, (1_770_000_000 + 2_000 * number,) * 2)
         folder = tmp_path / "news"
         assert main(["init", str(folder), str(texts), "--times", "modified"]) == 0
@@ -219,7 +235,10 @@ class TestFresh:
         streams.write(news.parent, 5)
         before = streams.contents(news)
         assert main(["run", str(news), "-n"]) == 0
-        assert "  read: sources changed" in capsys.readouterr().out and streams.contents(news) == before
+        assert (
+            "  read: sources changed" in capsys.readouterr().out
+            and streams.contents(news) == before
+        )
 
     def test_a_dry_run_of_a_folder_that_was_never_run(self, tmp_path, capsys):
         folder = streams.begin(tmp_path, weeks=2)
@@ -241,7 +260,11 @@ class TestFresh:
         assert plan[-1] == "and every later step whose input changes"
         assert done(news) == ["features 0", "features 1", "features 3"]
         path = news / "odl.yaml"
-        path.write_text(path.read_text().replace("budget: 5", "budget: 4").replace("max_share: 0.5", "max_share: 0.4"))
+        path.write_text(
+            path.read_text()
+            .replace("budget: 5", "budget: 4")
+            .replace("max_share: 0.5", "max_share: 0.4")
+        )
         capsys.readouterr()
         assert main(["run", str(news), "-n"]) == 0
         plan = capsys.readouterr().out
@@ -256,9 +279,15 @@ class TestFresh:
         capsys.readouterr()
         with pytest.raises(SystemExit):
             main(["verify", str(folder)])
-        wrong = [line.split(" was made from")[0] for line in capsys.readouterr().out.splitlines()[:-1]]
+        wrong = [
+            line.split(" was made from")[0] for line in capsys.readouterr().out.splitlines()[:-1]
+        ]
         run = next(folder.rglob("alerts")).parent
-        made_of_it = [features, features.with_name("2.h5"), *(run / part / "1.h5" for part in ("", "alerts", "scores"))]
+        made_of_it = [
+            features,
+            features.with_name("2.h5"),
+            *(run / part / "1.h5" for part in ("", "alerts", "scores")),
+        ]
         assert sorted(wrong) == sorted(map(str, made_of_it))
 
     @pytest.mark.parametrize("name", ["new.html", "new.atom", "new.json"])
@@ -297,12 +326,16 @@ class TestCode:
     def test_it_is_said_and_done_when_asked(self, news, monkeypatch, capsys):
         real = sources.digest
         monkeypatch.setattr(
-            sources, "digest", lambda *names, **more: real(*names, **more)[:8] + "other" * ("jobs/alerts" in names)
+            sources,
+            "digest",
+            lambda *names, **more: real(*names, **more)[:8] + "other" * ("jobs/alerts" in names),
         )
         capsys.readouterr()
         assert done(news) == []
         told = capsys.readouterr().out
-        assert re.search(r"computed by another version of odl, and still used: .*alerts of 5.* --again", told)
+        assert re.search(
+            r"computed by another version of odl, and still used: .*alerts of 5.* --again", told
+        )
         steps = done(news, "--again")
         assert {step.split()[0] for step in steps} == {
             "read",
@@ -318,10 +351,14 @@ class TestCode:
     @pytest.mark.slow
     def test_what_was_said_of_events_follows_them(self, news, capsys):
         assert main(["mute", str(news), "event:1", "--note", "rockets"]) == 0
-        path = streams.write(news.parent, 2, ("grain", "oil", "sea"))  # an earlier event takes the number
+        path = streams.write(
+            news.parent, 2, ("grain", "oil", "sea")
+        )  # an earlier event takes the number
         assert path.exists() and done(news)
         told = capsys.readouterr().out
-        found = re.search(r"feedback.csv: event:1 is event:(\d+) now, by (\d+) of its (\d+) documents", told)
+        found = re.search(
+            r"feedback.csv: event:1 is event:(\d+) now, by (\d+) of its (\d+) documents", told
+        )
         assert found and int(found[2]) > int(found[3]) / 2
         table = (news / "feedback.csv").read_text()
         assert table == f"what,verdict,until,note\nevent:{found[1]},muted,,rockets\n"
@@ -337,7 +374,9 @@ class TestCode:
         assert main(["mute", str(news), "event:1"]) == 0
         streams.write(news.parent, 2, ("grain", "oil", "sea"))
         with monkeypatch.context() as patch:
-            patch.setattr(feedback, "write", lambda *words: (_ for _ in ()).throw(KeyboardInterrupt))
+            patch.setattr(
+                feedback, "write", lambda *words: (_ for _ in ()).throw(KeyboardInterrupt)
+            )
             main(["run", str(news)])
         assert "event:1," in (news / "feedback.csv").read_text()
         done(news)
@@ -348,7 +387,9 @@ class TestCode:
         pytest.importorskip("jieba")
         real, folder = importlib.metadata.version, streams.begin(tmp_path, 3)
         path = folder / "odl.yaml"
-        path.write_text(path.read_text().replace("stop_words: null", "stop_words: null, segment: jieba"))
+        path.write_text(
+            path.read_text().replace("stop_words: null", "stop_words: null, segment: jieba")
+        )
         assert done(folder)
 
         def version(name):
@@ -358,13 +399,17 @@ class TestCode:
         sources.digest.cache_clear()
         capsys.readouterr()
         assert done(folder) == []
-        assert "computed by another version of odl or jieba, and still used: read; " in capsys.readouterr().out
+        assert (
+            "computed by another version of odl or jieba, and still used: read; "
+            in capsys.readouterr().out
+        )
         assert done(folder, "--again") == ["read"]
         monkeypatch.undo()
         sources.digest.cache_clear()
 
     @pytest.mark.parametrize(
-        "text", ["def f(x):\n    '''Other.'''\n    return x + 1  # more\n", "\n\ndef f(x): return x + 1"]
+        "text",
+        ["def f(x):\n    '''Other.'''\n    return x + 1  # more\n", "\n\ndef f(x): return x + 1"],
     )
     def test_comments_and_docstrings_mean_nothing(self, text):
         meaning = sources.meaning("def f(x):\n    '''One.'''\n    return x + 1\n")
@@ -382,12 +427,21 @@ class TestCheckpoints:
         done(whole)
         kept = {path.name for path in chain(whole, "state", 1).parent.glob("*.h5")}
         assert kept == {f"{t}.h5" for t in range(6)}  # the first holds two weeks
-        states = {name: held for name, held in streams.contents(whole).items() if re.search(r"k\d+/\d\.h5$", name)}
+        states = {
+            name: held
+            for name, held in streams.contents(whole).items()
+            if re.search(r"k\d+/\d\.h5$", name)
+        }
         path = whole / "odl.yaml"
         path.write_text(path.read_text().replace("keep: 0", "keep: 3"))
         streams.write(tmp_path, 7)
         done(whole)
-        assert {path.name for path in chain(whole, "state", 0).parent.glob("*.h5")} == {"0.h5", "3.h5", "5.h5", "6.h5"}
+        assert {path.name for path in chain(whole, "state", 0).parent.glob("*.h5")} == {
+            "0.h5",
+            "3.h5",
+            "5.h5",
+            "6.h5",
+        }
         assert done(whole) == []
         path.write_text(path.read_text().replace("budget: 5", "budget: 4"))  # alerts read them all
         steps = done(whole)
@@ -405,11 +459,17 @@ class TestOneRun:
             assert main(["run", str(news)]) == 75
             said = capsys.readouterr().err
             assert re.search(
-                rf"odl run: .* is run by process {os.getpid()} since .*; expected one run a folder; .*--wait", said
+                rf"odl run: .* is run by process {os.getpid()} since .*; expected one run a folder; .*--wait",
+                said,
             )
-            path.write_text(json.dumps({"process": 1, "host": "another", "since": "2026-01-05 09:00:00"}))
+            path.write_text(
+                json.dumps({"process": 1, "host": "another", "since": "2026-01-05 09:00:00"})
+            )
             assert main(["run", str(news)]) == 75
-            assert "is run by process 1 on another since 2026-01-05 09:00:00;" in capsys.readouterr().err
+            assert (
+                "is run by process 1 on another since 2026-01-05 09:00:00;"
+                in capsys.readouterr().err
+            )
         assert main(["run", str(news)]) == 0
 
 
@@ -420,7 +480,10 @@ def test_a_full_disk(first, tmp_path):
     shutil.rmtree(folder / "results")
     with disks.small_disk(folder / "results", 100 * 1024) as disk:
         done = subprocess.run(
-            [sys.executable, "-m", "odl", "run", str(folder)], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "odl", "run", str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         last = done.stderr.splitlines()[-1]
         assert done.returncode == 1 and re.match(
@@ -428,19 +491,26 @@ def test_a_full_disk(first, tmp_path):
         )
         assert "Traceback" not in done.stderr and not list(disk.rglob("*.part"))
         disks.resize(disk, 64 << 20)
-        assert main(["run", str(folder)]) == 0 and streams.contents(folder) == streams.contents(first)
+        assert main(["run", str(folder)]) == 0 and streams.contents(folder) == streams.contents(
+            first
+        )
 
 
 def start(folder):
     return subprocess.Popen(
-        [sys.executable, "-m", "odl", "run", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "odl", "run", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
 class TestStrikes:
     """Kills and signals at random moments: the next run ends with the same bytes."""
 
-    @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2, 3))])
+    @pytest.mark.parametrize(
+        "number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2, 3))]
+    )
     def test_a_few(self, first, tmp_path, number):
         strike(first, tmp_path, number)
 
@@ -458,7 +528,11 @@ class TestStrikes:
             return real(*words)
 
         monkeypatch.setattr(blocks.Verified, "verify", verify)
-        with processes.heeding(), pytest.raises(processes.Stopped) as stop, storage.reading(path, "scores") as file:
+        with (
+            processes.heeding(),
+            pytest.raises(processes.Stopped) as stop,
+            storage.reading(path, "scores") as file,
+        ):
             came.append(len(file["score"][:]))
             time.sleep(5)
         assert len(came) > 1 and stop.value.status == 128 + signal.SIGTERM
@@ -504,7 +578,11 @@ class TestStrikes:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-        assert process.returncode == 130 and "stopped; finished steps are stored" in said and "Traceback" not in said
+        assert (
+            process.returncode == 130
+            and "stopped; finished steps are stored" in said
+            and "Traceback" not in said
+        )
 
 
 def strike(first, place, number):
@@ -548,10 +626,16 @@ def test_what_was_verified_is_saved_now_and_then(news, monkeypatch, seconds, sav
     moments = []
     save = ledger.Ledger.save
     monkeypatch.setattr(loop, "SAVE_INTERVAL", seconds)
-    monkeypatch.setattr(ledger.Ledger, "save", lambda self: (moments.append(time.monotonic()), save(self))[1])
+    monkeypatch.setattr(
+        ledger.Ledger, "save", lambda self: (moments.append(time.monotonic()), save(self))[1]
+    )
     finished = []
     timestep = loop.Loop.timestep
-    monkeypatch.setattr(loop.Loop, "timestep", lambda *args, **named: (timestep(*args, **named), finished.append(1))[0])
+    monkeypatch.setattr(
+        loop.Loop,
+        "timestep",
+        lambda *args, **named: (timestep(*args, **named), finished.append(1))[0],
+    )
     monkeypatch.setattr(loop.Loop, "page", lambda self, n: finished.append(len(moments)))
     with contextlib.suppress(Exception):
         main(["run", str(news)])

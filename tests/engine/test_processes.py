@@ -27,7 +27,9 @@ with processes.alone(sys.argv[1]):
 
 def locked(path, seconds):
     """Return a process that has a lock for so many seconds."""
-    process = subprocess.Popen([sys.executable, "-c", HELD, str(path), str(seconds)], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HELD, str(path), str(seconds)], stdout=subprocess.PIPE
+    )
     process.stdout.readline()
     return process
 
@@ -35,7 +37,10 @@ def locked(path, seconds):
 @pytest.mark.slow
 def test_it_waits_as_long_as_it_is_told(tmp_path):
     other = locked(tmp_path / ".lock", 1.0)
-    with pytest.raises(BusyError, match=f"process {other.pid}"), processes.alone(tmp_path / ".lock", wait=0.2):
+    with (
+        pytest.raises(BusyError, match=f"process {other.pid}"),
+        processes.alone(tmp_path / ".lock", wait=0.2),
+    ):
         pass
     with processes.alone(tmp_path / ".lock", wait=30):
         assert other.wait() == 0
@@ -55,23 +60,32 @@ def test_who_has_it_is_told(tmp_path):
         with processes.alone(path):
             told = json.loads(path.read_text())
             assert told["process"] == os.getpid() and told["host"] == platform.node()
-            assert abs(time.mktime(time.strptime(told["since"], "%Y-%m-%d %H:%M:%S")) - time.time()) < 60
+            assert (
+                abs(time.mktime(time.strptime(told["since"], "%Y-%m-%d %H:%M:%S")) - time.time())
+                < 60
+            )
     for text, said in (
         (json.dumps(told), f"process {os.getpid()} since {told['since']}"),
-        (json.dumps({**told, "host": "far"}), f"process {os.getpid()} on far since {told['since']}"),
+        (
+            json.dumps({**told, "host": "far"}),
+            f"process {os.getpid()} on far since {told['since']}",
+        ),
         ("{", "another process"),
         ("{}", "another process"),
         ("[]", "another process"),
     ):
         with processes.alone(path):
             path.write_text(text)
-            expected = re.escape(f"{tmp_path / 'results'} is run by {said}; expected one run a folder")
+            expected = re.escape(
+                f"{tmp_path / 'results'} is run by {said}; expected one run a folder"
+            )
             with pytest.raises(BusyError, match=expected), processes.alone(path):
                 pass
 
 
 @pytest.mark.parametrize(
-    ("number", "error"), [(errno.EACCES, BusyError), (errno.EWOULDBLOCK, BusyError), (errno.ENOLCK, StorageError)]
+    ("number", "error"),
+    [(errno.EACCES, BusyError), (errno.EWOULDBLOCK, BusyError), (errno.ENOLCK, StorageError)],
 )
 def test_a_disk_without_locks_is_told_from_a_lock(number, error, tmp_path, monkeypatch):
     def refuse(*_):
@@ -96,10 +110,16 @@ def test_there_are_no_more_processes_than_tasks_and_cores(tmp_path):
     for n_tasks, cores, n_processes in ((5, 2, 2), (2, 5, 2), (3, 1, 1)):
         folder = tmp_path / f"{n_tasks}-{cores}"
         folder.mkdir()
-        processes.each(lambda n: (folder / f"{n}-{os.getpid()}").touch(), [(n,) for n in range(n_tasks)], cores)  # noqa: B023
+
+        def touch(n, folder=folder):
+            (folder / f"{n}-{os.getpid()}").touch()
+
+        processes.each(touch, [(n,) for n in range(n_tasks)], cores)
         names = [path.name.split("-") for path in folder.iterdir()]
         assert sorted(number for number, _ in names) == [str(n) for n in range(n_tasks)]
-        assert len({process for _, process in names}) == n_processes and str(os.getpid()) not in {*dict(names).values()}
+        assert len({process for _, process in names}) == n_processes and str(os.getpid()) not in {
+            *dict(names).values()
+        }
 
 
 def test_an_interrupt_of_all_processes_is_for_the_first_one(tmp_path):

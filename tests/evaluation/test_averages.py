@@ -41,7 +41,10 @@ def find(rows, **values):
 
 
 def test_tables_round_trip(tmp_path):
-    rows = [{"run": "007", "a": 1, "b": 0.25, "c": float("nan")}, {"run": "x\ty", "a": 2, "b": 1e-15, "c": 1.0}]
+    rows = [
+        {"run": "007", "a": 1, "b": 0.25, "c": float("nan")},
+        {"run": "x\ty", "a": 2, "b": 1e-15, "c": 1.0},
+    ]
     write_table(tmp_path / "t.tsv", rows)
     text = (tmp_path / "t.tsv").read_text()
     bare = "\n".join(line.rpartition("\t")[0] for line in text.splitlines())
@@ -68,16 +71,22 @@ def test_rows_say_what_the_score_files_say(made):
     entry = next(entry for entry in made[1] if entry["run"] == "da" and entry["k"] == 20)
     rows, summary = averages.evaluate(paths_of(entry), min_novel=3, bootstrap=200, seed=5)
     assert [row["t"] for row in rows] == [1, 2, 3, 4, 5]
-    assert set(rows[0]) == set(averages.AUC_COLUMNS) and set(summary[0]) == set(averages.SUMMARY_COLUMNS)
+    assert set(rows[0]) == set(averages.AUC_COLUMNS) and set(summary[0]) == set(
+        averages.SUMMARY_COLUMNS
+    )
     values = []
     for row in rows:
         batch = read_scores(score_path(entry, row["t"]))
         labels = batch.novel
         value = metrics.auc(batch.scores["da"], labels)
         np.testing.assert_equal(row["auc"], value)
-        assert (row["novel"], row["known"], row["unlabelled"]) == tuple((labels == x).sum() for x in (1, 0, -1))
+        assert (row["novel"], row["known"], row["unlabelled"]) == tuple(
+            (labels == x).sum() for x in (1, 0, -1)
+        )
         assert row["documents"] == row["novel"] + row["known"] + row["unlabelled"] == 60
-        assert row["empty"] == batch.empty.sum() and row["uncoded"] == np.mean(batch.scores["da"] == 1)
+        assert row["empty"] == batch.empty.sum() and row["uncoded"] == np.mean(
+            batch.scores["da"] == 1
+        )
         assert row["first_time"] == averages.iso(batch.times.min()) < row["last_time"]
         assert row["listed"] == (row["novel"] >= 3)
         assert np.isnan(value) or row["low"] <= value <= row["high"]
@@ -107,7 +116,9 @@ def test_averages_are_over_the_listed_timesteps_alone(made):
     assert {1, 4} < set(values) and summary["timesteps_all"] == len(values)
     assert summary["average"] == np.mean([values[1], values[4]]) != np.mean(list(values.values()))
     assert summary["average_all"] == np.mean(list(values.values()))
-    assert summary["timesteps"] == 2 and [row["listed"] for row in rows] == [int(row["t"] in (1, 4)) for row in rows]
+    assert summary["timesteps"] == 2 and [row["listed"] for row in rows] == [
+        int(row["t"] in (1, 4)) for row in rows
+    ]
 
 
 def percentiles(draws):
@@ -121,14 +132,22 @@ def test_intervals_hold_95_of_100_draws(made):
     rows, (summary,) = averages.evaluate(paths_of(entry), timesteps=[1, 4], bootstrap=400, seed=5)
     draws, batches = {}, [read_scores(path) for path in paths_of(entry, first=1)]
     for row, batch in zip(rows, batches, strict=True):
-        draws[row["t"]] = metrics.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
+        draws[row["t"]] = metrics.bootstrap(
+            batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options
+        )
         if not np.isnan(row["auc"]):
-            assert (row["low"], row["high"]) == pytest.approx(percentiles(draws[row["t"]]), abs=1e-12)
+            assert (row["low"], row["high"]) == pytest.approx(
+                percentiles(draws[row["t"]]), abs=1e-12
+            )
     average = percentiles((draws[1] + draws[4]) / 2)
     assert (summary["low"], summary["high"]) == pytest.approx(average, abs=1e-12)
     score = np.concatenate([batch.scores[entry["run"]] for batch in batches])
-    pooled = metrics.bootstrap(score, np.concatenate([batch.novel for batch in batches]), seed=[5, 0], **options)
-    assert (summary["pooled_low"], summary["pooled_high"]) == pytest.approx(percentiles(pooled), abs=1e-12)
+    pooled = metrics.bootstrap(
+        score, np.concatenate([batch.novel for batch in batches]), seed=[5, 0], **options
+    )
+    assert (summary["pooled_low"], summary["pooled_high"]) == pytest.approx(
+        percentiles(pooled), abs=1e-12
+    )
 
 
 def test_pooled_is_over_all_documents_but_the_initial_ones(made):
@@ -136,17 +155,27 @@ def test_pooled_is_over_all_documents_but_the_initial_ones(made):
     _, summary = averages.evaluate(paths_of(entry), bootstrap=50)
     batches = [read_scores(path) for path in paths_of(entry, first=1)]
     score = np.concatenate([next(iter(batch.scores.values())) for batch in batches])
-    assert summary[0]["pooled"] == metrics.auc(score, np.concatenate([batch.novel for batch in batches]))
+    assert summary[0]["pooled"] == metrics.auc(
+        score, np.concatenate([batch.novel for batch in batches])
+    )
     assert summary[0]["pooled_low"] < summary[0]["pooled"] < summary[0]["pooled_high"]
 
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_scores_are_read_without_names(made, number):
-    whole, bare = (read_scores(score_path(made[1][number], 2), names=names) for names in (True, False))
-    assert whole.ids and whole.topics and not (bare.ids or bare.topics or bare.titles or bare.top or bare.atoms)
+    whole, bare = (
+        read_scores(score_path(made[1][number], 2), names=names) for names in (True, False)
+    )
+    assert (
+        whole.ids
+        and whole.topics
+        and not (bare.ids or bare.topics or bare.titles or bare.top or bare.atoms)
+    )
     for name in ("times", "novel", "novel_dominant", "empty"):
         assert np.array_equal(getattr(whole, name), getattr(bare, name))
-    assert all(np.array_equal(whole.scores[run], bare.scores[run]) for run in (*whole.scores, *bare.scores))
+    assert all(
+        np.array_equal(whole.scores[run], bare.scores[run]) for run in (*whole.scores, *bare.scores)
+    )
 
 
 def test_baselines_give_one_series_each(made):
@@ -154,7 +183,9 @@ def test_baselines_give_one_series_each(made):
     rows, summary = averages.evaluate(paths_of(entry, first=1), min_novel=3, bootstrap=0)
     assert [row["run"] for row in summary] == sorted(baselines.BASELINE_NAMES)
     held = read_scores(score_path(entry, 3))
-    assert find(rows, run="nearest5-logtf", t=3)["auc"] == metrics.auc(held.scores["nearest5-logtf"], held.novel)
+    assert find(rows, run="nearest5-logtf", t=3)["auc"] == metrics.auc(
+        held.scores["nearest5-logtf"], held.novel
+    )
     assert np.isnan(rows[0]["uncoded"])
 
 
@@ -174,7 +205,9 @@ def test_dominant_topics_are_an_option(made, tmp_path):
 def test_bytes_are_reproducible_and_order_does_not_matter(made, tmp_path):
     entry = made[1][1]
     for name, paths in (("a", paths_of(entry)), ("b", paths_of(entry)[::-1])):
-        averages.write_evaluation(paths, tmp_path / f"{name}.tsv", tmp_path / f"{name}s.tsv", bootstrap=50)
+        averages.write_evaluation(
+            paths, tmp_path / f"{name}.tsv", tmp_path / f"{name}s.tsv", bootstrap=50
+        )
     assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
     assert (tmp_path / "as.tsv").read_bytes() == (tmp_path / "bs.tsv").read_bytes()
 
@@ -221,11 +254,19 @@ def test_one_seed_has_no_spread(made, tmp_path):
     plan = [entry for entry in made[1] if entry["seed"] == 0]
     study.summarise(plan, tmp_path)
     row = find(study.read_tables(tmp_path)["summary"], run="da", k=20)
-    assert row["seeds"] == 1 and np.isnan(row["average_sd"]) and row["average_mean"] == row["average_min"]
+    assert (
+        row["seeds"] == 1
+        and np.isnan(row["average_sd"])
+        and row["average_mean"] == row["average_min"]
+    )
 
 
 def test_timesteps_and_novel_documents_per_batch(made, gathered):
-    novel = [read_scores(score_path(entry, 3)).novel for entry in made[1] if entry["run"] == "pg" and entry["k"] == 10]
+    novel = [
+        read_scores(score_path(entry, 3)).novel
+        for entry in made[1]
+        if entry["run"] == "pg" and entry["k"] == 10
+    ]
     counts = [(labels == 1).sum() for labels in novel]
     row = find(gathered["novel"], t=3)
     assert row["seeds"] == 2
@@ -233,13 +274,18 @@ def test_timesteps_and_novel_documents_per_batch(made, gathered):
     assert (row["novel_min"], row["novel_max"]) == (min(counts), max(counts))
     assert [row["t"] for row in gathered["novel"]] == [1, 2, 3, 4, 5]
     step = find(gathered["timesteps"], run="pg", k=10, t=3)
-    assert step["novel"] == pytest.approx(np.mean(counts)) and 0 <= step["auc_min"] <= step["auc_mean"] <= 1
+    assert (
+        step["novel"] == pytest.approx(np.mean(counts))
+        and 0 <= step["auc_min"] <= step["auc_mean"] <= 1
+    )
 
 
 def test_timing_comes_from_the_jobs_files(made, gathered):
     row = find(gathered["timing"], run="da", k=20)
     assert row["jobs"] == 10
-    assert row["score_cpu_s"] == pytest.approx(0.03, rel=0.1) and row["learn_cpu_s"] == pytest.approx(0.06, rel=0.1)
+    assert row["score_cpu_s"] == pytest.approx(0.03, rel=0.1) and row[
+        "learn_cpu_s"
+    ] == pytest.approx(0.06, rel=0.1)
     assert (row["start_cpu_s"], row["max_rss_mb"], row["wall_s"]) == (2.0, 170.0, 0.91)
     assert np.isnan(find(gathered["timing"], algorithm="baseline")["score_cpu_s"])
 
@@ -247,7 +293,13 @@ def test_timing_comes_from_the_jobs_files(made, gathered):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("content", "numbers"),
-    [("", []), ("\n", []), ('"', []), ('s\n"\n2.5\n', [2.5]), ("s\tmax_rss\n1\t2\t3\n-\tNA\n", [1.0])],
+    [
+        ("", []),
+        ("\n", []),
+        ('"', []),
+        ('s\n"\n2.5\n', [2.5]),
+        ("s\tmax_rss\n1\t2\t3\n-\tNA\n", [1.0]),
+    ],
 )
 def test_numbers_of_benchmarks_are_those_of_their_column(content, numbers, tmp_path):
     (tmp_path / "0.tsv").write_text(content)
@@ -255,9 +307,15 @@ def test_numbers_of_benchmarks_are_those_of_their_column(content, numbers, tmp_p
 
 
 def test_published_rows_only_for_tdt2_by_date(made, gathered):
-    assert [row["run"] for row in gathered["published"]] == ["ONLINE (OIADMM)", "BATCH-IMPL", "L2-BATCH"]
+    assert [row["run"] for row in gathered["published"]] == [
+        "ONLINE (OIADMM)",
+        "BATCH-IMPL",
+        "L2-BATCH",
+    ]
     for row in gathered["published"]:
-        assert row["average"] == pytest.approx(np.mean([row[f"t{t}"] for t in (1, 2, 5, 6, 8)]), abs=6e-4)
+        assert row["average"] == pytest.approx(
+            np.mean([row[f"t{t}"] for t in (1, 2, 5, 6, 8)]), abs=6e-4
+        )
         assert "not checked" in row["source"]
     others = [{**entry, "reader": "reuters21578"} for entry in made[1]]
     assert study.published(others) == []
@@ -277,7 +335,9 @@ def test_shown_run_is_the_best_or_the_one_asked_for(made, gathered):
     plan = made[1]
     best = choose_shown(plan, gathered["summary"], "wires")
     means = {
-        (row["run"], row["k"]): row["average_mean"] for row in gathered["summary"] if row["algorithm"] != "baseline"
+        (row["run"], row["k"]): row["average_mean"]
+        for row in gathered["summary"]
+        if row["algorithm"] != "baseline"
     }
     assert means[best["run"], best["k"]] == max(means.values()) and best["seed"] == 0
     asked = choose_shown(plan, gathered["summary"], "wires", {"run": "pg", "k": 10, "seed": 1})
@@ -307,12 +367,17 @@ def test_plans_that_are_no_list_of_runs_are_refused(tmp_path, content):
     ("name", "values"),
     [
         ("timesteps", ("a", 3, ["a"], [1.5], [True], [-1], {"a": 1}, [None])),
-        *[(name, ("a", 1.5, -1, None, True, [1])) for name in ("min_novel", "min_known", "bootstrap", "seed")],
+        *[
+            (name, ("a", 1.5, -1, None, True, [1]))
+            for name in ("min_novel", "min_known", "bootstrap", "seed")
+        ],
     ],
 )
 def test_options_of_wrong_types_are_refused(made, name, values):
     for value in values:
-        with pytest.raises(ParameterError, match=rf"evaluate\.{name}(\[0\])? is .*; expected an? ") as caught:
+        with pytest.raises(
+            ParameterError, match=rf"evaluate\.{name}(\[0\])? is .*; expected an? "
+        ) as caught:
             averages.evaluate(paths_of(made[1][1]), **{name: value})
         assert "\n" not in str(caught.value)
 
@@ -348,7 +413,10 @@ LABELS = {
 )
 def test_the_listed_timesteps(timesteps, rule, expected):
     assert averages.listed(LABELS, timesteps, min_novel=rule[0], min_known=rule[1]) == expected
-    assert averages.listed(LABELS, np.array(timesteps), min_novel=rule[0], min_known=rule[1]) == expected
+    assert (
+        averages.listed(LABELS, np.array(timesteps), min_novel=rule[0], min_known=rule[1])
+        == expected
+    )
 
 
 def test_the_average_is_over_the_listed_timesteps_only():

@@ -29,7 +29,9 @@ def test_neighbours_equal_the_dense_definition(rng, monkeypatch, block):
         cosines = np.sort(dense_cosines(batch, past, form), axis=1)
         np.testing.assert_allclose(scores[nearest], 1 - cosines[:, -1], atol=1e-12)
         np.testing.assert_allclose(scores[nearest5], 1 - cosines[:, -5:].mean(axis=1), atol=1e-12)
-        assert np.all((scores[nearest] >= 0) & (scores[nearest] <= scores[nearest5]) & (scores[nearest5] <= 1))
+        assert np.all(
+            (scores[nearest] >= 0) & (scores[nearest] <= scores[nearest5]) & (scores[nearest5] <= 1)
+        )
 
 
 def test_fewer_than_five_earlier_documents(rng):
@@ -66,15 +68,29 @@ def test_the_last_documents_of_a_long_past_are_compared_with(rng, tmp_path, monk
     monkeypatch.setattr(baselines, "PAST_WINDOW", 14)
     chain = []
     for t, n in enumerate([10, 11, 12, 13]):
-        chain.append(features.follow(make_documents(rng, t, n), chain[-1] if chain else None, tmp_path / f"{t}.h5"))
+        chain.append(
+            features.follow(
+                make_documents(rng, t, n), chain[-1] if chain else None, tmp_path / f"{t}.h5"
+            )
+        )
 
     def scored(t, *options):
-        words = ["step", "baselines", str(tmp_path / "out.h5"), str(tmp_path / f"{t}.h5"), "--past", str(tmp_path)]
+        words = [
+            "step",
+            "baselines",
+            str(tmp_path / "out.h5"),
+            str(tmp_path / f"{t}.h5"),
+            "--past",
+            str(tmp_path),
+        ]
         assert cli.main([*words, *options]) == 0
         return read_scores(tmp_path / "out.h5"), (tmp_path / "out.h5").read_bytes()
 
     whole, content = scored(2)
-    assert whole.window == "" and content == scored(2, "--window", "0")[1] == scored(2, "--window", "2")[1]
+    assert (
+        whole.window == ""
+        and content == scored(2, "--window", "0")[1] == scored(2, "--window", "2")[1]
+    )
     for options, window, past in (
         ((), "last14", slice(-14, None)),
         (("--window", "2"), "last2timesteps", slice(-23, None)),
@@ -82,7 +98,9 @@ def test_the_last_documents_of_a_long_past_are_compared_with(rng, tmp_path, monk
     ):
         held, _ = scored(3, *options)
         cosines = np.sort(dense_cosines(chain[3], chain[:3], "log")[:, past], axis=1)
-        np.testing.assert_allclose(held.scores["nearest5-logtf"], 1 - cosines[:, -5:].mean(axis=1), atol=1e-12)
+        np.testing.assert_allclose(
+            held.scores["nearest5-logtf"], 1 - cosines[:, -5:].mean(axis=1), atol=1e-12
+        )
         assert held.window == window
     (tmp_path / "0.h5").unlink()
     assert scored(3)[0].window == "last14"
@@ -92,7 +110,9 @@ def test_unseen_share_and_length_count_tokens():
     def batch(words, previous=None):
         vocabulary = sorted(set(words))
         counts = sparse.csr_array([[words.count(word) for word in vocabulary]])
-        return features.follow(Documents(counts, vocabulary, [" ".join(words)], np.zeros(1), [()], [""]), previous)
+        return features.follow(
+            Documents(counts, vocabulary, [" ".join(words)], np.zeros(1), [()], [""]), previous
+        )
 
     first = batch(["old", "older"])
     second = batch(["old", "new", "new", "newer"], first)
@@ -116,7 +136,9 @@ def test_batch_of_another_chain_is_refused(rng):
 def test_past_has_to_be_earlier(rng):
     first, second, third = make_chain(rng, [10, 12, 9])
     for past in ([first, second], [third]):
-        with pytest.raises(DataError, match=f"a batch of timestep {past[-1].t} as the past of timestep 1"):
+        with pytest.raises(
+            DataError, match=f"a batch of timestep {past[-1].t} as the past of timestep 1"
+        ):
             baselines.score(second, past)
     assert baselines.nearest(third, [first, second])
 
@@ -145,12 +167,17 @@ def tdt2_chain(corpora):
     matrix = sparse.csc_array(io.loadmat(corpora / "tdt2" / "TDT2_with_time.mat")["fea"])
     topics, dates = (matrix[:, [column]].toarray().ravel().astype(int) for column in (36771, 36772))
     order = np.lexsort((np.random.default_rng(0).random(len(dates)), dates))
-    counts, words = sparse.csr_array(matrix[:, :36771])[order], [f"t{column:05d}" for column in range(36771)]
+    counts, words = (
+        sparse.csr_array(matrix[:, :36771])[order],
+        [f"t{column:05d}" for column in range(36771)],
+    )
     previous = None
     for rows in np.split(np.arange(9000), 9):
         names = [f"d{row}" for row in rows]
         labels = [(str(topics[order[row]]),) for row in rows]
-        batch = Documents(counts[rows], words, names, dates[order[rows]], labels, names).select(range(len(rows)))
+        batch = Documents(counts[rows], words, names, dates[order[rows]], labels, names).select(
+            range(len(rows))
+        )
         previous = features.follow(batch, previous)
         yield previous
 

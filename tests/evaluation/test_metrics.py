@@ -28,7 +28,9 @@ def test_auc_equals_counting_pairs(n):
     rng = np.random.default_rng(n)
     for _ in range(40):
         scores, labels = tied_sample(rng, n)
-        np.testing.assert_allclose(metrics.auc(scores, labels), brute_auc(scores, labels), rtol=1e-15)
+        np.testing.assert_allclose(
+            metrics.auc(scores, labels), brute_auc(scores, labels), rtol=1e-15
+        )
 
 
 def test_auc_of_known_cases():
@@ -51,7 +53,11 @@ def test_auc_does_not_depend_on_the_order_of_documents(rng):
 
 @pytest.mark.parametrize(
     ("scores", "labels", "said"),
-    [([1.0, 2.0], [0], "shape"), ([1.0, 2.0], [0, 2], "labels"), ([np.nan, 2.0], [0, 1], "not a number")],
+    [
+        ([1.0, 2.0], [0], "shape"),
+        ([1.0, 2.0], [0, 2], "labels"),
+        ([np.nan, 2.0], [0, 1], "not a number"),
+    ],
 )
 def test_bad_input_is_refused(scores, labels, said):
     with pytest.raises(ParameterError, match=said):
@@ -100,7 +106,9 @@ def test_interval_covers_the_truth_about_as_often_as_it_says():
 def test_intervals_are_of_95_percent(rng):
     """Whoever asks for no level gets the 95 % that tables and pages write beside it."""
     draws = rng.random(777)
-    assert metrics.interval(draws) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    assert metrics.interval(draws) == pytest.approx(
+        tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12
+    )
 
 
 def test_undefined_where_a_class_is_missing():
@@ -126,7 +134,9 @@ def test_difference_of_means_is_over_batches(rng):
     labels = np.repeat([1, 0], [20, 100])
     batches = [(rng.normal(labels, 1.0), rng.normal(0.5 * labels, 1.0), labels) for _ in range(4)]
     without = (np.ones(3), np.ones(3), np.zeros(3, dtype=int))
-    drawn = metrics.mean_bootstrap([([one, other], labels) for one, other, labels in [*batches, without]])
+    drawn = metrics.mean_bootstrap(
+        [([one, other], labels) for one, other, labels in [*batches, without]]
+    )
     low, high = metrics.interval(drawn[0] - drawn[1])
     each = [metrics.auc_difference(*batch) for batch in batches]
     assert low < np.mean([difference for difference, _, _ in each]) < high
@@ -138,7 +148,10 @@ def test_difference_of_means_is_over_batches(rng):
 def test_pooled_counts_pairs_across_batches(rng):
     batches = [tied_sample(rng, 100) for _ in range(3)] + [(np.ones(4), np.zeros(4, dtype=int))]
     value, low, high = metrics.pooled_auc(batches)
-    everything = np.concatenate([scores for scores, _ in batches]), np.concatenate([labels for _, labels in batches])
+    everything = (
+        np.concatenate([scores for scores, _ in batches]),
+        np.concatenate([labels for _, labels in batches]),
+    )
     assert value == pytest.approx(brute_auc(*everything))
     assert low < value < high
     assert high - low < np.diff(metrics.interval(metrics.bootstrap(*batches[0])))[0]

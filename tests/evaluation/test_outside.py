@@ -26,8 +26,17 @@ def study(tmp_path, monkeypatch):
             held[run, t] = rng.random(60)
             write_baselines(folder / f"{t}.h5", Batch(t), {run: held[run, t]})
         files = [folder / f"{t}.h5" for t in LISTED]
-        averages.write_evaluation(files, folder / "auc.tsv", folder / "summary.tsv", bootstrap=0, min_novel=5)
-        named = {"corpus": "made", "reader": "documents", "protocol": "by-date", "run": run, "seed": 0, "k": None}
+        averages.write_evaluation(
+            files, folder / "auc.tsv", folder / "summary.tsv", bootstrap=0, min_novel=5
+        )
+        named = {
+            "corpus": "made",
+            "reader": "documents",
+            "protocol": "by-date",
+            "run": run,
+            "seed": 0,
+            "k": None,
+        }
         named |= {"algorithm": BASELINE, "parameters": {}, "timesteps": [0, *LISTED]}
         entries.append(named | {"folder": str(folder.relative_to(tmp_path))})
     write_plan(tmp_path / "results" / "mine" / "plan.json", entries)
@@ -51,14 +60,25 @@ def written(path, values):
     return path
 
 
-def test_the_scores_of_a_run_are_level_with_it_and_its_average_is_that_of_the_tables(study, tmp_path):
+def test_the_scores_of_a_run_are_level_with_it_and_its_average_is_that_of_the_tables(
+    study, tmp_path
+):
     folder, held = study
     own = {f"{t}-{row}": held["one", t][row] for t in LISTED for row in range(60)}
     rows, listed, by_timestep = outside.compare(folder, own)
     assert [row["run"] for row in rows] == ["yours", "one", "other"] and listed == LISTED
-    assert rows[0]["average"] == rows[1]["average"] and rows[1]["difference"] == rows[1]["low"] == rows[1]["high"] == 0
-    (summary,) = averages.evaluate([folder / "made/seed0/one" / f"{t}.h5" for t in LISTED], min_novel=5, bootstrap=0)[1]
-    assert rows[0]["average"] == summary["average"] == pytest.approx(np.mean(list(by_timestep.values())))
+    assert (
+        rows[0]["average"] == rows[1]["average"]
+        and rows[1]["difference"] == rows[1]["low"] == rows[1]["high"] == 0
+    )
+    (summary,) = averages.evaluate(
+        [folder / "made/seed0/one" / f"{t}.h5" for t in LISTED], min_novel=5, bootstrap=0
+    )[1]
+    assert (
+        rows[0]["average"]
+        == summary["average"]
+        == pytest.approx(np.mean(list(by_timestep.values())))
+    )
     difference = rows[0]["average"] - rows[2]["average"]
     assert rows[2]["difference"] == difference and rows[2]["low"] < difference < rows[2]["high"]
     text = outside.as_text(rows, listed, by_timestep)
@@ -116,4 +136,7 @@ def test_wrong_files_are_refused(tmp_path):
 
 
 def test_scores_are_read_as_numbers(tmp_path):
-    assert outside.read(written(tmp_path / "own.csv", [("a", "1e-3"), ("b", " -2")])) == {"a": 0.001, "b": -2.0}
+    assert outside.read(written(tmp_path / "own.csv", [("a", "1e-3"), ("b", " -2")])) == {
+        "a": 0.001,
+        "b": -2.0,
+    }

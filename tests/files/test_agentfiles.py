@@ -14,7 +14,14 @@ from odl.config.steps import is_retained
 from odl.errors import CheckpointError, StorageError
 from odl.files import agentfiles, checkpoints
 
-RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "rounds": 1, "iterations": 10}
+RING = {
+    "algorithm": "diffusion",
+    "network": "ring",
+    "degree": 2,
+    "agents": 6,
+    "rounds": 1,
+    "iterations": 10,
+}
 
 
 @pytest.fixture
@@ -31,13 +38,18 @@ def test_each_has_its_own_atoms(state):
     sizes = [agentfiles.read_agent(state, agent, network)[0].shape[1] for agent in range(6)]
     assert sizes == [2, 1, 2, 1, 2, 1] and not list(state.parent.rglob("*.part"))
     with h5py.File(state) as file:
-        assert set(file) == {"score", "dual", "digests"} and set(file["dual"]) == {"value", "iterations"}
+        assert set(file) == {"score", "dual", "digests"} and set(file["dual"]) == {
+            "value",
+            "iterations",
+        }
 
 
 def test_a_changed_or_lost_one_is_refused_by_name(state):
     path = Path(agentfiles.agent_path(state, 3))
     shutil.copy2(agentfiles.agent_path(state.with_name("1.h5"), 3), path)
-    with pytest.raises(CheckpointError, match=r"3\.h5 is not the file that .*2\.h5 was written with"):
+    with pytest.raises(
+        CheckpointError, match=r"3\.h5 is not the file that .*2\.h5 was written with"
+    ):
         agentfiles.read_whole(state)
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(StorageError, match=r"3\.h5 was changed"):

@@ -33,7 +33,11 @@ def test_a_link_goes_on_pointing_and_a_pipe_or_device_is_written_into(tmp_path, 
     for content in ("made", "made again"):
         with atomic.replacing(link) as temporary:
             Path(temporary).write_text(content)
-        assert link.is_symlink() and target.read_text() == content and list(target.parent.iterdir()) == [target]
+        assert (
+            link.is_symlink()
+            and target.read_text() == content
+            and list(target.parent.iterdir()) == [target]
+        )
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     places = [pipe, "/dev/stdout", "/dev/fd/2"]
@@ -52,7 +56,10 @@ def test_a_link_goes_on_pointing_and_a_pipe_or_device_is_written_into(tmp_path, 
     os.close(reader)
     assert [os.lstat(place).st_ino for place in places] == before
     assert {path.name for path in tmp_path.iterdir()} - {"null"} == {"other", "new.html", "pipe"}
-    with pytest.raises(IsADirectoryError, match="other"), atomic.replacing(target.parent) as temporary:
+    with (
+        pytest.raises(IsADirectoryError, match="other"),
+        atomic.replacing(target.parent) as temporary,
+    ):
         Path(temporary).write_text("whole")
 
 
@@ -73,7 +80,10 @@ def test_a_full_disk_names_the_file(tmp_path, number):
 
 
 def test_other_faults_keep_the_name_that_they_have(tmp_path):
-    for fault, name in ((OSError(errno.EPERM, "x"), None), (OSError(errno.ENOSPC, "x", "other"), "other")):
+    for fault, name in (
+        (OSError(errno.EPERM, "x"), None),
+        (OSError(errno.ENOSPC, "x", "other"), "other"),
+    ):
         with pytest.raises(OSError) as told, atomic.replacing(tmp_path / "a.tsv"):
             raise fault
         assert told.value.filename == name
@@ -91,7 +101,10 @@ def test_a_folder_is_filled_at_once_or_not_at_all(tmp_path):
     with atomic.filling(f"{folder}/") as temporary:
         (Path(temporary) / "a").write_text("new")
         assert (folder / "a").read_text() == "old"
-    assert {path.name: path.read_text() for path in folder.iterdir()} == {"a": "new", "other": "stays"}
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "a": "new",
+        "other": "stays",
+    }
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -126,7 +139,9 @@ def test_one_process_at_a_time_changes_a_file(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("old")
     with atomic.locked(path) as alone:
-        other = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True)
+        other = subprocess.Popen(
+            [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True
+        )
         with pytest.raises(subprocess.TimeoutExpired):
             other.wait(1)
         path.write_text("new")

@@ -21,7 +21,9 @@ def make(rng, t=3):
         chain=CHAIN,
         dictionary=sparse.csc_array(sparse.random_array((30, 4), density=0.3, rng=rng)),
         arrays={
-            "dual": sparse.csr_array(sparse.random_array((9, 30), density=0.2, rng=rng, dtype=np.float32)),
+            "dual": sparse.csr_array(
+                sparse.random_array((9, 30), density=0.2, rng=rng, dtype=np.float32)
+            ),
             "gradient_sum": sparse.csc_array(sparse.random_array((30, 4), density=0.2, rng=rng)),
             "weights": rng.random(4),
         },
@@ -66,7 +68,9 @@ def test_every_attribute_and_array_is_guarded(path):
     with h5py.File(path) as file:
         names = list(file.attrs)
         arrays = []
-        file.visititems(lambda name, item: arrays.append(name) if isinstance(item, h5py.Dataset) else None)
+        file.visititems(
+            lambda name, item: arrays.append(name) if isinstance(item, h5py.Dataset) else None
+        )
     assert len(arrays) > 10
     for name in names:
         path.write_bytes(whole)
@@ -130,9 +134,17 @@ class TestChain:
         )
         documents.write(tmp_path / "documents.h5", found)
         stream = Order(ties="source", batches=Batches(documents=60, initial=80))
-        batching.index(tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, stream=stream)
+        batching.index(
+            tmp_path / "documents.h5",
+            tmp_path / "index.tsv",
+            tmp_path / "order.h5",
+            seed=0,
+            stream=stream,
+        )
         for t in range(4):
-            batchfile.cut(tmp_path / "documents.h5", tmp_path / "order.h5", tmp_path / f"batch{t}.h5", t)
+            batchfile.cut(
+                tmp_path / "documents.h5", tmp_path / "order.h5", tmp_path / f"batch{t}.h5", t
+            )
             previous = tmp_path / "features" / f"{t - 1}.h5" if t else None
             features.advance(tmp_path / "features" / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
         return tmp_path
@@ -161,7 +173,9 @@ class TestChain:
     def test_resuming_gives_the_same_bytes(self, stream, algorithm):
         whole = [self.update(stream, algorithm, t, stream / "whole") for t in range(4)]
         for t in range(1, 4):
-            again = self.update(stream, algorithm, t, stream / "part", stream / "whole" / f"{t - 1}.h5")
+            again = self.update(
+                stream, algorithm, t, stream / "part", stream / "whole" / f"{t - 1}.h5"
+            )
             assert again == whole[t]
 
     def test_checkpoints_name_the_one_before(self, stream):
@@ -180,7 +194,9 @@ class TestChain:
             assert file["score"][ids.index("d200")] == 1.0
             assert np.allclose(file["score"][:], file["residual"][:] + file["penalty"][:])
             assert file["score"][:].max() <= 1.0
-            assert np.array_equal(file["novel"][:], features.read(stream / "features" / "3.h5").novel)
+            assert np.array_equal(
+                file["novel"][:], features.read(stream / "features" / "3.h5").novel
+            )
 
     def test_a_wrong_previous_is_refused(self, stream):
         for t in range(3):

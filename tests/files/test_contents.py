@@ -15,7 +15,9 @@ HEADERS = b"From: a@example.org\nSubject: Rain\nDate: Mon, 5 Jan 2026 10:00:00 +
     ],
 )  # fmt: skip
 def test_mail(begin):
-    assert contents.is_mail(begin + HEADERS) and contents.is_mbox(begin + HEADERS) == (b"From" in begin)
+    assert contents.is_mail(begin + HEADERS) and contents.is_mbox(begin + HEADERS) == (
+        b"From" in begin
+    )
     assert contents.is_mail(begin + HEADERS.replace(b"\n", b"\r\n"))
     assert not contents.is_feed(begin + HEADERS)
 
@@ -46,7 +48,9 @@ def test_feeds(text, encoding):
     assert contents.is_feed(text.encode(encoding))
 
 
-@pytest.mark.parametrize("text", ["", "<html>", "<?xml version='1.0'?><plist>", "<rssx>", '{"version": "1.1"}', "rss"])
+@pytest.mark.parametrize(
+    "text", ["", "<html>", "<?xml version='1.0'?><plist>", "<rssx>", '{"version": "1.1"}', "rss"]
+)
 def test_what_is_no_feed(text):
     assert not contents.is_feed(text.encode())
 

@@ -77,8 +77,15 @@ def test_every_array_and_attribute_is_guarded(world, tmp_path, kind):
     path = tmp_path / "0.h5"
     with h5py.File(world / KINDS[kind]) as file:
         parts = [("/", None), *items(file)]
-        places = [(name, None) for name, item in parts if isinstance(item, h5py.Dataset) and item.size]
-        places += [(name, key) for name, _ in parts for key in file[name].attrs if key not in ("kind", "format")]
+        places = [
+            (name, None) for name, item in parts if isinstance(item, h5py.Dataset) and item.size
+        ]
+        places += [
+            (name, key)
+            for name, _ in parts
+            for key in file[name].attrs
+            if key not in ("kind", "format")
+        ]
     for name, key in places:
         shutil.copy(world / KINDS[kind], path)
         with h5py.File(path, "a") as file:
@@ -89,7 +96,9 @@ def test_every_array_and_attribute_is_guarded(world, tmp_path, kind):
                 value = np.asarray(item.attrs[key])
                 text = value.dtype.kind in "OU"
                 item.attrs[key] = f"{value}x" if text else (value + 1).astype(value.dtype)
-        with pytest.raises(StorageError, match=r"0\.h5 was changed after it was written.*delete .*0\.h5"):
+        with pytest.raises(
+            StorageError, match=r"0\.h5 was changed after it was written.*delete .*0\.h5"
+        ):
             content(path, kind)
 
 
@@ -148,7 +157,10 @@ def test_older_files_are_refused_by_name(world, tmp_path):
     shutil.copy(world / "f1.h5", tmp_path / "f1.h5")
     with edited(tmp_path / "f1.h5") as file:
         file.attrs["format"] = 1
-    with pytest.raises(StorageError, match=r"f1\.h5 is of kind 'features' and format 1; expected .* format 3; delete"):
+    with pytest.raises(
+        StorageError,
+        match=r"f1\.h5 is of kind 'features' and format 1; expected .* format 3; delete",
+    ):
         storage.digest_of(tmp_path / "f1.h5", "features")
 
 
@@ -158,7 +170,10 @@ class TestVerify:
         """The files of the world where a study has them."""
         base = tmp_path / "study/c/seed0"
         for t in fuzz_world.STEPS:
-            for source, target in ((f"f{t}.h5", f"features/{t}.h5"), (f"dual_averaging/{t}.h5", f"da/k3/{t}.h5")):
+            for source, target in (
+                (f"f{t}.h5", f"features/{t}.h5"),
+                (f"dual_averaging/{t}.h5", f"da/k3/{t}.h5"),
+            ):
                 (base / target).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(world / source, base / target)
         shutil.copytree(world / "net.agents", base / "net/k3/0.agents")
@@ -201,7 +216,18 @@ def test_a_checkpoint_names_its_features(world):
 
 @pytest.mark.parametrize(
     "value",
-    [3, 0.5, "größe", "", ["a", "ü"], True, [True, False], np.arange(3.0), np.bytes_(b"x"), h5py.Empty("f8")],
+    [
+        3,
+        0.5,
+        "größe",
+        "",
+        ["a", "ü"],
+        True,
+        [True, False],
+        np.arange(3.0),
+        np.bytes_(b"x"),
+        h5py.Empty("f8"),
+    ],
     ids=repr,
 )
 def test_attributes_are_read_as_h5py_reads_them(tmp_path, value):
@@ -209,9 +235,9 @@ def test_attributes_are_read_as_h5py_reads_them(tmp_path, value):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.attrs["one"] = value
         own, expected = digests.value_of(file.id, "one"), np.asarray(file.attrs["one"])
-        assert (own.dtype, own.shape) == (expected.dtype, expected.shape) and repr(own.tolist()) == repr(
-            expected.tolist()
-        )
+        assert (own.dtype, own.shape) == (expected.dtype, expected.shape) and repr(
+            own.tolist()
+        ) == repr(expected.tolist())
 
 
 def test_a_file_that_cannot_be_opened_has_nothing_to_close(tmp_path):

@@ -23,7 +23,12 @@ TABLES = {
     "emerging": "dual_averaging/emerging.tsv", "timings": "dual_averaging/timings/1.tsv", "index": "index.tsv",
     "averages": "tables/averages.tsv", "costs": "tables/costs.tsv", "nothing": "tables/published.tsv",
 }  # fmt: skip
-MAPS = {"plan": "plan.json", "figures": "figures/c-figures.json", "settings": "made/settings.json", "part": "part.json"}
+MAPS = {
+    "plan": "plan.json",
+    "figures": "figures/c-figures.json",
+    "settings": "made/settings.json",
+    "part": "part.json",
+}
 READERS = {"index": chains.read_index, **dict.fromkeys(MAPS, read_json), "plan": load_plan}
 FILES = TABLES | MAPS
 
@@ -32,9 +37,17 @@ FILES = TABLES | MAPS
 def world(tmp_path_factory):
     root = fuzz_world.build(tmp_path_factory.mktemp("world"))
     figures.write(root / "plan.json", root / "tables", root / "figures")
-    write_json(root / "made/settings.json", {"experiment": "convergence", "settings": {"seeds": [0, 1], "weight": 2.5}})
-    rows = [{"seed": 0, "penalty": "tree", "error": 0.1 + 0.2}, {"seed": 0, "penalty": "l1", "error": 1e-7}]
-    write_json(root / "part.json", {"experiment": "inpainting", "part": 0, "tables": {"test": rows}})
+    write_json(
+        root / "made/settings.json",
+        {"experiment": "convergence", "settings": {"seeds": [0, 1], "weight": 2.5}},
+    )
+    rows = [
+        {"seed": 0, "penalty": "tree", "error": 0.1 + 0.2},
+        {"seed": 0, "penalty": "l1", "error": 1e-7},
+    ]
+    write_json(
+        root / "part.json", {"experiment": "inpainting", "part": 0, "tables": {"test": rows}}
+    )
     return root
 
 
@@ -45,7 +58,11 @@ def values(kind, path):
 
 @pytest.mark.parametrize("kind", FILES)
 def test_a_flipped_bit_is_refused_or_changes_nothing(world, tmp_path, kind):
-    whole, path, rnd = (world / FILES[kind]).read_bytes(), tmp_path / f"0{FILES[kind][-5:]}", random.Random(kind)
+    whole, path, rnd = (
+        (world / FILES[kind]).read_bytes(),
+        tmp_path / f"0{FILES[kind][-5:]}",
+        random.Random(kind),
+    )
     path.write_bytes(whole)
     wanted, refused = values(kind, path), 0
     for flipped in flips(whole, rnd):
@@ -74,7 +91,10 @@ def test_rows_and_columns_stay_as_they_were(world, tmp_path, kind):
     path, lines = tmp_path / "0.tsv", (world / TABLES[kind]).read_text().splitlines()
     cells = [line.split("\t") for line in lines]
     swapped = [[line[1], line[0], *line[2:]] for line in cells]
-    others = {"a column twice": [[line[0], *line] for line in cells], "columns in another order": swapped}
+    others = {
+        "a column twice": [[line[0], *line] for line in cells],
+        "columns in another order": swapped,
+    }
     others["a column less"] = [line[1:] for line in cells]
     others["other names"] = [[f"{cells[0][0]}x", *cells[0][1:]], *cells[1:]]
     others["another cell"] = [*cells[:-1], [*cells[-1][:-2], cells[-1][-2] + "1", cells[-1][-1]]]
@@ -83,10 +103,14 @@ def test_rows_and_columns_stay_as_they_were(world, tmp_path, kind):
     others["another order"] = [cells[0], *cells[:0:-1]] if len(cells) > 2 else cells[:1]
     for what, made in others.items():
         path.write_text("\n".join(map("\t".join, made)) + "\n")
-        with pytest.raises(StorageError, match=r"(changed|no digests|whole table).*delete .*0\.tsv and run"):
+        with pytest.raises(
+            StorageError, match=r"(changed|no digests|whole table).*delete .*0\.tsv and run"
+        ):
             raise AssertionError(what, read_cells(path))
     path.write_text("\n".join("\t".join(line[:-1]) for line in cells) + "\n")
-    with pytest.raises(StorageError, match=r"0\.tsv has no digests; expected .* 'digest'; delete .*0\.tsv"):
+    with pytest.raises(
+        StorageError, match=r"0\.tsv has no digests; expected .* 'digest'; delete .*0\.tsv"
+    ):
         read_cells(path)
 
 
@@ -94,7 +118,10 @@ def test_pandas_reads_a_table_as_it_is(world):
     found = pandas.read_csv(world / TABLES["auc"], sep="\t")
     assert list(found)[-1] == "digest" and (found.digest.str.len() == 16).all()
     rows = read_table(world / TABLES["auc"])
-    assert found.auc.tolist() == pytest.approx([row["auc"] for row in rows], nan_ok=True) and "digest" not in rows[0]
+    assert (
+        found.auc.tolist() == pytest.approx([row["auc"] for row in rows], nan_ok=True)
+        and "digest" not in rows[0]
+    )
     assert len(pandas.read_csv(world / TABLES["nothing"], sep="\t")) == 0
 
 
@@ -153,7 +180,10 @@ class TestVerify:
         place = digit.start() + (text.index("\n") + 1 if text.index("\n") + 1 < len(text) else 0)
         path.write_text(text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :])
         (sentence,) = verify(study)[1]
-        assert sentence.startswith(f"{path} was changed after it was written") and f"delete {path}" in sentence
+        assert (
+            sentence.startswith(f"{path} was changed after it was written")
+            and f"delete {path}" in sentence
+        )
 
 
 def test_numbers_of_a_table_have_six_digits(tmp_path):

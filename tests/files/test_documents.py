@@ -62,7 +62,11 @@ def test_digests_do_not_depend_on_other_documents_or_unused_terms():
 
 
 def test_digests_do_not_depend_on_how_counts_are_stored():
-    rows, columns, data = [0, 0, 0, 1, 1, 3, 3, 3, 2], [2, 0, 2, 3, 1, 0, 1, 0, 4], [1, 1, 1, 1, 3, 2, 1, 3, 0]
+    rows, columns, data = (
+        [0, 0, 0, 1, 1, 3, 3, 3, 2],
+        [2, 0, 2, 3, 1, 0, 1, 0, 4],
+        [1, 1, 1, 1, 3, 2, 1, 3, 0],
+    )
     scattered = sparse.coo_array((np.array(data, dtype=np.int64), (rows, columns)), shape=(4, 5))
     assert np.array_equal(make(counts=scattered).digests(), make().digests())
 
@@ -81,13 +85,23 @@ def test_digests_do_not_depend_on_how_counts_are_stored():
 )
 def test_digest_changes_with_what_a_document_holds_and_only_with_that(changed):
     differs = (make(**changed).digests() != make().digests()).any(axis=1)
-    expected = [False, True, False, "vocabulary" in changed]  # the fourth document has the renamed word too
+    expected = [
+        False,
+        True,
+        False,
+        "vocabulary" in changed,
+    ]  # the fourth document has the renamed word too
     assert differs.tolist() == expected
 
 
 def passages(*keys):
     """A passage of each document."""
-    return Passages(np.arange(5), np.array(keys, dtype=np.uint64), np.full(4, 9, np.int32), sparse.csr_array(COUNTS))
+    return Passages(
+        np.arange(5),
+        np.array(keys, dtype=np.uint64),
+        np.full(4, 9, np.int32),
+        sparse.csr_array(COUNTS),
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +203,9 @@ def test_truncated_file_is_refused_by_name(tmp_path):
     path = tmp_path / "d.h5"
     store.write(path, make())
     whole = path.read_bytes()
-    for length in sorted({0, 1, 7, 8, 100, *range(0, len(whole), len(whole) // 40), len(whole) - 1}):
+    for length in sorted(
+        {0, 1, 7, 8, 100, *range(0, len(whole), len(whole) // 40), len(whole) - 1}
+    ):
         path.write_bytes(whole[:length])
         with pytest.raises(StorageError, match=re.escape(str(path))) as caught:
             store.read(path)
@@ -310,14 +326,19 @@ def test_replaced_file_has_ordinary_permissions(tmp_path):
 
 def test_sha256_of_a_file(tmp_path):
     (tmp_path / "f").write_bytes(b"abc")
-    assert storage.sha256_of(tmp_path / "f") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert (
+        storage.sha256_of(tmp_path / "f")
+        == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_matrix_with_a_value_that_is_no_number_is_refused(tmp_path, value):
     with storage.writing(tmp_path / "m.h5", "test") as file:
         storage.write_csr(file, "matrix", sparse.csr_array([[1.0, value], [0.0, 2.0]]))
-    refused = pytest.raises(StorageError, match=r"m\.h5 is damaged \(matrix: a value is not finite\)")
+    refused = pytest.raises(
+        StorageError, match=r"m\.h5 is damaged \(matrix: a value is not finite\)"
+    )
     with refused, storage.reading(tmp_path / "m.h5", "test") as file:
         storage.read_csr(file, "matrix")
 

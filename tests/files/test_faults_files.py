@@ -22,14 +22,30 @@ BATCHES = {"by": "documents", "documents": 20, "period": "day", "initial": 40, "
 STREAM = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
 LEARNER = {"algorithm": "dual_averaging", "rounds": 2, "gamma": 4.0}
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}
-RUN = {"corpus": "mine", "seed": 0, "run": "da", "atoms": 4, "learner": LEARNER, "features": WEIGHTING}
-OPTIONS = {"timesteps": [], "min_novel": 1, "min_known": 1, "topics": "all", "bootstrap": 10, "seed": 0}
+RUN = {
+    "corpus": "mine",
+    "seed": 0,
+    "run": "da",
+    "atoms": 4,
+    "learner": LEARNER,
+    "features": WEIGHTING,
+}
+OPTIONS = {
+    "timesteps": [],
+    "min_novel": 1,
+    "min_known": 1,
+    "topics": "all",
+    "bootstrap": 10,
+    "seed": 0,
+}
 
 
 def words_of(stage, source, target, t=1):
     """Return the arguments of a stage that reads from one folder and writes into another, and what it writes."""
     held = {name: str(source / name) for name in ("documents.h5", "order.h5")}
-    batch, feature, before = (source / f"{name}.h5" for name in (f"batch{t}", f"feature{t}", f"before/{t - 1}"))
+    batch, feature, before = (
+        source / f"{name}.h5" for name in (f"batch{t}", f"feature{t}", f"before/{t - 1}")
+    )
     state, score = f"state{t}.h5", f"score{t}.h5"
     outputs = {
         "read": ["documents.h5"],
@@ -46,13 +62,30 @@ def words_of(stage, source, target, t=1):
         "index": [held["documents.h5"], *made, "--seed", 0, "--stream", json.dumps(STREAM)],
         "batch": [held["documents.h5"], held["order.h5"], *made, "--t", t],
         "features": [*made, batch, *(["--previous", before] if t else [])],
-        "update": [feature, "--state", made[0], "--scores", made[1 % len(made)], "--timings", made[-1]]
+        "update": [
+            feature,
+            "--state",
+            made[0],
+            "--scores",
+            made[1 % len(made)],
+            "--timings",
+            made[-1],
+        ]
         + (["--previous", source / f"state{t - 1}.h5"] if t else [])
         + ["--run", json.dumps(RUN)],
         "baselines": [*made, feature, "--past", source / "past"],
-        "evaluate": [*made, "--options", json.dumps(OPTIONS), "--scores", source / "score1.h5", source / "score2.h5"],
+        "evaluate": [
+            *made,
+            "--options",
+            json.dumps(OPTIONS),
+            "--scores",
+            source / "score1.h5",
+            source / "score2.h5",
+        ],
     }[stage]
-    return ["step", stage, *map(str, words)], [target / name for name in outputs if not name.startswith("time")]
+    return ["step", stage, *map(str, words)], [
+        target / name for name in outputs if not name.startswith("time")
+    ]
 
 
 STAGES = ["read", "index", "batch", "features", "update", "baselines", "evaluate"]
@@ -62,12 +95,17 @@ STAGES = ["read", "index", "batch", "features", "update", "baselines", "evaluate
 def made(tmp_path_factory):
     """Every file of three timesteps, made by the commands."""
     folder = tmp_path_factory.mktemp("made")
-    lines = [json.dumps(entry) + "\n" for entry in [*documents(0, 76), *(document(n, 5) for n in range(76, 80))]]
+    lines = [
+        json.dumps(entry) + "\n"
+        for entry in [*documents(0, 76), *(document(n, 5) for n in range(76, 80))]
+    ]
     (folder / "mine.jsonl").write_text("".join(lines))
     for stage in STAGES:
         for t in {"batch": (0, 1, 2), "features": (0, 1, 2), "update": (0, 1, 2)}.get(stage, (1,)):
             assert cli.main(words_of(stage, folder, folder, t)[0]) == 0
-            if stage == "features":  # in a folder of their own, so that the next ones hold all words wherever they lie
+            if (
+                stage == "features"
+            ):  # in a folder of their own, so that the next ones hold all words wherever they lie
                 (folder / "before").mkdir(exist_ok=True)
                 os.link(folder / f"feature{t}.h5", folder / "before" / f"{t}.h5")
         if stage == "features":  # where the nearest neighbours are looked for
@@ -80,7 +118,9 @@ def call(words, before=None, **variables):
     """Run the command in a process of its own."""
     environment = {**os.environ, "ODL_PARENT": "", **variables}
     command = [sys.executable, "-m", "odl", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, preexec_fn=before, timeout=300)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, preexec_fn=before, timeout=300
+    )
 
 
 def refused(done, stage, reason):
@@ -101,7 +141,9 @@ class TestFullDisk:
             assert [path.name for path in disk.iterdir()] == ["filler"]
             (disk / "filler").unlink()
             assert odl(*words).returncode == 0
-            assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+            assert [path.read_bytes() for path in outputs] == [
+                (made / path.name).read_bytes() for path in outputs
+            ]
 
     @pytest.mark.parametrize("free", [4, 8, 16, 20, 24])
     def test_wherever_the_space_ends(self, made, tmp_path, free):
@@ -115,7 +157,9 @@ class TestFullDisk:
             assert all((disk / name).read_bytes() == (made / name).read_bytes() for name in there)
             (disk / "filler").unlink()
             assert odl(*words).returncode == 0
-            assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+            assert [path.read_bytes() for path in outputs] == [
+                (made / path.name).read_bytes() for path in outputs
+            ]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -127,7 +171,10 @@ def test_signals_wait_until_a_file_is_closed(tmp_path, number):
 
     before, written = signal.signal(number, interrupt), []
     try:
-        with pytest.raises(InterruptedError), storage.writing(tmp_path / "file.h5", "batch") as file:
+        with (
+            pytest.raises(InterruptedError),
+            storage.writing(tmp_path / "file.h5", "batch") as file,
+        ):
             signal.raise_signal(number)
             storage.write_array(file, "values", np.arange(1000))
             written += file["values"][-1:].tolist()
@@ -210,7 +257,9 @@ def test_a_checkpoint_without_any_one_of_its_attributes_is_named(made, tmp_path,
     copies(made, source)
     words, outputs = words_of("update", source, target, t + 1)
     whole, found = (made / name).read_bytes(), attributes(made / name)
-    assert {"kind", "format", "t", "chain", "digest", "previous"} <= {key for item, key in found if item == "/"}
+    assert {"kind", "format", "t", "chain", "digest", "previous"} <= {
+        key for item, key in found if item == "/"
+    }
     assert {("dictionary", "layout"), ("dictionary", "shape"), ("codes", "shape")} <= set(found)
     for item, key in found:
         replaced(source / name, whole)
@@ -221,16 +270,26 @@ def test_a_checkpoint_without_any_one_of_its_attributes_is_named(made, tmp_path,
     again = words_of("update", source, source, t)[0]
     assert cli.main(again) == 0 and (source / name).read_bytes() == whole
     assert cli.main(words) == 0
-    assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+    assert [path.read_bytes() for path in outputs] == [
+        (made / path.name).read_bytes() for path in outputs
+    ]
 
 
 def test_two_updates_on_the_same_outputs(made, tmp_path):
     words, outputs = words_of("update", made, tmp_path)
     environment = {**os.environ, "ODL_PARENT": ""}
-    both = [subprocess.Popen([sys.executable, "-m", "odl", *words], env=environment) for _ in range(2)]
+    both = [
+        subprocess.Popen([sys.executable, "-m", "odl", *words], env=environment) for _ in range(2)
+    ]
     assert [process.wait(timeout=300) for process in both] == [0, 0]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["score1.h5", "state1.h5", "time1.tsv"]
-    assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "score1.h5",
+        "state1.h5",
+        "time1.tsv",
+    ]
+    assert [path.read_bytes() for path in outputs] == [
+        (made / path.name).read_bytes() for path in outputs
+    ]
 
 
 class TestLocks:
@@ -241,15 +300,22 @@ class TestLocks:
         for value, stage in (("FALSE", "batch"), ("FALSE", "update"), ("TRUE", "update")):
             words, outputs = words_of(stage, made, tmp_path)
             assert call(words, HDF5_USE_FILE_LOCKING=value).returncode == 0
-            assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+            assert [path.read_bytes() for path in outputs] == [
+                (made / path.name).read_bytes() for path in outputs
+            ]
 
     @pytest.mark.slow
-    @pytest.mark.skipif(platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known")
+    @pytest.mark.skipif(
+        platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known"
+    )
     def test_where_locks_fail(self, made, tmp_path):
         code = "import fcntl; fcntl.flock(open('/dev/null'), fcntl.LOCK_SH)"
         try:
             done = subprocess.run(
-                [sys.executable, "-c", code], preexec_fn=disks.without_locks, capture_output=True, text=True
+                [sys.executable, "-c", code],
+                preexec_fn=disks.without_locks,
+                capture_output=True,
+                text=True,
             )
         except subprocess.SubprocessError:
             pytest.skip("the kernel has no filter of system calls")
@@ -257,7 +323,9 @@ class TestLocks:
         for stage in ("update", "baselines"):
             words, outputs = words_of(stage, made, tmp_path)
             assert call(words, before=disks.without_locks).returncode == 0
-            assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+            assert [path.read_bytes() for path in outputs] == [
+                (made / path.name).read_bytes() for path in outputs
+            ]
 
     def test_while_another_program_holds_a_lock(self, made, tmp_path):
         words, outputs = words_of("update", made, tmp_path)

@@ -32,9 +32,20 @@ def targets(world):
 @pytest.mark.slow
 def test_the_long_run_in_short(world, targets):
     """Every reader in processes of its own, with a bound of memory; its table counts nothing but what is expected."""
-    command = [sys.executable, "tests/helpers/fuzz.py", "--examples", str(EXAMPLES), "--world", str(world)]
+    command = [
+        sys.executable,
+        "tests/helpers/fuzz.py",
+        "--examples",
+        str(EXAMPLES),
+        "--world",
+        str(world),
+    ]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in found.stdout.splitlines() if line[:1] == "|"]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in found.stdout.splitlines()
+        if line[:1] == "|"
+    ]
     held = {row[0]: list(map(int, row[1:7])) for row in rows[2:]}
     assert set(held) == {*targets, "all"}, found.stderr
     assert found.returncode == 0 and held["all"][3:] == [0, 0, 0], found.stdout
@@ -87,7 +98,9 @@ def test_the_judge_sees_what_it_shall(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fuzz, "SECONDS", 1)
     target = fuzz_targets.Target(".x", lambda number: "tmsca"[number].encode(), read)
-    row, wrong = fuzz.run("faults", target, 5, 100.0, tmp_path / "x", chance=lambda name, number: number)
+    row, wrong = fuzz.run(
+        "faults", target, 5, 100.0, tmp_path / "x", chance=lambda name, number: number
+    )
     assert dict(zip(fuzz.HEADER[1:7], row[1:7], strict=True)) == {
         "examples": 5, "refused": 0, "accepted": 1, "tracebacks": 2, "crashes": 1, "too slow": 1,
     }  # fmt: skip

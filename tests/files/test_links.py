@@ -21,12 +21,16 @@ NAMES = [
 def test_a_link_is_refused(tmp_path, name, dangling):
     outside = tmp_path / "outside"
     if not dangling:
-        outside.mkdir() if name in ("inbox", "results", "results/news") else outside.write_text("mine")
+        outside.mkdir() if name in ("inbox", "results", "results/news") else outside.write_text(
+            "mine"
+        )
     folder = tmp_path / "folder"
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     links.refuse(folder)
     (folder / name).symlink_to(outside)
-    with pytest.raises(DataError, match=r"is a link to .*outside; expected .* of its own.*delete the link"):
+    with pytest.raises(
+        DataError, match=r"is a link to .*outside; expected .* of its own.*delete the link"
+    ):
         links.refuse(folder)
 
 
@@ -44,7 +48,15 @@ def test_pipes_are_refused_and_what_is_a_persons_own_may_be_a_link(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [("run",), ("run", "--dry-run"), ("watch",), ("forget", "a"), ("mute", "topic:1"), ("unmute", "topic:1")]
+    "words",
+    [
+        ("run",),
+        ("run", "--dry-run"),
+        ("watch",),
+        ("forget", "a"),
+        ("mute", "topic:1"),
+        ("unmute", "topic:1"),
+    ],
 )
 def test_commands_that_write_refuse_links(tmp_path, words):
     folder = tmp_path / "news"
@@ -66,4 +78,8 @@ def test_init_replaces_no_link(tmp_path):
     )
     (tmp_path / "news" / "odl.yaml").symlink_to(tmp_path / "outside")
     said = odl("init", tmp_path / "news", tmp_path / "posts.jsonl", "--force")
-    assert said.returncode == 1 and "is a link to" in said.stderr and not (tmp_path / "outside").exists()
+    assert (
+        said.returncode == 1
+        and "is a link to" in said.stderr
+        and not (tmp_path / "outside").exists()
+    )

@@ -12,11 +12,19 @@ def test_a_reason_is_one_short_line():
 def test_documents_files_and_ends_are_counted_apart():
     assert setaside.account([]) == ""
     assert setaside.account([Aside("a", "line 1", "no text")]) == "1 document was set aside"
-    entries = [Aside("a", "line 1", ""), Aside("a", "line 2", ""), Aside("b", "", ""), Aside("c", "after line 1", "")]
+    entries = [
+        Aside("a", "line 1", ""),
+        Aside("a", "line 2", ""),
+        Aside("b", "", ""),
+        Aside("c", "after line 1", ""),
+    ]
     assert setaside.account(entries) == "2 documents and 1 file and 1 end of a file were set aside"
     damaged = [Aside("d", "read", "x"), Aside("d", "read", "y")]
     assert setaside.account(damaged) == "1 damaged file was read"
-    assert setaside.account(entries[:1] + damaged) == "1 document was set aside; 1 damaged file was read"
+    assert (
+        setaside.account(entries[:1] + damaged)
+        == "1 document was set aside; 1 damaged file was read"
+    )
 
 
 def test_the_table_is_removed_with_the_last_entry(tmp_path):

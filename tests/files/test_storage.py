@@ -50,7 +50,11 @@ def test_a_file_of_another_kind_or_none_is_refused(path, tmp_path):
 
 
 def test_large_arrays_are_compressed_in_chunks_of_rows_and_small_ones_are_not(tmp_path):
-    arrays = {"small": np.zeros(500), "large": np.zeros((20_000, 2)), "random": np.random.default_rng(0).random(9_000)}
+    arrays = {
+        "small": np.zeros(500),
+        "large": np.zeros((20_000, 2)),
+        "random": np.random.default_rng(0).random(9_000),
+    }
     with storage.writing(path := tmp_path / "b.h5", "scores") as file:
         for name, values in arrays.items():
             storage.write_array(file, name, values)

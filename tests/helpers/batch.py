@@ -21,7 +21,11 @@ def submit(cpus, megabytes, minutes, script):
     end = f'sh "$1"; echo $? > {FOLDER}/{number}.part; mv {FOLDER}/{number}.part {FOLDER}/{number}.end'
     with open(FOLDER / f"{number}.log", "w") as log:
         process = subprocess.Popen(
-            ["sh", "-c", end, "job", script], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            ["sh", "-c", end, "job", script],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
     (FOLDER / f"{number}.pid").write_text(str(process.pid))
     print(number)

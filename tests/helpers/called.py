@@ -27,7 +27,12 @@ def odl(*words, cwd=None, given=""):
     """Run a subcommand from a folder, with a text as its standard input; return what `subprocess.run` would."""
     out, err = io.StringIO(), io.StringIO()
     place = contextlib.chdir(cwd) if cwd else contextlib.nullcontext()
-    with place, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), standard_input(given):
+    with (
+        place,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        standard_input(given),
+    ):
         try:
             status = cli.main([*map(str, words)])
         except SystemExit as left:

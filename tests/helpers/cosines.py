@@ -12,13 +12,17 @@ def make_documents(rng, first, n, words=60, growth=10):
     lengths = rng.integers(0, 25, size=n)
     rows = np.repeat(np.arange(n), lengths)
     columns = rng.integers(0, words + growth * first, size=lengths.sum())
-    counts = sparse.csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, words + growth * first))
+    counts = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, words + growth * first)
+    )
     return Documents(
         counts=counts,
         vocabulary=[f"w{column:03d}" for column in range(counts.shape[1])],
         ids=[f"b{first}d{row}" for row in range(n)],
         times=np.arange(n) + 1000 * first,
-        topics=[(f"topic{(row + first) % (4 + first)}", "second") if row % 9 else () for row in range(n)],
+        topics=[
+            (f"topic{(row + first) % (4 + first)}", "second") if row % 9 else () for row in range(n)
+        ],
         titles=[""] * n,
     ).select(list(range(n)))
 
@@ -44,4 +48,6 @@ def dense_cosines(batch, past, form):
         sizes = np.linalg.norm(dense, axis=1, keepdims=True)
         return np.divide(dense, sizes, out=np.zeros_like(dense), where=sizes > 0)
 
-    return weighted(batch.counts[:]) @ np.vstack([weighted(earlier.counts[:]) for earlier in past]).T
+    return (
+        weighted(batch.counts[:]) @ np.vstack([weighted(earlier.counts[:]) for earlier in past]).T
+    )

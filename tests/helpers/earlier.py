@@ -24,7 +24,10 @@ SUBJECTS = {
     "bicycle": "wheel chain brake tyre saddle gear pedal pump spoke lamp",
 }
 COMMON = "today question answer help small large morning evening"
-EVENTS = {(28, 30): "server outage router timeout", (49, 49): "pipe leak flood cellar"}  # first and last day
+EVENTS = {
+    (28, 30): "server outage router timeout",
+    (49, 49): "pipe leak flood cellar",
+}  # first and last day
 SETTINGS = "alerts: {gates: true, rest: true, unseen: 3, warm_up: 60}\ncheckpoints: {keep: 0}\n"
 LEFT_OUT = ("new.html", "new.atom", "new.json", ".lock", ".verified.json", "batches")
 
@@ -41,7 +44,9 @@ def documents():
     draw = random.Random(7)
     for n in range(200):
         day = n // 4
-        words = draw.sample(SUBJECTS[draw.choice(sorted(SUBJECTS))].split(), 6) + draw.sample(COMMON.split(), 3)
+        words = draw.sample(SUBJECTS[draw.choice(sorted(SUBJECTS))].split(), 6) + draw.sample(
+            COMMON.split(), 3
+        )
         for (first, last), new in EVENTS.items():
             if first <= day <= last and n % 4 < 3:
                 words = new.split() + words[:4]
@@ -59,7 +64,9 @@ def make():
         _odl(folder, "init", "stream", "--period", "week")
         lines = (stream / "odl.yaml").read_text().splitlines(keepends=True)
         kept = [line for line in lines if not line.startswith("alerts:")]
-        (stream / "odl.yaml").write_text("".join(kept).replace("initial: 40", "initial: 28") + SETTINGS)
+        (stream / "odl.yaml").write_text(
+            "".join(kept).replace("initial: 40", "initial: 28") + SETTINGS
+        )
         for words in (["run", "stream"], ["follow", "stream", "1"], ["mute", "stream", "2"]):
             _odl(folder, *words)
         with tarfile.open(ARCHIVE, "w:xz") as archive:

@@ -8,12 +8,32 @@ import numpy as np
 from odl.papers import experiments
 
 SMALL = {
-    "convergence": {"agents": 4, "terms": 6, "documents": 1, "steps": 60, "fixed_point_iterations": 50},
+    "convergence": {
+        "agents": 4,
+        "terms": 6,
+        "documents": 1,
+        "steps": 60,
+        "fixed_point_iterations": 50,
+    },
 }
 
-TREES = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
+TREES = {
+    "train": 300,
+    "validation": 30,
+    "test": 40,
+    "trees": ["3,2"],
+    "lam_train": [-4],
+    "lam_test": [-6],
+}
 
-TREES |= {"epochs": 1, "batch": 100, "drawn_tree": "2,2", "drawn_patch": 4, "patch": 4, "missing": [50, 90]}
+TREES |= {
+    "epochs": 1,
+    "batch": 100,
+    "drawn_tree": "2,2",
+    "drawn_patch": 4,
+    "patch": 4,
+    "missing": [50, 90],
+}
 
 
 def settings_of(name, **given):

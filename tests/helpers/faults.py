@@ -1,9 +1,10 @@
 """Kill tests: a small study on the real Snakefile is struck at random moments, and has to end with the same bytes.
 
-``make faults`` (faultrun.py) strikes 200 times and prints what was survived; test_faults.py strikes 10 times. A moment
-is a fraction of the duration of an undisturbed run. It is found again in a run on a busy machine by how many results
-lie there, then by seconds. After every strike the study is taken up again as the README says; one results folder is
-struck several times before the run is let end.
+``make faults`` (faultrun.py) strikes 200 times and prints what was survived; test_faults.py strikes
+10 times. A moment is a fraction of the duration of an undisturbed run. It is found again in a run
+on a busy machine by how many results lie there, then by seconds. After every strike the study is
+taken up again as the README says; one results folder is struck several times before the run is let
+end.
 """
 
 import contextlib
@@ -31,7 +32,8 @@ KINDS = {
     "SIGINT Snakemake": (signal.SIGINT, "snakemake"),
     "SIGINT group": (signal.SIGINT, "group"),  # Ctrl-C
 }
-MARK = "ODL_FAULTS"  # in the environment of every process of a run, so that an orphan is found wherever it hangs
+# in the environment of every process of a run, so that an orphan is found wherever it hangs
+MARK = "ODL_FAULTS"
 EARLY = 0.1  # share of the strikes that hit Snakemake before its first job
 STEP = 0.05  # seconds between two looks
 PATIENCE = 300  # seconds for one phase of a run, on a busy machine
@@ -55,7 +57,9 @@ def moments(number, seed):
     kinds = []
     while len(kinds) < number:
         kinds += rng.sample(list(KINDS), len(KINDS))
-    return [Moment(kind, rng.random(), rng.random() < EARLY, rng.random()) for kind in kinds[:number]]
+    return [
+        Moment(kind, rng.random(), rng.random() < EARLY, rng.random()) for kind in kinds[:number]
+    ]
 
 
 @dataclass
@@ -77,7 +81,9 @@ class Strike:
 
 def small_study(folder, n=240):
     """Create a study of three timesteps, one run and the baselines: 21 jobs; of fewer with fewer documents."""
-    config = settings(runs=["da"], atoms=[4], report={"runs": ["da"], "run": "da", "atoms": 4, "seed": 0})
+    config = settings(
+        runs=["da"], atoms=[4], report={"runs": ["da"], "run": "da", "atoms": 4, "seed": 0}
+    )
     config["learners"].pop("pg")
     config["corpora"]["mine"]["batches"] |= {"initial": 80}
     study = Study.create(folder, config)
@@ -103,7 +109,9 @@ class Run:
     def __init__(self, study, *arguments, cores=2):
         self.study, self.mark = study, f"{study.folder.name}-{os.getpid()}-{time.monotonic_ns()}"
         self.printed = study.folder / "printed.log"
-        variables = environment(study.folder, **{MARK: self.mark, "TMPDIR": str(study.folder / "tmp")})
+        variables = environment(
+            study.folder, **{MARK: self.mark, "TMPDIR": str(study.folder / "tmp")}
+        )
         (study.folder / "tmp").mkdir(exist_ok=True)
         with open(self.printed, "w") as log:
             self.process = subprocess.Popen(
@@ -131,7 +139,9 @@ class Run:
         """Return (shell, odl process or None, rule) of each running job, oldest first."""
         found = []
         try:
-            shells = sorted(psutil.Process(self.process.pid).children(), key=lambda child: child.create_time())
+            shells = sorted(
+                psutil.Process(self.process.pid).children(), key=lambda child: child.create_time()
+            )
         except psutil.Error:
             return []
         for shell in shells:
@@ -193,7 +203,10 @@ class Run:
                 process.kill()
             except psutil.Error:
                 continue
-        return [" ".join(process.cmdline()[:4]) if process.is_running() else "process" for process in left]
+        return [
+            " ".join(process.cmdline()[:4]) if process.is_running() else "process"
+            for process in left
+        ]
 
 
 def present(study):
@@ -220,10 +233,13 @@ def locks(study):
 def marks(study):
     """Return Snakemake's marks of jobs that began and did not end, beside its locks.
 
-    It looks for them before it knows the jobs behind a checkpoint, so those of a struck job can stay after its file was
-    found to be there. Files are renamed when whole, so what is there is right; the marks are counted apart.
+    It looks for them before it knows the jobs behind a checkpoint, so those of a struck job can
+    stay after its file was found to be there. Files are renamed when whole, so what is there is
+    right; the marks are counted apart.
     """
-    return [path for path in (study.folder / ".snakemake" / "incomplete").glob("*") if path.is_file()]
+    return [
+        path for path in (study.folder / ".snakemake" / "incomplete").glob("*") if path.is_file()
+    ]
 
 
 def locked(study):
@@ -278,7 +294,9 @@ def reach(run, moment, reference):
     since, number = [entry for entry in reference.timeline if entry[0] <= aim][-1]
     if not run.wait(lambda: len(present(run.study)) >= number):
         return False
-    if number and not run.wait(run.jobs):  # taken up again with as much there: from its first job on
+    if number and not run.wait(
+        run.jobs
+    ):  # taken up again with as much there: from its first job on
         return False
     begin = begin if not number else time.monotonic()
     return run.wait(lambda: time.monotonic() - begin >= aim - since)
@@ -287,7 +305,9 @@ def reach(run, moment, reference):
 def damaged(study, reference):
     """Return the results that are there but are not those of the undisturbed run: nothing may be half-written."""
     return sorted(
-        name for name, digest in study.bytes().items() if "/." not in name and reference.digests.get(name) != digest
+        name
+        for name, digest in study.bytes().items()
+        if "/." not in name and reference.digests.get(name) != digest
     )
 
 
@@ -314,7 +334,9 @@ def strike_study(study, chosen, reference, cores=2):
             if run.process.returncode:
                 struck[-1].wrong.append(f"rerun exit {run.process.returncode}")
             continue
-        strike = Strike(moment, phase, run.process.returncode, unlocked=locked(study), parts=len(parts(study)))
+        strike = Strike(
+            moment, phase, run.process.returncode, unlocked=locked(study), parts=len(parts(study))
+        )
         struck.append(strike)
         strike.wrong += [f"orphan: {name}" for name in left]
         strike.wrong += [f"half-written: {name}" for name in damaged(study, reference)]
@@ -332,7 +354,11 @@ def end_study(study, struck, reference, cores):
     if run.process.returncode:
         wrong.append(f"rerun exit {run.process.returncode}")
     found = study.bytes()
-    names = sorted(name for name in {*found, *reference.digests} if found.get(name) != reference.digests.get(name))
+    names = sorted(
+        name
+        for name in {*found, *reference.digests}
+        if found.get(name) != reference.digests.get(name)
+    )
     wrong += [f"differs: {name}" for name in names]
     wrong += [f"left: {name}" for name in sorted(set(present(study)) - reference.names)]
     wrong += [f"left: {path.name}" for path in [*parts(study), *locks(study)]]

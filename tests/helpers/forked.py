@@ -59,13 +59,18 @@ def _run(words, folder, variables, output):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
+        sys.stdout, sys.stderr = (
+            os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2)
+        )
         os.environ.clear()
         os.environ.update(variables)
         os.chdir(folder)
         sys.argv = ["snakemake", *words]
         own = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
-        sys.path[:] = [*own, *(path for path in sys.path if path and Path(path).resolve() != Path(__file__).parent)]
+        sys.path[:] = [
+            *own,
+            *(path for path in sys.path if path and Path(path).resolve() != Path(__file__).parent),
+        ]
         for name in [name for name in sys.modules if name.split(".")[0] == "odl"]:
             del sys.modules[name]
         try:

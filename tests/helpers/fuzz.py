@@ -4,9 +4,9 @@
     python tests/helpers/fuzz.py --examples 5000 --seconds 60 --only MAT
     python tests/helpers/fuzz.py --only "documents (CSV)" --example 17        one example again, with its traceback
 
-An example is made from the name of the reader and its number alone. Readers run in processes of their own: a crash of
-a library or an example beyond its time ends the process, is counted, and the next example goes on. Exit status 1 if
-anything but a refusal or an acceptance was seen.
+An example is made from the name of the reader and its number alone. Readers run in processes of
+their own: a crash of a library or an example beyond its time ends the process, is counted, and the
+next example goes on. Exit status 1 if anything but a refusal or an acceptance was seen.
 """
 
 import argparse
@@ -25,12 +25,24 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # pyarrow's own, for strings of pandas, reserves as much as MEMORY
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = (
+    "system"  # pyarrow's own, for strings of pandas, reserves as much as MEMORY
+)
 MEMORY = 1 << 30  # bytes an example may take beside what is loaded
 SECONDS = 10  # CPU seconds of an example
 SILENCE = 300  # wall-clock seconds after which a process without a word is ended
 LONGEST = 2000  # characters of a message
-HEADER = ("reader", "examples", "refused", "accepted", "tracebacks", "crashes", "too slow", "slowest s", "peak MB")
+HEADER = (
+    "reader",
+    "examples",
+    "refused",
+    "accepted",
+    "tracebacks",
+    "crashes",
+    "too slow",
+    "slowest s",
+    "peak MB",
+)
 
 
 def judge(target, path):
@@ -132,7 +144,12 @@ def run(name, target, examples, seconds, folder, chance=chance_of):
     while next_one < examples and spent < seconds:
         todo = ((number, chance(name, number)) for number in range(next_one, examples))
         for number, found, time_s, memory in _process(target, todo, folder):
-            next_one, slowest, peak, spent = number + 1, max(slowest, time_s), max(peak, memory), spent + time_s
+            next_one, slowest, peak, spent = (
+                number + 1,
+                max(slowest, time_s),
+                max(peak, memory),
+                spent + time_s,
+            )
             kind = found if found in ("refused", "accepted", "too slow") else found.split()[0]
             kind = kind if kind in ("refused", "accepted", "too slow", "crash") else "traceback"
             counts[kind] += 1
@@ -141,7 +158,13 @@ def run(name, target, examples, seconds, folder, chance=chance_of):
             if spent >= seconds:
                 break
     kinds = ("refused", "accepted", "traceback", "crash", "too slow")
-    row = (name, sum(counts.values()), *(counts[kind] for kind in kinds), f"{slowest:.2f}", f"{peak:.0f}")
+    row = (
+        name,
+        sum(counts.values()),
+        *(counts[kind] for kind in kinds),
+        f"{slowest:.2f}",
+        f"{peak:.0f}",
+    )
     return row, wrong
 
 
@@ -155,10 +178,14 @@ def _again(name, target, number, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--examples", type=int, default=400, help="of each reader")
-    parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds of each reader at most")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="CPU seconds of each reader at most"
+    )
     parser.add_argument("--only", default="", help="readers whose name has this text")
     parser.add_argument("--example", type=int, help="one example again, in this process")
-    parser.add_argument("--world", type=Path, help="folder of the valid files, to be made or used again")
+    parser.add_argument(
+        "--world", type=Path, help="folder of the valid files, to be made or used again"
+    )
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     import fuzz_targets
@@ -168,7 +195,9 @@ def main():
         world = args.world or Path(made) / "world"
         if not (world / "net.h5").exists():
             fuzz_world.build(world)
-        chosen = {name: held for name, held in fuzz_targets.targets(world).items() if args.only in name}
+        chosen = {
+            name: held for name, held in fuzz_targets.targets(world).items() if args.only in name
+        }
         if args.example is not None:
             for name, target in chosen.items():
                 _again(name, target, args.example, Path(made) / "example")
@@ -183,7 +212,9 @@ def main():
         print("| all | " + " | ".join(str(total[column]) for column in HEADER[1:7]) + " | | |")
     for text, numbers in failures.items():
         print(f"{text}; {len(numbers)} examples: {', '.join(map(str, numbers[:5]))}")
-    cpu = sum(resource.getrusage(who)[0] for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    cpu = sum(
+        resource.getrusage(who)[0] for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     print(f"{cpu:.0f} CPU s")
     return 1 if failures else 0
 

@@ -25,7 +25,20 @@ from oddtexts import odd_text
 from odl import cli
 from odl.files import documents, setaside, storage
 
-WORDS = ("backup", "disk", "volume", "tape", "login", "session", "key", "shell", "water", "sensor", "pump", "valve")
+WORDS = (
+    "backup",
+    "disk",
+    "volume",
+    "tape",
+    "login",
+    "session",
+    "key",
+    "shell",
+    "water",
+    "sensor",
+    "pump",
+    "valve",
+)
 TIMES = (None, "", "soon", 20, True, "0001-01-01", "9999-12-31T23:59:59Z", "32 Jan 2026", -1, 1e300)
 IDS = (None, "a/b", "../x", "a\tb\x1b[31m", "\u202eabc", "x" * 5000, " ", 17, True, ["a"], "d3")
 ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
@@ -41,14 +54,18 @@ class Stream:
             getattr(self, kind)(rows)
             self.given += n
         log = (self.folder / "e.log").read_bytes()
-        (self.folder / "e.log.1.gz").write_bytes(gzip.compress(log))  # the same lines in another file are others
+        (self.folder / "e.log.1.gz").write_bytes(
+            gzip.compress(log)
+        )  # the same lines in another file are others
         self.given += n
         (self.folder / "empty.jsonl").touch()
 
     def row(self, name, number):
         """Return a document: its text is odd, and now and then its time, its id, or the kind of its text."""
         draw, moment = self.draw, datetime(2026, 1, 5, tzinfo=UTC) + timedelta(hours=7 * number)
-        text = " ".join([*draw.choices(WORDS, k=6), odd_text(draw), *draw.choices(WORDS, k=3), odd_text(draw)])
+        text = " ".join(
+            [*draw.choices(WORDS, k=6), odd_text(draw), *draw.choices(WORDS, k=3), odd_text(draw)]
+        )
         row = {"id": name, "time": moment, "text": text, "title": odd_text(draw, 4)}
         if draw.random() < 0.1:
             row["odd"] = draw.choice(["id", "time", "text"])
@@ -59,9 +76,15 @@ class Stream:
         for row in rows:
             values = {**row, "time": row["time"].isoformat()}
             odd = values.pop("odd", "")
-            choice = {"id": IDS, "time": TIMES, "text": (None, 3, {"a": "b"}, [], "", " ", "w" * 100_000)}
+            choice = {
+                "id": IDS,
+                "time": TIMES,
+                "text": (None, 3, {"a": "b"}, [], "", " ", "w" * 100_000),
+            }
             values |= {odd: self.draw.choice(choice[odd])} if odd else {}
-            lines.append(json.dumps(values, allow_nan=True) if self.draw.random() < 0.97 else '{"torn": ')
+            lines.append(
+                json.dumps(values, allow_nan=True) if self.draw.random() < 0.97 else '{"torn": '
+            )
         (self.folder / "a.jsonl").write_text("\n".join(lines) + "\n")
 
     def csv(self, rows):
@@ -70,8 +93,13 @@ class Stream:
         writer.writerow(("id", "time", "text", "title"))
         for row in rows:
             odd = row.get("odd")
-            values = {**row, "time": self.draw.choice(TIMES[1:4]) if odd == "time" else row["time"].isoformat()}
-            writer.writerow([str(values[name]).replace("\r", " ") for name in ("id", "time", "text", "title")])
+            values = {
+                **row,
+                "time": self.draw.choice(TIMES[1:4]) if odd == "time" else row["time"].isoformat(),
+            }
+            writer.writerow(
+                [str(values[name]).replace("\r", " ") for name in ("id", "time", "text", "title")]
+            )
         (self.folder / "b.csv").write_bytes(text.getvalue().encode("utf-8", "replace"))
 
     def mbox(self, rows):
@@ -79,18 +107,34 @@ class Stream:
         for row in rows:
             text = row["text"].encode("utf-8", "replace")
             packed = self.draw.random() < 0.5
-            body = base64.encodebytes(text) if packed else text.replace(b"\r", b" ").replace(b"\nFrom ", b"\n>From ")
-            head = [f"Message-ID: <{row['id']}@x>", "Subject: " + " ".join(row["title"].split()), "MIME-Version: 1.0"]
-            head += ["Content-Type: text/plain; charset=utf-8"] + ["Content-Transfer-Encoding: base64"] * packed
+            body = (
+                base64.encodebytes(text)
+                if packed
+                else text.replace(b"\r", b" ").replace(b"\nFrom ", b"\n>From ")
+            )
+            head = [
+                f"Message-ID: <{row['id']}@x>",
+                "Subject: " + " ".join(row["title"].split()),
+                "MIME-Version: 1.0",
+            ]
+            head += ["Content-Type: text/plain; charset=utf-8"] + [
+                "Content-Transfer-Encoding: base64"
+            ] * packed
             head += [] if row.get("odd") == "time" else [f"Date: {format_datetime(row['time'])}"]
-            parts.append(b"From a@b\n" + "\n".join(head).encode("utf-8", "replace") + b"\n\n" + body + b"\n")
+            parts.append(
+                b"From a@b\n" + "\n".join(head).encode("utf-8", "replace") + b"\n\n" + body + b"\n"
+            )
         (self.folder / "c.mbox").write_bytes(b"\n".join(parts))
 
     def rss(self, rows):
         items = []
         for row in rows:
             text, title = (escape(ILLEGAL.sub("?", row[name])) for name in ("text", "title"))
-            when = "" if row.get("odd") == "time" else f"<pubDate>{format_datetime(row['time'])}</pubDate>"
+            when = (
+                ""
+                if row.get("odd") == "time"
+                else f"<pubDate>{format_datetime(row['time'])}</pubDate>"
+            )
             items.append(
                 f"<item><guid>{row['id']}</guid>{when}<title>{title}</title><description>{text}</description></item>"
             )
@@ -98,13 +142,18 @@ class Stream:
         (self.folder / "d.rss").write_text(feed, encoding="utf-8")
 
     def log(self, rows):
-        lines = [f"{row['time']:%Y-%m-%d %H:%M:%S} INFO {' '.join(row['text'].split())}\n" for row in rows]
+        lines = [
+            f"{row['time']:%Y-%m-%d %H:%M:%S} INFO {' '.join(row['text'].split())}\n"
+            for row in rows
+        ]
         (self.folder / "e.log").write_bytes("".join(lines).encode("utf-8", "replace"))
 
     def txt(self, rows):
         for row in rows:
             day = "" if row.get("odd") == "time" else f"{row['time']:%Y-%m-%d}-"
-            (self.folder / f"{day}{row['id']}.txt").write_bytes(row["text"].encode("utf-8", "replace"))
+            (self.folder / f"{day}{row['id']}.txt").write_bytes(
+                row["text"].encode("utf-8", "replace")
+            )
 
 
 def check(folder, seed, n=24):
@@ -122,7 +171,9 @@ def check(folder, seed, n=24):
         found = len(ids) + repeats + (len(dropped.ids) if dropped else 0)
     whole = [entry for entry in entries if not entry.place]
     assert [entry.file for entry in whole] == ["empty.jsonl"], str(whole)
-    assert not [entry for entry in entries if entry.place.startswith(setaside.REST_PREFIX)], str(entries)
+    assert not [entry for entry in entries if entry.place.startswith(setaside.REST_PREFIX)], str(
+        entries
+    )
     n_aside = len(entries) - 1
     assert found + n_aside == stream.given, f"{found} + {n_aside} of {stream.given}: {entries}"
     _type("new", news, "--since", "0001-01-01")
@@ -140,7 +191,9 @@ def _type(*words):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
@@ -152,7 +205,10 @@ def main():
             except Exception as error:
                 wrong += 1
                 place = traceback.extract_tb(error.__traceback__)[-1]
-                print(f"seed {seed}: {type(error).__name__} {place.name}: {str(error)[:600]}", flush=True)
+                print(
+                    f"seed {seed}: {type(error).__name__} {place.name}: {str(error)[:600]}",
+                    flush=True,
+                )
         seed += 1
     print(f"{seed - args.first} streams, {wrong} wrong")
     return bool(wrong)

@@ -70,7 +70,10 @@ def _row(rnd):
 
 
 def _jsonl(rnd):
-    lines = [fz.json_text(rnd, _row(rnd) if rnd.random() < 0.9 else None) for _ in range(rnd.randrange(5))]
+    lines = [
+        fz.json_text(rnd, _row(rnd) if rnd.random() < 0.9 else None)
+        for _ in range(rnd.randrange(5))
+    ]
     return fz.encoded("\n".join(lines))
 
 
@@ -91,9 +94,28 @@ def _parquet(rnd):
         "text": ["wheat and oil", "", "crude oil"], "id": [1, 2, 3], "counts": [[("wheat", 2)], [], None],
         "time": [datetime.datetime(2020, 1, 1), None, datetime.datetime(1, 1, 1)], "topics": [["a"], ["b"], []],
     }  # fmt: skip
-    types = [pa.string(), pa.binary(), pa.int64(), pa.float16(), pa.bool_(), pa.date32(), pa.date64(), pa.time64("ns")]
-    types += [pa.timestamp("ns"), pa.timestamp("s", tz="+23:59"), pa.duration("ns"), pa.decimal128(5, 2), pa.null()]
-    types += [pa.list_(pa.string()), pa.map_(pa.string(), pa.int32()), pa.struct([("a", pa.timestamp("ns"))])]
+    types = [
+        pa.string(),
+        pa.binary(),
+        pa.int64(),
+        pa.float16(),
+        pa.bool_(),
+        pa.date32(),
+        pa.date64(),
+        pa.time64("ns"),
+    ]
+    types += [
+        pa.timestamp("ns"),
+        pa.timestamp("s", tz="+23:59"),
+        pa.duration("ns"),
+        pa.decimal128(5, 2),
+        pa.null(),
+    ]
+    types += [
+        pa.list_(pa.string()),
+        pa.map_(pa.string(), pa.int32()),
+        pa.struct([("a", pa.timestamp("ns"))]),
+    ]
     types += [
         pa.dictionary(pa.int8(), pa.string()),
         pa.timestamp("ns", tz="Nowhere/None"),
@@ -103,15 +125,21 @@ def _parquet(rnd):
     for name in ["text", *fz.some(rnd, list(made), 0, 3)]:
         kind = rnd.choice(types)
         if rnd.random() < 0.6:
-            kind = {"counts": pa.map_(pa.string(), pa.int32()), "time": pa.timestamp("us")}.get(name)
+            kind = {"counts": pa.map_(pa.string(), pa.int32()), "time": pa.timestamp("us")}.get(
+                name
+            )
             arrays[name] = pa.array(made[name], type=kind)
             continue
         size = kind.bit_width // 8 if pa.types.is_primitive(kind) and kind.bit_width >= 8 else 0
         if size:
-            arrays[name] = pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(rnd.randbytes(3 * size))])
+            arrays[name] = pa.Array.from_buffers(
+                kind, 3, [None, pa.py_buffer(rnd.randbytes(3 * size))]
+            )
         elif pa.types.is_string(kind) or pa.types.is_binary(kind):
             ends = pa.py_buffer(struct.pack("<4i", 0, 1, 2, 4))
-            arrays[name] = pa.Array.from_buffers(kind, 3, [None, ends, pa.py_buffer(rnd.randbytes(4))])
+            arrays[name] = pa.Array.from_buffers(
+                kind, 3, [None, ends, pa.py_buffer(rnd.randbytes(4))]
+            )
         else:
             arrays[name] = pa.nulls(3, kind)
     out = io.BytesIO()
@@ -136,7 +164,9 @@ def own_documents(world):
         "documents.jsonl.gz": Target(
             ".jsonl.gz", functools.partial(fz.packed, _jsonl, fz.gzipped, seeds=[seed]), _documents
         ),
-        "documents.csv": Target(".csv", functools.partial(_mostly, made=csv_file, seeds=[table]), _documents),
+        "documents.csv": Target(
+            ".csv", functools.partial(_mostly, made=csv_file, seeds=[table]), _documents
+        ),
         "documents.parquet": Target(".parquet", _parquet, _documents),
     }
 
@@ -153,7 +183,18 @@ SGML = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
 </REUTERS>
 <REUTERS NEWID="3"><DATE>26-FEB-1987 15:03:27.51</DATE><TEXT TYPE="UNPROC">*** whole
 text</TEXT></REUTERS>"""
-GRAMMAR = ["<REUTERS ", 'NEWID="', '1"', '2"', "9" * 5000, '">', ">", "</REUTERS>", "<DATE>", "26-FEB-1987 15:01:01.79"]
+GRAMMAR = [
+    "<REUTERS ",
+    'NEWID="',
+    '1"',
+    '2"',
+    "9" * 5000,
+    '">',
+    ">",
+    "</REUTERS>",
+    "<DATE>",
+    "26-FEB-1987 15:01:01.79",
+]
 GRAMMAR += [
     "99-FEB-0000 99:99:99.9",
     "</DATE>",
@@ -210,11 +251,14 @@ NIPS = {
     "nips.vols": "0\n1\n",
 }  # fmt: skip
 POST = (
-    b"From: a\nSubject: Tank guns\n\tfolded\nDate: 19 Apr 93 16:15:19 GMT\n\nIn article <1> x writes:\n> quoted\nown\n"
+    b"From: a\nSubject: Tank guns\n\tfolded\nDate: 19 Apr 93 16:15:19 GMT\n\n"
+    b"In article <1> x writes:\n> quoted\nown\n"
 )
 MEMBERS = {
     "nips": [(f"nips_0-12/{name}", text.encode()) for name, text in NIPS.items()],
-    "20news": [(f"20news-bydate-{part}/sci.med/{n}", POST) for n, part in enumerate(("train", "test"))],
+    "20news": [
+        (f"20news-bydate-{part}/sci.med/{n}", POST) for n, part in enumerate(("train", "test"))
+    ],
 }
 
 
@@ -234,7 +278,10 @@ def _members(rnd, kind):
 
 def _archive(kind):
     return functools.partial(
-        fz.packed, lambda rnd: fz.tar(rnd, _members(rnd, kind)), fz.gzipped, seeds=[_plain_tar(MEMBERS[kind])]
+        fz.packed,
+        lambda rnd: fz.tar(rnd, _members(rnd, kind)),
+        fz.gzipped,
+        seeds=[_plain_tar(MEMBERS[kind])],
     )
 
 
@@ -246,7 +293,9 @@ def _zip(rnd):
         out, "w", rnd.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
     ) as archive:
         for name, data in _members(rnd, "nips"):
-            archive.writestr(rnd.choice(("", "../../", "/")) + name or "x", data)  # zipfile writes no empty name
+            archive.writestr(
+                rnd.choice(("", "../../", "/")) + name or "x", data
+            )  # zipfile writes no empty name
     return fz.mutated(rnd, [out.getvalue()]) if rnd.random() < 0.6 else out.getvalue()
 
 
@@ -269,7 +318,9 @@ def _arxiv(rnd):
 
 
 def _arxiv_seed():
-    return ("\t".join(arxiv_cs.TABLE_COLUMNS) + "\n1\t2001-01-01\tcs.AI\tcs.AI,x\tT\tsome words\n").encode()
+    return (
+        "\t".join(arxiv_cs.TABLE_COLUMNS) + "\n1\t2001-01-01\tcs.AI\tcs.AI,x\tT\tsome words\n"
+    ).encode()
 
 
 def _originals(path):
@@ -296,7 +347,11 @@ DATES = b"split\tnewsgroup\tid\tdate_utc\tdate_header\tmessage_id\n" + b"".join(
 
 def _dates(rnd):
     def good(rnd, name):
-        return {"newsgroup": "sci.med", "id": rnd.choice("01"), "date_utc": "1993-04-19T13:15:19Z"}.get(name, "")
+        return {
+            "newsgroup": "sci.med",
+            "id": rnd.choice("01"),
+            "date_utc": "1993-04-19T13:15:19Z",
+        }.get(name, "")
 
     names = ["split", "newsgroup", "id", "date_utc", "date_header", "message_id"]
     return fz.encoded(fz.table(rnd, names, "\t", good))
@@ -320,14 +375,25 @@ def _images(rnd):
 
     members = []
     for name in fz.some(rnd, ["a.png", "b.PNG", "c.png"], 1, 2):
-        image = Image.new(rnd.choice(("L", "RGB", "RGBA", "P", "1", "I;16", "LA")), rnd.choice(((1, 1), (9, 7))))
+        image = Image.new(
+            rnd.choice(("L", "RGB", "RGBA", "P", "1", "I;16", "LA")), rnd.choice(((1, 1), (9, 7)))
+        )
         out = io.BytesIO()
-        image.save(out, rnd.choice(("PNG", "PNG", "PNG", "GIF", "BMP", "TIFF")) if image.mode == "L" else "PNG")
+        image.save(
+            out,
+            rnd.choice(("PNG", "PNG", "PNG", "GIF", "BMP", "TIFF")) if image.mode == "L" else "PNG",
+        )
         data = bytearray(out.getvalue())
-        if rnd.random() < 0.3 and data[:4] == b"\x89PNG":  # a size that is only claimed, with its checksum
-            data[16:24] = struct.pack(">2I", rnd.choice((0, 10**5, 2**31 - 1)), rnd.choice((1, 10**4, 10**5)))
+        if (
+            rnd.random() < 0.3 and data[:4] == b"\x89PNG"
+        ):  # a size that is only claimed, with its checksum
+            data[16:24] = struct.pack(
+                ">2I", rnd.choice((0, 10**5, 2**31 - 1)), rnd.choice((1, 10**4, 10**5))
+            )
             data[29:33] = struct.pack(">I", zlib.crc32(bytes(data[12:29])))
-        members.append((name, fz.mutated(rnd, [bytes(data)]) if rnd.random() < 0.4 else bytes(data)))
+        members.append(
+            (name, fz.mutated(rnd, [bytes(data)]) if rnd.random() < 0.4 else bytes(data))
+        )
     return fz.tar(rnd, members)
 
 
@@ -341,7 +407,13 @@ PYTHON = [
     "\\",
     "\0",
 ]
-PYTHON += ["add_newdoc('numpy', 'x', 'text')\n", "add_newdoc({[]}, [], {})\n", "add_newdoc(-'a', 1)\n", "if 1:\n", "\n"]
+PYTHON += [
+    "add_newdoc('numpy', 'x', 'text')\n",
+    "add_newdoc({[]}, [], {})\n",
+    "add_newdoc(-'a', 1)\n",
+    "if 1:\n",
+    "\n",
+]
 PYTHON += [
     "add_newdoc('numpy', 'x', [('a', 'b'), 3, ('c',)])\n",
     "x = " + "[" * 150 + "\n",
@@ -357,7 +429,9 @@ def corpus_files(world):
     table.write_bytes(fz.gzipped(DATES))
 
     def text(made, seed, pack):
-        return functools.partial(fz.packed, functools.partial(_mostly, made=made, seeds=[seed]), pack, seeds=[seed])
+        return functools.partial(
+            fz.packed, functools.partial(_mostly, made=made, seeds=[seed]), pack, seeds=[seed]
+        )
 
     def sgml(rnd):
         return fz.encoded(fz.tokens(rnd, GRAMMAR))
@@ -407,7 +481,9 @@ def _study(world, name, path):
     run = path.parent / "run"
     run.mkdir(exist_ok=True)
     for held in ("auc.tsv", "summary.tsv", "regret.tsv", "emerging.tsv"):
-        (run / held).write_bytes((path if held == name else world / "dual_averaging" / held).read_bytes())
+        (run / held).write_bytes(
+            (path if held == name else world / "dual_averaging" / held).read_bytes()
+        )
     plan = [{**load_plan(world / "plan.json")[0], "folder": str(run)}]
     study.summarise(plan, path.parent / "tables")
     emergingfiles.gather(plan, path.parent / "tables/emerging.tsv", [run / "emerging.tsv"])
@@ -421,7 +497,9 @@ def _shown(world, name, path):
     folder = path.parent / "shown"
     folder.mkdir(exist_ok=True)
     for held in study.STUDY_COLUMNS:
-        (folder / f"{held}.tsv").write_bytes((path if held == name else world / f"tables/{held}.tsv").read_bytes())
+        (folder / f"{held}.tsv").write_bytes(
+            (path if held == name else world / f"tables/{held}.tsv").read_bytes()
+        )
     studypage.main_table(folder)
 
 
@@ -430,7 +508,9 @@ def _plan(world, rnd):
     if rnd.random() < 0.5:
         plan[0].pop(rnd.choice(PLAN_KEYS))
     held = plan if rnd.random() < 0.9 else fz.value(rnd)
-    return fz.encoded(fz.json_text(rnd, held if rnd.random() < 0.1 else fz.sealed_map({"plan": held})))
+    return fz.encoded(
+        fz.json_text(rnd, held if rnd.random() < 0.1 else fz.sealed_map({"plan": held}))
+    )
 
 
 def _planned(path):
@@ -515,7 +595,13 @@ SHA = hashlib.sha256(b"x").hexdigest()
 
 def _registry(rnd):
     def good(rnd, name):
-        values = {"corpus": "tdt2", "folder": "tdt2", "file": "a.mat", "route": "mirror", "sha256": SHA}
+        values = {
+            "corpus": "tdt2",
+            "folder": "tdt2",
+            "file": "a.mat",
+            "route": "mirror",
+            "sha256": SHA,
+        }
         return values.get(name, "")
 
     return fz.encoded(fz.table(rnd, download.REGISTRY_COLUMNS, ",", good))
@@ -525,7 +611,14 @@ def _fetched(path):
     download.files_of("tdt2", path)
     (path.parent / "tdt2").mkdir()
     (path.parent / "tdt2/a.mat").write_bytes(b"x")
-    download.download("tdt2/a.mat", path.with_suffix(".mat"), path, mirror=str(path.parent), progress=None, retries=0)
+    download.download(
+        "tdt2/a.mat",
+        path.with_suffix(".mat"),
+        path,
+        mirror=str(path.parent),
+        progress=None,
+        retries=0,
+    )
 
 
 def texts(world):
@@ -536,15 +629,21 @@ def texts(world):
     for name in ("summary", "published", "novel"):
         make = functools.partial(_damaged_table, seed=(world / f"tables/{name}.tsv").read_bytes())
         found[f"tables/{name}.tsv"] = Target(".tsv", make, functools.partial(_shown, world, name))
-    registry = (",".join(download.REGISTRY_COLUMNS) + f"\ntdt2,tdt2,a.mat,,{SHA},mirror,yes,x,y\n").encode()
+    registry = (
+        ",".join(download.REGISTRY_COLUMNS) + f"\ntdt2,tdt2,a.mat,,{SHA},mirror,yes,x,y\n"
+    ).encode()
     return found | {
         "plan.json": Target(".json", functools.partial(_plan, world), _planned),
         "tree setting": Target(
-            ".txt", functools.partial(_trees, seeds=[b"binary", b"2", b"3 x 1", b"parents -1,0,0"]), _tree_text
+            ".txt",
+            functools.partial(_trees, seeds=[b"binary", b"2", b"3 x 1", b"parents -1,0,0"]),
+            _tree_text,
         ),
         "configuration (YAML)": Target(".yaml", _config, _checked),
         "JSON argument": Target(".json", lambda rnd: fz.encoded(fz.json_text(rnd)), _map),
-        "registry (CSV)": Target(".csv", functools.partial(_mostly, made=_registry, seeds=[registry]), _fetched),
+        "registry (CSV)": Target(
+            ".csv", functools.partial(_mostly, made=_registry, seeds=[registry]), _fetched
+        ),
     }
 
 
@@ -568,7 +667,9 @@ def _state(world):
 def _indexed(path):
     documents.read(path)
     stream = Order(batches=Batches(documents=6, initial=8))
-    batching.index(path, path.with_suffix(".tsv"), path.with_suffix(".order"), seed=0, stream=stream)
+    batching.index(
+        path, path.with_suffix(".tsv"), path.with_suffix(".order"), seed=0, stream=stream
+    )
     batchfile.write(path, np.array([3, 1]), path.with_suffix(".batch"), 0)
 
 
@@ -584,7 +685,9 @@ def _checkpoint(world, algorithm, path):
 def _network_file(world, path):
     (path.parent / "net.agents").mkdir(exist_ok=True)
     for agent in "01":
-        (path.parent / f"net.agents/{agent}.h5").write_bytes((world / f"net.agents/{agent}.h5").read_bytes())
+        (path.parent / f"net.agents/{agent}.h5").write_bytes(
+            (world / f"net.agents/{agent}.h5").read_bytes()
+        )
     agentfiles.read_whole(path.rename(path.with_name("net.h5")))
 
 
@@ -596,7 +699,9 @@ def _agent_file(world, path):
     held = agentfiles.read_network(world / "net.h5")
     digest = storage.digest_of(path, "agent")
     digest = digest if re.fullmatch("[0-9a-f]{64}", digest) else held.digests[0]
-    agentfiles.write_network(path.parent / "net.h5", held._replace(digests=[digest, held.digests[1]]))
+    agentfiles.write_network(
+        path.parent / "net.h5", held._replace(digests=[digest, held.digests[1]])
+    )
     agentfiles.read_whole(path.parent / "net.h5")
 
 
@@ -608,7 +713,10 @@ def _scored(path):
 
 
 def _emerging(world, path):
-    found, batch = emergingfiles.read_emerging(path), read_scores(world / "dual_averaging/scores/1.h5")
+    found, batch = (
+        emergingfiles.read_emerging(path),
+        read_scores(world / "dual_averaging/scores/1.h5"),
+    )
     emergingfiles.check_pair(found, batch)
     emergingfiles.describe(found, batch)
 

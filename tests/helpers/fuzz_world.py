@@ -12,7 +12,11 @@ from odl import cli
 from odl.evaluation.study import write_plan
 from odl.files import agentfiles, checkpoints
 
-TOPICS = {"grain": "wheat harvest grain farmers", "oil": "crude oil tanker refinery", "space": "rocket orbit crew"}
+TOPICS = {
+    "grain": "wheat harvest grain farmers",
+    "oil": "crude oil tanker refinery",
+    "space": "rocket orbit crew",
+}
 STREAM = {
     "batches": {"by": "documents", "documents": 6, "period": "day", "initial": 8, "flush": True},
     "protocol": "by-date",
@@ -84,11 +88,25 @@ def build(root):
     _done("baselines", root / "baselines.h5", root / "f1.h5", "--past", root / "past")
     _done("topics", run / "scores/1.h5", root / "f1.h5", "--output", root / "emerging.h5",
           "--settings", '{"share": 1.0, "atoms": 2, "min_support": 1}')  # fmt: skip
-    _done("emerging", run / "emerging.tsv", "--files", root / "emerging.h5", "--scores", run / "scores/1.h5")
+    _done(
+        "emerging",
+        run / "emerging.tsv",
+        "--files",
+        root / "emerging.h5",
+        "--scores",
+        run / "scores/1.h5",
+    )
     _done("evaluate", run / "auc.tsv", run / "summary.tsv", "--options", '{"min_novel": 1, "min_known": 1}',
           "--scores", *(run / f"scores/{t}.h5" for t in STEPS))  # fmt: skip
     states = [run / f"{t}.h5" for t in STEPS]
-    _done("regret", run / "regret.tsv", "--checkpoints", *states, "--features", *(root / f"f{t}.h5" for t in STEPS))
+    _done(
+        "regret",
+        run / "regret.tsv",
+        "--checkpoints",
+        *states,
+        "--features",
+        *(root / f"f{t}.h5" for t in STEPS),
+    )
     plan = [
         {
             **{key: run_of("dual_averaging")[key] for key in ("corpus", "seed", "run")},
@@ -103,7 +121,13 @@ def build(root):
     ]
     write_plan(root / "plan.json", plan)
     _done("summarise", root / "plan.json", root / "tables")
-    _done("emergings", root / "plan.json", root / "tables/emerging.tsv", "--tables", run / "emerging.tsv")
+    _done(
+        "emergings",
+        root / "plan.json",
+        root / "tables/emerging.tsv",
+        "--tables",
+        run / "emerging.tsv",
+    )
     _done("regrets", root / "plan.json", root / "tables/regret.tsv", "--options",
           '{"runs": ["dual-averaging"], "sizes": []}')  # fmt: skip
     _agents(root)
@@ -114,7 +138,12 @@ def _learn(root, algorithm):
     folder, before = root / algorithm, []
     for t in STEPS:
         outputs = ["--state", folder / f"{t}.h5", "--scores", folder / f"scores/{t}.h5"]
-        outputs += ["--timings", folder / f"timings/{t}.tsv", "--run", json.dumps(run_of(algorithm))]
+        outputs += [
+            "--timings",
+            folder / f"timings/{t}.tsv",
+            "--run",
+            json.dumps(run_of(algorithm)),
+        ]
         _done("update", root / f"f{t}.h5", *outputs, *before)
         before = ["--previous", folder / f"{t}.h5"]
 

@@ -1,7 +1,8 @@
 """Malformed files: mutations of small valid ones, and files made from the grammar of their form.
 
-A maker takes a `random.Random` and returns bytes. In the tests hypothesis supplies it, and shrinks what fails; in
-the long run (``tests/helpers/fuzz.py``) a number does, so that every example can be made again.
+A maker takes a `random.Random` and returns bytes. In the tests hypothesis supplies it, and shrinks
+what fails; in the long run (``tests/helpers/fuzz.py``) a number does, so that every example can be
+made again.
 """
 
 import contextlib
@@ -16,9 +17,56 @@ import h5py
 
 from odl.files import blocks, digests, tables
 
-NUMBERS = [0, 1, -1, 2, 7, 255, 256, 2**15, 2**16 - 1, 2**31 - 1, -(2**31), 2**32 - 1, 2**40, 2**63 - 1, -(2**63)]
-WORDS = ["", " ", "a", "wheat", "nan", "inf", "-0", "1e999", "9" * 5000, "-1", "0", "3.5", "1_0", "٣", "²", "é", "\0"]
-WORDS += ["\ufeff", "\u2028", "\x1b[31m", "../../etc/passwd", "/etc/passwd", "null", "true", "{}", "[]", '"', "'", "\\"]
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    7,
+    255,
+    256,
+    2**15,
+    2**16 - 1,
+    2**31 - 1,
+    -(2**31),
+    2**32 - 1,
+    2**40,
+    2**63 - 1,
+    -(2**63),
+]
+WORDS = [
+    "",
+    " ",
+    "a",
+    "wheat",
+    "nan",
+    "inf",
+    "-0",
+    "1e999",
+    "9" * 5000,
+    "-1",
+    "0",
+    "3.5",
+    "1_0",
+    "٣",
+    "²",
+    "é",
+    "\0",
+]
+WORDS += [
+    "\ufeff",
+    "\u2028",
+    "\x1b[31m",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "null",
+    "true",
+    "{}",
+    "[]",
+    '"',
+    "'",
+    "\\",
+]
 WORDS += [
     "\t",
     "\r",
@@ -120,7 +168,10 @@ def some(rnd, values, least=0, most=6):
 def word(rnd):
     if rnd.random() < 0.6:
         return rnd.choice(WORDS)
-    return "".join(chr(rnd.choice((rnd.randrange(32, 127), rnd.randrange(0xD7FF)))) for _ in range(rnd.randrange(8)))
+    return "".join(
+        chr(rnd.choice((rnd.randrange(32, 127), rnd.randrange(0xD7FF))))
+        for _ in range(rnd.randrange(8))
+    )
 
 
 def value(rnd, depth=0):
@@ -131,7 +182,9 @@ def value(rnd, depth=0):
     if kind == 2:
         return rnd.choice(NUMBERS)
     if kind == 3:
-        return rnd.choice((0.5, -0.0, 1e300, 1e30, 3.0, 123456789.25, float("inf"), float("nan"), 10**400))
+        return rnd.choice(
+            (0.5, -0.0, 1e300, 1e30, 3.0, 123456789.25, float("inf"), float("nan"), 10**400)
+        )
     if kind < 6:
         return rnd.choice((None, True, False))
     if kind == 6:
@@ -144,7 +197,14 @@ def value(rnd, depth=0):
 def nested(rnd):
     """Text that is deeply nested."""
     depth = rnd.choice((100, 900, 980, 5000, 100_000))
-    return rnd.choice(('{"a":' * depth, "[" * depth, "[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth))
+    return rnd.choice(
+        (
+            '{"a":' * depth,
+            "[" * depth,
+            "[" * depth + "]" * depth,
+            '{"a":' * depth + "1" + "}" * depth,
+        )
+    )
 
 
 def json_text(rnd, made=None):
@@ -184,7 +244,9 @@ def table(rnd, columns, separator, good):
     lines = [separator.join(header)]
     for _ in range(rnd.randrange(6)):
         cells = [good(rnd, name) if rnd.random() < 0.8 else word(rnd) for name in header]
-        lines.append(separator.join(cells if rnd.random() < 0.9 else cells[: rnd.randint(0, len(cells))]))
+        lines.append(
+            separator.join(cells if rnd.random() < 0.9 else cells[: rnd.randint(0, len(cells))])
+        )
     return rnd.choice(("\n", "\n", "\r\n")).join(lines) + "\n" * rnd.randrange(2)
 
 
@@ -192,24 +254,37 @@ def tokens(rnd, grammar, most=40):
     """Text of the tokens of a grammar in any order, some of them very often."""
     parts = []
     for _ in range(rnd.randrange(most)):
-        parts += [rnd.choice(grammar)] * rnd.choice((1, 1, 1, 1, 2, 3, 3000 if rnd.random() < 0.03 else 1))
+        parts += [rnd.choice(grammar)] * rnd.choice(
+            (1, 1, 1, 1, 2, 3, 3000 if rnd.random() < 0.03 else 1)
+        )
     return "".join(parts)
 
 
 # --- archives ------------------------------------------------------------------------------------
 
-KINDS = (tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
+KINDS = (
+    tarfile.REGTYPE,
+    tarfile.SYMTYPE,
+    tarfile.LNKTYPE,
+    tarfile.DIRTYPE,
+    tarfile.FIFOTYPE,
+    tarfile.CHRTYPE,
+)
 
 
 def tar(rnd, members):
     """A tar file of (name, bytes), among members of other kinds, names that lead elsewhere and wrong sizes."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=rnd.choice((tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT))) as archive:
+    with tarfile.open(
+        fileobj=out, mode="w", format=rnd.choice((tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT))
+    ) as archive:
         for name, data in members:
             name = rnd.choice(("../../", "/", "a/../../")) + name if rnd.random() < 0.1 else name
             info = tarfile.TarInfo(name)
             info.type = rnd.choice(KINDS) if rnd.random() < 0.1 else tarfile.REGTYPE
-            info.linkname = rnd.choice((name, "../secret", "/etc/passwd")) if info.type in KINDS[1:3] else ""
+            info.linkname = (
+                rnd.choice((name, "../secret", "/etc/passwd")) if info.type in KINDS[1:3] else ""
+            )
             info.size = len(data) if info.type == tarfile.REGTYPE else 0
             archive.addfile(info, io.BytesIO(data))
     held = bytearray(out.getvalue())

@@ -1,19 +1,21 @@
 """Mutation run: wrong edits drawn from the syntax tree under a seed, each of which the tests of its module should see.
 
-``python tests/helpers/mutants.py --rooms kernels learners files --sample 40 --seed 7`` applies 40 edits, one at a time,
-to a copy of the tree, runs the tests of the edited module there with ``-x`` and prints which edits were killed;
-survivors last. An edit turns a comparison, an operator, a condition, a constant or a sign, or leaves a statement out.
-One of C++ is compiled in the copy; where that fails it is none.
-The tests of a module are tests/ROOM/test_MODULE.py and the only test file of its room. After them come the files that
-import it, the most specific first, else those of the modules that do, else those of its room that name it. At last
-come those of what is told of all settings. Without a seed the hash of the commit is one.
+``python tests/helpers/mutants.py --rooms kernels learners files --sample 40 --seed 7`` applies 40
+edits, one at a time, to a copy of the tree, runs the tests of the edited module there with ``-x``
+and prints which edits were killed; survivors last. An edit turns a comparison, an operator, a
+condition, a constant or a sign, or leaves a statement out. One of C++ is compiled in the copy;
+where that fails it is none. The tests of a module are tests/ROOM/test_MODULE.py and the only test
+file of its room. After them come the files that import it, the most specific first, else those of
+the modules that do, else those of its room that name it. At last come those of what is told of all
+settings. Without a seed the hash of the commit is one.
 
-``--record FILE`` stores each outcome when it is known and skips the edits whose outcomes FILE has, so that a run can be
-interrupted at any time and continued by the same command; ``--minutes 10`` starts no further edit after ten minutes.
+``--record FILE`` stores each outcome when it is known and skips the edits whose outcomes FILE has,
+so that a run can be interrupted at any time and continued by the same command; ``--minutes 10``
+starts no further edit after ten minutes.
 
-A test that failed is run again without the edit, once in a run: where it fails there too, nothing was seen, and the
-line says broken. A test that takes longer than any does, by the time of its process, has seen the edit: it went round
-for ever.
+A test that failed is run again without the edit, once in a run: where it fails there too, nothing
+was seen, and the line says broken. A test that takes longer than any does, by the time of its
+process, has seen the edit: it went round for ever.
 """
 
 import argparse
@@ -40,9 +42,26 @@ from places import ROOT
 
 PACKAGE = ROOT / "src" / "odl"
 TOOLS = Path(sys.executable).parent  # cmake and ninja
-COPIED = ("src", "tests", "workflow", "config", "data", "docs", "profiles", "benchmarks", "release", "paper", ".github")
-STRICT, SHARES = ("kernels", "learners", "files"), (0.95, 0.85)  # of the edits to be killed: in these rooms, elsewhere
-PATIENCE = 1800  # seconds for one call of the tests on a busy machine: what takes longer is listed, and not as killed
+COPIED = (
+    "src",
+    "tests",
+    "workflow",
+    "config",
+    "data",
+    "docs",
+    "profiles",
+    "benchmarks",
+    "release",
+    "paper",
+    ".github",
+)
+STRICT, SHARES = (
+    ("kernels", "learners", "files"),
+    (0.95, 0.85),
+)  # of the edits to be killed: in these rooms, elsewhere
+# seconds for one call of the tests on a busy machine: what takes longer is listed, and not as
+# killed
+PATIENCE = 1800
 NOT_TESTED = "not tested"
 COLLECTING = "--collect-only"
 LONGEST = 90  # CPU seconds of a test
@@ -59,7 +78,8 @@ BUILD = Path("build") / "mutants"  # of the extension module, in a copy
 SOUND = Path("build") / "sound"  # the same without an edit
 MODULES = "src/odl/kernels/_kernels*.so"
 NO_CODE = re.compile(
-    rb'//[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'.\'|^#.*$|static_assert[^;]*;|check_place\([^;]*;', re.M
+    rb'//[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'.\'|^#.*$|static_assert[^;]*;|check_place\([^;]*;',
+    re.M,
 )
 TURNED_CPP = {
     b"<": "<=", b"<=": "<", b">": ">=", b">=": ">", b"==": "!=", b"!=": "==", b"+": "-", b"-": "+", b"*": "/",
@@ -96,7 +116,9 @@ def edits_of(module):
         starts.append(starts[-1] + len(line))
 
     def span(node):
-        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+        return starts[node.lineno - 1] + node.col_offset, starts[
+            node.end_lineno - 1
+        ] + node.end_col_offset
 
     edits = []
     for node in _code(ast.parse(source)):
@@ -121,10 +143,16 @@ def _code(node):
 def _turned(node, span, source):
     """Yield (first, last, text) of each edit of a node."""
     if isinstance(node, ast.Compare | ast.BoolOp | ast.BinOp):
-        parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else getattr(node, "values", None)
+        parts = (
+            [node.left, *node.comparators]
+            if isinstance(node, ast.Compare)
+            else getattr(node, "values", None)
+        )
         parts = parts or [node.left, node.right]
         kinds = node.ops if isinstance(node, ast.Compare) else [node.op] * (len(parts) - 1)
-        texts = any(isinstance(part, ast.JoinedStr) or _is(part, str) for part in parts)  # "%" and "+" of messages
+        texts = any(
+            isinstance(part, ast.JoinedStr) or _is(part, str) for part in parts
+        )  # "%" and "+" of messages
         for kind, left, right in zip(kinds, parts, parts[1:], strict=False):
             if type(kind) in TURNED and not (texts and isinstance(node, ast.BinOp)):
                 between = source[span(left)[1] : span(right)[0]]
@@ -142,7 +170,10 @@ def _turned(node, span, source):
     elif _is(node, bool):
         yield (*span(node), str(not node.value))
     elif _is(node, int | float):
-        yield (*span(node), repr(node.value + 1) if isinstance(node.value, int) else repr(2.0 * node.value + 1.0))
+        yield (
+            *span(node),
+            repr(node.value + 1) if isinstance(node.value, int) else repr(2.0 * node.value + 1.0),
+        )
 
 
 def _turned_cpp(source):
@@ -153,7 +184,9 @@ def _turned_cpp(source):
     for at, sign in enumerate(code):
         if sign == ord("{"):
             line = code[code.rfind(b"\n", 0, at) + 1 : at]
-            opened.append(not re.match(rb"\s*(namespace|(template <.*> )?(struct|class|enum)) ?", line))
+            opened.append(
+                not re.match(rb"\s*(namespace|(template <.*> )?(struct|class|enum)) ?", line)
+            )
         elif sign == ord("}") and opened:
             opened.pop()
         inside.append(any(opened))
@@ -165,7 +198,10 @@ def _turned_cpp(source):
     for found in NUMBER_CPP.finditer(code):
         if inside[found.start()]:
             whole = found[1].isdigit()
-            yield (*found.span(1), str(int(found[1]) + 1) if whole else repr(2.0 * float(found[1]) + 1.0))
+            yield (
+                *found.span(1),
+                str(int(found[1]) + 1) if whole else repr(2.0 * float(found[1]) + 1.0),
+            )
     for found in CONDITION_CPP.finditer(code):
         first, depth = found.end(), 1
         last = first
@@ -189,10 +225,19 @@ def _is(node, kinds):
 
 def modules():
     """Return the names of all modules, by the names under which they, or what they give `odl`, are imported."""
-    names = [path.relative_to(PACKAGE).with_suffix("").as_posix() for path in sorted(PACKAGE.rglob("*.py"))]
+    names = [
+        path.relative_to(PACKAGE).with_suffix("").as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+    ]
     known = {f"odl.{name.removesuffix('/__init__').replace('/', '.')}": name for name in names}
-    known |= {f"odl.kernels.{path.name}": f"kernels/{path.name}" for path in (PACKAGE / "kernels").glob("*.h")}
-    known |= {f"odl.kernels.{path.stem}": f"kernels/{path.name}" for path in (PACKAGE / "kernels").glob("*.cpp")}
+    known |= {
+        f"odl.kernels.{path.name}": f"kernels/{path.name}"
+        for path in (PACKAGE / "kernels").glob("*.h")
+    }
+    known |= {
+        f"odl.kernels.{path.stem}": f"kernels/{path.name}"
+        for path in (PACKAGE / "kernels").glob("*.cpp")
+    }
     for node in ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and node.module in known:
             known |= {f"odl.{alias.name}": known[node.module] for alias in node.names}
@@ -202,7 +247,9 @@ def modules():
 def imported(path, known):
     """Return how often each module is named where a file imports it."""
     if path.name.endswith(CPP):
-        return Counter(f"kernels/{name}" for name in re.findall(r'^#include "(.*)"', path.read_text(), re.M))
+        return Counter(
+            f"kernels/{name}" for name in re.findall(r'^#include "(.*)"', path.read_text(), re.M)
+        )
     tree, counts, aliases = ast.parse(path.read_text(encoding="utf-8")), Counter(), {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -211,7 +258,11 @@ def imported(path, known):
                 if one:
                     aliases[alias.asname or alias.name] = one
     counts.update(aliases.values())
-    counts.update(aliases[node.id] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in aliases)
+    counts.update(
+        aliases[node.id]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id in aliases
+    )
     return counts
 
 
@@ -241,7 +292,9 @@ def _importing(module, by_test, users):
 def _naming(name, room):
     """Return the test files of a room that name one of its modules, or any where none does."""
     word = re.compile(rf"\b{name}\b")
-    counts = Counter({path: 1 + len(word.findall((ROOT / path).read_text(encoding="utf-8"))) for path in room})
+    counts = Counter(
+        {path: 1 + len(word.findall((ROOT / path).read_text(encoding="utf-8"))) for path in room}
+    )
     return [path for path, _ in counts.most_common(MOST)]
 
 
@@ -253,7 +306,13 @@ def tested(folder, tests, edit):
     variables = {**os.environ, **variables, "ODL_EDITED": "|".join(_functions(edit))}
     try:
         done = subprocess.run(
-            command, cwd=folder, env=variables, capture_output=True, text=True, timeout=PATIENCE, start_new_session=True
+            command,
+            cwd=folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            start_new_session=True,
         )
     except subprocess.TimeoutExpired:
         return "timed out"
@@ -264,7 +323,9 @@ def tested(folder, tests, edit):
     ):  # the process of the tests was ended as if all were well
         return "failed"
     # 4: a test is not found in a file that cannot be imported
-    return {0: "passed", 1: "failed", 2: "failed", 4: "failed"}.get(done.returncode, "broken: " + done.stdout[-300:])
+    return {0: "passed", 1: "failed", 2: "failed", 4: "failed"}.get(
+        done.returncode, "broken: " + done.stdout[-300:]
+    )
 
 
 def _functions(edit):
@@ -276,7 +337,8 @@ def _functions(edit):
     return [
         node.name
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.lineno <= line <= node.end_lineno
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.lineno <= line <= node.end_lineno
     ]
 
 
@@ -287,9 +349,18 @@ def pytest_runtest_logstart():
 
 def pytest_collection_modifyitems(items):
     """Let those tests of each file go first that name what is edited."""
-    named = re.compile(rf"\b({os.environ['ODL_EDITED']})\b") if os.environ["ODL_EDITED"] else re.compile("")
+    named = (
+        re.compile(rf"\b({os.environ['ODL_EDITED']})\b")
+        if os.environ["ODL_EDITED"]
+        else re.compile("")
+    )
     files = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
-    items.sort(key=lambda item: (files[item.path], not named.search(inspect.getsource(item.cls or item.function))))
+    items.sort(
+        key=lambda item: (
+            files[item.path],
+            not named.search(inspect.getsource(item.cls or item.function)),
+        )
+    )
 
 
 def judged(edit, tests, copies):
@@ -313,7 +384,9 @@ def judged(edit, tests, copies):
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
             if compiled:
                 restore_build(folder)
-        if outcome == "failed" and not _sound(folder, edit, [test for part in tests for test in part]):
+        if outcome == "failed" and not _sound(
+            folder, edit, [test for part in tests for test in part]
+        ):
             outcome = "broken: fails without the edit"
     finally:
         copies.put(folder)
@@ -391,13 +464,18 @@ def shown(edit):
 def drawn(rooms, number, seed):
     """Return edits of modules in rooms (all but the papers' without any), and the test files of each module."""
     known = modules()
-    by_test = {path.relative_to(ROOT): imported(path, known) for path in sorted((ROOT / "tests").rglob("test_*.py"))}
+    by_test = {
+        path.relative_to(ROOT): imported(path, known)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    }
     users = {}
     for name in {*known.values()}:
         for one in imported(path_of(name), known):
             users.setdefault(one, []).append(name)
     names = [
-        name for name in known.values() if (name.split("/")[0] in rooms if rooms else name.split("/")[0] != "papers")
+        name
+        for name in known.values()
+        if (name.split("/")[0] in rooms if rooms else name.split("/")[0] != "papers")
     ]
     edits = [edit for name in names for edit in edits_of(name)]
     edits = random.Random(seed).sample(edits, min(number, len(edits)))
@@ -406,13 +484,23 @@ def drawn(rooms, number, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rooms", nargs="*", default=[], metavar="ROOM", help="folders below src/odl; default: all")
+    parser.add_argument(
+        "--rooms", nargs="*", default=[], metavar="ROOM", help="folders below src/odl; default: all"
+    )
     parser.add_argument("--sample", type=int, default=50, help="so many edits")
-    parser.add_argument("--seed", type=int, help="default: the first 8 digits of the hash of the commit")
-    parser.add_argument("--workers", type=int, default=2, help="copies of the tree, each tested by a process")
+    parser.add_argument(
+        "--seed", type=int, help="default: the first 8 digits of the hash of the commit"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=2, help="copies of the tree, each tested by a process"
+    )
     parser.add_argument("--list", action="store_true", help="show the edits and end")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="outcomes; edits in it are not tested again")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no edit is started")
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="outcomes; edits in it are not tested again"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="after which no edit is started"
+    )
     args = parser.parse_args()
     seed = int(_commit()[:8], 16) if args.seed is None else args.seed
     edits, tests = drawn(args.rooms, args.sample, seed)
@@ -439,7 +527,9 @@ def main():
     wanted = SHARES[not set(args.rooms) or not set(args.rooms) <= set(STRICT)]
     number = len(edits) - counts["no edit: not compiled"] - counts[NOT_TESTED]
     share = counts["killed"] / max(number, 1)
-    print(f"{counts['killed']} of {number} killed ({share:.0%}), at least {wanted:.0%} wanted; seed {seed}")
+    print(
+        f"{counts['killed']} of {number} killed ({share:.0%}), at least {wanted:.0%} wanted; seed {seed}"
+    )
     return 0 if share >= wanted and not counts[NOT_TESTED] else 1
 
 
@@ -457,7 +547,9 @@ def record(path, edit, outcome):
 
 
 def _commit():
-    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def report(lines, judgements):

@@ -4,7 +4,18 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from odl.alerts.model import Document, Event, Headline, Near, OwnWord, Period, Reason, Rest, StreamAlerts, Withheld
+from odl.alerts.model import (
+    Document,
+    Event,
+    Headline,
+    Near,
+    OwnWord,
+    Period,
+    Reason,
+    Rest,
+    StreamAlerts,
+    Withheld,
+)
 from odl.config.sections import Alerts
 
 DAY = 86_400_000
@@ -20,7 +31,11 @@ def event(number, birth, last):
     """An event that is born, goes on for four periods, and ends."""
     words = tuple(WORDS[(3 * number + at) % len(WORDS)] for at in range(3))
     sizes = {t: 12 - 2 * (t - birth) for t in range(birth, min(birth + 4, last + 1))}
-    history = [(t, state) for t, state in ((birth, "new"), (birth + 1, "ongoing"), (birth + 5, "ended")) if t <= last]
+    history = [
+        (t, state)
+        for t, state in ((birth, "new"), (birth + 1, "ongoing"), (birth + 5, "ended"))
+        if t <= last
+    ]
     own = tuple(OwnWord(word, 0.9 - 0.2 * at, 0.01) for at, word in enumerate(words))
     return Event(number, words, own, 3.0, birth, START + 7 * DAY * birth, sizes, 0, history,
                  ((f"posts.jsonl:{1000 * birth}", f"Story {birth}-0"),))  # fmt: skip
@@ -50,8 +65,14 @@ def headline(words, rows, **changes):
 
 def until(watch, n):
     """Return a watch as it was after its first n periods."""
-    past = {number: [change for change in one.history if change[0] < n] for number, one in watch.events.items()}
-    sizes = {number: {t: size for t, size in one.sizes.items() if t < n} for number, one in watch.events.items()}
+    past = {
+        number: [change for change in one.history if change[0] < n]
+        for number, one in watch.events.items()
+    }
+    sizes = {
+        number: {t: size for t, size in one.sizes.items() if t < n}
+        for number, one in watch.events.items()
+    }
     events = {
         number: replace(watch.events[number], history=history, sizes=sizes[number])
         for number, history in past.items()
@@ -71,7 +92,10 @@ def watch(n_periods=12, documents=50, unproven=2, labelled=False, settings=None,
         number, last = number_of.get(t, 0), t == n_periods - 1
         words = events[number].name if number else ("bread", "butter")
         rows = tuple(range(12 if number else 3))
-        docs = {row: document(t, row, words, number, **(first if last and row == 0 else {})) for row in range(5)}
+        docs = {
+            row: document(t, row, words, number, **(first if last and row == 0 else {}))
+            for row in range(5)
+        }
         one = headline(words, rows, event=number, state="new" if number else "", t=5.0 + t / 10,
                        p=0.002 if number else 0.2, gate="words" if number else "")  # fmt: skip
         scores, none = np.linspace(0.1, 1, documents), np.zeros(documents)

@@ -25,7 +25,8 @@ def locked(path):
 def made_once(base, name, make):
     """Return a folder that all workers share. The first worker that asks for it fills it by `make(folder)`.
 
-    Tests must not change the folder, only copies of it. `base` is the temporary folder of the worker.
+    Tests must not change the folder, only copies of it. `base` is the temporary folder of the
+    worker.
     """
     folder = shared(base) / name
     complete = folder.with_suffix(".complete")

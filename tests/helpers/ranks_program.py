@@ -48,7 +48,14 @@ class Alone:
 
 
 def run_of(learner):
-    return {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
+    return {
+        "corpus": "toy",
+        "seed": 0,
+        "run": "toy",
+        "atoms": 9,
+        "features": {"tf": "log"},
+        "learner": learner,
+    }
 
 
 def chain(comm, folder, name, learners):
@@ -58,23 +65,43 @@ def chain(comm, folder, name, learners):
         for t in range(len(list(folder.glob("f*.h5")))):
             state = folder / name / place / f"{t}.h5"
             if not state.exists():
-                mpi.work(comm, folder / f"f{t}.h5", state, state.with_suffix(".tsv"), run=run, previous=previous)
+                mpi.work(
+                    comm,
+                    folder / f"f{t}.h5",
+                    state,
+                    state.with_suffix(".tsv"),
+                    run=run,
+                    previous=previous,
+                )
             previous = state
 
 
 def record(comm, folder, settings):
     """Infer one batch and learn from it with every message kept."""
-    learner, comm, (P, A) = make(**settings), Recorder(comm), pickle.loads((folder / "batch").read_bytes())
+    learner, comm, (P, A) = (
+        make(**settings),
+        Recorder(comm),
+        pickle.loads((folder / "batch").read_bytes()),
+    )
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
-    agents = messages.Agents(among, learner.model, owner, A[:, np.isin(owner, among.agents)], **learner.diffusion)
+    agents = messages.Agents(
+        among, learner.model, owner, A[:, np.isin(owner, among.agents)], **learner.diffusion
+    )
     codes = agents.infer(P).codes.toarray()
     agents.learn(P, learner.mu_w)
-    facts = {"told": comm.told, "gathered": comm.gathered, "sent": among.sent, "agents": among.agents}
+    facts = {
+        "told": comm.told,
+        "gathered": comm.gathered,
+        "sent": among.sent,
+        "agents": among.agents,
+    }
     facts |= {"codes": codes, "learned": agents.dictionary().toarray()}
     (folder / f"rank{among.rank}").write_bytes(pickle.dumps(facts))
 
 
 if __name__ == "__main__":
     what, folder, *more = sys.argv[1:]
-    {"chain": chain, "record": record}[what](messages.world(), Path(folder), *more[:-1], json.loads(more[-1]))
+    {"chain": chain, "record": record}[what](
+        messages.world(), Path(folder), *more[:-1], json.loads(more[-1])
+    )

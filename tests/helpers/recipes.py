@@ -1,11 +1,13 @@
 """Eleven streams as a new user has them: posts, titles, news, tickets, log lines and six languages, in files.
 
-    ODL_MIRROR=... python tests/helpers/recipes.py FOLDER [NAME ...] [--documents 3000] [--seed 0] [--quiet]
+    ODL_MIRROR=... python tests/helpers/recipes.py FOLDER [NAME ...] [--documents 3000] [--seed 0]
+    [--quiet]
 
-writes FOLDER/NAME/ with one file a week, for `odl init FOLDER/own FOLDER/NAME/* --period week`. Posts, titles and news
-are of the corpora of the mirror (20 Newsgroups, arXiv, Reuters), in their order. The others are made: words of a
-Zipf law, of broad topics that mix; in the last two weeks but one a topic enters, an incident, unless `--quiet`. Tickets
-end in a signature with a telephone number, log lines are templates with numbers.
+writes FOLDER/NAME/ with one file a week, for `odl init FOLDER/own FOLDER/NAME/* --period week`.
+Posts, titles and news are of the corpora of the mirror (20 Newsgroups, arXiv, Reuters), in their
+order. The others are made: words of a Zipf law, of broad topics that mix; in the last two weeks but
+one a topic enters, an incident, unless `--quiet`. Tickets end in a signature with a telephone
+number, log lines are templates with numbers.
 """
 
 import argparse
@@ -22,8 +24,16 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 # Letters that words are made of, their number, and what stands between words.
 SCRIPTS = {
-    "chinese": ("天地人山水火木金土日月星雨雪风云花草树鸟鱼马牛羊门窗车船路桥书画歌舞医药农工商学", (2, 3), ""),
-    "japanese": ("かきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろ", (2, 4), ""),
+    "chinese": (
+        "天地人山水火木金土日月星雨雪风云花草树鸟鱼马牛羊门窗车船路桥书画歌舞医药农工商学",
+        (2, 3),
+        "",
+    ),
+    "japanese": (
+        "かきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろ",
+        (2, 4),
+        "",
+    ),
     "arabic": ("ابتثجحخدذرزسشصضطظعغفقكلمنهوي", (3, 6), " "),
     "russian": ("абвгдежзиклмнопрстуфхцчшэюя", (4, 8), " "),
     "hindi": ("कखगघचछजझटठडढतथदधनपफबभमयरलवशसह", (2, 5), " "),
@@ -69,13 +79,21 @@ def texts(name, n, seed, quiet=False):
         week, topic = WEEKS * number // n, draw.randrange(TOPICS)
         enters = not quiet and week in (WEEKS - 3, WEEKS - 2) and draw.random() < 0.08
         if name == "logs":
-            yield FAILURE.format(*draw.choices(range(9000), k=2)) if enters else line(draw, words, templates[topic])
+            yield (
+                FAILURE.format(*draw.choices(range(9000), k=2))
+                if enters
+                else line(draw, words, templates[topic])
+            )
             continue
         length = draw.randint(*LENGTH)
-        text = draw.choices(words, weights, k=length // 2) + draw.choices(topics[topic], k=length - length // 2)
+        text = draw.choices(words, weights, k=length // 2) + draw.choices(
+            topics[topic], k=length - length // 2
+        )
         text = between.join(text + (draw.sample(new, 5) if enters else []))
         yield text + (
-            f". Regards, Tel. {draw.randint(1000, 9999)}" if name == "tickets" and draw.random() < 0.9 else ""
+            f". Regards, Tel. {draw.randint(1000, 9999)}"
+            if name == "tickets" and draw.random() < 0.9
+            else ""
         )
 
 
@@ -104,7 +122,11 @@ def real(name, n):
     for row in range(min(n, len(documents.ids))):
         span = slice(*documents.counts.indptr[row : row + 2])
         words = [documents.vocabulary[term] for term in documents.counts.indices[span]]
-        yield documents.ids[row], MONDAY + timedelta(weeks=WEEKS) * row / n, documents.titles[row] or " ".join(words)
+        yield (
+            documents.ids[row],
+            MONDAY + timedelta(weeks=WEEKS) * row / n,
+            documents.titles[row] or " ".join(words),
+        )
 
 
 def write(folder, name, rows):
@@ -119,7 +141,9 @@ def write(folder, name, rows):
         ending = {"logs": "log", "tickets": "csv"}.get(name, "jsonl")
         with open(folder / name / f"{week}.{ending}", "w", encoding="utf-8", newline="") as file:
             if name == "logs":
-                file.writelines(f"{time.isoformat(timespec='milliseconds')} {text}\n" for _, time, text in part)
+                file.writelines(
+                    f"{time.isoformat(timespec='milliseconds')} {text}\n" for _, time, text in part
+                )
             elif name == "tickets":
                 csv.writer(file).writerows([("ticket", "created", "description"), *part])
             else:
@@ -129,7 +153,9 @@ def write(folder, name, rows):
 
 
 def main():
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     words.add_argument("folder", type=Path)
     words.add_argument("names", nargs="*", choices=[*NAMES, []], metavar="NAME")
     words.add_argument("--documents", type=int, default=3000)

@@ -65,7 +65,9 @@ def optimum_by_enumeration(p, A, lam):
         if determinant:
             x = Fraction(e * d - b * f) / determinant, Fraction(a * f - e * c) / determinant
             if min(x) >= 0:
-                value = lam * sum(x) + sum(abs(t - r[0] * x[0] - r[1] * x[1]) for r, t in zip(A, p, strict=True))
+                value = lam * sum(x) + sum(
+                    abs(t - r[0] * x[0] - r[1] * x[1]) for r, t in zip(A, p, strict=True)
+                )
                 best = value if best is None else min(best, value)
     return best
 
@@ -93,15 +95,28 @@ def project(A):
 def best_dictionary(P, X):
     """Return min ||P - X A^T||_1 over A >= 0 with column sums of at most 1, and A, as the linear program it is.
 
-    S2, the problem of algorithm 3; with all batches so far and their codes the second term of the regret (S0,
-    definition 1). Variables: A by terms, then u, v >= 0 with X a_i + u - v = p_i for every term i.
+    S2, the problem of algorithm 3; with all batches so far and their codes the second term of the
+    regret (S0, definition 1). Variables: A by terms, then u, v >= 0 with X a_i + u - v = p_i for
+    every term i.
     """
     P, X = dense(P), dense(X)
     (n, m), k = P.shape, X.shape[1]
-    equal = sparse.hstack([sparse.kron(sparse.eye_array(m), X), sparse.eye_array(m * n), -sparse.eye_array(m * n)])
-    sums = sparse.hstack([sparse.kron(np.ones((1, m)), sparse.eye_array(k)), sparse.csr_array((k, 2 * m * n))])
+    equal = sparse.hstack(
+        [sparse.kron(sparse.eye_array(m), X), sparse.eye_array(m * n), -sparse.eye_array(m * n)]
+    )
+    sums = sparse.hstack(
+        [sparse.kron(np.ones((1, m)), sparse.eye_array(k)), sparse.csr_array((k, 2 * m * n))]
+    )
     cost = np.concatenate([np.zeros(m * k), np.ones(2 * m * n)])
-    found = linprog(cost, A_ub=sums, b_ub=np.ones(k), A_eq=equal, b_eq=P.T.ravel(), bounds=(0, None), method="highs")
+    found = linprog(
+        cost,
+        A_ub=sums,
+        b_ub=np.ones(k),
+        A_eq=equal,
+        b_eq=P.T.ravel(),
+        bounds=(0, None),
+        method="highs",
+    )
     assert found.status == 0, found.message
     return found.fun, found.x[: m * k].reshape(m, k)
 
@@ -120,7 +135,8 @@ def soft(values, threshold):
 def oiadmm(P, X, A, dual, beta, tau=np.inf):
     """Return A_{t+1}, Gamma_{t+1} and Delta_{t+1} (S2, (2) to (4); S0, (4)), the step being at most tau.
 
-    All are dense and of one size: documents that a batch does not have are zero rows (S0, footnote 6).
+    All are dense and of one size: documents that a batch does not have are zero rows (S0, footnote
+    6).
     """
     psi = np.linalg.eigvalsh(X.T @ X)[-1]
     gap = P - X @ A.T
@@ -215,7 +231,8 @@ def atc(x, blocks, weights, shares, mu, iterations, *, gamma, delta, eta=None, s
             nu = [np.clip(v, -1.0, 1.0) for v in nu]
     codes = [threshold(W.T @ v, gamma, delta, signed) for W, v in zip(blocks, nu, strict=True)]
     costs = [
-        c * v @ v / (2 * N) - share * (v @ x) + delta / 2 * y @ y for v, share, y in zip(nu, shares, codes, strict=True)
+        c * v @ v / (2 * N) - share * (v @ x) + delta / 2 * y @ y
+        for v, share, y in zip(nu, shares, codes, strict=True)
     ]
     return np.array(nu), codes, np.array(costs)
 

@@ -1,7 +1,8 @@
 """Run the tests of kernels with an extension module that looks at every place in memory and every undefined operation.
 
-``python tests/helpers/sanitized.py [tests ...]`` builds the module with -fsanitize=address,undefined, with
-checked places of arrays, into build/sanitized, and runs the tests in a process that has it.
+``python tests/helpers/sanitized.py [tests ...]`` builds the module with
+-fsanitize=address,undefined, with checked places of arrays, into build/sanitized, and runs the
+tests in a process that has it.
 """
 
 import importlib.machinery
@@ -38,7 +39,9 @@ def build():
 
 def library(name):
     """Return the path of a library of the compiler, which has to be there before Python."""
-    found = subprocess.run([os.environ.get("CXX", "c++"), f"-print-file-name={name}"], capture_output=True, text=True)
+    found = subprocess.run(
+        [os.environ.get("CXX", "c++"), f"-print-file-name={name}"], capture_output=True, text=True
+    )
     return found.stdout.strip()
 
 
@@ -59,7 +62,9 @@ def main():
         # What a sanitizer prints is seen; an array too large for any memory ends its process.
         options = ["-q", "-p", "no:cacheprovider", "--capture=sys", "-k", "not no_memory"]
         return pytest.main([*options, *tests])
-    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # cmake and ninja
+    os.environ["PATH"] = os.pathsep.join(
+        [os.path.dirname(sys.executable), os.environ["PATH"]]
+    )  # cmake and ninja
     path = build()
     options = "detect_leaks=0:abort_on_error=0:allocator_may_return_null=1"
     preload = " ".join(map(library, ("libasan.so", "libubsan.so", "libstdc++.so")))

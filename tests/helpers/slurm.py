@@ -1,7 +1,8 @@
 """A real Slurm on loopback: munge, slurmctld, and two or more slurmd as nodes, in one temporary folder.
 
-By hand, from the folder of the Snakefile: ``python tests/helpers/slurm.py -- snakemake --profile profiles/slurm``.
-Needs root and the Debian packages slurm-wlm and munge; no systemd, control groups, accounting, nothing below /etc.
+By hand, from the folder of the Snakefile: ``python tests/helpers/slurm.py -- snakemake --profile
+profiles/slurm``. Needs root and the Debian packages slurm-wlm and munge; no systemd, control
+groups, accounting, nothing below /etc.
 """
 
 import argparse
@@ -16,9 +17,21 @@ import tempfile
 import time
 from pathlib import Path
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
+PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "squeue",
+    "scancel",
+    "scontrol",
+    "sinfo",
+)
 CLIENTS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo", "sacct", "sacctmgr")
-SEARCHED = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+SEARCHED = os.pathsep.join(
+    [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"]
+)
 PATIENCE = 60  # seconds until the nodes have to be there
 CONFIGURATION = """\
 ClusterName=loopback
@@ -60,13 +73,23 @@ SlurmdParameters=config_overrides
 PartitionName=short Nodes={names} Default=YES MaxTime=720 DefMemPerCPU=200 OverTimeLimit=0 State=UP
 PartitionName=long Nodes={names} MaxTime=INFINITE DefMemPerCPU=200 OverTimeLimit=0 State=UP
 """
-# In name spaces of its own a daemon, with all its jobs, has another host name, and a file of where the names are.
-OWN = ["unshare", "--uts", "--mount", "sh", "-c", 'hostname "$0" && mount --bind "$1" /etc/hosts && shift && exec "$@"']
+# In name spaces of its own a daemon, with all its jobs, has another host name, and a file of where
+# the names are.
+OWN = [
+    "unshare",
+    "--uts",
+    "--mount",
+    "sh",
+    "-c",
+    'hostname "$0" && mount --bind "$1" /etc/hosts && shift && exec "$@"',
+]
 NODE = (
-    "NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs={cpus} RealMemory={memory} State=UNKNOWN"
+    "NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} "
+    "CPUs={cpus} RealMemory={memory} State=UNKNOWN"
 )
 
-# Snakemake's plugin looks at its jobs ever more rarely; let its look last until one has ended since the look before.
+# Snakemake's plugin looks at its jobs ever more rarely; let its look last until one has ended since
+# the look before.
 LOOK = """\
 case " $* " in *" --name "*) ;; *) exec {found} "$@" ;; esac
 for run; do :; done
@@ -99,7 +122,9 @@ def _free_port():
 def _own_names():
     """Return whether each node can have a host name of its own, as the machines of a cluster have."""
     tried = [*OWN[:-1], "mount --bind /etc/hosts /etc/hosts && hostname node0"]
-    return bool(shutil.which("unshare")) and subprocess.run(tried, capture_output=True).returncode == 0
+    return (
+        bool(shutil.which("unshare")) and subprocess.run(tried, capture_output=True).returncode == 0
+    )
 
 
 class Cluster:
@@ -112,7 +137,8 @@ class Cluster:
     nodes, cpus, memory : int
         Number of nodes, and CPUs and MB that each declares, whatever the machine has.
     prompt : bool
-        Whether Snakemake hears of a job's end at once; otherwise when it looks next, up to three minutes later.
+        Whether Snakemake hears of a job's end at once; otherwise when it looks next, up to three
+        minutes later.
     """
 
     def __init__(self, folder, nodes=2, cpus=4, memory=8000, prompt=False):
@@ -127,7 +153,10 @@ class Cluster:
             self._spawn("slurmctld", "slurmctld", "-D", "-c")
             for name in self.nodes:
                 daemon = ["slurmd", "-D", "-N", name]
-                self._spawn(name, *([*OWN, name, str(self.folder / "hosts"), *daemon] if self.named else daemon))
+                self._spawn(
+                    name,
+                    *([*OWN, name, str(self.folder / "hosts"), *daemon] if self.named else daemon),
+                )
             self._wait_for("idle nodes", lambda: self._idle() == len(self.nodes))
         except BaseException:
             self.__exit__()
@@ -153,14 +182,24 @@ class Cluster:
     def environment(self):
         """Variables with which programs find this Slurm and no other."""
         path = os.pathsep.join([str(self.folder / "bin"), SEARCHED])
-        held = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM_", "SBATCH_", "SRUN_"))}
-        # UCX refuses a virtual machine's network, whose speed is not known ("invalid bandwidth"); libfabric does not.
+        held = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("SLURM_", "SBATCH_", "SRUN_"))
+        }
+        # UCX refuses a virtual machine's network, whose speed is not known ("invalid bandwidth");
+        # libfabric does not.
         return {**held, "PATH": path, "MPIR_CVAR_CH4_NETMOD": "ofi"}
 
     def run(self, *command, check=True):
         """Run a command of this Slurm; return what it printed."""
         done = subprocess.run(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+            command,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
         )
         if check and done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stdout}")
@@ -168,18 +207,33 @@ class Cluster:
 
     def jobs(self, states="all"):
         """Return one map a job; its comment is what Snakemake calls it, its folder where it was submitted."""
-        names = {"id": "%i", "state": "%T", "comment": "%k", "limit": "%l", "memory": "%m", "cpus": "%C", "node": "%N"}
+        names = {
+            "id": "%i",
+            "state": "%T",
+            "comment": "%k",
+            "limit": "%l",
+            "memory": "%m",
+            "cpus": "%C",
+            "node": "%N",
+        }
         names.update(partition="%P", folder="%Z")
         text = self.run(
-            "squeue", "--noheader", f"--states={states}", f"--format={'|'.join(names.values())}", check=False
+            "squeue",
+            "--noheader",
+            f"--states={states}",
+            f"--format={'|'.join(names.values())}",
+            check=False,
         )
         lines = [line.split("|") for line in text.splitlines() if line.count("|") == len(names) - 1]
-        return sorted((dict(zip(names, line, strict=True)) for line in lines), key=lambda job: int(job["id"]))
+        return sorted(
+            (dict(zip(names, line, strict=True)) for line in lines), key=lambda job: int(job["id"])
+        )
 
     def logs(self):
         """Return the ends of the daemons' logs."""
         return "\n".join(
-            f"{path.name}:\n{path.read_text()[-1000:]}" for path in sorted((self.folder / "log").iterdir())
+            f"{path.name}:\n{path.read_text()[-1000:]}"
+            for path in sorted((self.folder / "log").iterdir())
         )
 
     def _prepare(self):
@@ -192,11 +246,17 @@ class Cluster:
         for name in self.nodes:
             (self.folder / "spool" / name).mkdir()
         nodes = [
-            NODE.format(name=name, host=name if self.named else host, port=_free_port(), **self.size)
+            NODE.format(
+                name=name, host=name if self.named else host, port=_free_port(), **self.size
+            )
             for name in self.nodes
         ]
         text = CONFIGURATION.format(
-            host=host, folder=self.folder, port=_free_port(), nodes="\n".join(nodes), names=",".join(self.nodes)
+            host=host,
+            folder=self.folder,
+            port=_free_port(),
+            nodes="\n".join(nodes),
+            names=",".join(self.nodes),
         )
         (self.folder / "slurm.conf").write_text(text)
         # Snakemake's plugin drops SLURM_CONF on its way to a job's step, but keeps PATH.
@@ -205,7 +265,9 @@ class Cluster:
             if found:
                 script = self.folder / "bin" / name
                 look = self.prompt and name == "squeue"
-                call = LOOK.format(found=found, folder=self.folder) if look else f'exec {found} "$@"\n'
+                call = (
+                    LOOK.format(found=found, folder=self.folder) if look else f'exec {found} "$@"\n'
+                )
                 script.write_text(f"#!/bin/sh\nexport SLURM_CONF={self.folder}/slurm.conf\n{call}")
                 script.chmod(0o755)
 
@@ -213,7 +275,13 @@ class Cluster:
         folder = self.folder / "munge"
         (folder / "key").write_bytes(secrets.token_bytes(1024))
         (folder / "key").chmod(0o600)
-        paths = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+        paths = {
+            "key-file": "key",
+            "socket": "socket",
+            "pid-file": "pid",
+            "log-file": "log",
+            "seed-file": "seed",
+        }
         options = [f"--{option}={folder / name}" for option, name in paths.items()]
         self._spawn("munged", "munged", "--foreground", "--force", *options)
         self._wait_for("munge", (folder / "socket").exists)
@@ -227,7 +295,9 @@ class Cluster:
 
     def _idle(self):
         return (
-            self.run("sinfo", "--noheader", "--Node", "--partition=short", "--format=%T", check=False)
+            self.run(
+                "sinfo", "--noheader", "--Node", "--partition=short", "--format=%T", check=False
+            )
             .split()
             .count("idle")
         )
@@ -237,17 +307,23 @@ class Cluster:
         while not ready():
             dead = [name for name, process in self.processes.items() if process.poll() is not None]
             if dead or time.monotonic() > end:
-                raise RuntimeError(f"no {what}: {f'{dead} ended' if dead else f'after {PATIENCE} s'}\n{self.logs()}")
+                raise RuntimeError(
+                    f"no {what}: {f'{dead} ended' if dead else f'after {PATIENCE} s'}\n{self.logs()}"
+                )
             time.sleep(0.1)
 
 
 def main():
     """Run a command beside a Slurm on loopback."""
-    parser = argparse.ArgumentParser(description="Run a command with a Slurm of its own, on this machine.")
+    parser = argparse.ArgumentParser(
+        description="Run a command with a Slurm of its own, on this machine."
+    )
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--cpus", type=int, default=os.cpu_count(), help="that each node declares")
     parser.add_argument("--memory", type=int, default=8000, help="MB that each node declares")
-    parser.add_argument("command", nargs="+", help="after --, such as: snakemake --profile profiles/slurm")
+    parser.add_argument(
+        "command", nargs="+", help="after --, such as: snakemake --profile profiles/slurm"
+    )
     args = parser.parse_args()
     reason = missing()
     if reason:
@@ -259,7 +335,9 @@ def main():
             print(f"Slurm with {args.nodes} nodes in {folder}", file=sys.stderr)
             # Ctrl-C reaches the command, which ends its jobs; Slurm stays until then.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            restore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+            restore = {
+                "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)
+            }
             with subprocess.Popen(args.command, env=cluster.environment, **restore) as process:
                 try:
                     status = process.wait()

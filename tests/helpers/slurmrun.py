@@ -1,6 +1,7 @@
 """The default study on this machine and through a Slurm on loopback: whether the bytes are the same, and what it took.
 
-python tests/helpers/slurmrun.py [--ways local blocks single] [--part] [--nodes 2] [--cpus 2] [--folder DIR]
+python tests/helpers/slurmrun.py [--ways local blocks single] [--part] [--nodes 2] [--cpus 2]
+[--folder DIR]
 """
 
 import argparse
@@ -91,21 +92,31 @@ def line(way, first):
 
 def main():
     """Print one line a way; end with 1 if any byte differs."""
-    parser = argparse.ArgumentParser(description="Compare a run on this machine with the same through Slurm.")
+    parser = argparse.ArgumentParser(
+        description="Compare a run on this machine with the same through Slurm."
+    )
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--part", action="store_true", help="one seed and one run of the study")
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--cpus", type=int, default=os.cpu_count(), help="that each node declares")
-    parser.add_argument("--folder", type=Path, help="kept, with all results; default: a temporary one")
+    parser.add_argument(
+        "--folder", type=Path, help="kept, with all results; default: a temporary one"
+    )
     args = parser.parse_args()
     reason = slurm.missing()
     if reason:
         sys.exit(f"tests/helpers/slurmrun.py: no Slurm can be started: {reason}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with contextlib.ExitStack() as stack:
-        folder = args.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurmrun-")))
-        cluster = stack.enter_context(slurm.Cluster(folder.resolve() / "slurm", args.nodes, args.cpus, 16000))
-        print(f"{'way':>8}{'jobs':>8}{'submissions':>14}{'seconds':>10}{'files':>9}{'different':>11}")
+        folder = args.folder or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="slurmrun-"))
+        )
+        cluster = stack.enter_context(
+            slurm.Cluster(folder.resolve() / "slurm", args.nodes, args.cpus, 16000)
+        )
+        print(
+            f"{'way':>8}{'jobs':>8}{'submissions':>14}{'seconds':>10}{'files':>9}{'different':>11}"
+        )
         first, same = None, True
         for way in compared(cluster, folder.resolve(), args.ways, args.part):
             first = first or way

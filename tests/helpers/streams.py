@@ -24,7 +24,11 @@ def post(week, number, topic):
     draw, own = random.Random(1000 * week + number), WORDS[topic].split()
     moment = datetime(2026, 1, 5) + timedelta(days=7 * week, hours=2 * number)
     text = " ".join(draw.choice(own) for _ in range(14))
-    return {"id": f"w{week}-{number}", "time": moment.isoformat(), "text": f"{text} {draw.choice('abcdefgh')}word"}
+    return {
+        "id": f"w{week}-{number}",
+        "time": moment.isoformat(),
+        "text": f"{text} {draw.choice('abcdefgh')}word",
+    }
 
 
 def write(folder, week, topics=("grain", "oil"), n=N, suffix=""):
@@ -43,7 +47,9 @@ def begin(folder, weeks=5, more=SETTINGS):
     assert main(["init", str(folder / "news"), f"{folder}/posts/*.jsonl", "--period", "week"]) == 0
     configuration = folder / "news" / "odl.yaml"
     lines = configuration.read_text().splitlines(keepends=True)
-    again = tuple(f"{key}:" for key in ("alerts", "learners") if f"{key}:" in more or key == "alerts")
+    again = tuple(
+        f"{key}:" for key in ("alerts", "learners") if f"{key}:" in more or key == "alerts"
+    )
     configuration.write_text("".join(line for line in lines if not line.startswith(again)) + more)
     return folder / "news"
 

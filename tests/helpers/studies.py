@@ -21,7 +21,18 @@ TOPICS = {
     "strike": "union workers pay strike mine ballot wage shift picket talks",
     "launch": "satellite rocket launch orbit payload pad mission fuel engine crew",
 }
-COMMON = ("said", "year", "new", "government", "company", "report", "week", "official", "market", "price")
+COMMON = (
+    "said",
+    "year",
+    "new",
+    "government",
+    "company",
+    "report",
+    "week",
+    "official",
+    "market",
+    "price",
+)
 DAY = 86_400_000
 
 
@@ -34,14 +45,20 @@ def batch_of(rng, t, n, names, corpus="wires", plain=False):
         name = names[int(rng.integers(len(names)))]
         topics.append((name,) if rng.random() > 0.05 and not plain else ())
         own, size = TOPICS[name].split(), int(rng.integers(8, 30)) if rng.random() > 0.03 else 0
-        drawn = [own[i] if rng.random() < 0.6 else COMMON[i] for i in rng.integers(0, 10, size=size)]
+        drawn = [
+            own[i] if rng.random() < 0.6 else COMMON[i] for i in rng.integers(0, 10, size=size)
+        ]
         columns += [column[word] for word in drawn]
         rows += [row] * size
-    counts = sparse.csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, len(words)))
+    counts = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, len(words))
+    )
     ids = [f"{corpus}-{t}-{row}" for row in range(n)]
     times = 883_612_800_000 + DAY * (7 * t + np.sort(rng.integers(0, 7, size=n)))
     times = np.full(n, NO_TIME) if plain else times
-    titles = [f"Report & notes <{row}> on {' / '.join(topics[row]) or 'nothing'}" for row in range(n)]
+    titles = [
+        f"Report & notes <{row}> on {' / '.join(topics[row]) or 'nothing'}" for row in range(n)
+    ]
     return Documents(counts, words, ids, times, topics, titles).select(list(range(n)))
 
 
@@ -69,7 +86,10 @@ def write_scores(path, batch, *, run, corpus, seed, k, skill, rng):
         terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]][:6]
         missing.append([(int(term), 0.2 / (1 + place)) for place, term in enumerate(terms)])
     atoms = [
-        [(int(term), 0.4 / (1 + i)) for i, term in enumerate(rng.permutation(len(batch.vocabulary))[:8])]
+        [
+            (int(term), 0.4 / (1 + i))
+            for i, term in enumerate(rng.permutation(len(batch.vocabulary))[:8])
+        ]
         for _ in range(k)
     ]
     novelty = SimpleNamespace(
@@ -93,10 +113,17 @@ def write_jobs(folder, t, rng, k):
     for name in ("timings", "benchmarks"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     seconds = 0.01 + k * rng.uniform(0.9, 1.1) / 1000
-    phases = {"start": 2.0 if t == 0 else 0.0, "score": seconds, "learn": 2 * seconds, "job": 0.6 + 3 * seconds}
+    phases = {
+        "start": 2.0 if t == 0 else 0.0,
+        "score": seconds,
+        "learn": 2 * seconds,
+        "job": 0.6 + 3 * seconds,
+    }
     update.write_timings(folder / "timings" / f"{t}.tsv", phases, 60)
     memory = "-" if t == 1 else f"{150 + k:.2f}"
-    (folder / "benchmarks" / f"{t}.tsv").write_text(f"s\th:m:s\tmax_rss\tcpu_time\n0.91\t0:00:00\t{memory}\t0.8\n")
+    (folder / "benchmarks" / f"{t}.tsv").write_text(
+        f"s\th:m:s\tmax_rss\tcpu_time\n0.91\t0:00:00\t{memory}\t0.8\n"
+    )
 
 
 def make_study(
@@ -153,13 +180,21 @@ def make_study(
                         rng=rng,
                     )
                     write_jobs(folder, t, rng, k)
-                entry = {**common, "run": run, "algorithm": algorithm, "k": k, "parameters": parameters}
+                entry = {
+                    **common,
+                    "run": run,
+                    "algorithm": algorithm,
+                    "k": k,
+                    "parameters": parameters,
+                }
                 plan.append({**entry, "folder": str(folder)})
     for entry in plan:
         first = 1 if entry["algorithm"] == "baseline" else 0
         paths = [score_path(entry, t) for t in range(first, steps)]
         folder = entry["folder"]
-        averages.write_evaluation(paths, f"{folder}/auc.tsv", f"{folder}/summary.tsv", min_novel=3, bootstrap=bootstrap)
+        averages.write_evaluation(
+            paths, f"{folder}/auc.tsv", f"{folder}/summary.tsv", min_novel=3, bootstrap=bootstrap
+        )
     return plan
 
 
@@ -178,8 +213,13 @@ def shown(base):
 
     def make(root):
         plan = make_study(root)
-        one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
-        plan += make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
+        one = {
+            "da": ("dual_averaging", {"gamma": 4.0}, 0.2),
+            "pg": ("projected_gradient", {"eta": 11.0}, 0.1),
+        }
+        plan += make_study(
+            root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small"
+        )
         study.summarise(plan, root / "tables")
         figures.write(plan, root / "tables", root / "figures")
         write_plan(root / "plan.json", plan)

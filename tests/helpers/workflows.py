@@ -27,7 +27,8 @@ NOT_REPRODUCIBLE = re.compile(
     r"/(logs|benchmarks|timings)/|-(time|costs|tradeoff)\.\w+$|/(timing|costs)\.tsv$|-figures\.json$|report\.html$"
 )
 
-# A sitecustomize module: every Python that has it on its path notes the command and threads at its start.
+# A sitecustomize module: every Python that has it on its path notes the command and threads at its
+# start.
 RECORD = """
 import json, os, sys
 called = [i for i, name in enumerate(sys.orig_argv) if os.path.basename(name) == "odl"]
@@ -50,8 +51,12 @@ class Result(NamedTuple):
 
     def names(self, *wildcards):
         """Return the jobs but the target as ``rule value value``: the values of these wildcards that a rule has."""
-        found = [(rule, [held[name] for name in wildcards if name in held]) for rule, held in self.jobs]
-        return {" ".join([rule, *values]) for rule, values in found if rule not in ("all", "default")}
+        found = [
+            (rule, [held[name] for name in wildcards if name in held]) for rule, held in self.jobs
+        ]
+        return {
+            " ".join([rule, *values]) for rule, values in found if rule not in ("all", "default")
+        }
 
 
 def link_or_copy(source, target):
@@ -71,7 +76,12 @@ def document(number, topic, moment=None, padding=0):
     words = [2 * chr(97 + topic) + chr(97 + draw.randrange(20)) for _ in range(20)]
     words += ["common" + chr(97 + draw.randrange(15)) for _ in range(5 if number % 4 else 0)]
     moment = moment or START + timedelta(hours=6 * number)
-    found = {"id": f"d{number:04d}", "time": moment.isoformat(), "text": " ".join(words), "topics": [f"t{topic}"]}
+    found = {
+        "id": f"d{number:04d}",
+        "time": moment.isoformat(),
+        "text": " ".join(words),
+        "topics": [f"t{topic}"],
+    }
     return {**found, "note": "." * padding} if padding else found
 
 
@@ -93,7 +103,13 @@ def settings(**changes):
         "protocol": "by-date",
         "topic_entry": {"held_back": 0.0, "first": 1, "last": 1},
         "ties": "source",
-        "batches": {"by": "documents", "documents": 80, "period": "month", "initial": 120, "flush": True},
+        "batches": {
+            "by": "documents",
+            "documents": 80,
+            "period": "month",
+            "initial": 120,
+            "flush": True,
+        },
         "timesteps": [],
     }
     return {
@@ -134,7 +150,9 @@ class Study:
     @classmethod
     def create(cls, folder, config=None, base=None):
         """Copy the workflow and the package into a new folder."""
-        shutil.copytree(ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"})
+        shutil.copytree(
+            ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"}
+        )
         shutil.copy2(ROOT / "Snakefile", folder / "Snakefile")
         for name in COPIED:
             ignored = shutil.ignore_patterns("*.egg-info", "*.pyc")
@@ -246,12 +264,18 @@ class Study:
 
     def threads(self):
         """Return the notes of `record_threads`, command and threads, in the order of time."""
-        return [json.loads(line) for line in (self.folder / "threads.jsonl").read_text().splitlines()]
+        return [
+            json.loads(line) for line in (self.folder / "threads.jsonl").read_text().splitlines()
+        ]
 
     def average(self, run):
         """Return the average AUC of a run."""
         with open(self.results / "tables" / "averages.tsv", newline="") as file:
-            return next(float(row["average"]) for row in csv.DictReader(file, delimiter="\t") if row["run"] == run)
+            return next(
+                float(row["average"])
+                for row in csv.DictReader(file, delimiter="\t")
+                if row["run"] == run
+            )
 
     def checkpoint(self, run, t):
         return self.stream / run / "k8" / f"{t}.h5"
@@ -292,7 +316,9 @@ def finished(base):
 
     folder = made_once(base, "finished", make)
     status, text, jobs = json.loads((folder / "result.json").read_text())
-    return Study(folder / "study").copy(base / "copy"), Result(status, text, [tuple(job) for job in jobs])
+    return Study(folder / "study").copy(base / "copy"), Result(
+        status, text, [tuple(job) for job in jobs]
+    )
 
 
 def chain(run, first=0, last=3):
@@ -310,7 +336,11 @@ def environment(folder, **variables):
 def jobs_of(text):
     """Parse the jobs that Snakemake started, or would start, as (rule, wildcards); members of a group are indented."""
     found = []
-    for block in re.finditer(r"^( *)(?:local)?(?:rule|checkpoint) (\w+):\n((?:\1    .*\n)*)", text, re.M):
+    for block in re.finditer(
+        r"^( *)(?:local)?(?:rule|checkpoint) (\w+):\n((?:\1    .*\n)*)", text, re.M
+    ):
         line = re.search(r"^ *wildcards: (.*)$", block[3], re.M)
-        found.append((block[2], dict(pair.split("=", 1) for pair in line[1].split(", ")) if line else {}))
+        found.append(
+            (block[2], dict(pair.split("=", 1) for pair in line[1].split(", ")) if line else {})
+        )
     return found

@@ -27,7 +27,14 @@ from odl.learners import make
 from odl.stream import features
 
 PROGRAM = ROOT / "tests" / "helpers" / "ranks_program.py"
-RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "rounds": 1, "iterations": 40}
+RING = {
+    "algorithm": "diffusion",
+    "network": "ring",
+    "degree": 2,
+    "agents": 6,
+    "rounds": 1,
+    "iterations": 40,
+}
 HUBER = {**RING, "task": "nmf_huber", "gamma": 0.4, "delta": 0.4, "mu_w": 0.1, "seen_by": 2}
 SIGNED = {**RING, "task": "biclustering", "beta": 0.01, "network": "grid", "seen_by": 0.5}
 SPARSE = {**SIGNED, "agents": 0, "gamma": 0.02}  # one atom for each agent
@@ -38,12 +45,19 @@ SLOW = {**SPARSE, "iterations": 200_000, "mu": 1e-4, "tolerance": 1e-14}
 def started(n, *command, cores=2):
     """Start a Python command on ranks, with so many cores at most for all of them."""
     path = os.pathsep.join([str(ROOT / "src"), str(PROGRAM.parent)])
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": path}
+    variables = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONPATH": path,
+    }
     variables.pop("ODL_PARENT", None)
     fewer = partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:cores])
     options = {"env": variables, "preexec_fn": fewer, "text": True}
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([MPIEXEC, "-n", str(n), sys.executable, *map(str, command)], **options, **pipes)
+    return subprocess.Popen(
+        [MPIEXEC, "-n", str(n), sys.executable, *map(str, command)], **options, **pipes
+    )
 
 
 def ended(process):
@@ -63,32 +77,51 @@ def same(state, whole):
     one, other = agentfiles.read_whole(state), checkpoints.read_checkpoint(whole)
     np.testing.assert_allclose(one.dictionary.toarray(), other.dictionary.toarray(), atol=1e-10)
     np.testing.assert_allclose(one.codes.toarray(), other.codes.toarray(), atol=1e-10)
-    assert (one.t, one.updates, one.uncoded) == (other.t, other.updates, other.uncoded) and other.codes.nnz
+    assert (one.t, one.updates, one.uncoded) == (
+        other.t,
+        other.updates,
+        other.uncoded,
+    ) and other.codes.nnz
 
 
 @pytest.mark.parametrize(
-    "learner", [RING, *(pytest.param(one, marks=pytest.mark.slow) for one in (HUBER, SIGNED, FULL, SPARSE))]
+    "learner",
+    [RING, *(pytest.param(one, marks=pytest.mark.slow) for one in (HUBER, SIGNED, FULL, SPARSE))],
 )
 def test_ranks_give_what_one_process_gives(learner, folder):
     """A chain by the code of the ranks, of which there is one, beside the chain of one process; each goes on alike."""
     run, ranks, whole, n_empty = runs.parse(run_of(learner)), folder / "ranks", folder / "alone", 0
     chain(Alone(), folder, "", {"ranks": learner})
     for t in range(3):
-        source, before = folder / f"f{t}.h5", [place / f"{t - 1}.h5" if t else None for place in (ranks, whole)]
-        update.update(source, whole / f"{t}.h5", whole / f"{t}.s", run=run, before=runs.Before(before[1]))
+        source, before = (
+            folder / f"f{t}.h5",
+            [place / f"{t - 1}.h5" if t else None for place in (ranks, whole)],
+        )
+        update.update(
+            source, whole / f"{t}.h5", whole / f"{t}.s", run=run, before=runs.Before(before[1])
+        )
         same(ranks / f"{t}.h5", whole / f"{t}.h5")
         mpi.collect(source, ranks / f"{t}.h5", ranks / f"{t}.s", run=run, previous=before[0])
         one, other = (read_scores(place / f"{t}.s").scores["toy"] for place in (ranks, whole))
         np.testing.assert_allclose(one, other, atol=1e-10)
-        np.testing.assert_allclose(agentfiles.read_network(ranks / f"{t}.h5").score, one, atol=1e-12)
+        np.testing.assert_allclose(
+            agentfiles.read_network(ranks / f"{t}.h5").score, one, atol=1e-12
+        )
         empty = np.diff(features.read(source).counts[:].indptr) == 0
         assert (one[empty] == 1.0).all()
         n_empty += np.count_nonzero(empty)
     assert n_empty
-    update.update(source, folder / "on.h5", folder / "on.s", run=run, before=runs.Before(ranks / "1.h5"))
+    update.update(
+        source, folder / "on.h5", folder / "on.s", run=run, before=runs.Before(ranks / "1.h5")
+    )
     same(ranks / "2.h5", folder / "on.h5")
-    assert checkpoints.read_checkpoint(folder / "on.h5").previous == agentfiles.read_network(ranks / "1.h5").digest
-    mpi.work(Alone(), source, folder / "back.h5", folder / "back.tsv", run=run, previous=whole / "1.h5")
+    assert (
+        checkpoints.read_checkpoint(folder / "on.h5").previous
+        == agentfiles.read_network(ranks / "1.h5").digest
+    )
+    mpi.work(
+        Alone(), source, folder / "back.h5", folder / "back.tsv", run=run, previous=whole / "1.h5"
+    )
     same(folder / "back.h5", whole / "2.h5")
 
 
@@ -99,11 +132,20 @@ def test_results_do_not_depend_on_the_ranks(folder):
     learners = {"huber": HUBER, "sparse": SPARSE}
     chain(Alone(), folder, "1", learners)
     assert ended(started(2, PROGRAM, "chain", folder, "2", json.dumps(learners))) == ("", 0)
-    later = lambda path, names: [name for name in names if name[0] in "12" and not path.endswith(".agents")]  # noqa: E731
+
+    def later(path, names):
+        return [name for name in names if name[0] in "12" and not path.endswith(".agents")]
+
     shutil.copytree(folder / "2", folder / "mixed", ignore=later)
-    assert ended(started(4, PROGRAM, "chain", folder, "mixed", json.dumps(learners), cores=1)) == ("", 0)
+    assert ended(started(4, PROGRAM, "chain", folder, "mixed", json.dumps(learners), cores=1)) == (
+        "",
+        0,
+    )
     first, *others = (
-        {path.relative_to(folder / name): path.read_bytes() for path in (folder / name).rglob("*.h5")}
+        {
+            path.relative_to(folder / name): path.read_bytes()
+            for path in (folder / name).rglob("*.h5")
+        }
         for name in ("1", "2", "mixed")
     )
     assert len(first) == 3 * (1 + 6) + 3 * (1 + 9) and others == [first, first]
@@ -137,7 +179,9 @@ def replayed(learner, P, A):
     model, W, (owner, net) = learner.model, A.toarray(), learner.agents_of(A.shape[1])
     step = coding.safe_step(model, owner, net)
     for row, learns in ((0, False), (1, False), (0, True), (1, True)):
-        share = inference.share_all(model, net, [W[:, owner == agent] for agent in range(net.n_agents)])
+        share = inference.share_all(
+            model, net, [W[:, owner == agent] for agent in range(net.n_agents)]
+        )
         nu = share.start(P[row])
         for _ in range(20):
             yield (psi := share.adapt(nu, P[row], step))
@@ -200,7 +244,14 @@ def test_what_cannot_go_over_ranks_is_refused(learner, size, message, folder):
 def step(folder, t, learner=RING):
     """Return the words of a command that works on one timestep over four ranks."""
     state = folder / "job" / f"{t}.h5"
-    options = ["--state", state, "--timings", state.with_suffix(".tsv"), "--run", json.dumps(run_of(learner))]
+    options = [
+        "--state",
+        state,
+        "--timings",
+        state.with_suffix(".tsv"),
+        "--run",
+        json.dumps(run_of(learner)),
+    ]
     options += ["--previous", state.with_name(f"{t - 1}.h5")] if t else []
     return ["-m", "odl", "step", "rank", 4, folder / f"f{t}.h5", *options]
 
@@ -239,4 +290,6 @@ class TestCommand:
             _, alive = psutil.wait_procs(below, timeout=10)
             for each in alive:
                 each.kill()
-        assert status != 0 and not alive and len(below) >= 5 and not (folder / "job" / "0.h5").exists()
+        assert (
+            status != 0 and not alive and len(below) >= 5 and not (folder / "job" / "0.h5").exists()
+        )

@@ -16,7 +16,19 @@ from odl.config.steps import STEPS
 from odl.engine import folder as folders
 from odl.jobs import replay, runs
 
-FIELDS = ("headlines", "below", "gates", "p", "usual", "sizes", "changes", "languages", "unproven", "empty", "repeats")
+FIELDS = (
+    "headlines",
+    "below",
+    "gates",
+    "p",
+    "usual",
+    "sizes",
+    "changes",
+    "languages",
+    "unproven",
+    "empty",
+    "repeats",
+)
 
 
 def as_json(value):

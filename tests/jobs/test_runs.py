@@ -40,10 +40,14 @@ def test_a_run_is_typed_and_its_chain_stays_as_it_was_given():
     assert json.dumps(run.chain) == text
 
 
-@pytest.mark.parametrize(("named", "recency"), [({}, 0), ({"recency": 0.5}, 0.5), ({"recency": 1}, 1)])
+@pytest.mark.parametrize(
+    ("named", "recency"), [({}, 0), ({"recency": 0.5}, 0.5), ({"recency": 1}, 1)]
+)
 def test_a_run_of_levels_that_names_no_recency_has_none(named, recency):
     learner = {"algorithm": "levels", **named}
-    assert runs.parse({**CHAIN, "learner": learner}).learner == learners.make("levels", recency=recency)
+    assert runs.parse({**CHAIN, "learner": learner}).learner == learners.make(
+        "levels", recency=recency
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,8 +82,15 @@ def give_vectors(news):
     for path in sorted((news.parent / "posts").glob("*.jsonl")):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         for row in rows:
-            topic = next(name for name in MEANING if set(row["text"].split()) & set(streams.WORDS[name].split()))
-            row["v"] = [*np.round(draw.normal(size=10), 3), *(np.array(MEANING[topic]) + draw.normal(size=2).round(3))]
+            topic = next(
+                name
+                for name in MEANING
+                if set(row["text"].split()) & set(streams.WORDS[name].split())
+            )
+            row["v"] = [
+                *np.round(draw.normal(size=10), 3),
+                *(np.array(MEANING[topic]) + draw.normal(size=2).round(3)),
+            ]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     text = (news / "odl.yaml").read_text()
     text = text.replace("options: {", "options: {columns: {vector: v}, ").replace(
@@ -124,17 +135,24 @@ class TestMeaning:
             part(other, name, 4).unlink()
         assert odl("run", other).returncode == 0
         assert all(
-            part(other, name, 4).read_bytes() == part(appended, name, 4).read_bytes() for name in ("", "scores/")
+            part(other, name, 4).read_bytes() == part(appended, name, 4).read_bytes()
+            for name in ("", "scores/")
         )
 
     def test_scores_are_those_of_their_definition(self, appended):
         before, after = (checkpoints.read_checkpoint(part(appended, "", t)).meaning for t in (3, 4))
         data = features.read(appended / "results" / "news" / "news" / "seed0" / "features" / "4.h5")
-        score, residual, penalty, empty, meaning = scorefiles.read_parts(part(appended, "scores/", 4))
+        score, residual, penalty, empty, meaning = scorefiles.read_parts(
+            part(appended, "scores/", 4)
+        )
         memory = VectorMemory(**before)
         apart = memory.distances(data.vectors)
         words, vectors = memory.combine_scores(residual + penalty, apart, memory.weight())
-        assert np.array_equal(meaning, vectors) and np.array_equal(score, words + vectors) and not empty.any()
+        assert (
+            np.array_equal(meaning, vectors)
+            and np.array_equal(score, words + vectors)
+            and not empty.any()
+        )
         assert 0.4 < memory.weight() < 0.7 and after["signs"].shape == (300, 2)
         assert np.array_equal(after["vectors"], np.append(before["vectors"], apart))
         assert "meaning" not in checkpoints.read_checkpoint(part(appended, "", 0)).arrays
@@ -146,8 +164,13 @@ class TestMeaning:
         shares = {kind: share for kind, _, share in said["parts"]}
         assert sum(share for *_, share in said["parts"]) == 100 and shares["meaning"] > 20
         text = odl("explain", appended, "w4-2").stdout
-        lines = [float(share) for share in re.findall(r"^ +-?\d\.\d+ +(-?[\d.]+) %", text, re.MULTILINE)]
-        assert abs(sum(lines) - 100) < 1 and "(meaning: how far its vector is from those before)" in text
+        lines = [
+            float(share) for share in re.findall(r"^ +-?\d\.\d+ +(-?[\d.]+) %", text, re.MULTILINE)
+        ]
+        assert (
+            abs(sum(lines) - 100) < 1
+            and "(meaning: how far its vector is from those before)" in text
+        )
         (nearest,) = re.findall(r"nearest by meaning: (\S+) \(cosine", text)
         assert nearest in {f"w{week}-{number}" for week in range(5) for number in range(60)}
         assert re.search(r"meaning\s+\d+ %", odl("new", appended).stdout)
@@ -155,7 +178,10 @@ class TestMeaning:
     def test_an_answer_at_arrival_is_that_of_the_run(self, appended):
         with contextlib.chdir(appended):
             folder = folders.opened()
-            judged, arrivals = judge.DocumentJudge(folder, 3), judge.Arrivals(folder.stream["options"])
+            judged, arrivals = (
+                judge.DocumentJudge(folder, 3),
+                judge.Arrivals(folder.stream["options"]),
+            )
             lines = (appended.parent / "posts" / "04.jsonl").read_bytes().splitlines()
             rows = [arrivals.row(number, line) for number, line in enumerate(lines)]
             together, alone = judged(arrivals.read(rows)[0]), judged(arrivals.read(rows[7:8])[0])
@@ -165,24 +191,38 @@ class TestMeaning:
 
     def test_a_stream_without_vectors_is_refused(self, appended, tmp_path):
         other = streams.copy(appended, tmp_path)
-        (other / "odl.yaml").write_text((other / "odl.yaml").read_text().replace("columns: {vector: v}, ", ""))
+        (other / "odl.yaml").write_text(
+            (other / "odl.yaml").read_text().replace("columns: {vector: v}, ", "")
+        )
         said = odl("run", other)
         assert said.returncode == 1 and said.stderr.count("\n") == 1
         assert (
-            "run 'levels' has features.meaning null, and corpora.news has no vectors; expected a stream" in said.stderr
+            "run 'levels' has features.meaning null, and corpora.news has no vectors; expected a stream"
+            in said.stderr
         )
-        with pytest.raises(DataError, match="and the stream has no vectors; expected a vector of each document"):
+        with pytest.raises(
+            DataError, match="and the stream has no vectors; expected a vector of each document"
+        ):
             runs.open_documents(features.follow(corpora.read("simulation", options={"documents": 60, "days": 6})),
                                 runs.parse({**CHAIN, "features": {"meaning": 0.5}}))  # fmt: skip
 
     @pytest.mark.parametrize(("value", "said"), [(None, "it has no vector"), ([1, 2], "has 2 numbers"),
                                                  ([*range(11), float("nan")], "that is not finite")])  # fmt: skip
-    def test_a_document_without_a_vector_is_set_aside_or_refused(self, appended, tmp_path, value, said):
+    def test_a_document_without_a_vector_is_set_aside_or_refused(
+        self, appended, tmp_path, value, said
+    ):
         other = streams.copy(appended, tmp_path)
-        row = {**json.loads((other.parent / "posts" / "04.jsonl").read_text().splitlines()[0]), "id": "x", "v": value}
+        row = {
+            **json.loads((other.parent / "posts" / "04.jsonl").read_text().splitlines()[0]),
+            "id": "x",
+            "v": value,
+        }
         with open(other.parent / "posts" / "04.jsonl", "a") as file:
             file.write(json.dumps(row) + "\n")
-        before, scores = streams.contents(other), scorefiles.read_parts(part(other, "scores/", 4))[0]
+        before, scores = (
+            streams.contents(other),
+            scorefiles.read_parts(part(other, "scores/", 4))[0],
+        )
         path = other / "odl.yaml"
         lenient = path.read_text()
         path.write_text(lenient.replace("options: {", "options: {strict: true, "))
@@ -192,6 +232,10 @@ class TestMeaning:
         assert streams.contents(other) == before
         told = odl("run", other)
         assert told.returncode == 0 and "1 document was set aside" in told.stderr
-        (row,) = [row for row in (other / "results" / "set-aside.tsv").read_text().splitlines() if "04.jsonl" in row]
+        (row,) = [
+            row
+            for row in (other / "results" / "set-aside.tsv").read_text().splitlines()
+            if "04.jsonl" in row
+        ]
         assert "61" in row and said in row
         assert np.array_equal(scorefiles.read_parts(part(other, "scores/", 4))[0], scores)

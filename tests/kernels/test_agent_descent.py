@@ -19,11 +19,15 @@ def solve(model, x, W):
         y = z[:n] - z[n:]
         slope = model.code.delta * y - W.T @ model.residual.gradient(x - W @ y)
         value = model.residual.value((x - W @ y)[:, None]).sum() + 0.5 * model.code.delta * y @ y
-        return value + model.code.gamma * z.sum(), np.concatenate([slope, -slope]) + model.code.gamma
+        return value + model.code.gamma * z.sum(), np.concatenate(
+            [slope, -slope]
+        ) + model.code.gamma
 
     bounds = [(0.0, None)] * n + [(0.0, None if signed else 0.0)] * n
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000}
-    z = minimize(objective, np.zeros(2 * n), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    z = minimize(
+        objective, np.zeros(2 * n), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    ).x
     return z[:n] - z[n:]
 
 
@@ -47,7 +51,9 @@ def test_learning_is_the_update_after_each_document(name, rng):
     last = P.shape[1], coding.constants(model), 1e-12, 10_000, 0.2, beta
     for x in P.toarray():
         y = solve(model, x, W)
-        W = learned(W, model.residual.gradient(x - W @ y), y, 0.2, beta, not model.code.non_negative)
+        W = learned(
+            W, model.residual.gradient(x - W @ y), y, 0.2, beta, not model.code.non_negative
+        )
     starts, terms, weights = agent_descent.learn_documents(parts(P), parts(A), *last)
     found = np.zeros_like(W)
     found[terms, np.repeat(np.arange(len(starts) - 1), np.diff(starts))] = weights

@@ -62,7 +62,9 @@ class Reference:
         if self.full == RETIRE:
             return int(np.lexsort((np.arange(len(self.n)), self.used, self.n))[0])
         price, gone, kept = self.cheapest()
-        if not price < (1.0 - cosine) ** 2 * (self.n[near] * self.worth / (self.n[near] + self.worth)):
+        if not price < (1.0 - cosine) ** 2 * (
+            self.n[near] * self.worth / (self.n[near] + self.worth)
+        ):
             return -1
         if (-self.n[gone], self.birth[gone], gone) < (-self.n[kept], self.birth[kept], 0):
             gone, kept = kept, gone
@@ -165,7 +167,9 @@ def lying(P):
 def summed(owner, source, weight, rows, n_rows, n_terms, most=1 << 62):
     """Sums as the rows of a matrix, and their sizes; the work space is as it was."""
     index = likeness.Index(likeness.NO_COLUMNS, n_terms)
-    sizes = index.set_sums(np.arange(n_rows), (owner, source, weight), rows, (most, 0.6), (n_terms, n_rows))
+    sizes = index.set_sums(
+        np.arange(n_rows), (owner, source, weight), rows, (most, 0.6), (n_terms, n_rows)
+    )
     assert not index.zero_buffer(n_terms).any()
     return sparse.csr_array(index.columns.matrix(n_terms).T), sizes
 
@@ -205,8 +209,14 @@ def test_documents_are_learned_by_their_heaviest_words(name, rng):
     assert np.allclose(state.dictionary.toarray(), other.dictionary.toarray(), rtol=1e-12, atol=0)
     assert np.allclose(state.arrays["size"], other.arrays["size"], rtol=1e-12)
     alone = np.flatnonzero(state.arrays["members"] == state.arrays["members"].min())
-    expected = state.arrays["members"][alone] * np.sqrt(short.power(2).sum(axis=1))[state.arrays["birth"][alone]]
-    assert np.allclose(state.arrays["size"][alone], expected) and expected.min() < state.arrays["members"].min()
+    expected = (
+        state.arrays["members"][alone]
+        * np.sqrt(short.power(2).sum(axis=1))[state.arrays["birth"][alone]]
+    )
+    assert (
+        np.allclose(state.arrays["size"][alone], expected)
+        and expected.min() < state.arrays["members"].min()
+    )
 
 
 def test_sums_are_those_of_columns_and_documents(rng):
@@ -218,8 +228,15 @@ def test_sums_are_those_of_columns_and_documents(rng):
     expected, rows = np.zeros((8, 50)), np.vstack([A.toarray(), P.toarray()])
     for one, row, factor in zip(owner, source, weight, strict=True):
         expected[one] += factor * rows[row] if one >= 0 else 0.0
-    assert np.allclose(found.toarray() * sizes[:, None], expected) and np.count_nonzero(found.data) == found.nnz
-    assert found.has_canonical_format and sizes[7] == 0.0 and np.allclose(sizes, np.linalg.norm(expected, axis=1))
+    assert (
+        np.allclose(found.toarray() * sizes[:, None], expected)
+        and np.count_nonzero(found.data) == found.nnz
+    )
+    assert (
+        found.has_canonical_format
+        and sizes[7] == 0.0
+        and np.allclose(sizes, np.linalg.norm(expected, axis=1))
+    )
 
 
 def test_the_nearest_are_those_of_the_dense_product(rng):
@@ -243,9 +260,18 @@ def test_among_equal_products_the_first_owners_are_the_nearest():
     index, ones = likeness.indexed(A, 1.0), np.ones(7)
     wider = sparse.csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 1.0]]))
     rows, best = likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)
-    assert rows.tolist() == [[1, 4, 0, 2, 3], [-1] * 5] and best.tolist() == [[2.0, 2.0, 1.0, 1.0, 1.0], [0.0] * 5]
+    assert rows.tolist() == [[1, 4, 0, 2, 3], [-1] * 5] and best.tolist() == [
+        [2.0, 2.0, 1.0, 1.0, 1.0],
+        [0.0] * 5,
+    ]
     index.owner = np.array([6, 3, 5, 0, 4, 2, 1], dtype=index.owner.dtype)
-    assert likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)[0][0].tolist() == [3, 4, 0, 1, 2]
+    assert likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)[0][0].tolist() == [
+        3,
+        4,
+        0,
+        1,
+        2,
+    ]
 
 
 def test_codes_are_non_negative_least_squares(rng):
@@ -266,15 +292,22 @@ def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
     A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 53)
     index = likeness.Index(likeness.indexed(A, 0.6).columns, 50, filled)
     makes, kept = [], [(index.columns, A)]
-    index._rebuild = lambda *parts: (makes.append(len(kept)), likeness.Index._rebuild(index, *parts))
+    index._rebuild = lambda *parts: (
+        makes.append(len(kept)),
+        likeness.Index._rebuild(index, *parts),
+    )
     for step, more in enumerate([0, 0, 1, 0, 2, *[0] * 100, 9, 0]):
         k, n_terms = A.shape[1] + more, 50 + step // 40
-        changed = np.sort([*rng.choice(A.shape[1], 3 * max(1, more), replace=False), *range(A.shape[1], k)])
+        changed = np.sort(
+            [*rng.choice(A.shape[1], 3 * max(1, more), replace=False), *range(A.shape[1], k)]
+        )
         columns, expected = topics(rng, len(changed), n_terms).T.tocsc(), np.zeros((n_terms, k))
         columns.data[slice(*columns.indptr[:2])] = 0.0
         columns.eliminate_zeros()
         if step % 2 and not more:  # the same terms with other weights, but for one
-            columns = sparse.csc_array(A[:, changed] * rng.random((A.shape[0], 1)), shape=(n_terms, len(changed)))
+            columns = sparse.csc_array(
+                A[:, changed] * rng.random((A.shape[0], 1)), shape=(n_terms, len(changed))
+            )
             columns.resize((n_terms, len(changed)))
             columns.data[-1:] = 0.0
             columns.eliminate_zeros()
@@ -286,10 +319,13 @@ def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
         kept.append((index.columns, A))
         assert np.allclose(A.toarray(), expected, atol=1e-15) and A.has_canonical_format
         new, scale = likeness.indexed(A, 0.6), rng.random(k) + 0.5
-        assert np.array_equal(*(likeness.compact(one.columns.spans, one.columns).flat for one in (index, new)))
+        assert np.array_equal(
+            *(likeness.compact(one.columns.spans, one.columns).flat for one in (index, new))
+        )
         for flat in (False, True):
             first, second = (
-                likeness.nearest(one.numbers.known_rows(P), one, 4, scale[one.owner], flat) for one in (index, new)
+                likeness.nearest(one.numbers.known_rows(P), one, 4, scale[one.owner], flat)
+                for one in (index, new)
             )
             assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
     assert 106 in makes and len(makes) < 10  # for many changes at once
@@ -300,18 +336,28 @@ def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
 def test_columns_of_which_there_are_ever_more_are_those_of_a_new_index(rng):
     """Lists are made anew when there is no room behind them, or for more terms."""
     P, makes, n_terms = topics(rng, 400, 90), [], 40
-    rows = [P[:20, :40], *(P[first : first + 2, : min(90, 40 + first // 4)] for first in range(20, 400, 2))]
+    rows = [
+        P[:20, :40],
+        *(P[first : first + 2, : min(90, 40 + first // 4)] for first in range(20, 400, 2)),
+    ]
     index = likeness.indexed(rows[0].T.tocsc(), 1.0)
-    index._rebuild = lambda *parts: (makes.append(len(index.owner)), likeness.Index._rebuild(index, *parts))
+    index._rebuild = lambda *parts: (
+        makes.append(len(index.owner)),
+        likeness.Index._rebuild(index, *parts),
+    )
     for number, part in enumerate(rows[1:]):
         first, n_terms = 20 + 2 * number, part.shape[1]
         parts = likeness.compressed(sparse.csr_array(part))
         index.set_columns(
-            np.arange(first, first + 2), likeness.FlattenedRows(*parts, parts.weights), first + 2, n_terms
+            np.arange(first, first + 2),
+            likeness.FlattenedRows(*parts, parts.weights),
+            first + 2,
+            n_terms,
         )
         new = likeness.indexed(index.columns.matrix(n_terms), 1.0)
         first, second = (
-            likeness.nearest(one.numbers.known_rows(P), one, 4, np.ones(first + 2)) for one in (index, new)
+            likeness.nearest(one.numbers.known_rows(P), one, 4, np.ones(first + 2))
+            for one in (index, new)
         )
         assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
     assert 2 <= len(makes) < 40 and n_terms == 90

@@ -10,7 +10,13 @@ from places import ROOT
 
 import odl.kernels
 from odl.config import sources
-from odl.kernels import block_descent, edge_following, known_pieces, simplex_projection, ward_merging
+from odl.kernels import (
+    block_descent,
+    edge_following,
+    known_pieces,
+    simplex_projection,
+    ward_merging,
+)
 
 KERNELS = ROOT / "src" / "odl" / "kernels"
 START, VALUES, ROOM = np.array([0, 2]), np.array([0.9, 0.8]), np.empty(2)
@@ -19,10 +25,22 @@ START, VALUES, ROOM = np.array([0, 2]), np.array([0.9, 0.8]), np.empty(2)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((START.astype(np.int32), VALUES, ROOM), "int32 array of shape (2,) for a kernel; expected an array of int64 "),
-        ((START, VALUES[None], ROOM), "float64 array of shape (1, 2) for a kernel; expected a writable array of float"),
-        ((START, np.zeros(4)[::2], ROOM), "float64 array of shape (2,), not row after row for a kernel; expected "),
-        ((START, [0.5, 0.5], ROOM), "an object of type list for a kernel; expected a writable array of float64 with "),
+        (
+            (START.astype(np.int32), VALUES, ROOM),
+            "int32 array of shape (2,) for a kernel; expected an array of int64 ",
+        ),
+        (
+            (START, VALUES[None], ROOM),
+            "float64 array of shape (1, 2) for a kernel; expected a writable array of float",
+        ),
+        (
+            (START, np.zeros(4)[::2], ROOM),
+            "float64 array of shape (2,), not row after row for a kernel; expected ",
+        ),
+        (
+            (START, [0.5, 0.5], ROOM),
+            "an object of type list for a kernel; expected a writable array of float64 with ",
+        ),
     ],
 )
 def test_another_type_or_shape_is_one_sentence(arguments, said):
@@ -56,12 +74,16 @@ def test_empty_arrays_pass():
     none = np.zeros(0, np.int64)
     simplex_projection.project_columns(none, np.zeros(0), np.zeros(0), 1e-16)
     rows = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)
-    assert [len(part) for part in edge_following.code_documents(rows, rows, rows, np.zeros(0), 0.0, -1)] == [0] * 6
+    assert [
+        len(part) for part in edge_following.code_documents(rows, rows, rows, np.zeros(0), 0.0, -1)
+    ] == [0] * 6
 
 
 def test_an_array_that_a_kernel_made_is_an_ordinary_one():
     rows = np.array([0, 1]), np.zeros(1, np.uint32), np.ones(1)
-    lengths, _, _, objective, _, failed = edge_following.code_documents(rows, rows, rows, np.ones(1), 0.0, -1)
+    lengths, _, _, objective, _, failed = edge_following.code_documents(
+        rows, rows, rows, np.ones(1), 0.0, -1
+    )
     assert lengths.tolist() == [1] and lengths.flags.writeable and lengths.dtype == np.int64
     assert objective.dtype == np.float64 and failed.dtype == np.bool_ and failed.tolist() == [False]
 
@@ -84,7 +106,9 @@ def test_arrays_live_as_long_as_their_counter():
     del table, work, text, kinds
     np.full(4096, 255, np.uint8)  # memory that was given back may be taken again
     assert counter.count() == 0 and sizes[3] == 2
-    assert counter.count() == 0 and sizes[3] == 2  # both are known, and nobody has said what they are
+    assert (
+        counter.count() == 0 and sizes[3] == 2
+    )  # both are known, and nobody has said what they are
 
 
 def test_other_threads_run_while_a_kernel_does():
@@ -93,7 +117,9 @@ def test_other_threads_run_while_a_kernel_does():
     seen = []
 
     def project():
-        simplex_projection.project_columns(start, np.linspace(0.0, 1.0, many), np.empty(many), 1e-16)
+        simplex_projection.project_columns(
+            start, np.linspace(0.0, 1.0, many), np.empty(many), 1e-16
+        )
         seen.append(time.perf_counter())
 
     thread, turns = threading.Thread(target=project), 0
@@ -115,7 +141,9 @@ class TestSubjects:
                 assert len(value.__doc__.splitlines()) > 2, function
 
     def test_all_are_imported(self):
-        found = {path.stem for path in KERNELS.glob("*.cpp") if f"bind_{path.stem}(" in path.read_text()}
+        found = {
+            path.stem for path in KERNELS.glob("*.cpp") if f"bind_{path.stem}(" in path.read_text()
+        }
         assert found == set(odl.kernels.__all__)
 
 
@@ -124,15 +152,23 @@ class TestSources:
 
     def test_headers_belong_to_it(self):
         reached = sources.closure("learners/adaptive")
-        assert {"kernels/atom_clusters.cpp", "kernels/ward_merging.h", "kernels/inverted_lists.h"} <= reached
+        assert {
+            "kernels/atom_clusters.cpp",
+            "kernels/ward_merging.h",
+            "kernels/inverted_lists.h",
+        } <= reached
         assert "kernels/edge_following.cpp" not in reached
-        assert {"kernels/edge_following.cpp", "kernels/screening.h"} <= sources.closure("coding/exact")
+        assert {"kernels/edge_following.cpp", "kernels/screening.h"} <= sources.closure(
+            "coding/exact"
+        )
 
     def test_comments_and_documentation_mean_nothing(self):
         def meaning(text):
             return sources.facts_of("kernels/a.cpp", text)[0]
 
         text = 'int f() { return g("a // b"); }  // twice\n'
-        assert meaning(text) == meaning('// New.\nint f() {\n  return g("a // b");\n}\nR"(Text.)"'.replace('R"', ' R"'))
+        assert meaning(text) == meaning(
+            '// New.\nint f() {\n  return g("a // b");\n}\nR"(Text.)"'.replace('R"', ' R"')
+        )
         assert meaning(text) != meaning(text.replace("a // b", "a // c"))
         assert meaning(text) != meaning(text.replace("return", "return 1 +"))

@@ -23,7 +23,9 @@ def project(d, mu, nonnegative):
     return d if excess(0.0) <= 0.0 else shrunk(brentq(excess, 0.0, 1e4, xtol=1e-14, maxiter=1000))
 
 
-CASES = pytest.mark.parametrize(("mu", "nonnegative"), [(0.0, False), (0.4, True), (0.4, False), (1.0, True)])
+CASES = pytest.mark.parametrize(
+    ("mu", "nonnegative"), [(0.0, False), (0.4, True), (0.4, False), (1.0, True)]
+)
 
 
 @CASES

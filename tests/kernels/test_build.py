@@ -33,7 +33,9 @@ def checkout(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(PROJECT.format(source=source, module=module))
     build = tmp_path / "build" / f"editable-cp3{min(sys.version_info.minor, 12)}-here"
     make = f"-DCMAKE_MAKE_PROGRAM={CMAKE.parent / 'ninja'}"
-    subprocess.run([CMAKE, "-S", tmp_path, "-B", build, "-G", "Ninja", make], check=True, capture_output=True)
+    subprocess.run(
+        [CMAKE, "-S", tmp_path, "-B", build, "-G", "Ninja", make], check=True, capture_output=True
+    )
     module.write_text("first")
     return tmp_path, source, module
 
@@ -56,7 +58,10 @@ def test_two_processes_build_once(checkout):
     root, source, module = checkout
     edit(source, module)
     program = f"from pathlib import Path; from odl.kernels.build import *; build_if_edited(Path({str(root)!r}))"
-    jobs = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     printed = [job.communicate()[1] for job in jobs]
     assert sorted(map(bool, printed)) == [False, True] and module.read_text() == "second"
 
@@ -85,7 +90,9 @@ def test_a_build_tool_that_is_gone_is_named(checkout):
     edit(source, module)
     for cache in root.glob("build/*/CMakeCache.txt"):
         cache.write_text("CMAKE_COMMAND:INTERNAL=/nowhere/cmake\n")
-    with pytest.raises(ConfigError, match=r"/nowhere/cmake, which built them, is gone; expected .* make kernels"):
+    with pytest.raises(
+        ConfigError, match=r"/nowhere/cmake, which built them, is gone; expected .* make kernels"
+    ):
         build_if_edited(root)
 
 

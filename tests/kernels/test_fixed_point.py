@@ -16,10 +16,15 @@ MANY = {"tolerance": 0.0, "iterations": 12_000}  # of contractions by .997 or le
 
 
 @pytest.mark.parametrize("name", models.TASKS)
-@pytest.mark.parametrize(("graph", "seen_by"), [("ring", 1.0), ("ring", 0.0), ("erdos_renyi", 4), ("grid", 1.0)])
+@pytest.mark.parametrize(
+    ("graph", "seen_by"), [("ring", 1.0), ("ring", 0.0), ("erdos_renyi", 4), ("grid", 1.0)]
+)
 def test_it_is_where_the_iterations_end(name, graph, seen_by, rng):
     model, P, A = material(name, rng)
-    made, owner = network(graph, 6, degree=2, probability=0.6, seed=2, seen_by=seen_by), coding.owners(9, 6)
+    made, owner = (
+        network(graph, 6, degree=2, probability=0.6, seed=2, seen_by=seen_by),
+        coding.owners(9, 6),
+    )
     slow = coding.over_network(P, A, model, owner, made, **MANY)
     found = coding.over_network(P, A, model, owner, made, tolerance=1e-9, at_fixed_point=True)
     np.testing.assert_array_equal(found.iterations, 1)  # nothing moved
@@ -34,7 +39,9 @@ def test_agents_at_the_limits_are_found(rng):
     model, P, A = material("nmf_huber", rng, n_documents=2)
     made, W = network("ring", 9, degree=2), A.toarray()
     step = coding.safe_step(model, np.arange(9), made)
-    found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True)
+    found = coding.over_network(
+        P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True
+    )
     mixed, below = 0, 0
     for row, x in enumerate(P.toarray()):
         dense = diffuse(share_all(model, made, list(W.T[:, :, None])), x, step=step, **MANY)
@@ -51,7 +58,9 @@ def test_learning_from_it_is_learning_from_the_iterations(name, rng):
     model, P, A = material(name, rng, n_documents=4)
     made, owner = network("ring", 9, degree=2), np.arange(9)
     slow = coding.learn_over_network(P, A, model, 0.2, owner, made, **MANY)
-    found = coding.learn_over_network(P, A, model, 0.2, owner, made, tolerance=1e-9, at_fixed_point=True)
+    found = coding.learn_over_network(
+        P, A, model, 0.2, owner, made, tolerance=1e-9, at_fixed_point=True
+    )
     np.testing.assert_allclose(found.toarray(), slow.toarray(), atol=1e-8)
     assert np.abs((found - A).toarray()).max() > 0.01
 
@@ -62,17 +71,24 @@ def test_fully_connected_it_is_the_optimum(name, rng):
     best = coding.centralised(P, A, model, tolerance=1e-12)
     for seen_by in (1.0, 0.0):
         made = network("fully_connected", 9, seen_by=seen_by)
-        found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True)
+        found = coding.over_network(
+            P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True
+        )
         np.testing.assert_allclose(found.score, best.score, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", models.TASKS)
 def test_with_a_small_step_every_score_is_within_a_thousandth(name, rng):
     model, P, A = material(name, rng, n_documents=40)
-    made, best = network("erdos_renyi", 9, probability=0.5, seed=1), coding.centralised(P, A, model, tolerance=1e-12)
+    made, best = (
+        network("erdos_renyi", 9, probability=0.5, seed=1),
+        coding.centralised(P, A, model, tolerance=1e-12),
+    )
     errors = []
     for mu in (0.02, 0.002, 0.0002):
-        found = coding.over_network(P, A, model, np.arange(9), made, mu=mu, tolerance=1e-6, at_fixed_point=True)
+        found = coding.over_network(
+            P, A, model, np.arange(9), made, mu=mu, tolerance=1e-6, at_fixed_point=True
+        )
         errors.append(np.abs(found.score / best.score - 1.0).max())
     assert errors[2] < 1e-3 < errors[0]
     assert errors[2] < 0.2 * errors[1] < 0.04 * errors[0]
@@ -84,8 +100,12 @@ def test_a_start_that_is_wrong_is_iterated_from(rng, monkeypatch):
     made, owner = network("ring", 9, degree=2), np.arange(9)
     slow = coding.over_network(P, A, model, owner, made, **MANY)
     right = fixed_point.spread
-    monkeypatch.setattr(fixed_point, "spread", lambda weights, mu, pull: right(weights, 0.5 * mu, 2.0 * pull))
-    near = coding.over_network(P, A, model, owner, made, tolerance=1e-9, iterations=12_000, at_fixed_point=True)
+    monkeypatch.setattr(
+        fixed_point, "spread", lambda weights, mu, pull: right(weights, 0.5 * mu, 2.0 * pull)
+    )
+    near = coding.over_network(
+        P, A, model, owner, made, tolerance=1e-9, iterations=12_000, at_fixed_point=True
+    )
     assert near.iterations.min() > 10
     np.testing.assert_allclose(near.costs, slow.costs, atol=1e-7)
 
@@ -96,7 +116,9 @@ def test_documents_with_negative_weights(rng):
     P = sparse.csr_array(P.toarray() - 0.19 * (rng.random(P.shape) < 0.4))
     made = network("ring", 9, degree=2)
     slow = coding.over_network(P, A, model, np.arange(9), made, **MANY)
-    found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True)
+    found = coding.over_network(
+        P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True
+    )
     np.testing.assert_allclose(found.costs, slow.costs, atol=1e-9)
     np.testing.assert_array_equal(found.iterations, 1)
 
@@ -123,11 +145,17 @@ def test_the_learner_takes_it(rng):
     fixed = learners.make("diffusion", solver="fixed_point", **settings)
     state = fixed.start(P, 8, np.random.default_rng(1))
     scores = fixed.score(state, P)
-    slow = learners.make("diffusion", solver="diffusion", **{**settings, "iterations": 100_000, "tolerance": 1e-6})
+    slow = learners.make(
+        "diffusion", solver="diffusion", **{**settings, "iterations": 100_000, "tolerance": 1e-6}
+    )
     there = slow.score(state, P)
-    np.testing.assert_allclose(scores.residual + scores.penalty, there.residual + there.penalty, rtol=1e-5)
+    np.testing.assert_allclose(
+        scores.residual + scores.penalty, there.residual + there.penalty, rtol=1e-5
+    )
     assert fixed.central(fixed.agents_of(8)[1]) and not slow.central(slow.agents_of(8)[1])
     np.testing.assert_allclose(
-        fixed.learn(state, P, None).dictionary.toarray(), slow.learn(state, P, None).dictionary.toarray(), atol=1e-3
+        fixed.learn(state, P, None).dictionary.toarray(),
+        slow.learn(state, P, None).dictionary.toarray(),
+        atol=1e-3,
     )
     assert sparse.issparse(scores.codes)

@@ -19,7 +19,12 @@ def dense(rng):
 
 def test_lists_have_the_entries_of_each_term(dense):
     starts, terms, weights = compressed(dense)
-    lists = np.zeros(10, np.int64), np.empty(len(terms), np.uint32), np.empty(len(terms)), np.empty(len(terms))
+    lists = (
+        np.zeros(10, np.int64),
+        np.empty(len(terms), np.uint32),
+        np.empty(len(terms)),
+        np.empty(len(terms)),
+    )
     inverted_lists.invert((starts, terms, weights, weights**0.5), lists)
     for term in range(9):
         place = slice(lists[0][term], lists[0][term + 1])
@@ -35,7 +40,10 @@ def test_sums_are_the_heaviest_terms_of_weighted_rows(dense, rng, most):
     for rows in (dense, other):
         starts, terms, weights = compressed(rows)
         families.append((np.stack([starts[:-1], starts[1:]], axis=1), terms, weights))
-    owner, source = np.array([1, 0, -1, 2, 0, 1, 2]), np.array([0, 5, 1, 7, 3, 4, 2])  # 5 and 7 are rows of `other`
+    owner, source = (
+        np.array([1, 0, -1, 2, 0, 1, 2]),
+        np.array([0, 5, 1, 7, 3, 4, 2]),
+    )  # 5 and 7 are rows of `other`
     factors, changed = rng.random(7) + 0.5, np.array([4, 0, 2])
     entries = np.zeros(60, np.uint32), np.zeros(60), np.zeros(60)
     work, spans, sizes = np.zeros(9), np.full((5, 2), -1), np.zeros(3)
@@ -63,4 +71,6 @@ def test_sums_that_have_too_little_room(dense):
     entries = np.zeros(len(terms) - 1, np.uint32), np.zeros(len(terms)), np.zeros(len(terms))
     numbers, spans = np.arange(5), np.zeros((5, 2), np.int64)
     rule = np.zeros(5, np.int64), numbers, np.ones(5), (family, family), 9, 1.0
-    assert inverted_lists.sums(numbers[:1], *rule, entries, np.zeros(9), 0, spans, np.zeros(1)) == -1
+    assert (
+        inverted_lists.sums(numbers[:1], *rule, entries, np.zeros(9), 0, spans, np.zeros(1)) == -1
+    )

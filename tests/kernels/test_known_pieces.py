@@ -23,7 +23,21 @@ OPTIONS = [
 SIGNS = (
     *"abIWXY -./:?=&%+~_@#09\t\n\x00\x1e\x7f\xad«»。、（）～·—’”…।،",
     *"éÉßİıſςΣёЁשא\u05b0عة\u064e감약hिक\u200d\ud800\U00020000😀\ufdfa",
-    *("我爱", "カー々タ", "ประเทศ", "ກຂ", "កខ", "မြန်", "ＡＩ", "ｶﾞ", "http://", "WWW.", "ww", " the ", "我爱"),
+    *(
+        "我爱",
+        "カー々タ",
+        "ประเทศ",
+        "ກຂ",
+        "កខ",
+        "မြန်",
+        "ＡＩ",
+        "ｶﾞ",
+        "http://",
+        "WWW.",
+        "ww",
+        " the ",
+        "我爱",
+    ),
     *("'", '"', "ʼ", "׳", "״", "п'є", "л’", 'ב"א', "l·l", "L·", "T으로", "A_B", "감을"),
 )
 PIECES = st.lists(st.sampled_from(SIGNS), max_size=30).map("".join)
@@ -38,7 +52,9 @@ def check(counted, text):
     assert [number for number in numbers if number >= met] == [*range(met, len(counted.numbers))]
 
 
-@pytest.mark.parametrize("options", [OPTIONS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in OPTIONS[1:])])
+@pytest.mark.parametrize(
+    "options", [OPTIONS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in OPTIONS[1:])]
+)
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(PIECES, TEXTS), max_size=5))
 def test_words_are_those_of_each_piece(options, texts):
@@ -56,12 +72,17 @@ def test_what_is_full_begins_anew(tokeniser, kept, monkeypatch):
     for first in range(0, 40000, 1000):
         check(
             counted,
-            " ".join(f"q{at:x}z-{at % 7}é, é{at}. 我{chr(0x4E00 + at % 20000)}" for at in range(first, first + 1000)),
+            " ".join(
+                f"q{at:x}z-{at % 7}é, é{at}. 我{chr(0x4E00 + at % 20000)}"
+                for at in range(first, first + 1000)
+            ),
         )
     assert (counted.pieces.n_pieces > 40000) == (kept > 1 << 14)
 
 
-@pytest.mark.parametrize("sign", ["a", "é", "我", "é-1", "/", "http://", "a ", "我\n", "log4j\t", "ab,", "x.de/é;"])
+@pytest.mark.parametrize(
+    "sign", ["a", "é", "我", "é-1", "/", "http://", "a ", "我\n", "log4j\t", "ab,", "x.de/é;"]
+)
 @pytest.mark.parametrize("tokeniser", ["words", "pattern"])
 def test_a_text_of_any_length(sign, tokeniser, monkeypatch):
     monkeypatch.setattr(tokens, "BUFFER", 1 << 12)
@@ -100,7 +121,11 @@ def test_a_name_in_quotes_that_edges_would_hide():
 @pytest.mark.parametrize("hangul", ["words", "pairs"])
 def test_no_character_has_more_words_than_there_is_room_for(hangul):
     counted = Tally({"tokeniser": "words", "stop_words": None, "hangul": hangul})
-    long = [sign for sign in map(chr, range(sys.maxunicode + 1)) if len(unicodedata.normalize("NFKC", sign)) > 2]
+    long = [
+        sign
+        for sign in map(chr, range(sys.maxunicode + 1))
+        if len(unicodedata.normalize("NFKC", sign)) > 2
+    ]
     most = max(len(counted.words(sign * 4)) / len(sign.encode() * 4) for sign in long)
     assert 1 < most <= 4 / 3
 

@@ -37,10 +37,15 @@ def test_codes_are_those_of_proximal_gradient_descent(norm, positive, rng):
     ends = tree_codes.code_rows(X, (P**2).sum(axis=1), P @ D, gram, *last, RULE)
     np.testing.assert_allclose(X, slow_codes(P, D, norm, positive), atol=1e-4)
     np.testing.assert_allclose(ends[:, 0], 0.5 * ((P - X @ D.T) ** 2).sum(axis=1), rtol=1e-9)
-    np.testing.assert_allclose(ends[:, 1], [LAM * hierarchical_value(x, TREE.groups(), norm) for x in X], rtol=1e-9)
+    np.testing.assert_allclose(
+        ends[:, 1], [LAM * hierarchical_value(x, TREE.groups(), norm) for x in X], rtol=1e-9
+    )
     assert (ends[:, 2] <= 1e-9 * (ends[:, 0] + ends[:, 1])).all()
     ends = tree_codes.code_masked(Y, np.where(mask, P, 0.0), mask, D, *last, RULE)
-    known = [slow_codes(p[None, m], D[m], norm, positive)[0] for p, m in zip(P[:2], mask[:2], strict=True)]
+    known = [
+        slow_codes(p[None, m], D[m], norm, positive)[0]
+        for p, m in zip(P[:2], mask[:2], strict=True)
+    ]
     np.testing.assert_allclose(Y, [*known, np.zeros(7)], atol=1e-4)
     assert (ends[:, 2] <= 1e-9 * (ends[:, 0] + ends[:, 1])).all()
 

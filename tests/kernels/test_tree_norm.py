@@ -18,7 +18,10 @@ def test_prox_is_dual_ascent_children_first(norm, positive, rng):
     V, lam = rng.normal(size=(20, 7)), rng.random(20)
     start = np.maximum(V, 0.0) if positive else V
     last_first = range(6, -1, -1)
-    expected = [dual_ascent(v, TREE.groups(), each, norm, last_first, 1) for v, each in zip(start, lam, strict=True)]
+    expected = [
+        dual_ascent(v, TREE.groups(), each, norm, last_first, 1)
+        for v, each in zip(start, lam, strict=True)
+    ]
     tree_norm.prox_rows(V, treeprox.layout(TREE)[1], lam, norm == "linf", positive)
     np.testing.assert_allclose(V, expected, atol=1e-12)
 
@@ -41,4 +44,8 @@ def test_dual_norm_is_the_least_penalty_whose_prox_is_zero(norm, rng):
             v = z[None].copy()
             tree_norm.prox_rows(v, layout, np.array([middle]), infinity, False)
             low, high = (middle, high) if v.any() else (low, middle)
-        assert high * (1 - 1e-9) <= tree_norm.dual_norm(z, layout, lam, infinity) <= (high + 0.05 * (high - lam)) + 1e-9
+        assert (
+            high * (1 - 1e-9)
+            <= tree_norm.dual_norm(z, layout, lam, infinity)
+            <= (high + 0.05 * (high - lam)) + 1e-9
+        )

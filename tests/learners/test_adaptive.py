@@ -39,7 +39,10 @@ def identical(first, second):
     return (
         arrays
         and one.shape == two.shape
-        and all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("data", "indices", "indptr"))
+        and all(
+            np.array_equal(getattr(one, name), getattr(two, name))
+            for name in ("data", "indices", "indptr")
+        )
     )
 
 
@@ -59,7 +62,9 @@ def slow(P, k, same):
         if len(sums) == k:
             pairs = [(i, j) for i in range(k) for j in range(i)]
             costs = [
-                (1 - cosine(sums[i], sums[j])) * np.sqrt(sizes[i] * sizes[j] / (sizes[i] + sizes[j])) for i, j in pairs
+                (1 - cosine(sums[i], sums[j]))
+                * np.sqrt(sizes[i] * sizes[j] / (sizes[i] + sizes[j]))
+                for i, j in pairs
             ]
             if min(costs) >= (1 - values[near]) * np.sqrt(sizes[near] / (sizes[near] + 1)):
                 sums[near], sizes[near] = sums[near] + p, sizes[near] + 1
@@ -193,7 +198,10 @@ def test_forgetting_follows_a_drifting_topic(rng):
         state = learner.start(batch(0), 2, rng)
         for shift in range(1, 12):
             state = learner.learn(state, batch(shift), None)
-        return state.dictionary.toarray()[12:20].max(axis=0).max() / state.dictionary.toarray()[:8].max()
+        return (
+            state.dictionary.toarray()[12:20].max(axis=0).max()
+            / state.dictionary.toarray()[:8].max()
+        )
 
     assert last(30) > 3 * last(0)
 
@@ -223,13 +231,18 @@ def test_a_resumed_run_is_the_run(rng, tmp_path):
         path = tmp_path / f"{t}.h5"
         X = learner.score(resumed, P).codes
         checkpoints.write(
-            path, checkpoints.Checkpoint(t, {}, resumed.dictionary, resumed.arrays, resumed.updates, X, 0.0)
+            path,
+            checkpoints.Checkpoint(
+                t, {}, resumed.dictionary, resumed.arrays, resumed.updates, X, 0.0
+            ),
         )
         point = checkpoints.read_checkpoint(path)
         resumed = learner.learn(learners.State(point.dictionary, point.arrays, point.updates), P, X)
         state = learner.learn(state, P, None)
         assert identical(state, resumed) and state.updates == t + 1
-    assert np.array_equal(learner.score(state, batches[1]).residual, learner.score(resumed, batches[1]).residual)
+    assert np.array_equal(
+        learner.score(state, batches[1]).residual, learner.score(resumed, batches[1]).residual
+    )
 
 
 def test_new_words_and_empty_documents(rng):
@@ -261,7 +274,10 @@ def test_a_planted_topic_is_found(rng):
     assert single > 0.97
     batch = metrics.auc(novelty.score(adaptive(contrast=0.3, context=0.5), state, P).score, new)
     assert batch >= single
-    before, after = (novelty.score(learner, one, P).score[new == 1] for one in (state, learner.learn(state, P, None)))
+    before, after = (
+        novelty.score(learner, one, P).score[new == 1]
+        for one in (state, learner.learn(state, P, None))
+    )
     assert after.mean() < 0.5 * before.mean()
 
 
@@ -311,7 +327,14 @@ def test_the_detector_continues_after_loading(rng, tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"terms": 0}, {"same": 1.5}, {"context": -0.1}, {"flatten": 0.0}, {"nearest": 0}, {"full": "forget"}],
+    [
+        {"terms": 0},
+        {"same": 1.5},
+        {"context": -0.1},
+        {"flatten": 0.0},
+        {"nearest": 0},
+        {"full": "forget"},
+    ],
 )
 def test_bad_settings_are_refused(settings):
     with pytest.raises(ParameterError):

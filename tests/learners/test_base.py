@@ -20,7 +20,9 @@ def batches(rng):
     for terms in (40, 44, 47):
         counts = np.zeros((60, terms))
         for row in range(60):
-            np.add.at(counts[row], rng.choice(np.arange(row % 5 * 8, row % 5 * 8 + terms - 32), 12), 1.0)
+            np.add.at(
+                counts[row], rng.choice(np.arange(row % 5 * 8, row % 5 * 8 + terms - 32), 12), 1.0
+            )
         found.append(counts)
     return found
 
@@ -31,7 +33,12 @@ def weighed(counts, norm):
 
 
 def point(state, **changed):
-    held = {"dictionary": state.dictionary, "arrays": state.arrays, "updates": state.updates, "codes": None}
+    held = {
+        "dictionary": state.dictionary,
+        "arrays": state.arrays,
+        "updates": state.updates,
+        "codes": None,
+    }
     return checkpoints.Checkpoint(t=1, chain={}, uncoded=0.0, **(held | changed))
 
 
@@ -48,13 +55,23 @@ def test_a_learner_keeps_what_it_declares(name, batches, tmp_path):
         checkpoints.write(tmp_path / "x.h5", held)
         read = checkpoints.read_checkpoint(tmp_path / "x.h5")
         for found in (held, read):
-            assert learners.resume(learner, found, P[t].shape[1], 6, "x.h5").updates == state.updates
+            assert (
+                learners.resume(learner, found, P[t].shape[1], 6, "x.h5").updates == state.updates
+            )
         for lacking in learner.array_specs:
             arrays = {key: value for key, value in read.arrays.items() if key != lacking}
-            with pytest.raises(CheckpointError, match=rf"x\.h5 holds nothing as {lacking}; expected .*; delete x\.h5"):
+            with pytest.raises(
+                CheckpointError,
+                match=rf"x\.h5 holds nothing as {lacking}; expected .*; delete x\.h5",
+            ):
                 learners.resume(learner, point(state, arrays=arrays), P[t].shape[1], 6, "x.h5")
-        with pytest.raises(CheckpointError, match=r"dense float64 of 2 within 0\.0 to 0\.0 as more; expected nothing"):
-            learners.resume(learner, point(state, arrays={**read.arrays, "more": np.zeros(2)}), 47, 6, "x.h5")
+        with pytest.raises(
+            CheckpointError,
+            match=r"dense float64 of 2 within 0\.0 to 0\.0 as more; expected nothing",
+        ):
+            learners.resume(
+                learner, point(state, arrays={**read.arrays, "more": np.zeros(2)}), 47, 6, "x.h5"
+            )
         with pytest.raises(CheckpointError, match="and -1 updates; expected"):
             learners.resume(learner, point(state, updates=-1), 47, 6, "x.h5")
     with pytest.raises(CheckpointError, match=r"has 47 terms .* expected at most 46 terms"):
@@ -83,7 +100,9 @@ def test_anything_else_is_refused(spec, value):
     check_arrays({"it": spec}, dictionary, {"it": good(spec)}, 4, "x.h5")
     with pytest.raises(CheckpointError, match=r"x\.h5 holds .* as it; expected .*; delete x\.h5"):
         check_arrays({"it": spec}, dictionary, {"it": value}, 4, "x.h5")
-    with pytest.raises(CheckpointError, match="as dictionary; expected csc float64 of 5 terms x 3 atoms"):
+    with pytest.raises(
+        CheckpointError, match="as dictionary; expected csc float64 of 5 terms x 3 atoms"
+    ):
         check_arrays({"it": spec}, sparse.csr_array((5, 3)), {"it": good(spec)}, 4, "x.h5")
 
 

@@ -55,9 +55,17 @@ def test_the_objective_never_rises(batches, solver):
     A = make_atoms(P[:8], 10)
     found = learner.alternate(P, A, learner.score(State(A), P).codes, 8)
     trace = np.array(found.trace)
-    assert len(trace) == 17 and (np.diff(trace) <= 1e-9 * P.sum()).all() and trace[-1] < 0.95 * trace[0]
-    assert np.isclose(trace[-1], objectives(P, found.dictionary, learner.lam, found.codes).sum(), rtol=1e-12)
-    assert learner.alternate(P, A, found.codes, 0).trace == [objectives(P, A, learner.lam, found.codes).sum()]
+    assert (
+        len(trace) == 17
+        and (np.diff(trace) <= 1e-9 * P.sum()).all()
+        and trace[-1] < 0.95 * trace[0]
+    )
+    assert np.isclose(
+        trace[-1], objectives(P, found.dictionary, learner.lam, found.codes).sum(), rtol=1e-12
+    )
+    assert learner.alternate(P, A, found.codes, 0).trace == [
+        objectives(P, A, learner.lam, found.codes).sum()
+    ]
 
 
 def test_a_rising_objective_is_refused(batches, monkeypatch):
@@ -91,7 +99,10 @@ def test_a_billionth_of_the_norm_is_rounding(batches, monkeypatch, share, refuse
 
 
 def test_one_batch_without_growth_is_plain_alternation(batches):
-    P, learner = batches[1], Batch(growth=0, tolerance=0.0, alternations=5, fit_tolerance=1e-6, fit_iterations=500)
+    P, learner = (
+        batches[1],
+        Batch(growth=0, tolerance=0.0, alternations=5, fit_tolerance=1e-6, fit_iterations=500),
+    )
     first = learner.start(batches[0], 6, np.random.default_rng(0))
     A, X = first.dictionary, sparse_code(P, first.dictionary, 0.1)[0]
     after = learner.learn(first, P, X)
@@ -133,7 +144,9 @@ def test_new_atoms_come_behind_the_old_ones(batches):
 def test_atoms_keep_their_topics(batches):
     """The number of an atom goes on naming the same words while topics and atoms are added."""
     states = run(Batch(growth=4), batches)
-    mass = [np.add.reduceat(state.dictionary.toarray(), range(0, 60, 10), axis=0) for state in states]
+    mass = [
+        np.add.reduceat(state.dictionary.toarray(), range(0, 60, 10), axis=0) for state in states
+    ]
     used = mass[0].sum(axis=0) > 0.5
     assert used.sum() >= 4
     for later in mass[1:]:
@@ -146,7 +159,9 @@ def test_the_history_keeps_old_topics(batches):
     states = run(learner, batches[:3])
     codes = learner.score(states[1], batches[2]).codes
     alone = learner.learn(states[1], batches[2], codes, ())
-    kept, before = (novelty.score(learner, state, P).score.mean() for state in (states[2], states[1]))
+    kept, before = (
+        novelty.score(learner, state, P).score.mean() for state in (states[2], states[1])
+    )
     assert not equal(alone.dictionary, states[2].dictionary)
     assert kept <= before + 0.01
 
@@ -180,11 +195,16 @@ def test_resumes_from_a_checkpoint_bit_for_bit(batches, tmp_path):
     states = run(learner, batches)
     middle = states[2]
     codes = sparse.csr_array((0, middle.dictionary.shape[1]))
-    point = checkpoints.Checkpoint(2, {"run": "b"}, middle.dictionary, middle.arrays, middle.updates, codes, 0.0)
+    point = checkpoints.Checkpoint(
+        2, {"run": "b"}, middle.dictionary, middle.arrays, middle.updates, codes, 0.0
+    )
     checkpoints.write(tmp_path / "2.h5", point)
     read = checkpoints.read_checkpoint(tmp_path / "2.h5")
     again = run(learner, batches, state=State(read.dictionary, read.arrays, read.updates), done=3)
-    assert equal(again[-1].dictionary, states[-1].dictionary) and again[-1].updates == states[-1].updates
+    assert (
+        equal(again[-1].dictionary, states[-1].dictionary)
+        and again[-1].updates == states[-1].updates
+    )
 
 
 def test_older_batches_know_fewer_terms(batches):
@@ -195,7 +215,10 @@ def test_older_batches_know_fewer_terms(batches):
     states = run(learner, [*narrow, wide])
     same = run(learner, batches[:3])
     assert states[-1].dictionary.shape == (75, 10)
-    assert equal(states[-1].dictionary[:60], same[-1].dictionary) and states[-1].dictionary[60:].nnz == 0
+    assert (
+        equal(states[-1].dictionary[:60], same[-1].dictionary)
+        and states[-1].dictionary[60:].nnz == 0
+    )
 
 
 def test_two_alternations_at_least(batches):
@@ -216,7 +239,9 @@ def test_new_atoms_are_the_worst_explained_documents():
     found = new_atoms(P, objective, 4, 0, 0.1).toarray().T
     assert np.array_equal(found, P.toarray()[[0, 3, 2, 4]])
     # Then those passed over, and no more than there are documents with words.
-    assert np.array_equal(new_atoms(P, objective, 9, 0, 0.1).toarray().T, P.toarray()[[0, 3, 2, 4, 1]])
+    assert np.array_equal(
+        new_atoms(P, objective, 9, 0, 0.1).toarray().T, P.toarray()[[0, 3, 2, 4, 1]]
+    )
     assert new_atoms(P, objective, 0, 0, 0.1).shape == (12, 0)
     short = new_atoms(P, objective, 2, 3, 0.1)
     assert np.diff(short.indptr).tolist() == [3, 3] and np.allclose(short.sum(axis=0), 1.0)
@@ -241,9 +266,16 @@ def test_the_start_uses_rounds(batches):
 def test_is_algorithm_4_by_linear_programs(batches):
     """Two timesteps against the paper's pseudo-code, whose two problems a general solver solves on all entries."""
     rng = np.random.default_rng(5)
-    first, second = (sparse.csr_array(P.toarray()[:9, :24] + 1e-3 * rng.random((9, 24))) for P in batches[1:3])
-    first, second = (sparse.csr_array(P / P.sum(axis=1, keepdims=True)) for P in (first.toarray(), second.toarray()))
-    learner = Batch(growth=1, alternations=3, tolerance=0.0, fit_iterations=20_000, fit_tolerance=1e-9)
+    first, second = (
+        sparse.csr_array(P.toarray()[:9, :24] + 1e-3 * rng.random((9, 24))) for P in batches[1:3]
+    )
+    first, second = (
+        sparse.csr_array(P / P.sum(axis=1, keepdims=True))
+        for P in (first.toarray(), second.toarray())
+    )
+    learner = Batch(
+        growth=1, alternations=3, tolerance=0.0, fit_iterations=20_000, fit_tolerance=1e-9
+    )
     state = learner.start(first, 3, np.random.default_rng(0))
     past = learner.score(state, first).codes
     A, found = state.dictionary, learner.score(state, second)
@@ -253,7 +285,9 @@ def test_is_algorithm_4_by_linear_programs(batches):
     np.testing.assert_allclose(found.residual + found.penalty, scores, rtol=1e-9)
     documents = sparse.csr_array(sparse.vstack([first, second], format="csr"))
     X = widen(sparse.csr_array(sparse.vstack([past, found.codes], format="csr")), n_columns=4)
-    mine = learner.alternate(documents, sparse.csc_array(sparse.hstack([A, new], format="csc")), X, 3)
+    mine = learner.alternate(
+        documents, sparse.csc_array(sparse.hstack([A, new], format="csc")), X, 3
+    )
     np.testing.assert_allclose(mine.trace[1:], values, rtol=1e-6)
     assert mine.trace[0] - mine.trace[-1] > 0.01 * mine.trace[0]
     learned = learner.learn(state, second, found.codes, [first]).dictionary.toarray()

@@ -49,9 +49,19 @@ def test_many_sweeps_reach_the_constrained_minimum(rng):
             error = P.toarray() - X.toarray() @ a.reshape(5, 3).T
             return 0.5 * np.square(error).sum(), -(error.T @ X.toarray()).ravel()
 
-        ball = [{"type": "ineq", "fun": lambda a, j=j: 1 - np.square(a.reshape(5, 3)[:, j]).sum()} for j in range(3)]
+        ball = [
+            {"type": "ineq", "fun": lambda a, j=j: 1 - np.square(a.reshape(5, 3)[:, j]).sum()}
+            for j in range(3)
+        ]
         start = np.full(15, 0.3)
-        best = minimize(loss, start, jac=True, bounds=[(0, None)] * 15, constraints=ball, options={"ftol": 1e-13})
+        best = minimize(
+            loss,
+            start,
+            jac=True,
+            bounds=[(0, None)] * 15,
+            constraints=ball,
+            options={"ftol": 1e-13},
+        )
         assert best.success
         assert abs(squared(P, X, A) - best.fun) <= 1e-6 * best.fun
 
@@ -63,7 +73,10 @@ def test_one_block_is_exact(rng):
     least = squared(P, X, A)
     for _ in range(300):
         other = np.maximum(A.toarray() + 0.1 * rng.normal(size=(4, 1)), 0.0)
-        assert least <= squared(P, X, sparse.csc_array(other / max(1.0, np.linalg.norm(other)))) + 1e-12
+        assert (
+            least
+            <= squared(P, X, sparse.csc_array(other / max(1.0, np.linalg.norm(other)))) + 1e-12
+        )
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 30.0])
@@ -80,7 +93,9 @@ def test_every_sweep_goes_down_and_stays_feasible(P, rng, size):
 
 
 def test_atoms_without_documents_stay_and_terms_come_from_documents(P, rng):
-    X = sparse.csr_array(np.where(np.arange(6) == 2, 0.0, rng.random((80, 6)) * (rng.random((80, 6)) < 0.1)))
+    X = sparse.csr_array(
+        np.where(np.arange(6) == 2, 0.0, rng.random((80, 6)) * (rng.random((80, 6)) < 0.1))
+    )
     A = atoms(rng)
     after = update_dictionary(P, X, A).toarray()
     assert np.array_equal(after[:, 2], A.toarray()[:, 2])
@@ -152,7 +167,9 @@ def test_reaches_what_scikit_learn_reaches(P, rng):
 
 def test_new_atoms_are_the_worst_of_different_kinds(rng):
     P = sparse.csr_array(
-        np.array([[1, 1, 0, 0, 0], [2, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 2.0]])
+        np.array(
+            [[1, 1, 0, 0, 0], [2, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 2.0]]
+        )
     )
     score = np.array([0.5, 0.9, 0.9, 1.0, 0.1])
 
@@ -160,7 +177,9 @@ def test_new_atoms_are_the_worst_of_different_kinds(rng):
         return (P @ atom).toarray().ravel() > 0
 
     found = new_atoms(P, score, 3, share_a_term, norm="l2").toarray()
-    expected = P.toarray()[[1, 2, 4]] / np.linalg.norm(P.toarray()[[1, 2, 4]], axis=1, keepdims=True)
+    expected = P.toarray()[[1, 2, 4]] / np.linalg.norm(
+        P.toarray()[[1, 2, 4]], axis=1, keepdims=True
+    )
     assert np.allclose(found.T, expected)  # document 0 is of the kind of 1, document 3 is empty
     filled = new_atoms(P, score, 9, share_a_term, norm="l1", start_terms=1).toarray()
     assert filled.shape == (5, 4) and np.array_equal(filled.argmax(axis=0), [0, 2, 4, 0])
@@ -188,21 +207,30 @@ def test_scores_in_the_unit_l1_are_those_of_documents_of_unit_l1_norm(P, rng):
     state = learner.start(P, 6, rng)
     found = learner.score(state, P)
     Q = sparse.csr_array(P.multiply(1.0 / np.asarray(P.sum(axis=1)).reshape(-1, 1)))
-    assert np.allclose(found.residual + found.penalty, lars.codes(Q, state.dictionary, 0.1).objective, rtol=1e-10)
+    assert np.allclose(
+        found.residual + found.penalty, lars.codes(Q, state.dictionary, 0.1).objective, rtol=1e-10
+    )
 
 
 def test_a_score_in_the_unit_l1_is_that_in_the_unit_l2_times_the_norm_of_the_document(P, rng):
     """Derived in docs/method.md; with lam above 1 only the norm is left (`norm-alone` of config/nips2012.yaml)."""
     learners_of = [learners.make("batch_l2", rounds=2, unit=unit) for unit in ("l2", "l1")]
     state = learners_of[0].start(P, 6, rng)
-    in_l2, in_l1 = (found.residual + found.penalty for found in (learner.score(state, P) for learner in learners_of))
+    in_l2, in_l1 = (
+        found.residual + found.penalty
+        for found in (learner.score(state, P) for learner in learners_of)
+    )
     norm = np.linalg.norm(P.toarray() / np.abs(P.toarray()).sum(axis=1, keepdims=True), axis=1)
     assert np.allclose(in_l1, in_l2 * norm, rtol=1e-10)
-    assert in_l2.min() < 0.9 and in_l2.min() >= 0.1 and in_l2.max() <= 1.0 + 1e-12  # between lam and 1
+    assert (
+        in_l2.min() < 0.9 and in_l2.min() >= 0.1 and in_l2.max() <= 1.0 + 1e-12
+    )  # between lam and 1
     for lam in (1.0, 2.0):
         alone = learners.make("batch_l2", lam=lam, unit="l1", rounds=0, alternations=0, growth=0)
         found = alone.score(alone.learn(alone.start(P, 6, rng), P, None), P)
-        assert np.allclose(found.residual + found.penalty, norm, rtol=1e-10) and (lam == 1.0 or found.codes.nnz == 0)
+        assert np.allclose(found.residual + found.penalty, norm, rtol=1e-10) and (
+            lam == 1.0 or found.codes.nnz == 0
+        )
 
 
 def test_the_dictionary_grows_and_old_atoms_keep_their_columns(P, rng):
@@ -211,9 +239,13 @@ def test_the_dictionary_grows_and_old_atoms_keep_their_columns(P, rng):
     wide = sparse.csr_array(np.hstack([P.toarray()[:50] * 0.6, np.full((50, 4), 0.4)]))
     state = learner.learn(learner.fit_terms(first, 44), wide, None, [P])
     assert state.dictionary.shape == (44, 8) and state.updates == 1
-    assert (state.dictionary[:40, :6] != first.dictionary).nnz == 0  # no alternation: old atoms untouched
+    assert (
+        state.dictionary[:40, :6] != first.dictionary
+    ).nnz == 0  # no alternation: old atoms untouched
     assert np.allclose(np.linalg.norm(state.dictionary.toarray(), axis=0)[6:], 1.0)
-    learned = learners.make("batch_l2", rounds=3, growth=2).learn(learner.fit_terms(first, 44), wide, None, [P])
+    learned = learners.make("batch_l2", rounds=3, growth=2).learn(
+        learner.fit_terms(first, 44), wide, None, [P]
+    )
     moved = np.linalg.norm((learned.dictionary[:40, :6] - first.dictionary).toarray(), axis=0)
     assert (moved < 0.9).all()  # an atom at the same place is the same atom
 
@@ -222,7 +254,9 @@ def test_learning_lowers_the_joint_objective_of_the_history(P, rng):
     learner = learners.make("batch_l2", rounds=1, growth=0)
     state = learner.start(P[:30], 6, rng)
     after = learner.learn(state, P[30:], None, [P[:30]])
-    before, now = (lars.codes(P, s.dictionary, 0.1, loss="squared").objective.sum() for s in (state, after))
+    before, now = (
+        lars.codes(P, s.dictionary, 0.1, loss="squared").objective.sum() for s in (state, after)
+    )
     assert now < before
 
 
@@ -244,7 +278,14 @@ def test_resumed_from_a_checkpoint_bit_for_bit(P, tmp_path, rng):
     learner = learners.make("batch_l2", rounds=2, growth=3)
     parts = [P[:30], P[30:55], P[55:]]
     state = learner.learn(learner.start(parts[0], 6, rng), parts[1], None, parts[:1])
-    run = {"corpus": "made", "seed": 0, "run": "l2", "atoms": 6, "learner": {"algorithm": "batch_l2"}, "features": {}}
+    run = {
+        "corpus": "made",
+        "seed": 0,
+        "run": "l2",
+        "atoms": 6,
+        "learner": {"algorithm": "batch_l2"},
+        "features": {},
+    }
     codes = learner.score(state, parts[1]).codes
     checkpoint = checkpoints.Checkpoint(
         1, run, state.dictionary, state.arrays, state.updates, codes, 0.0, checkpoints.NO_DIGEST
@@ -263,10 +304,14 @@ def test_a_new_topic_is_novel_once(rng):
     known, new = np.arange(120) % 6 < 5, np.arange(120) % 6 == 5
     learner = learners.make("batch_l2", rounds=10, growth=2)
     state = learner.start(P[np.flatnonzero(known)[:50]], 6, rng)
-    later = sparse.csr_array(sparse.vstack([P[np.flatnonzero(known)[50:]], P[np.flatnonzero(new)]], format="csr"))
+    later = sparse.csr_array(
+        sparse.vstack([P[np.flatnonzero(known)[50:]], P[np.flatnonzero(new)]], format="csr")
+    )
     truth = np.arange(later.shape[0]) >= 50
     before = novelty.score(learner, state, later).score
-    after = novelty.score(learner, learner.learn(state, later, None, [P[np.flatnonzero(known)[:50]]]), later).score
+    after = novelty.score(
+        learner, learner.learn(state, later, None, [P[np.flatnonzero(known)[:50]]]), later
+    ).score
     assert metrics.auc(before, truth) > 0.9
     assert after[truth].mean() < before[truth].mean() - 0.2
 

@@ -49,8 +49,23 @@ def bin_of(age):
 
 
 def test_edges_rise_in_five_steps_a_decade():
-    assert clusters.AGE_EDGES[:12].tolist() == [50, 100, 200, 350, 500, 700, 1000, 2000, 3500, 5000, 7000, 10000]
-    assert (np.diff(clusters.AGE_EDGES) > 0).all() and clusters.BINS == len(clusters.AGE_EDGES) + 1 == 22
+    assert clusters.AGE_EDGES[:12].tolist() == [
+        50,
+        100,
+        200,
+        350,
+        500,
+        700,
+        1000,
+        2000,
+        3500,
+        5000,
+        7000,
+        10000,
+    ]
+    assert (np.diff(clusters.AGE_EDGES) > 0).all() and clusters.BINS == len(
+        clusters.AGE_EDGES
+    ) + 1 == 22
 
 
 def dense_similarity(P, sums, documents):
@@ -70,26 +85,39 @@ def sums_of_groups(state):
     (S, n), group = sums_of(state), state.arrays["group"]
     parts = [np.flatnonzero(group == one) for one in np.unique(group)]
     age = state.arrays["seen"] - 1 - state.arrays["used"]
-    documents, youngest = (np.array([one(of[part]) for part in parts]) for one, of in ((np.sum, n), (np.min, age)))
+    documents, youngest = (
+        np.array([one(of[part]) for part in parts]) for one, of in ((np.sum, n), (np.min, age))
+    )
     return np.stack([S[:, part].sum(axis=1) for part in parts], axis=1), documents, youngest
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_counters_are_those_of_a_slow_twin(name, rng):
     learner, P = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 700)[0]
-    states, matches, expected = run(learner, P, 100), np.zeros(clusters.BINS), np.zeros(clusters.BINS)
+    states, matches, expected = (
+        run(learner, P, 100),
+        np.zeros(clusters.BINS),
+        np.zeros(clusters.BINS),
+    )
     for number, state in enumerate(states[:-1], start=1):
         age, members = 100 * number - 1 - state.arrays["used"], state.arrays["members"]
-        similarity, counted = dense_similarity(P[100 * number : 100 * number + 100], *sums_of(state)), 0
+        similarity, counted = (
+            dense_similarity(P[100 * number : 100 * number + 100], *sums_of(state)),
+            0,
+        )
         for row in similarity:
-            near = [atom for atom in np.argsort(-row, kind="stable")[: learner.nearest] if row[atom] > 0]
+            near = [
+                atom for atom in np.argsort(-row, kind="stable")[: learner.nearest] if row[atom] > 0
+            ]
             for atom in near:
                 matches[bin_of(age[atom])] += len(near) * members[atom] / members[near].sum()
             counted += len(near)
         for atom in range(len(age)):
             expected[bin_of(age[atom])] += counted * members[atom] / members.sum()
     # Similarities that are equal but for rounding may change places.
-    assert np.abs(states[-1].arrays["matches"] - matches).sum() <= 4 and np.count_nonzero(matches) > 3
+    assert (
+        np.abs(states[-1].arrays["matches"] - matches).sum() <= 4 and np.count_nonzero(matches) > 3
+    )
     assert np.allclose(states[-1].arrays["expected"], expected)
 
 
@@ -104,7 +132,9 @@ def test_score_is_its_equation(rng):
     coarse = dense_similarity(P, sums, documents) * f[[*map(bin_of, youngest)]]
     fine = -np.sort(-fine, axis=1)[:, :3] @ np.array([6, 3, 2]) / 11
     scored = learner.score(state, P)
-    assert np.allclose(scored.residual, np.maximum(1 - 0.5 * fine - 0.5 * coarse.max(axis=1), 0), atol=1e-12)
+    assert np.allclose(
+        scored.residual, np.maximum(1 - 0.5 * fine - 0.5 * coarse.max(axis=1), 0), atol=1e-12
+    )
     plain = replace(learner, recency=0.0).score(state, P).residual
     assert np.ptp(f) > 0.1 and (np.abs(scored.residual - plain) > 0.02).mean() > 0.1
 
@@ -114,7 +144,9 @@ def test_learning_takes_up_what_scoring_found(rng, monkeypatch):
     state = run(learner, P[:300], 100)[-1]
     saved, batch, calls = pickle.loads(pickle.dumps(state)), P[300:], []
     look = likeness.nearest_twice
-    monkeypatch.setattr(likeness, "nearest_twice", lambda *given: calls.append(None) or look(*given))
+    monkeypatch.setattr(
+        likeness, "nearest_twice", lambda *given: calls.append(None) or look(*given)
+    )
     learner.score(state, batch)
     after, again = learner.learn(state, batch, None), learner.learn(saved, batch, None)
     assert len(calls) == 3  # both levels for the score, and the atoms for the state that was saved
@@ -128,7 +160,9 @@ def test_shares_add_up(name, rng):
     state = run(learner, P[:400], 100)[-1]
     scored = novelty.score(learner, state, P[400:])
     words, context = novelty.shares(learner, state, P[400:], scored)
-    assert np.allclose(words.sum(axis=1) + context, scored.score, atol=1e-12) and np.allclose(context, 0)
+    assert np.allclose(words.sum(axis=1) + context, scored.score, atol=1e-12) and np.allclose(
+        context, 0
+    )
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -137,7 +171,9 @@ def test_without_learning_a_score_does_not_depend_on_the_cut(name, rng):
     state = run(learner, P[:300], 100)[-1]
     whole = learner.score(state, P[300:]).residual
     for cuts in ([0, 1, 2, 50, 100], range(0, 101, 10)):
-        parts = [learner.score(state, P[300:][first:last]).residual for first, last in pairwise(cuts)]
+        parts = [
+            learner.score(state, P[300:][first:last]).residual for first, last in pairwise(cuts)
+        ]
         assert np.array_equal(np.concatenate(parts), whole)
 
 
@@ -151,7 +187,9 @@ def test_a_run_resumes_to_the_same_bytes(name, rng, tmp_path):
     learner, (P, _) = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 600)
     states = run(learner, P, 100)
     middle = states[3]
-    learned = checkpoints.Checkpoint(3, {}, middle.dictionary, middle.arrays, 3, sparse.csr_array((1, 1)), 0.0, "")
+    learned = checkpoints.Checkpoint(
+        3, {}, middle.dictionary, middle.arrays, 3, sparse.csr_array((1, 1)), 0.0, ""
+    )
     checkpoints.write(tmp_path / "3.h5", learned)
     read = checkpoints.read_checkpoint(tmp_path / "3.h5", {}, 3)
     state = State(read.dictionary, read.arrays, read.updates)
@@ -173,7 +211,9 @@ def test_what_is_long_past_misleads_less(name, rng):
             rows = slice(100 * number, 100 * number + 100)
             scores.append(learner.score(state, P[rows]).residual)
             labels.append(~np.isin(names[rows], names[: 100 * number]))
-        seen[recent] = metrics.auc(np.concatenate(scores[10:]), np.concatenate(labels[10:]).astype(np.int8))
+        seen[recent] = metrics.auc(
+            np.concatenate(scores[10:]), np.concatenate(labels[10:]).astype(np.int8)
+        )
     assert seen[0.5] > seen[0.0] + 0.02
 
 

@@ -48,11 +48,18 @@ class TestEveryLearner:
     def test_learning_is_repeatable_and_changes_no_argument(self, name, P, rng):
         learner, state, P = self.prepared(name, P, rng)
         X = learner.score(state, P).codes
-        copies = state.dictionary.copy(), {key: value.copy() for key, value in state.arrays.items()}, X.copy()
+        copies = (
+            state.dictionary.copy(),
+            {key: value.copy() for key, value in state.arrays.items()},
+            X.copy(),
+        )
         first, second = (learner.learn(state, P, X, [P[:40]]) for _ in range(2))
         assert (copies[0] != state.dictionary).nnz == 0 and (copies[2] != X).nnz == 0
         assert all(same(copies[1][key], state.arrays[key]) for key in copies[1])
-        assert same(first.dictionary, second.dictionary) and first.updates == second.updates > state.updates
+        assert (
+            same(first.dictionary, second.dictionary)
+            and first.updates == second.updates > state.updates
+        )
         assert all(same(first.arrays[key], second.arrays[key]) for key in first.arrays)
 
     def test_scores_are_parts_of_one_objective(self, name, P, rng):
@@ -137,12 +144,17 @@ class TestL1Learner:
 
     def test_new_terms_are_zero_rows(self, name, P, rng):
         learner = make(name, rounds=1)
-        state = learner.learn(learner.start(P, 6, rng), P, learner.score(learner.start(P, 6, rng), P).codes)
+        state = learner.learn(
+            learner.start(P, 6, rng), P, learner.score(learner.start(P, 6, rng), P).codes
+        )
         wide = learner.fit_terms(state, 45)
         assert wide.dictionary.shape == (45, 6)
         assert (wide.dictionary[:40] != state.dictionary).nnz == 0 and wide.dictionary[40:].nnz == 0
         more = sparse.csr_array(np.hstack([P.toarray()[:30], np.full((30, 5), 0.1)]))
-        assert learner.learn(wide, more, learner.score(wide, more).codes).dictionary.shape == (45, 6)
+        assert learner.learn(wide, more, learner.score(wide, more).codes).dictionary.shape == (
+            45,
+            6,
+        )
 
     def test_blocks_do_not_matter(self, name, P, rng, monkeypatch):
         """Sums run over fixed blocks: cutting the batch finer changes the sums by rounding only."""
@@ -172,16 +184,21 @@ class TestL1Learner:
         assert np.diff(short.indptr).max() <= 3 and np.allclose(np.asarray(short.sum(axis=0)), 1.0)
 
     def test_memory_starts_fresh_unless_carried(self, name, P):
-        start = [make(name, rounds=4, carry=carry).start(P, 6, np.random.default_rng(1)) for carry in (False, True)]
+        start = [
+            make(name, rounds=4, carry=carry).start(P, 6, np.random.default_rng(1))
+            for carry in (False, True)
+        ]
         assert start[0].updates == 0 and start[1].updates == 4
         assert all(value.nnz == 0 for value in start[0].arrays.values())
         assert (start[0].dictionary != start[1].dictionary).nnz == 0
 
     def test_the_objective_falls_on_known_topics(self, name, rng):
         P = documents(rng, n=400)
-        step = {"projected_gradient": {"eta": 0.002}, "dual_averaging": {"gamma": 0.02}, "online_admm": {}}.get(
-            name, {}
-        )
+        step = {
+            "projected_gradient": {"eta": 0.002},
+            "dual_averaging": {"gamma": 0.02},
+            "online_admm": {},
+        }.get(name, {})
         learner = make(name, **step)
         state = learner.start(P[:200], 5, np.random.default_rng(0))
         before = make(name, rounds=0).start(P[:200], 5, np.random.default_rng(0))
@@ -189,8 +206,21 @@ class TestL1Learner:
         assert new < old
 
     def test_bad_settings_are_refused(self, name, P, rng):
-        wrong = [{"lam": -1.0}, {"lam": np.nan}, {"lam": "x"}, {"rounds": -1}, {"rounds": 2.5}, {"rounds": True}]
-        for settings in [*wrong, {"solver": "exakt"}, {"solver": None}, {"start_terms": -1}, {"carry": "no"}]:
+        wrong = [
+            {"lam": -1.0},
+            {"lam": np.nan},
+            {"lam": "x"},
+            {"rounds": -1},
+            {"rounds": 2.5},
+            {"rounds": True},
+        ]
+        for settings in [
+            *wrong,
+            {"solver": "exakt"},
+            {"solver": None},
+            {"start_terms": -1},
+            {"carry": "no"},
+        ]:
             with pytest.raises(ParameterError):
                 make(name, **settings)
         with pytest.raises(ParameterError, match="did you mean 'lam'"):
@@ -210,20 +240,26 @@ def step_of(name, P, rng, **settings):
 @pytest.mark.parametrize("block", [512, 32])
 def test_projected_gradient_is_its_equation(P, rng, monkeypatch, per_document, block):
     monkeypatch.setattr(sparse_atoms, "SUM_BLOCK", block)
-    learner, state, other, X = step_of("projected_gradient", P, rng, eta=0.003, per_document=per_document)
+    learner, state, other, X = step_of(
+        "projected_gradient", P, rng, eta=0.003, per_document=per_document
+    )
     gradient = subgradient(other, state.dictionary, X) / (80 if per_document else 1)
     expected = project(state.dictionary.toarray() - 0.003 * gradient)
     assert np.abs(gradient).max() > 0
     assert np.allclose(learner.learn(state, other, X).dictionary.toarray(), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize(("step", "scale"), [("gamma_over_sqrt_t", 0.2), ("one_over_gamma_sqrt_t", 5.0)])
+@pytest.mark.parametrize(
+    ("step", "scale"), [("gamma_over_sqrt_t", 0.2), ("one_over_gamma_sqrt_t", 5.0)]
+)
 def test_dual_averaging_is_its_equation(P, rng, step, scale):
     learner, state, other, X = step_of("dual_averaging", P, rng, gamma=0.2, step=step)
     total = state.arrays["gradient_sum"].toarray() + subgradient(other, state.dictionary, X)
     expected = project(-scale / np.sqrt(2) * total)
     after = learner.learn(state, other, X)
-    assert np.allclose(after.dictionary.toarray(), expected, atol=1e-6)  # the sum is kept in single precision
+    assert np.allclose(
+        after.dictionary.toarray(), expected, atol=1e-6
+    )  # the sum is kept in single precision
     assert np.allclose(after.arrays["gradient_sum"].toarray(), total, rtol=1e-6)
 
 
@@ -274,7 +310,10 @@ def test_bounds_keep_the_largest(rng):
 def test_the_papers_coder_records_its_gap(P, rng):
     learner = learners.make("projected_gradient", rounds=1, solver="admm", iterations=20)
     state = learner.start(P, 6, rng)
-    coarse, fine = learner.score(state, P).gap, replace(learner, iterations=2000).score(state, P).gap
+    coarse, fine = (
+        learner.score(state, P).gap,
+        replace(learner, iterations=2000).score(state, P).gap,
+    )
     exact = replace(learner, solver="exact").score(state, P)
     assert exact.gap == 0.0 and coarse > fine >= 0
 
@@ -295,7 +334,9 @@ def sorted_first(matrix, most):
     """What `sparse_atoms.top_entries` gives, by sorting everything."""
     lists = []
     for first, last in pairwise(matrix.indptr.tolist()):
-        pairs = zip(matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True)
+        pairs = zip(
+            matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True
+        )
         lists.append(sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:most])
     return lists
 
@@ -306,9 +347,15 @@ def test_leading_entries_are_those_of_sorting(rng, most):
         matrix = sparse.random_array((n_rows, 30), density=density, rng=rng, format="csr")
         matrix.data = np.round(matrix.data * 5) - 2  # ties, zeros and less
         assert sparse_atoms.top_entries(matrix, most) == sorted_first(matrix, most)
-        order = np.concatenate([rng.permutation(np.arange(*span)) for span in pairwise(matrix.indptr)] or [[]])
+        order = np.concatenate(
+            [rng.permutation(np.arange(*span)) for span in pairwise(matrix.indptr)] or [[]]
+        )
         order = order.astype(np.int64)
-        parts = np.append(matrix.data[order], 9.0), np.append(matrix.indices[order], 0), matrix.indptr  # one too many
+        parts = (
+            np.append(matrix.data[order], 9.0),
+            np.append(matrix.indices[order], 0),
+            matrix.indptr,
+        )  # one too many
         shuffled = sparse.csr_array((n_rows, 30))
         shuffled.data, shuffled.indices, shuffled.indptr = parts
         assert sparse_atoms.top_entries(shuffled, most) == sorted_first(matrix, most)

@@ -66,7 +66,11 @@ def slow_likeness(S, n, P):
 
 def slow_score(state, P, weight=0.5):
     """Densely: the three nearest atoms, and the nearest group, an atom that was not grouped being one."""
-    group, n, S = state.arrays["group"], state.arrays["members"], state.dictionary.toarray() * state.arrays["size"]
+    group, n, S = (
+        state.arrays["group"],
+        state.arrays["members"],
+        state.dictionary.toarray() * state.arrays["size"],
+    )
     parts = [np.flatnonzero(group == one) for one in set(group.tolist()) - {-1}]
     parts += [np.array([j]) for j in np.flatnonzero(group == -1)]
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(group)))
@@ -83,10 +87,14 @@ def grouped(gram, n, target):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
-    ("k", "target"), [(30, 1), (30, 4), (30, 11), (30, 29), pytest.param(150, 20, marks=pytest.mark.slow)]
+    ("k", "target"),
+    [(30, 1), (30, 4), (30, 11), (30, 29), pytest.param(150, 20, marks=pytest.mark.slow)],
 )
 def test_groups_are_those_of_a_slow_twin(k, target, rng):
-    S, n = rng.random((12, k)) * (rng.random((12, k)) < 0.5) + 0.01, rng.integers(1, 6, k).astype(float)
+    S, n = (
+        rng.random((12, k)) * (rng.random((12, k)) < 0.5) + 0.01,
+        rng.integers(1, 6, k).astype(float),
+    )
     owner = grouped(S.T @ S, n, target)
     found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
     assert found == slow_groups(S, n, target) and all(owner[owner] == owner)
@@ -146,7 +154,9 @@ def test_shares_in_context_are_those_of_the_own_score(rng):
     assert np.allclose(own.sum(axis=1), plain.score(state, P).residual, atol=1e-12)
     assert np.allclose(told.shares(state, P, told.score(state, P)).toarray(), 0.6 * own, atol=1e-15)
     few = P[:20]  # whose scores have a share of .3 x .4 from peers
-    assert np.allclose(told.shares(state, few, told.score(state, few)).toarray(), 0.88 * own[:20], atol=1e-15)
+    assert np.allclose(
+        told.shares(state, few, told.score(state, few)).toarray(), 0.88 * own[:20], atol=1e-15
+    )
 
 
 def test_groups_wait_for_enough_documents(rng):
@@ -154,7 +164,9 @@ def test_groups_wait_for_enough_documents(rng):
     state = run(learner, [stream(rng, 600, 6)[0]])
     after = learner.learn(state, stream(rng, 40, 9)[0], None)
     new = after.arrays["birth"] >= 600
-    assert new.any() and (after.arrays["group"][new] == -1).all() and after.arrays["grouped"][0] == 600
+    assert (
+        new.any() and (after.arrays["group"][new] == -1).all() and after.arrays["grouped"][0] == 600
+    )
     assert np.array_equal(after.arrays["group"][~new], state.arrays["group"][~new])
     later = learner.learn(after, stream(rng, 500, 9)[0], None)
     assert later.arrays["grouped"][0] == 1140 and (later.arrays["group"] >= 0).all()
@@ -167,10 +179,14 @@ def test_an_atom_without_a_group_is_a_group(weight, rng):
     P, group = stream(rng, 60, 9)[0], state.arrays["group"]
     alone = np.flatnonzero(group == -1)
     found = learner.score(state, P)
-    assert len(alone) > 1 and np.allclose(found.residual, slow_score(state, P.toarray(), weight), atol=1e-12)
+    assert len(alone) > 1 and np.allclose(
+        found.residual, slow_score(state, P.toarray(), weight), atol=1e-12
+    )
     assert np.allclose(learner.shares(state, P, found).sum(axis=1), found.residual, atol=1e-12)
     # The atom that a group was named after may be replaced: the new one does not belong to it.
-    named = replace(state, arrays=state.arrays | {"group": np.where(group == group.max(), alone[0], group)})
+    named = replace(
+        state, arrays=state.arrays | {"group": np.where(group == group.max(), alone[0], group)}
+    )
     assert np.allclose(learner.score(named, P).residual, found.residual, atol=1e-12)
 
 
@@ -182,7 +198,9 @@ def test_batches_of_500_leave_no_atom_without_a_group(rng):
     state = run(learner, batches[:1])
     for P in batches[1:]:
         assert (state.arrays["group"] >= 0).all()
-        assert np.allclose(learner.score(state, P).residual, slow_score(state, P.toarray()), atol=1e-12)
+        assert np.allclose(
+            learner.score(state, P).residual, slow_score(state, P.toarray()), atol=1e-12
+        )
         state = learner.learn(state, P, None)
     assert (state.arrays["group"] >= 0).all()
 
@@ -192,7 +210,10 @@ def test_new_topics_score_high_plain_and_in_context(rng):
     state = run(levels(), past)
     plain, context = (novelty.score(levels(context=share), state, P).score for share in (0.0, 0.5))
     new = (topics >= 5).astype(np.int8)
-    assert metrics.auc(plain, new) > 0.95 and metrics.auc(context, new) >= metrics.auc(plain, new) - 0.005
+    assert (
+        metrics.auc(plain, new) > 0.95
+        and metrics.auc(context, new) >= metrics.auc(plain, new) - 0.005
+    )
     assert np.allclose(np.sort(plain), np.sort(context))
 
 
@@ -200,10 +221,14 @@ def test_peers_count_only_where_they_tell_something(rng):
     """r near 0 leaves the order to ranks and neighbours; a related b brings up documents with many like them."""
     P = sparse.csr_array(np.eye(6))
     scores = np.array([0.3, 0.1, 0.2, 0.2, 0.6, 0.5])
-    assert np.allclose(in_order(P, scores, 0.5, 3), scores)  # nothing alike: nothing moves, ties stay ties
+    assert np.allclose(
+        in_order(P, scores, 0.5, 3), scores
+    )  # nothing alike: nothing moves, ties stay ties
     assert np.array_equal(in_order(P[:2], scores[:2], 0.5, 3), scores[:2])
     alone = sparse.csr_array(np.vstack([np.kron(np.eye(2), np.ones((2, 1))), [[0.0, 0.0]]]))
-    assert np.isclose(in_order(alone, np.array([0.1, 0.2, 0.3, 0.4, 0.25]), 0.9, 1)[4], 0.25)  # without any: its own
+    assert np.isclose(
+        in_order(alone, np.array([0.1, 0.2, 0.3, 0.4, 0.25]), 0.9, 1)[4], 0.25
+    )  # without any: its own
     pairs = sparse.csr_array(np.kron(np.eye(3), np.ones((2, 1))))
     mixed = in_order(pairs, np.array([0.9, 0.1, 0.5, 0.6, 0.2, 0.3]), 0.5, 1)
     assert np.allclose(mixed[:2], mixed[0]) and np.isclose(mixed.sum(), 2.6)
@@ -252,11 +277,15 @@ def test_order_is_its_equation(related, rng):
     own = rankdata(standard(rankdata(scores)) + np.clip(r * abs(r), -0.3, 0.3) * standard(b)) / 40
     u = 0.6 * own + 0.4 * (near * own[alike]).sum(axis=1) / b
     found = in_order(P, scores, 0.4, 5)
-    assert np.allclose(np.sort(found), np.sort(scores)) and np.allclose(found[np.argsort(u)], np.sort(scores))
+    assert np.allclose(np.sort(found), np.sort(scores)) and np.allclose(
+        found[np.argsort(u)], np.sort(scores)
+    )
 
 
 def test_the_method_has_both_limits_of_the_weight():
-    (weight,) = re.findall(r"rank\}\\left\(z \+ (.*?)\\, b\\right\)", (ROOT / "docs" / "method.md").read_text())
+    (weight,) = re.findall(
+        r"rank\}\\left\(z \+ (.*?)\\, b\\right\)", (ROOT / "docs" / "method.md").read_text()
+    )
     assert weight == rf"\max(-{MAX_CONTRAST},\ \min(R\,|R|,\ {MAX_CONTRAST}))"
     assert f"max(-{MAX_CONTRAST:g}".replace("0.", ".") in in_order.__doc__
 
@@ -268,7 +297,9 @@ def test_a_run_resumes_to_the_same_bytes(rng):
     for P in batches[2:]:
         arrays = {name: value.copy() for name, value in second.arrays.items()}
         second = learner.learn(State(second.dictionary.copy(), arrays, second.updates), P, None)
-    assert all(first.arrays[name].tobytes() == second.arrays[name].tobytes() for name in first.arrays)
+    assert all(
+        first.arrays[name].tobytes() == second.arrays[name].tobytes() for name in first.arrays
+    )
     assert (first.dictionary != second.dictionary).nnz == 0
 
 
@@ -276,7 +307,11 @@ def test_a_run_resumes_to_the_same_bytes(rng):
 @pytest.mark.parametrize("size", [1, 40])
 def test_a_state_that_somebody_keeps_stays_what_it_is(name, size, rng):
     """It scores and is saved as before after others were learned from it, and learning from it again is the same."""
-    P = [stream(rng, 300, 5)[0], *(stream(rng, size, 9)[0] for _ in range(30)), stream(rng, 90, 9)[0]]
+    P = [
+        stream(rng, 300, 5)[0],
+        *(stream(rng, size, 9)[0] for _ in range(30)),
+        stream(rng, 90, 9)[0],
+    ]
     learner = learners.make(name, terms=30, **({"memory": 1700} if name == "levels" else {}))
     states = [learner.start(P[0], 50, None)]
     expected = []
@@ -288,7 +323,10 @@ def test_a_state_that_somebody_keeps_stays_what_it_is(name, size, rng):
         assert np.array_equal(learner.score(before, P[-1]).residual, scores.residual)
         assert np.array_equal(learner.score(alone, P[-1]).residual, scores.residual)
         for again in (learner.learn(before, batch, None), learner.learn(alone, batch, None)):
-            assert all(again.arrays[name].tobytes() == after.arrays[name].tobytes() for name in after.arrays)
+            assert all(
+                again.arrays[name].tobytes() == after.arrays[name].tobytes()
+                for name in after.arrays
+            )
             assert (again.dictionary != after.dictionary).nnz == 0
 
 
@@ -299,10 +337,16 @@ def test_a_state_may_be_learned_from_while_another_thread_scores_by_it(rng):
     expected, after = learner.score(state, P).residual, []
     with clusters.reading(state, learner.flatten) as index:
         after.append(learner.learn(state, P, None))
-        near = likeness.nearest(index.numbers.known_rows(P), index, 3, np.ones(len(index.owner)), flat=True)
+        near = likeness.nearest(
+            index.numbers.known_rows(P), index, 3, np.ones(len(index.owner)), flat=True
+        )
     with clusters.reading(State(state.dictionary, state.arrays), learner.flatten) as alone:
-        ones = likeness.nearest(alone.numbers.known_rows(P), alone, 3, np.ones(len(alone.owner)), flat=True)
-    assert np.array_equal(near.columns, ones.columns) and np.array_equal(near.similarity, ones.similarity)
+        ones = likeness.nearest(
+            alone.numbers.known_rows(P), alone, 3, np.ones(len(alone.owner)), flat=True
+        )
+    assert np.array_equal(near.columns, ones.columns) and np.array_equal(
+        near.similarity, ones.similarity
+    )
     assert not index.readers
     assert clusters.index_of(after[0], learner.flatten) is not index
     again = learner.learn(State(state.dictionary, state.arrays, 0), P, None)
@@ -313,7 +357,11 @@ def test_a_state_may_be_learned_from_while_another_thread_scores_by_it(rng):
 @pytest.mark.parametrize("grouped", [False, True])
 def test_lists_that_a_learner_takes_before_they_are_read_are_made_again(grouped, rng, monkeypatch):
     """Also where groups are made of them: what is read is of the state that scores."""
-    learner, P, look = levels(memory=1700, terms=30, context=0.0), stream(rng, 60, 9)[0], clusters.index_of
+    learner, P, look = (
+        levels(memory=1700, terms=30, context=0.0),
+        stream(rng, 60, 9)[0],
+        clusters.index_of,
+    )
     state, taken = learner.start(stream(rng, 300, 5)[0], 50, None), []
     expected = learner.score(State(state.dictionary, state.arrays), P).residual
     if grouped:
@@ -370,14 +418,18 @@ def test_in_a_fresh_state_each_atom_is_one_document_and_a_group(rng):
     A = sparse.random_array((30, 7), density=0.5, rng=rng, format="csc")
     learner = learners.make("levels")
     state = learner.fresh(A)
-    assert state.arrays.keys() == learner.array_specs.keys() and state.arrays["group"].tolist() == [*range(7)]
+    assert state.arrays.keys() == learner.array_specs.keys() and state.arrays["group"].tolist() == [
+        *range(7)
+    ]
     assert state.arrays["members"].tolist() == state.arrays["size"].tolist() == [1] * 7
     np.testing.assert_allclose((state.dictionary**2).sum(axis=0), 1.0)
 
 
 def test_no_score_is_below_0(rng):
     """Documents that are atoms have a cosine of 1 but for rounding, also above it."""
-    P = sparse.csr_array(sparse.kron(np.eye(200), rng.random((1, 5))) @ sparse.diags_array(rng.random(1000)))
+    P = sparse.csr_array(
+        sparse.kron(np.eye(200), rng.random((1, 5))) @ sparse.diags_array(rng.random(1000))
+    )
     P = sparse.csr_array(P / np.sqrt(P.power(2).sum(axis=1))[:, None])
     learner = levels(memory=100_000, terms=80, nearest=1, groups=0.0, cohesion=0.0, flatten=1.0)
     state = learner.start(P, 1, rng)
@@ -398,7 +450,10 @@ def test_what_a_state_keeps_for_the_next_scores_changes_none(name):
                 one = P[[row]].tocsr()
                 wide = sparse.csr_array((one.data, one.indices, one.indptr), shape=(1, 200))
                 new = other.score(other.fit_terms(State(state.dictionary, state.arrays), 200), wide)
-                for again in (other.score(state, one), other.score(other.fit_terms(state, 200), wide)):
+                for again in (
+                    other.score(state, one),
+                    other.score(other.fit_terms(state, 200), wide),
+                ):
                     assert again.residual == new.residual
                     assert np.array_equal(again.codes.toarray(), new.codes.toarray())
 
@@ -415,13 +470,18 @@ def test_what_a_state_keeps_is_not_saved():
 def test_an_atom_that_is_halved_and_doubled_in_one_batch_changes_its_group():
     """By half a batch's forgetting and one document more, n_j of an atom of two documents is what it was."""
     learner = levels(terms=20, half_life=2)
-    first, second = sparse.csr_array(np.eye(4)[[0, 0]]), sparse.csr_array([[0.8, 0.6, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    first, second = (
+        sparse.csr_array(np.eye(4)[[0, 0]]),
+        sparse.csr_array([[0.8, 0.6, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]),
+    )
     kept = learner.start(first, 10, None)
     learner.score(kept, first)  # which makes the groups
     saved = pickle.loads(pickle.dumps(kept))
     kept, saved = (learner.learn(state, second, None) for state in (kept, saved))
     assert kept.arrays["members"][0] == 2.0
-    assert np.array_equal(learner.score(kept, second).residual, learner.score(saved, second).residual)
+    assert np.array_equal(
+        learner.score(kept, second).residual, learner.score(saved, second).residual
+    )
 
 
 @pytest.mark.parametrize("saved", [False, True])

@@ -1,7 +1,7 @@
 """Lemmas B.1 to B.4 of the NIPS 2012 supplement, each by name, on what `oiadmm_step` makes of drawn documents.
 
-Documents in rows, so a product with codes stands on the other side than in the paper. Theorems B.5 and B.6, and runs of
-the learner, are in test_hindsight.py.
+Documents in rows, so a product with codes stands on the other side than in the paper. Theorems B.5
+and B.6, and runs of the learner, are in test_hindsight.py.
 """
 
 import functools
@@ -55,7 +55,10 @@ def _stepped(seed, fraction, steps=4):
     beta, star = 10 ** rng.uniform(-1, 2), project(rng.random((m, k)))
     A, dual = project(rng.random((m, k)) * (rng.random((m, k)) < 0.6)), np.zeros((n, m))
     for _ in range(steps):
-        P, X = rng.random((n, m)) * (rng.random((n, m)) < 0.5), rng.random((n, k)) * (rng.random((n, k)) < 0.6)
+        P, X = (
+            rng.random((n, m)) * (rng.random((n, m)) < 0.5),
+            rng.random((n, k)) * (rng.random((n, k)) < 0.6),
+        )
         psi = np.linalg.eigvalsh(X.T @ X)[-1]
         if psi < 1e-9:
             continue
@@ -63,13 +66,30 @@ def _stepped(seed, fraction, steps=4):
         new, next_dual = (
             found.toarray()
             for found in oiadmm_step(
-                *map(sparse.csr_array, (P, X)), sparse.csc_array(A), sparse.csr_array(dual), beta, tau
+                *map(sparse.csr_array, (P, X)),
+                sparse.csc_array(A),
+                sparse.csr_array(dual),
+                beta,
+                tau,
             )
         )
         hat = P - X @ new.T
         gamma = hat - (next_dual - dual) / beta
         for other in (star, A, new):
-            yield Step(beta, tau, psi, A, new, other, dual, next_dual, P - X @ A.T, hat, gamma, P - X @ other.T)
+            yield Step(
+                beta,
+                tau,
+                psi,
+                A,
+                new,
+                other,
+                dual,
+                next_dual,
+                P - X @ A.T,
+                hat,
+                gamma,
+                P - X @ other.T,
+            )
         for found, expected in zip((new, gamma), oiadmm(P, X, A, dual, beta, tau), strict=False):
             np.testing.assert_allclose(found, expected, atol=1e-11)
         A, dual = new, next_dual
@@ -151,5 +171,8 @@ def test_the_bounds_need_their_terms():
         (bound_4, lambda s: norm1(s.tilde) - norm1(s.gamma_star)),
     ):
         assert min(slack(left(step), bound(step) - closer(step)) for step in steps) < -0.1
-    left = [slack(norm1(s.tilde) - norm1(s.gamma_star), bound_4(s) - size(np.sign(s.tilde)) / s.beta) for s in steps]
+    left = [
+        slack(norm1(s.tilde) - norm1(s.gamma_star), bound_4(s) - size(np.sign(s.tilde)) / s.beta)
+        for s in steps
+    ]
     assert min(left) < -0.1

@@ -17,9 +17,13 @@ def rows_of(rng, n, width=19):
 
 def remembered(rng, n=40, width=19, room=1 << 20, scores=400):
     """A memory of two batches, of which the second made the scales."""
-    first = VectorMemory.empty(width).after(np.ones(n), np.ones(n), rows_of(rng, n, width), np.full(n, 16), room)
+    first = VectorMemory.empty(width).after(
+        np.ones(n), np.ones(n), rows_of(rng, n, width), np.full(n, 16), room
+    )
     lengths = np.full(scores, 48)
-    return first.after(rng.random(scores), rng.random(scores), rows_of(rng, scores, width), lengths, room)
+    return first.after(
+        rng.random(scores), rng.random(scores), rows_of(rng, scores, width), lengths, room
+    )
 
 
 def scored(words):
@@ -57,18 +61,25 @@ def test_both_views_are_on_the_scale_of_their_recent_scores(rng):
 
 
 def test_too_few_recent_scores_are_filled_up_with_the_batch(rng):
-    memory = VectorMemory.empty(3).after(np.zeros(5), np.zeros(5), rows_of(rng, 5, 3), np.full(5, 4), 100)
-    assert len(memory.words) == 0, "the first batch starts the dictionary: its scores are no others'"
+    memory = VectorMemory.empty(3).after(
+        np.zeros(5), np.zeros(5), rows_of(rng, 5, 3), np.full(5, 4), 100
+    )
+    assert len(memory.words) == 0, (
+        "the first batch starts the dictionary: its scores are no others'"
+    )
     words, _ = memory.combine_scores(np.array([0.3, 0.1, 0.2]), np.ones(3), weight=0.0)
     assert np.allclose(words, [5 / 6, 1 / 6, 1 / 2])
 
 
 @pytest.mark.parametrize(
-    ("lengths", "weight"), [([16], 0.5), ([4, 8, 300], 2 / 3), ([8, 24], 0.5), ([900], 16 / 271), ([3, 5], 2 / 3)]
+    ("lengths", "weight"),
+    [([16], 0.5), ([4, 8, 300], 2 / 3), ([8, 24], 0.5), ([900], 16 / 271), ([3, 5], 2 / 3)],
 )
 def test_the_weight_is_that_of_the_median_length(lengths, weight, rng):
     n = len(lengths)
-    memory = VectorMemory.empty(3).after(np.zeros(n), np.zeros(n), rows_of(rng, n, 3), np.array(lengths), 100)
+    memory = VectorMemory.empty(3).after(
+        np.zeros(n), np.zeros(n), rows_of(rng, n, 3), np.array(lengths), 100
+    )
     assert np.isclose(memory.weight(), weight) and memory.weight(0.3) == 0.3
     assert VectorMemory.empty(3).weight() == 2 / 3
 
@@ -77,23 +88,36 @@ def test_the_last_documents_that_fit_are_remembered(rng):
     memory, later = remembered(rng, width=19, room=60), rows_of(rng, 4)
     assert memory.signs.shape == (20, 3)
     later[1] = 0
-    after = memory.after(np.array([0.1, 0.2, np.nan, 0.4]), np.zeros(4), later, np.array([1, 2, 0, 4]), 60)
-    assert np.array_equal(after.signs, np.concatenate([memory.signs[3:], np.packbits(later[[0, 2, 3]] > 0, axis=1)]))
-    assert after.words[-3:].tolist() == [0.1, 0.2, 0.4] and len(after.words) == len(after.vectors) == 403
+    after = memory.after(
+        np.array([0.1, 0.2, np.nan, 0.4]), np.zeros(4), later, np.array([1, 2, 0, 4]), 60
+    )
+    assert np.array_equal(
+        after.signs, np.concatenate([memory.signs[3:], np.packbits(later[[0, 2, 3]] > 0, axis=1)])
+    )
+    assert (
+        after.words[-3:].tolist() == [0.1, 0.2, 0.4]
+        and len(after.words) == len(after.vectors) == 403
+    )
     assert after.lengths.sum() == 444
 
 
 def test_shares_and_meaning_add_up_to_the_score(rng):
     from odl import learners
 
-    P = sparse.csr_array(dense.unit(np.where(rng.random((60, 20)) < 0.3, rng.random((60, 20)), 0.0)))
+    P = sparse.csr_array(
+        dense.unit(np.where(rng.random((60, 20)) < 0.3, rng.random((60, 20)), 0.0))
+    )
     for name in ("levels", "dual_averaging"):
         learner = learners.make(name)
         state = learner.start(P[:30], 3, np.random.default_rng(0))
         by_words = novelty.score(learner, state, P[30:])
-        both = novelty.with_vectors(by_words, memory := remembered(rng), memory.distances(rows_of(rng, 30)), 0.4)
+        both = novelty.with_vectors(
+            by_words, memory := remembered(rng), memory.distances(rows_of(rng, 30)), 0.4
+        )
         words, context = novelty.shares(learner, state, P[30:], both)
-        assert np.allclose(np.asarray(words.sum(axis=1)).ravel() + context + both.meaning, both.score, atol=1e-12)
+        assert np.allclose(
+            np.asarray(words.sum(axis=1)).ravel() + context + both.meaning, both.score, atol=1e-12
+        )
         assert 0 < both.meaning.max() <= 0.4 and np.allclose(both.residual, by_words.residual)
 
 
@@ -107,5 +131,8 @@ def test_a_checkpoint_of_something_else_is_refused(rng):
     for wrong in ({}, arrays | {"more": np.zeros(1)}, arrays | {"signs": memory.signs[:, :1]},
                   arrays | {"words": memory.words[1:]}, arrays | {"vectors": memory.vectors - 9},
                   arrays | {"words": np.full(400, np.nan)}, arrays | {"lengths": memory.lengths[1:]}):  # fmt: skip
-        with pytest.raises(CheckpointError, match=r"3\.h5 holds something else of the vectors; expected signs of 19"):
+        with pytest.raises(
+            CheckpointError,
+            match=r"3\.h5 holds something else of the vectors; expected signs of 19",
+        ):
             VectorMemory.from_arrays(wrong, 19, "3.h5")

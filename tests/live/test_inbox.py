@@ -104,7 +104,10 @@ def test_a_document_that_is_removed_leaves_the_others(tmp_path, monkeypatch, pac
     for day, names in (("26", "abc"), ("27", "dc")):
         with opened(tmp_path / "inbox" / f"2026-01-{day}-0001.jsonl{end}", "wb") as file:
             file.writelines(map(answered, names))
-    other, cut = tmp_path / "inbox" / f"2026-01-27-0001.jsonl{end}", tmp_path / "inbox" / ".2026-01-28-0001.jsonl"
+    other, cut = (
+        tmp_path / "inbox" / f"2026-01-27-0001.jsonl{end}",
+        tmp_path / "inbox" / ".2026-01-28-0001.jsonl",
+    )
     before = other.read_bytes()
     cut.write_bytes(answered("e") + b'{"text": "f')  # by a kill
     inbox.remove("b")
@@ -122,4 +125,6 @@ def test_the_inbox_is_written_into_the_sources_once(tmp_path, monkeypatch):
     (tmp_path / "odl.yaml").write_text('sources: ["posts"]\nperiod: week\n')
     for _ in range(2):
         inbox.enlist()
-        assert (tmp_path / "odl.yaml").read_text() == f'sources: ["posts", "{inbox.SOURCE}"]\nperiod: week\n'
+        assert (
+            tmp_path / "odl.yaml"
+        ).read_text() == f'sources: ["posts", "{inbox.SOURCE}"]\nperiod: week\n'

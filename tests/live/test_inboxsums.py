@@ -15,7 +15,12 @@ FILE, SUMS = f"inbox/{LABEL}-0001.jsonl", f"inbox/.{LABEL}-0001.sums"
 
 
 def line(number):
-    return json.dumps({"n": number, "text": "some words", "odl": {"answer": {"id": f"d{number}"}}}).encode() + b"\n"
+    return (
+        json.dumps(
+            {"n": number, "text": "some words", "odl": {"answer": {"id": f"d{number}"}}}
+        ).encode()
+        + b"\n"
+    )
 
 
 LINES = [line(number) for number in range(10)]
@@ -51,12 +56,24 @@ def damage(path, change):
 
 
 DAMAGES = {
-    "flipped": (lambda lines: [*lines[:3], lines[3].replace(b"3", b"7", 1), *lines[4:]], "1 of 10 .*line 4", 9),
-    "cut in half": (lambda lines: [*lines[:5], lines[5][:9]], r"5 of 10 documents .*lines 6, 7, 8, 9, 10\)", 5),
+    "flipped": (
+        lambda lines: [*lines[:3], lines[3].replace(b"3", b"7", 1), *lines[4:]],
+        "1 of 10 .*line 4",
+        9,
+    ),
+    "cut in half": (
+        lambda lines: [*lines[:5], lines[5][:9]],
+        r"5 of 10 documents .*lines 6, 7, 8, 9, 10\)",
+        5,
+    ),
     "cut between lines": (lambda lines: lines[:7], r"3 of 10 .*lines 8, 9, 10\)", 7),
     "emptied": (lambda lines: [], "10 of 10", 0),
     "deleted": (lambda lines: [*lines[:2], *lines[3:]], r"1 of 10 .*\(line 3\)", 9),
-    "doubled": (lambda lines: [*lines[:2], lines[1], *lines[2:]], "line 3 changed or doubled.*nothing is lost", 10),
+    "doubled": (
+        lambda lines: [*lines[:2], lines[1], *lines[2:]],
+        "line 3 changed or doubled.*nothing is lost",
+        10,
+    ),
     "reordered": (lambda lines: lines[::-1], "another order.*nothing is lost", 10),
     "bytes": (lambda lines: [*lines[:9], b"\xff\x00\n"], "1 of 10", 9),
 }
@@ -72,9 +89,14 @@ def test_damage_is_named_and_the_other_documents_stay(box, kind, capsys):
     inbox.settle()
     assert re.search(said, capsys.readouterr().err)
     published = box.replace("/.", "/")
-    assert content(published) == [one for one in before if one in change(before)] and len(content(published)) == n_left
+    assert (
+        content(published) == [one for one in before if one in change(before)]
+        and len(content(published)) == n_left
+    )
     again = inboxsums.check(mend=False)
-    assert ("missing" in "".join(again)) == (n_left < 10)  # named at each run until it is restored or accepted
+    assert ("missing" in "".join(again)) == (
+        n_left < 10
+    )  # named at each run until it is restored or accepted
     damage(published, lambda lines: before)
     assert inboxsums.check(mend=False) == []
 
@@ -98,7 +120,8 @@ def test_a_file_that_is_gone_or_cannot_be_unpacked_is_named(box):
 
 
 @pytest.mark.parametrize(
-    "change", [lambda text: text.replace("1", "2", 1), lambda text: text[: len(text) // 2], str.upper]
+    "change",
+    [lambda text: text.replace("1", "2", 1), lambda text: text[: len(text) // 2], str.upper],
 )
 def test_damaged_digests_cost_no_document(box, change):
     with open(SUMS, "r+") as file:

@@ -32,7 +32,10 @@ def test_alone_or_with_others_a_document_gets_the_same_answer(tmp_path, monkeypa
             monkeypatch.setattr(judge, "SPARE_COLUMNS", room)
             judged, told = judge.DocumentJudge(folder, 2), []
             for first in range(0, len(lines), size):
-                rows = [arrivals.row(number, line) for number, line in enumerate(lines[first : first + size])]
+                rows = [
+                    arrivals.row(number, line)
+                    for number, line in enumerate(lines[first : first + size])
+                ]
                 told += judged(arrivals.read(rows)[0])
             return told
 

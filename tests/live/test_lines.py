@@ -26,7 +26,16 @@ def text(week, numbers):
 
 
 def start(folder, *options):
-    command = [sys.executable, "-m", "odl", "watch", str(folder), "--follow", str(folder.parent / "incoming"), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "odl",
+        "watch",
+        str(folder),
+        "--follow",
+        str(folder.parent / "incoming"),
+        *options,
+    ]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, text=True, **pipes)
 
@@ -72,7 +81,9 @@ def test_files_that_appear_grow_and_move_are_read_once(news):
     process = start(news)
     assert sorted(ids(process, 6)) == sorted([*expected[:4], *expected[5:7]])
     end(process)
-    stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+    stored = [
+        json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()
+    ]
     assert sorted(stored) == expected[:7]
 
 
@@ -119,7 +130,11 @@ def test_a_line_that_is_too_long_is_one_fault_also_while_it_grows(tmp_path, monk
 def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
     """Whatever it is called then, before the one after it: its writer may go on a while. What was no source is none."""
     monkeypatch.chdir(tmp_path / "incoming")
-    files, log, old = lines.Files("."), tmp_path / "incoming" / "a.jsonl", tmp_path / "incoming" / "a.jsonl.1"
+    files, log, old = (
+        lines.Files("."),
+        tmp_path / "incoming" / "a.jsonl",
+        tmp_path / "incoming" / "a.jsonl.1",
+    )
 
     def look():
         told = []
@@ -140,7 +155,10 @@ def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
     assert look() == ["w3-3"] and look() == []
     old.write_text(text(3, [4]))  # another file that has its number
     assert look() == []
-    for name, first in (("b", ""), ("c", text(3, [6])[:9])):  # no whole line was there at the last look
+    for name, first in (
+        ("b", ""),
+        ("c", text(3, [6])[:9]),
+    ):  # no whole line was there at the last look
         log = tmp_path / "incoming" / f"{name}.jsonl"
         log.write_text(first)
         assert look() == []
@@ -154,7 +172,9 @@ def looked(files):
     told = []
     for rows, *place in files._grown():
         files.read |= [place]
-        told += [json.loads(line.strip(lines.BLANK_BYTES).decode("utf-8-sig"))["id"] for _, line in rows]
+        told += [
+            json.loads(line.strip(lines.BLANK_BYTES).decode("utf-8-sig"))["id"] for _, line in rows
+        ]
     return told
 
 
@@ -199,7 +219,9 @@ def test_a_directory_that_vanishes_and_comes_back_is_read_on(tmp_path, monkeypat
     for _ in range(2):
         incoming.rename(tmp_path / "away")
         assert looked(files) == looked(files) == []
-        assert capsys.readouterr().err == "odl watch: incoming not read: No such file or directory\n"
+        assert (
+            capsys.readouterr().err == "odl watch: incoming not read: No such file or directory\n"
+        )
         (tmp_path / "away").rename(incoming)
         assert looked(files) == []
     with open(incoming / "a.jsonl", "a") as file:
@@ -293,7 +315,9 @@ def test_a_damaged_record_of_places_is_one_sentence(change, tmp_path, monkeypatc
     assert lines.read_places() == places
     path = tmp_path / lines.OFFSETS_PATH
     path.write_text(change(path.read_text()))
-    with pytest.raises(StorageError, match=r"delete inbox/\.followed\.json to read all files again"):
+    with pytest.raises(
+        StorageError, match=r"delete inbox/\.followed\.json to read all files again"
+    ):
         lines.read_places()
     path.write_text(json.dumps(places))
     assert lines.read_places() == places

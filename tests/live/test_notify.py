@@ -41,7 +41,11 @@ def news(first, tmp_path, monkeypatch):
 def name(folder, code):
     """Write a script of Python that odl.yaml names as the command."""
     (folder / "tell it.py").write_text(code)
-    lines = [line for line in (folder / "odl.yaml").read_text().splitlines() if not line.startswith("notify")]
+    lines = [
+        line
+        for line in (folder / "odl.yaml").read_text().splitlines()
+        if not line.startswith("notify")
+    ]
     command = f"notify: \"{sys.executable} 'tell it.py'\""
     (folder / "odl.yaml").write_text("\n".join([*lines, command, ""]))
 
@@ -52,20 +56,28 @@ def told(folder):
 
 
 def alerts(folder, *words):
-    return [json.loads(line) for line in odl("new", folder, "--format", "jsonl", *words).stdout.splitlines()]
+    return [
+        json.loads(line)
+        for line in odl("new", folder, "--format", "jsonl", *words).stdout.splitlines()
+    ]
 
 
 @pytest.mark.slow
 def test_each_alert_once_and_only_after_trust(news):
     name(news, TELL)
     said = odl("run", news)
-    assert said.returncode == 0 and f"not trusted here; look at it, then say odl trust {news}" in said.stdout
+    assert (
+        said.returncode == 0
+        and f"not trusted here; look at it, then say odl trust {news}" in said.stdout
+    )
     assert told(news) == []
     assert "odl run may start" in odl("trust", news).stdout
     expected = alerts(news)
     assert expected and f"notify: {len(expected)} alerts delivered" in odl("run", news).stdout
     given = told(news)
-    assert [one.pop("alert") for one in given] == [f"urn:odl:news:document:{one['id']}" for one in expected]
+    assert [one.pop("alert") for one in given] == [
+        f"urn:odl:news:document:{one['id']}" for one in expected
+    ]
     assert given == expected
     assert "notify" not in odl("run", news).stdout and len(told(news)) == len(expected)
     streams.write(news.parent, 5, ("grain", "oil", "sea"))
@@ -93,7 +105,9 @@ def test_what_failed_is_said_and_tried_again(news):
     )
     assert (news / "tries").read_text() == "xxx"
     name(news, TELL)
-    assert "not trusted" in odl("run", news).stdout and told(news) == []  # the same command, another script
+    assert (
+        "not trusted" in odl("run", news).stdout and told(news) == []
+    )  # the same command, another script
     odl("trust", news)
     odl("run", news)
     assert len(told(news)) == n
@@ -124,7 +138,9 @@ def is_alive(number):
 
 
 def test_no_shell_reads_the_command(news):
-    (news / "odl.yaml").write_text((news / "odl.yaml").read_text() + 'notify: "echo told; touch hacked"\n')
+    (news / "odl.yaml").write_text(
+        (news / "odl.yaml").read_text() + 'notify: "echo told; touch hacked"\n'
+    )
     odl("trust", news)
     odl("run", news)
     assert not (news / "hacked").exists()
@@ -173,7 +189,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         """Take what comes."""
         self.server.came.append(
-            (self.path, self.headers, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            (
+                self.path,
+                self.headers,
+                json.loads(self.rfile.read(int(self.headers["Content-Length"]))),
+            )
         )
         self.send_response(200)
         self.end_headers()
@@ -190,7 +210,12 @@ def receiver():
         server.shutdown()
 
 
-ALERT = {"alert": "urn:odl:news:document:7", "id": "7", "reasons": [["orbit", 0.2], ["pad", 0.1]], "url": None}
+ALERT = {
+    "alert": "urn:odl:news:document:7",
+    "id": "7",
+    "reasons": [["orbit", 0.2], ["pad", 0.1]],
+    "url": None,
+}
 
 
 @pytest.mark.parametrize("title", ['<!channel> \u00e9 & "more"\nBcc: all@example.org', None])
@@ -200,7 +225,10 @@ def test_the_four_scripts_of_the_page_tell_an_alert(tmp_path, receiver, title):
         pytest.skip("jq and curl are not installed")
     page = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
     scripts = re.findall(r"(?ms)^```sh\n(#!/bin/sh\n.*?)^```", page)
-    stubs = {"sendmail": 'echo "$@" > to; cat > message', "gh": f'exec {sys.executable} ../gh.py "$@"'}
+    stubs = {
+        "sendmail": 'echo "$@" > to; cat > message',
+        "gh": f'exec {sys.executable} ../gh.py "$@"',
+    }
     for stub, code in stubs.items():
         (tmp_path / stub).write_text(f"#!/bin/sh\n{code}\n")
         (tmp_path / stub).chmod(0o755)
@@ -213,10 +241,20 @@ def test_the_four_scripts_of_the_page_tell_an_alert(tmp_path, receiver, title):
         "    json.dump([sys.argv[1:], sys.stdin.read()], open('ticket', 'x'))\n"
     )
     own = f"http://127.0.0.1:{receiver.server_port}"
-    names = {"SLACK_WEBHOOK": f"{own}/slack", "MATRIX_ROOM": f"{own}/room", "MATRIX_TOKEN": "t", "READER": "me@here"}
+    names = {
+        "SLACK_WEBHOOK": f"{own}/slack",
+        "MATRIX_ROOM": f"{own}/room",
+        "MATRIX_TOKEN": "t",
+        "READER": "me@here",
+    }
     text = json.dumps({**ALERT, "title": title, "text": ".\nwhole text"}).encode()
     surroundings = {**os.environ, **names, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    options = {"cwd": tmp_path / "place", "env": surroundings, "capture_output": True, "timeout": 60}
+    options = {
+        "cwd": tmp_path / "place",
+        "env": surroundings,
+        "capture_output": True,
+        "timeout": 60,
+    }
     for script in [*scripts, scripts[-1]]:
         (tmp_path / "tell.sh").write_text(script)
         done = subprocess.run(["sh", tmp_path / "tell.sh"], input=text, **options)
@@ -226,12 +264,15 @@ def test_the_four_scripts_of_the_page_tell_an_alert(tmp_path, receiver, title):
     escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert slack == {"text": f"{escaped}\nbecause: orbit, pad"}
     assert (
-        path == "/room/send/m.room.message/urn%3Aodl%3Anews%3Adocument%3A7" and headers["Authorization"] == "Bearer t"
+        path == "/room/send/m.room.message/urn%3Aodl%3Anews%3Adocument%3A7"
+        and headers["Authorization"] == "Bearer t"
     )
     assert matrix == {"msgtype": "m.text", "body": shown}
     sent = email.message_from_bytes((tmp_path / "place" / "message").read_bytes())
     assert sent.get_payload(decode=True).decode() == ".\nwhole text\n\n" and sent["Bcc"] is None
     assert str(email.header.make_header(email.header.decode_header(sent["Subject"]))) == shown
-    assert (tmp_path / "place" / "to").read_text() == "-i me@here\n" and sent["Message-ID"].endswith("@odl.invalid>")
+    assert (tmp_path / "place" / "to").read_text() == "-i me@here\n" and sent[
+        "Message-ID"
+    ].endswith("@odl.invalid>")
     words, body = json.loads((tmp_path / "place" / "ticket").read_text())
     assert words[words.index("--title") + 1] == shown and body.endswith(f"\n{ALERT['alert']}\n")

@@ -56,11 +56,19 @@ def test_ten_minutes_in_an_empty_directory(tmp_path):
     called.chmod(0o755)
     place.mkdir()
     surroundings = {**os.environ, "PATH": f"{called.parent}:{os.environ['PATH']}"}
-    options = {"cwd": place, "env": surroundings, "capture_output": True, "text": True, "timeout": 300}
+    options = {
+        "cwd": place,
+        "env": surroundings,
+        "capture_output": True,
+        "text": True,
+        "timeout": 300,
+    }
     done = subprocess.run(["bash", "-eo", "pipefail", "-c", "".join(blocks)], **options)
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     for name in ("log", "feed", "table"):
-        told = [json.loads(line) for line in (place / f"{name}-answers.jsonl").read_text().splitlines()]
+        told = [
+            json.loads(line) for line in (place / f"{name}-answers.jsonl").read_text().splitlines()
+        ]
         answers = [one for one in told if one["provisional"]]
         assert len(answers) == 60
         words = {word for one in answers if one["within_budget"] for word, _ in one["reasons"]}
@@ -71,7 +79,9 @@ def test_ten_minutes_in_an_empty_directory(tmp_path):
 def test_sqlite(news, tmp_path):
     if not (shutil.which("sqlite3") and shutil.which("jq")):
         pytest.skip("sqlite3 and jq are not installed")
-    rows = [(1195 + number, *list(streams.post(3, number, "sea").values())[1:]) for number in range(20)]
+    rows = [
+        (1195 + number, *list(streams.post(3, number, "sea").values())[1:]) for number in range(20)
+    ]
     with sqlite3.connect(tmp_path / "shop.db") as base:
         base.execute("CREATE TABLE review (id INTEGER, made TEXT, body TEXT)")
         base.executemany("INSERT INTO review VALUES (?, ?, ?)", rows)
@@ -104,8 +114,12 @@ def test_rss(news, tmp_path):
         f"<title>A &amp; B</title><description><![CDATA[<p>{row['text']}</p>]]></description></item>"
         for number, row in enumerate(posts)
     )
-    (tmp_path / "rss.xml").write_text(f'<rss version="2.0"><channel>{"".join(items)}</channel></rss>')
-    told = answers(news, "RSS", "blog", often="for time in 1 2", address=f"file://{tmp_path}/rss.xml")
+    (tmp_path / "rss.xml").write_text(
+        f'<rss version="2.0"><channel>{"".join(items)}</channel></rss>'
+    )
+    told = answers(
+        news, "RSS", "blog", often="for time in 1 2", address=f"file://{tmp_path}/rss.xml"
+    )
     assert [one["id"] for one in told] == 2 * [row["id"] for row in posts] and told[:5] == told[5:]
     assert {one["period"] for one in told} == {"2026-01-26"}
 
@@ -116,7 +130,10 @@ def test_the_journal(news, tmp_path):
         pytest.skip("jq is not installed")
     lines = []
     for number in range(5):
-        entry = {"__CURSOR": f"s=a;i={number}", "__REALTIME_TIMESTAMP": str(1_769_472_000_000_000 + number)}
+        entry = {
+            "__CURSOR": f"s=a;i={number}",
+            "__REALTIME_TIMESTAMP": str(1_769_472_000_000_000 + number),
+        }
         message = streams.post(3, number, "sea")["text"]
         entry["MESSAGE"] = [*f"\x1b[31m{message}".encode()] if number == 1 else message
         lines += [json.dumps(entry), json.dumps(entry | {"__CURSOR": "none", "MESSAGE": None})]

@@ -38,7 +38,10 @@ def test_the_table_lists_source_place_and_reason_of_refused_lines(news):
     done = odl("run", news)
     assert "4 documents were set aside: " in done.stdout, done.stdout + done.stderr
     rows = [row.split("\t") for row in table(news).splitlines()]
-    assert [row[:2] for row in rows] == [["file", "place"], *(["a test", f"line {n}"] for n in range(90, 94))]
+    assert [row[:2] for row in rows] == [
+        ["file", "place"],
+        *(["a test", f"line {n}"] for n in range(90, 94)),
+    ]
     assert "Unterminated" in rows[1][2] and "a JSON list" in rows[2][2] and "'soon'" in rows[3][2]
     assert "secret" not in table(news) and "secret" not in (news / "inbox" / ".refused").read_text()
     before = table(news)
@@ -52,9 +55,17 @@ def test_a_document_that_is_sent_again_and_accepted_is_no_longer_listed(news):
         watch.take(lines(posts(3, 5)) + [(90 + n, line) for n, line in enumerate(BAD)])
         watch.take(lines([{**posts(3, 1)[0], "id": "x1", "time": "2026-01-05"}]))
         assert [one["late"] for one in told()] == [False] * 5 + [True]
-        assert [entry[1] for entry in watch.refusals.entries.values()] == ["line 90", "line 91", "line 93"]
+        assert [entry[1] for entry in watch.refusals.entries.values()] == [
+            "line 90",
+            "line 91",
+            "line 93",
+        ]
     with watched(news) as (watch, _):
-        assert [entry[1] for entry in watch.refusals.entries.values()] == ["line 90", "line 91", "line 93"]
+        assert [entry[1] for entry in watch.refusals.entries.values()] == [
+            "line 90",
+            "line 91",
+            "line 93",
+        ]
 
 
 @pytest.mark.slow
@@ -69,11 +80,15 @@ def test_standard_input_and_followed_files_have_their_names(news):
 def test_a_request_that_is_refused_is_listed(news):
     large = json.dumps({**posts(3)[0], "id": "large", "text": "sea " * (1 << 18)})
     with serving(news) as client:
-        status, _, text = client.ask("POST", "/documents", b"no json", content_type="application/json")
+        status, _, text = client.ask(
+            "POST", "/documents", b"no json", content_type="application/json"
+        )
         assert status == 422
         status, _, text = client.ask("POST", "/documents", large, content_type="application/json")
         assert status == 422 and b"more than 1 MiB" in text
-        assert client.ask("POST", "/judge", b"not stored", content_type="application/json")[0] == 422
+        assert (
+            client.ask("POST", "/judge", b"not stored", content_type="application/json")[0] == 422
+        )
         both = large.encode() + b"\n" + json.dumps(posts(3)[1]).encode()
         _, _, text = client.ask("POST", "/documents", both, content_type="application/x-ndjson")
         told = [json.loads(line) for line in text.splitlines()]
@@ -96,16 +111,25 @@ def test_the_list_is_bounded_and_the_count_is_not(place, monkeypatch):
 
 
 def test_a_kill_in_the_middle_of_a_record_costs_that_record(place):
-    refused.RefusedList().add([("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)])
+    refused.RefusedList().add(
+        [("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)]
+    )
     with open(refused.PATH, "a") as file:
         file.write('["a.jsonl", "li')
     refused.RefusedList().add([("a.jsonl", "line 9", "it has no text", "", b"9")])
-    assert [entry.place for entry in refused.listed()[0]] == ["line 0", "line 1", "line 2", "line 9"]
+    assert [entry.place for entry in refused.listed()[0]] == [
+        "line 0",
+        "line 1",
+        "line 2",
+        "line 9",
+    ]
 
 
 @pytest.mark.parametrize("damage", ["digit", "line", "no list"])
 def test_damage_is_named_and_a_new_list_begins(place, damage):
-    refused.RefusedList().add([("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)])
+    refused.RefusedList().add(
+        [("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)]
+    )
     with open(refused.PATH) as file:
         records = file.readlines()
     if damage == "digit":

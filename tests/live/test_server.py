@@ -31,7 +31,9 @@ class Client:
     def __init__(self, folder, *words, host="127.0.0.1", token="", **options):
         command = [sys.executable, "-m", "odl", "watch", str(folder), "--http", f"{host}:0", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen(command, env={**os.environ, server.TOKEN_VARIABLE: token}, **pipes, **options)
+        self.process = subprocess.Popen(
+            command, env={**os.environ, server.TOKEN_VARIABLE: token}, **pipes, **options
+        )
         self.port = int(re.search(r"port (\d+)", self.process.stderr.readline())[1])
         while self.ask("GET", "/health")[0] != 200:
             time.sleep(0.05)
@@ -39,7 +41,9 @@ class Client:
     def ask(self, method, path, body=None, connection=None, **headers):
         """Return status, headers and body of an answer."""
         own = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        own.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        own.request(
+            method, path, body, {name.replace("_", "-"): value for name, value in headers.items()}
+        )
         answer = own.getresponse()
         text = answer.read()
         if connection is None:
@@ -78,7 +82,9 @@ def test_documents_of_several_clients_give_the_bytes_of_a_run(news, tmp_path):
     client, told = Client(news), {}
 
     def send(rows):
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)) as connection:
+        with contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
+        ) as connection:
             for row in rows:
                 headers = {"connection": connection, "content_type": "application/json"}
                 status, _, text = client.ask("POST", "/documents", json.dumps(row), **headers)
@@ -94,8 +100,14 @@ def test_documents_of_several_clients_give_the_bytes_of_a_run(news, tmp_path):
             thread.start()
         for thread in threads:
             thread.join()
-    assert len(told) == 2 * streams.N and {one["period"] for one in told.values()} == {"2026-01-26", "2026-02-02"}
-    while client.process.poll() is None and b"odl_learned_period 3.0" not in client.ask("GET", "/metrics")[2]:
+    assert len(told) == 2 * streams.N and {one["period"] for one in told.values()} == {
+        "2026-01-26",
+        "2026-02-02",
+    }
+    while (
+        client.process.poll() is None
+        and b"odl_learned_period 3.0" not in client.ask("GET", "/metrics")[2]
+    ):
         time.sleep(0.1)
     out, err = client.end()
     assert "120 documents accepted, 0 late" in err
@@ -114,7 +126,9 @@ def test_a_kill_loses_no_answered_document(news):
     with serving(news) as client:
         again = client.post(posts(3))
         assert {one["id"] for one in again[:30]} == ids
-    stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+    stored = [
+        json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()
+    ]
     assert sorted(stored) == sorted(row["id"] for row in posts(3))
 
 
@@ -125,8 +139,14 @@ def test_a_body_of_a_gigabyte_is_refused_before_it_is_read(news):
         for more in ("Content-Length: 1073741824\r\n", "Transfer-Encoding: chunked\r\n"):
             with socket.create_connection(("127.0.0.1", client.port), timeout=60) as one:
                 kind = "Content-Type: application/x-ndjson\r\n"
-                one.sendall(f"POST /documents HTTP/1.1\r\nHost: localhost\r\n{kind}{more}\r\n".encode())
-                part = b"%x\r\n" % (1 << 20) + b" " * (1 << 20) + b"\r\n" if "chunked" in more else b" " * (1 << 20)
+                one.sendall(
+                    f"POST /documents HTTP/1.1\r\nHost: localhost\r\n{kind}{more}\r\n".encode()
+                )
+                part = (
+                    b"%x\r\n" % (1 << 20) + b" " * (1 << 20) + b"\r\n"
+                    if "chunked" in more
+                    else b" " * (1 << 20)
+                )
                 with contextlib.suppress(ConnectionError):
                     for _ in range(1024):
                         one.sendall(part)
@@ -135,7 +155,9 @@ def test_a_body_of_a_gigabyte_is_refused_before_it_is_read(news):
                     assert not said or b" 413 " in said
         assert memory(client) < before + 100
         assert client.post(posts(3)[:1])[0]["id"] == "w3-0"
-        status, _, said = client.ask("POST", "/judge", b"{}\n" * 5000, content_type="application/x-ndjson")
+        status, _, said = client.ask(
+            "POST", "/judge", b"{}\n" * 5000, content_type="application/x-ndjson"
+        )
         assert status == 413 and b"4096 at most" in said
         assert b"odl_refused 5000.0" in client.ask("GET", "/metrics")[2]
 
@@ -152,7 +174,9 @@ def test_slow_clients_hold_up_nobody(news):
         head = b"POST /documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         slow = []
         for number in range(200):
-            one = stack.enter_context(socket.create_connection(("127.0.0.1", client.port), timeout=60))
+            one = stack.enter_context(
+                socket.create_connection(("127.0.0.1", client.port), timeout=60)
+            )
             one.sendall(head + b"Content-Length: 999\r\n\r\n{" * (number % 2))
             slow.append(one)
         for week, part in enumerate(posts(3)[:5]):
@@ -170,7 +194,9 @@ def ask_until(client, ended, seed, kind):
                 client.ask("GET", "/new?since=2026-01-01")
                 continue
             number += 1
-            rows = [{**row, "id": f"{seed}-{number}-{row['id']}"} for row in posts(3 + number // 40, 5)]
+            rows = [
+                {**row, "id": f"{seed}-{number}-{row['id']}"} for row in posts(3 + number // 40, 5)
+            ]
             text = "".join(json.dumps(row) + "\n" for row in rows)
             client.ask("POST", kind, text, content_type="application/x-ndjson")
 
@@ -179,7 +205,9 @@ def unfinished(client):
     """Return connections of clients that send half a body, and that never read their answers."""
     head = b"POST /judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: "
     body = b"".join(json.dumps(row).encode() + b"\n" for row in posts(3, 40))
-    half, silent = (socket.create_connection(("127.0.0.1", client.port), timeout=60) for _ in range(2))
+    half, silent = (
+        socket.create_connection(("127.0.0.1", client.port), timeout=60) for _ in range(2)
+    )
     half.sendall(head + b"999\r\n\r\n{")
     silent.settimeout(0.2)
     with contextlib.suppress(TimeoutError):
@@ -188,7 +216,9 @@ def unfinished(client):
     return half, silent
 
 
-@pytest.mark.parametrize("strikes", [pytest.param(3, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "strikes", [pytest.param(3, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.long)]
+)
 def test_signals_end_it_within_five_seconds_under_load(news, tmp_path, strikes):
     """While clients judge, store, and read results, half a body waits and a period is learned; nothing is lost."""
     draw = random.Random(strikes)
@@ -197,7 +227,9 @@ def test_signals_end_it_within_five_seconds_under_load(news, tmp_path, strikes):
         (tmp_path / str(strike)).mkdir()
         folder, ended = streams.copy(news, tmp_path / str(strike)), threading.Event()
         client = Client(folder)
-        threads = [threading.Thread(target=ask_until, args=(client, ended, *pair)) for pair in enumerated]
+        threads = [
+            threading.Thread(target=ask_until, args=(client, ended, *pair)) for pair in enumerated
+        ]
         for thread in threads:
             thread.start()
         with contextlib.ExitStack() as stack:
@@ -206,7 +238,9 @@ def test_signals_end_it_within_five_seconds_under_load(news, tmp_path, strikes):
             time.sleep(draw.uniform(0.5, 3.0))
             if strike % 3 == 1:  # the week ends, and is learned
                 client.post(posts(9, 1))
-            for number in [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)][strike % 3]:
+            for number in [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)][
+                strike % 3
+            ]:
                 client.process.send_signal(number)
             try:
                 status = client.process.wait(timeout=5)
@@ -216,20 +250,28 @@ def test_signals_end_it_within_five_seconds_under_load(news, tmp_path, strikes):
         for thread in threads:
             thread.join()
         said = client.process.stderr.read()
-        assert status == 0 and "Traceback" not in said and "documents accepted" in said, (strike, status, said)
+        assert status == 0 and "Traceback" not in said and "documents accepted" in said, (
+            strike,
+            status,
+            said,
+        )
         assert len(ids_of(folder)) == int(re.search(r"(\d+) documents accepted", said)[1])
 
 
 @pytest.mark.slow
 def test_too_many_documents_at_once_are_sent_away(news):
     """While the watch cannot go on, memory does not grow: who sends more is asked to come again."""
-    rows = [{"id": f"x{number}", "time": "2026-01-27", "text": "wheat grain"} for number in range(4000)]
+    rows = [
+        {"id": f"x{number}", "time": "2026-01-27", "text": "wheat grain"} for number in range(4000)
+    ]
     with serving(news) as client:
         thread = threading.Thread(target=client.post, args=(rows,))
         thread.start()
         while b"odl_waiting 4000.0" not in client.ask("GET", "/metrics")[2] and thread.is_alive():
             pass
-        status, headers, _ = client.ask("POST", "/documents", b"{}\n" * 200, content_type="application/x-ndjson")
+        status, headers, _ = client.ask(
+            "POST", "/documents", b"{}\n" * 200, content_type="application/x-ndjson"
+        )
         assert (status, headers["Retry-After"]) == (503, "1") or not thread.is_alive()
         thread.join()
 
@@ -272,7 +314,9 @@ def test_an_address_that_is_taken(news):
 
 def test_requests_take_turns_so_that_a_large_one_holds_up_nobody():
     desk, judged = server.Desk(), []
-    desk.watch = SimpleNamespace(judge_only=lambda lines: judged.append([len(line) for _, line in lines]))
+    desk.watch = SimpleNamespace(
+        judge_only=lambda lines: judged.append([len(line) for _, line in lines])
+    )
     threads = []
     for lines in ([b"x" * server.TURN_SIZE] * 3, [b"y"]):
         threads.append(threading.Thread(target=desk.ask, args=(lines, False)))

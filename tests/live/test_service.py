@@ -29,7 +29,9 @@ KIND = {"content_type": "application/json"}
 @pytest.fixture(scope="module")
 def news(tmp_path_factory):
     """A folder that was run, with a topic in its last week."""
-    return streams.copy(streams.learned(tmp_path_factory.getbasetemp()), tmp_path_factory.mktemp("first"))
+    return streams.copy(
+        streams.learned(tmp_path_factory.getbasetemp()), tmp_path_factory.mktemp("first")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +47,19 @@ def value(client, path, status=200):
 
 
 def alerts(folder, *words):
-    return [json.loads(line) for line in odl("new", folder, "--format", "jsonl", *words).stdout.splitlines()]
+    return [
+        json.loads(line)
+        for line in odl("new", folder, "--format", "jsonl", *words).stdout.splitlines()
+    ]
 
 
 def test_what_is_new_is_that_of_odl_new(news, client):
     (period,) = value(client, "/new")["periods"]
     assert period["alerts"] == alerts(news) and period["period"] == 4
     every = value(client, "/new?since=2026-01-01")["periods"]
-    assert [one for each in every for one in each["alerts"]] == alerts(news, "--since", "2026-01-01")
+    assert [one for each in every for one in each["alerts"]] == alerts(
+        news, "--since", "2026-01-01"
+    )
     assert "expected a date or time" in value(client, "/new?since=soon", 400)["error"]
 
 
@@ -69,9 +76,15 @@ def test_a_topic_and_a_document(news, client):
 def test_judging_learns_nothing(news, client):
     rows = [posts(5)[2], posts(5)[2], {"text": "wheat"}]
     first = client.post(rows, "/judge")
-    assert client.post(rows, "/judge") == first and [one["id"] for one in first] == ["w5-2", "w5-2", None]
+    assert client.post(rows, "/judge") == first and [one["id"] for one in first] == [
+        "w5-2",
+        "w5-2",
+        None,
+    ]
     assert first[0]["score"] == first[1]["score"] > 0 and first[0]["period"] is None
-    assert not list((news / "inbox").glob("*.jsonl")) and not list((news / "inbox").glob(".*.jsonl"))
+    assert not list((news / "inbox").glob("*.jsonl")) and not list(
+        (news / "inbox").glob(".*.jsonl")
+    )
 
 
 def test_documents_one_by_one_and_in_lines(client):
@@ -82,10 +95,16 @@ def test_documents_one_by_one_and_in_lines(client):
     assert value(client, "/documents/w5-0") == answer == client.post([row])[0]
     status, _, text = client.ask("POST", "/documents", b"no json", **KIND)
     assert status == 422 and json.loads(text)["error"].startswith("Expecting value")
-    _, _, text = client.ask("POST", "/documents", b'{"id": 1\n\n[]\n', content_type="application/x-ndjson")
+    _, _, text = client.ask(
+        "POST", "/documents", b'{"id": 1\n\n[]\n', content_type="application/x-ndjson"
+    )
     assert [json.loads(line)["line"] for line in text.splitlines()] == [1, 2]
     assert client.ask("POST", "/documents", b"", content_type="application/jsonl")[0] == 200
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):  # what a form can send
+    for kind in (
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+    ):  # what a form can send
         assert client.ask("POST", "/documents", json.dumps(row), content_type=kind)[0] == 415
 
 
@@ -102,7 +121,9 @@ def test_the_page_the_feeds_and_what_was_seen_already(news, client):
 @pytest.mark.slow
 def test_buttons_of_the_page_write_and_take_back_verdicts(news, tmp_path):
     """One holds at a time, as in the file."""
-    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
+    driver = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright (pip install playwright)"
+    )
     if not (browser := os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")):
         pytest.skip("needs chromium (or its path in ODL_CHROMIUM)")
 
@@ -113,17 +134,25 @@ def test_buttons_of_the_page_write_and_take_back_verdicts(news, tmp_path):
             return [row["verdict"] for row in csv.DictReader(file)]
 
     with serving(folder) as client, driver.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        opened = play.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+        )
         page = opened.new_page()
         page.goto(f"http://127.0.0.1:{client.port}/")
         page.locator("html[data-ready]").wait_for(state="attached")
         page.locator("details:has(.commands) > summary").first.click()
-        buttons, names = page.locator(".commands").first.locator("button"), ["mute", "known", "follow"]
+        buttons, names = (
+            page.locator(".commands").first.locator("button"),
+            ["mute", "known", "follow"],
+        )
         assert buttons.all_inner_texts() == names
         for place, verdict in enumerate(["muted", "known", "follow"]):
             buttons.nth(place).click()
             driver.expect(buttons.nth(place)).to_have_text(f"{names[place]}: done; take it back")
-            expected = [f"{name}: done; take it back" if at == place else name for at, name in enumerate(names)]
+            expected = [
+                f"{name}: done; take it back" if at == place else name
+                for at, name in enumerate(names)
+            ]
             assert buttons.all_inner_texts() == expected and verdicts() == [verdict]
         buttons.nth(2).click()
         driver.expect(buttons.nth(2)).to_have_text("follow")
@@ -137,7 +166,9 @@ def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client)
     before = client.ask("GET", "/")[2]
     said = json.dumps({"what": f"event:{number}", "verdict": "muted", "note": "a\nlist"})
     assert client.ask("POST", "/feedback", said, **KIND)[0] == 200
-    assert (news / "feedback.csv").read_text() == f"what,verdict,until,note\nevent:{number},muted,,a list\n"
+    assert (
+        news / "feedback.csv"
+    ).read_text() == f"what,verdict,until,note\nevent:{number},muted,,a list\n"
     while (after := client.ask("GET", "/")[2]) == before:
         pass
     assert f"event:{number} (muted in feedback.csv)".encode() in after
@@ -157,7 +188,10 @@ def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client)
         ({"what": "source:x.jsonl", "verdict": "muted"}, "no document came from source:x.jsonl"),
         ({"what": "w4-2", "verdict": "hidden"}, "has the verdict 'hidden'"),
         ({"what": "w4-2", "verdict": "muted", "until": "soon"}, "expected a date"),
-        ({"what": "w4-2", "verdict": "muted", "note": "x" * 1001}, "no text of at most 1000 characters"),
+        (
+            {"what": "w4-2", "verdict": "muted", "note": "x" * 1001},
+            "no text of at most 1000 characters",
+        ),
         ({"what": "w4-2", "verdict": ["muted"]}, "no text of at most 1000 characters"),
         ({"what": "w4-2"}, "expected what"),
         ({"verdict": "muted"}, "expected what"),
@@ -179,7 +213,9 @@ def test_another_site_cannot_speak_for_a_reader(client):
     assert client.ask("OPTIONS", "/feedback", origin="https://evil.example")[0] == 405
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "[", "", "a b", "localhost@evil.example"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "[", "", "a b", "localhost@evil.example"]
+)
 def test_a_name_that_leads_here_is_not_answered(client, host):
     one = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
     one.putrequest("GET", "/new", skip_host=True)
@@ -193,11 +229,24 @@ def test_where_others_can_connect_each_request_has_the_token(news, tmp_path):
     folder = streams.copy(news, tmp_path)
     with serving(folder, host="0.0.0.0", token=TOKEN) as client:
         basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
-        for path, status in {"/health": 200, "/new": 401, "/": 401, "/metrics": 401, "/none": 401}.items():
+        for path, status in {
+            "/health": 200,
+            "/new": 401,
+            "/": 401,
+            "/metrics": 401,
+            "/none": 401,
+        }.items():
             assert client.ask("GET", path)[0] == status
         for login in (f"Bearer {TOKEN}", f"Basic {basic}"):
             assert client.ask("GET", "/new", authorization=login, host="news.example")[0] == 200
-        for login in (f"Bearer {TOKEN}x", "Bearer", "Basic !", "Basic Og==", "Digest x", "Bearer \u00e9"):
+        for login in (
+            f"Bearer {TOKEN}x",
+            "Bearer",
+            "Basic !",
+            "Basic Og==",
+            "Digest x",
+            "Bearer \u00e9",
+        ):
             assert client.ask("GET", "/new", authorization=login)[0] in (400, 401)
         cross = {"authorization": f"Basic {basic}", "origin": "https://evil.example", **KIND}
         assert client.ask("POST", "/feedback", "{}", **cross)[0] == 403
@@ -207,10 +256,14 @@ def test_figures_for_prometheus(client):
     client.post(posts(5)[:3])
     _, headers, text = client.ask("GET", "/metrics")
     families = list(parser.text_string_to_metric_families(text.decode()))
-    figures = {one.name: one.value for family in families for one in family.samples if not one.labels}
+    figures = {
+        one.name: one.value for family in families for one in family.samples if not one.labels
+    }
     assert headers["Content-Type"].startswith("text/plain") and figures["odl_documents"] >= 3
     assert figures["odl_answer_seconds_count"] > 0 and figures["odl_tail_count"] > 0
-    assert figures["process_resident_memory_bytes"] > 0 and all(one.documentation for one in families)
+    assert figures["process_resident_memory_bytes"] > 0 and all(
+        one.documentation for one in families
+    )
 
 
 @pytest.mark.slow
@@ -229,7 +282,10 @@ def test_scores_that_drift_are_a_figure(tmp_path):
 
 def test_the_description_knows_every_route():
     described = yaml.safe_load((ROOT / "src" / "odl" / "live" / "openapi.yaml").read_text())
-    paths = {(re.sub(r"<\w+:(\w+)>", r"{\1}", path), method.lower()) for path, method, *_ in service.ROUTES}
+    paths = {
+        (re.sub(r"<\w+:(\w+)>", r"{\1}", path), method.lower())
+        for path, method, *_ in service.ROUTES
+    }
     assert paths == {(path, method) for path, each in described["paths"].items() for method in each}
     answer = described["components"]["schemas"]["answer"]
     assert set(answer["required"]) <= answer["properties"].keys()
@@ -237,18 +293,40 @@ def test_the_description_knows_every_route():
 
 def described(path, method):
     """Return the statuses that the description names for a request, none for an unknown one."""
-    described = yaml.safe_load((ROOT / "src" / "odl" / "live" / "openapi.yaml").read_text())["paths"]
+    described = yaml.safe_load((ROOT / "src" / "odl" / "live" / "openapi.yaml").read_text())[
+        "paths"
+    ]
     for name, each in described.items():
         if re.fullmatch(re.sub(r"{\w+}", "[^/]+", name), path.split("?")[0]):
-            return {int(status) for status in each.get(method.lower().replace("head", "get"), {}).get("responses", ())}
+            return {
+                int(status)
+                for status in each.get(method.lower().replace("head", "get"), {}).get(
+                    "responses", ()
+                )
+            }
     return set()
 
 
 @pytest.mark.parametrize("path", ["/documents", "/judge", "/feedback"])
 def test_no_body_ends_the_server_and_each_status_is_described(client, path):
     guid = "moz-extension://0f1c2d3e-4a5b-6c7d-8e9f-0a1b2c3d4e5f/"
-    bodies = [b"", b"{}", b"null", b"7", b'"text"', b"NaN", b"\xff{}", b"\0" * 9, b"[" * 99_999, b'{"a":' * 99_999]
-    bodies += [b"1" * 5000, b'{"what": "topic:1", "verdict": null}', b'{"what": {"a": 1}, "verdict": "muted"}']
+    bodies = [
+        b"",
+        b"{}",
+        b"null",
+        b"7",
+        b'"text"',
+        b"NaN",
+        b"\xff{}",
+        b"\0" * 9,
+        b"[" * 99_999,
+        b'{"a":' * 99_999,
+    ]
+    bodies += [
+        b"1" * 5000,
+        b'{"what": "topic:1", "verdict": null}',
+        b'{"what": {"a": 1}, "verdict": "muted"}',
+    ]
     wrong = [
         None,
         7,
@@ -265,7 +343,9 @@ def test_no_body_ends_the_server_and_each_status_is_described(client, path):
     ]
     rows = [{"id": f"f{n}", "time": "2026-02-09", "text": guid} | {key: one} for key in ("id", "time", "text")
             for n, one in enumerate(wrong)]  # fmt: skip
-    bodies += [json.dumps(row).encode() for row in rows] + [b'{"id": "f", "time": 1' + b"0" * 400 + b', "text": "a"}']
+    bodies += [json.dumps(row).encode() for row in rows] + [
+        b'{"id": "f", "time": 1' + b"0" * 400 + b', "text": "a"}'
+    ]
     statuses = {client.ask("POST", path, body, **KIND)[0] for body in bodies}
     lines = b"\n".join(body for body in bodies if b"\n" not in body)
     for more in (
@@ -286,9 +366,26 @@ def test_no_body_ends_the_server_and_each_status_is_described(client, path):
 
 @pytest.mark.slow
 def test_each_status_of_a_question_is_described(client):
-    for path in ("/", "/new", "/new?since=soon", "/topics/1", "/topics/" + "9" * 30, "/documents/none", "/feed.atom"):
-        for method, more in (("GET", {}), ("HEAD", {}), ("GET", {"host": "evil.example"}), ("GET", {"host": "["})):
-            assert client.ask(method, path, **more)[0] in described(path, method), (method, path, more)
+    for path in (
+        "/",
+        "/new",
+        "/new?since=soon",
+        "/topics/1",
+        "/topics/" + "9" * 30,
+        "/documents/none",
+        "/feed.atom",
+    ):
+        for method, more in (
+            ("GET", {}),
+            ("HEAD", {}),
+            ("GET", {"host": "evil.example"}),
+            ("GET", {"host": "["}),
+        ):
+            assert client.ask(method, path, **more)[0] in described(path, method), (
+                method,
+                path,
+                more,
+            )
     for path in ("/none", "/topics/x", "/topics/-1", "/new/"):
         assert client.ask("GET", path)[0] == 404
     for method in ("OPTIONS", "PUT", "DELETE", "PATCH"):
@@ -298,8 +395,24 @@ def test_each_status_of_a_question_is_described(client):
 
 def test_no_answer_names_a_place_of_the_machine(news, client):
     home = str(news.parent).encode()
-    paths = ["/", "/new", "/documents/w4-2", "/topics/1", "/feed.atom", "/feed.json", "/metrics", "/health", "/none"]
-    paths += ["/documents/..%2f..%2fodl.yaml", "/..%2fodl.yaml", "//etc/passwd", "/openapi.yaml", "/new?since=%00"]
+    paths = [
+        "/",
+        "/new",
+        "/documents/w4-2",
+        "/topics/1",
+        "/feed.atom",
+        "/feed.json",
+        "/metrics",
+        "/health",
+        "/none",
+    ]
+    paths += [
+        "/documents/..%2f..%2fodl.yaml",
+        "/..%2fodl.yaml",
+        "//etc/passwd",
+        "/openapi.yaml",
+        "/new?since=%00",
+    ]
     for path in paths:
         status, headers, text = client.ask("GET", path)
         assert home not in text and home not in str(headers).encode() and status < 500, path
@@ -328,12 +441,18 @@ def test_documents_that_come_too_fast_come_again_later(monkeypatch):
     def post(count, address="127.0.0.1"):
         surroundings = {"REMOTE_ADDR": address}
         return client.post(
-            "/documents", data="{}\n" * count, content_type="application/jsonl", environ_base=surroundings
+            "/documents",
+            data="{}\n" * count,
+            content_type="application/jsonl",
+            environ_base=surroundings,
         )
 
     assert [post(count).status_code for count in (20, 5, 1)] == [200, 200, 429]
     said = post(1)
-    assert said.headers["Retry-After"] == "3" and "more than 2 documents a second" in said.json["error"]
+    assert (
+        said.headers["Retry-After"] == "3"
+        and "more than 2 documents a second" in said.json["error"]
+    )
     assert post(1, "::1").status_code == 200
     now[0] += 3
     assert [post(1).status_code for _ in range(3)] == [200, 200, 429]

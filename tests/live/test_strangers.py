@@ -27,7 +27,11 @@ def test_the_process_that_learns_imports_nothing_from_the_folder(news, tmp_path)
         (news / name).parent.mkdir(exist_ok=True)
         (news / name).write_text(CODE)
     (news / "matplotlibrc").write_text("backend: module://own.yaml\n")
-    lines = "".join(json.dumps(streams.post(week, number, "sea")) + "\n" for week in (3, 4) for number in range(5))
+    lines = "".join(
+        json.dumps(streams.post(week, number, "sea")) + "\n"
+        for week in (3, 4)
+        for number in range(5)
+    )
     said = subprocess.run(
         [sys.executable, "-m", "odl", "watch", news],
         input=lines, capture_output=True, text=True, timeout=120, cwd=tmp_path,

@@ -33,7 +33,9 @@ from odl.live.watch import LiveWatch
 from odl.stream import features
 
 WEEKS = (3, 4, 5)
-SLOW = pytest.param(0, marks=pytest.mark.slow)  # the first of many seeds, of which the others are long
+SLOW = pytest.param(
+    0, marks=pytest.mark.slow
+)  # the first of many seeds, of which the others are long
 
 
 def posts(week, n=streams.N, topics=("grain", "oil", "sea")):
@@ -49,7 +51,9 @@ def watched(folder, **options):
     """Watch a folder in this process; yield the watch, what it has answered, and what it has refused."""
     told, refused = [], []
     with contextlib.chdir(folder), inbox.alone():
-        watch = LiveWatch(told.extend, refused.extend, lambda number: ("a test", f"line {number}"), **options)
+        watch = LiveWatch(
+            told.extend, refused.extend, lambda number: ("a test", f"line {number}"), **options
+        )
         watch.refused = refused
         try:
             yield watch, lambda: [json.loads(text) for _, text in told]
@@ -60,7 +64,9 @@ def watched(folder, **options):
 def results(folder):
     """Return name to bytes of what a run makes."""
     found = streams.contents(folder)
-    return {name: held for name, held in found.items() if not name.startswith(("inbox", "odl.yaml"))}
+    return {
+        name: held for name, held in found.items() if not name.startswith(("inbox", "odl.yaml"))
+    }
 
 
 def assert_same_at_once(folder, place, often=False):
@@ -87,7 +93,9 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     draw, rows = random.Random(0), []
     for week in WEEKS:
         rows += posts(week, 25 if week == WEEKS[-1] else streams.N)
-    late = streams.post(3, 900, "space") | {"time": "2026-01-27T00:00:00"}  # of week 3, when week 4 is open
+    late = streams.post(3, 900, "space") | {
+        "time": "2026-01-27T00:00:00"
+    }  # of week 3, when week 4 is open
     rows.insert(2 * streams.N - 5, late)
     rows.insert(40, rows[31])
     given = lines(rows)
@@ -104,19 +112,25 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     assert [one["id"] for one in provisional] == [row["id"] for row in rows]
     (of_late,) = [one for one in provisional if one["late"]]
     assert (
-        (of_late["id"], of_late["period"]) == (late["id"], "2026-02-02") and watch.n_late == 1 and watch.n_refused == 1
+        (of_late["id"], of_late["period"]) == (late["id"], "2026-02-02")
+        and watch.n_late == 1
+        and watch.n_refused == 1
     )
     final = [one for one in answers if not one["provisional"]]
-    assert [one["period"] for one in final] == [3, 4, 5] and [one["documents"] for one in final] == [60, 61, 25]
+    assert [one["period"] for one in final] == [3, 4, 5] and [
+        one["documents"] for one in final
+    ] == [60, 61, 25]
     assert_same_at_once(news, tmp_path / "once")
 
 
-@pytest.mark.parametrize("seed", [SLOW, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 21))])
+@pytest.mark.parametrize(
+    "seed", [SLOW, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 21))]
+)
 def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
     """Watches, ended by a kill, a signal or the end of the input; late, repeated, unreadable lines; runs between.
 
-    Each watch gets again some of the lines that the one before it had, of its period and the one before. Some end when
-    a period has just begun to be learned.
+    Each watch gets again some of the lines that the one before it had, of its period and the one
+    before. Some end when a period has just begun to be learned.
     """
     draw, accepted = random.Random(seed), {}
     rows = [row for week in WEEKS for row in posts(week, streams.N if week < WEEKS[-1] else 25)]
@@ -125,12 +139,26 @@ def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
         rows.insert(draw.randrange(streams.N, len(rows)), late)
     given = lines(rows)
     given.insert(draw.randrange(len(given)), (999, b'{"id": "half'))
-    for bad in (b'{"id": "z", "time": "2026-02-20"}', b'{"id": "z", "time": "2026-02-20", "text": 7}', b'{"id": "z"}'):
+    for bad in (
+        b'{"id": "z", "time": "2026-02-20"}',
+        b'{"id": "z", "time": "2026-02-20", "text": 7}',
+        b'{"id": "z"}',
+    ):
         given.insert(draw.randrange(len(given)), (999, bad))  # they end no period
-    firsts = [at for at, (_, line) in enumerate(given) if line.startswith((b'{"id": "w4-0"', b'{"id": "w5-0"'))]
-    cuts = {*draw.sample(range(1, len(given)), 8), *(first + draw.randint(1, 3) for first in firsts)}
+    firsts = [
+        at
+        for at, (_, line) in enumerate(given)
+        if line.startswith((b'{"id": "w4-0"', b'{"id": "w5-0"'))
+    ]
+    cuts = {
+        *draw.sample(range(1, len(given)), 8),
+        *(first + draw.randint(1, 3) for first in firsts),
+    }
     for begin, end in pairwise([0, *sorted(cuts), len(given)]):
-        part, ending = given[max(0, begin - draw.randint(0, 55)) : end], draw.choice(("kill", "signal", "end"))
+        part, ending = (
+            given[max(0, begin - draw.randint(0, 55)) : end],
+            draw.choice(("kill", "signal", "end")),
+        )
         with watched(news) as (watch, told):
             while part:
                 n = draw.randint(1, 30)
@@ -192,7 +220,9 @@ def test_a_document_of_the_period_before_is_known_after_a_kill(news):
         watch.take(lines(posts(3, 20) + posts(4, 5)))
         assert told() == first and watch.n_accepted == 0
         watch.close(drained=True)
-    stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+    stored = [
+        json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()
+    ]
     assert len(stored) == len({*stored}) == 25
 
 
@@ -209,7 +239,9 @@ def test_a_signal_while_a_period_is_learned_reopens_no_older_period(news, tmp_pa
     subprocess.run(["gzip", *(news / "inbox").glob("2*.jsonl")], check=True)
     with watched(news) as (watch, told):
         watch.take(lines([late, *posts(4, 5)[::-1], *posts(3, 20)]))
-        assert watch.n_accepted == 0 and {one["id"]: one for one in told()} == {one["id"]: one for one in first}
+        assert watch.n_accepted == 0 and {one["id"]: one for one in told()} == {
+            one["id"]: one for one in first
+        }
         subprocess.run(["gunzip", *(news / "inbox").glob("2*.jsonl.gz")], check=True)
         watch.take(lines(posts(4)))
         watch.close()
@@ -250,10 +282,15 @@ def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
     monkeypatch.setattr(inbox, "today", lambda: "2026-02-01")
     with watched(news) as (watch, told):
         watch.take(lines([*posts(3, 9), tomorrow, posts(3)[9]]))
-        assert [(one["period"], one["late"]) for one in told()[-2:]] == [("2026-02-02", False), ("2026-01-26", False)]
+        assert [(one["period"], one["late"]) for one in told()[-2:]] == [
+            ("2026-02-02", False),
+            ("2026-01-26", False),
+        ]
         first = told()[-2]
         watch.close(drained=True)
-    assert (news / "inbox" / ".2026-02-02-0001.jsonl").exists() and "190 in all" in odl("run", news).stdout
+    assert (news / "inbox" / ".2026-02-02-0001.jsonl").exists() and "190 in all" in odl(
+        "run", news
+    ).stdout
     with watched(news) as (watch, told):
         watch.take(lines([tomorrow, posts(3)[10]]))
         assert told()[0] == first and not told()[1]["late"] and watch.n_accepted == 1
@@ -261,11 +298,28 @@ def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
         assert not watch.inbox.begun() and watch.inbox.labels() == ["2026-02-02"]
 
 
-@pytest.mark.parametrize("seed", [SLOW, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 11))])
+@pytest.mark.parametrize(
+    "seed", [SLOW, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 11))]
+)
 def test_every_line_is_answered_or_refused_with_a_reason(news, seed):
     """Odd texts and values in every field, cut lines and bytes: nothing ends the watch or the open period."""
     draw, given = random.Random(seed), []
-    values = (None, 0, -1, 7.5, 1e300, True, [], {}, "", "soon", [["a"]], {"a": {"b": 1}}, "1" * 400, 10**30)
+    values = (
+        None,
+        0,
+        -1,
+        7.5,
+        1e300,
+        True,
+        [],
+        {},
+        "",
+        "soon",
+        [["a"]],
+        {"a": {"b": 1}},
+        "1" * 400,
+        10**30,
+    )
     for number in range(300):
         row = {**posts(3, 1)[0], "id": f"x{number}", "text": f"wheat {oddtexts.odd_text(draw)}"}
         if number % 3 == 1:
@@ -273,7 +327,9 @@ def test_every_line_is_answered_or_refused_with_a_reason(news, seed):
             row[name] = draw.choice((*values, oddtexts.odd_text(draw)))
         line = json.dumps(row, ensure_ascii=draw.random() < 0.5).encode("utf-8", "surrogatepass")
         if number % 7 == 1:
-            line = line[: draw.randrange(1, len(line))] + draw.choice((b"", b"\xff", b"\0", b"[" * 3000))
+            line = line[: draw.randrange(1, len(line))] + draw.choice(
+                (b"", b"\xff", b"\0", b"[" * 3000)
+            )
         given.append((number, line))
     with watched(news) as (watch, told):
         watch.judge_only(given)
@@ -281,7 +337,10 @@ def test_every_line_is_answered_or_refused_with_a_reason(news, seed):
         watch.take(given)
         answers, watch_begin = told()[n_judged:], watch.current.begin
         assert n_judged + n_refused == len(given) and all(fault for _, fault in watch.refused)
-        assert len(answers) + watch.n_refused == len(given) and watch.n_refused == len(watch.refused) - n_refused
+        assert (
+            len(answers) + watch.n_refused == len(given)
+            and watch.n_refused == len(watch.refused) - n_refused
+        )
         assert watch_begin in {fields.parse_time(one["period"]) for one in answers}
         assert 150 < watch.n_accepted <= len(answers)
         watch.close()
@@ -327,7 +386,9 @@ def test_kills_lose_nothing_that_was_answered(news, tmp_path):
     rows, accepted = posts(3) + posts(4, 30), {}
     for moment in (15, 50, None):
         command = [sys.executable, "-m", "odl", "watch", str(news)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         process.stdin.writelines(json.dumps(row) + "\n" for row in rows)
         process.stdin.flush()
         if moment is None:
@@ -358,7 +419,10 @@ def test_many_kills_change_no_byte(news, tmp_path):
     weeks = {week: posts(week, n) for week, n in {3: 400, 4: 400, 5: 200}.items()}
     rows = [row for week in weeks.values() for row in week]
     for strike in range(201):
-        last = max((week for week, some in weeks.items() if any(row["id"] in accepted for row in some)), default=3)
+        last = max(
+            (week for week, some in weeks.items() if any(row["id"] in accepted for row in some)),
+            default=3,
+        )
         again = [row for week, some in weeks.items() if week >= last - 1 for row in some]
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in again))
         with open(tmp_path / "rows.jsonl") as source:
@@ -370,7 +434,11 @@ def test_many_kills_change_no_byte(news, tmp_path):
         said, _ = process.communicate(timeout=600)
         whole = said[: said.rfind("\n") + 1].splitlines()
         accepted |= {one["id"] for one in map(json.loads, whole) if one["provisional"]}
-        stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+        stored = [
+            json.loads(line)["id"]
+            for path in (news / "inbox").glob("*.jsonl")
+            for line in path.open()
+        ]
         assert len(stored) == len({*stored})
     assert process.returncode == 0 and {*stored} == accepted == {row["id"] for row in rows}
     assert_same_at_once(news, tmp_path / "once")
@@ -402,7 +470,10 @@ def test_many_kills_of_a_watch_that_follows_files_change_no_byte(news, tmp_path)
         time.sleep(1.0)
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=600)
-    assert process.returncode in (0, -signal.SIGTERM)  # where all was stored before, it may end before it has begun
+    assert process.returncode in (
+        0,
+        -signal.SIGTERM,
+    )  # where all was stored before, it may end before it has begun
     assert sorted(stored) == sorted(row["id"] for row in rows)
     assert {*stored} >= accepted.keys()
     assert odl("run", news, "--wait", 60).returncode == 0
@@ -427,9 +498,14 @@ def memory(folder, weeks, n):
         watch.tell = lambda pairs: None
         for week in range(3, 3 + weeks):
             for first in range(0, n, 500):
-                rows = [streams.post(week, number, "sea") for number in range(first, min(first + 500, n))]
+                rows = [
+                    streams.post(week, number, "sea")
+                    for number in range(first, min(first + 500, n))
+                ]
                 for number, row in enumerate(rows, start=first):
-                    row["time"] = (datetime(2026, 1, 5) + timedelta(days=7 * week + 6 * number / n)).isoformat()
+                    row["time"] = (
+                        datetime(2026, 1, 5) + timedelta(days=7 * week + 6 * number / n)
+                    ).isoformat()
                     row["text"] += f" ref{week}x{number}"
                 watch.take(lines(rows))
             sizes.append(psutil.Process().memory_info().rss)
@@ -466,12 +542,16 @@ def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
     assert inbox.SOURCE not in (news / "odl.yaml").read_text()
     assert "would be done first: closed files of the inbox" in odl("run", news, "--dry-run").stdout
     assert streams.contents(news) == before
-    assert "181 in all" in odl("run", news).stdout and inbox.SOURCE in (news / "odl.yaml").read_text()
+    assert (
+        "181 in all" in odl("run", news).stdout and inbox.SOURCE in (news / "odl.yaml").read_text()
+    )
 
 
 def test_json_that_a_run_reads_is_read():
     arrivals = judge.Arrivals({"columns": {"text": "message.text"}})
-    row = arrivals.row(1, b'{"id": "a", "time": "2026-01-27", "load": NaN, "message": {"text": "rain falls"}}')
+    row = arrivals.row(
+        1, b'{"id": "a", "time": "2026-01-27", "load": NaN, "message": {"text": "rain falls"}}'
+    )
     documents, faults = arrivals.read([row])
     assert faults == [""] and documents.vocabulary == ["falls", "rain"]
     assert row.columns["message.text"] == "rain falls"  # as `odl run` finds it in the inbox
@@ -481,7 +561,10 @@ def test_json_that_a_run_reads_is_read():
     ("line", "fault"),
     [
         (b"[]", "it is a JSON list, not an object"),
-        (b'{"id": "x", "time": "soon", "text": "a b c"}', "the time 'soon' is in no form that is known"),
+        (
+            b'{"id": "x", "time": "soon", "text": "a b c"}',
+            "the time 'soon' is in no form that is known",
+        ),
         (b'{"id": "x", "time": "2999-01-01", "text": "a b c"}', "is still to come"),
         (b'{"id": "x", "time": "2026-01-27", "text": 7}', "the text is a number, not a string"),
         (b'{"id": "x", "time": "2026-01-27", "text": null}', "it has neither text nor counts"),
@@ -499,7 +582,11 @@ def test_a_line_that_cannot_be_read(news, line, fault):
 
 def encode_by(news, code):
     """Let a script give the vectors, and run the folder."""
-    text = (news / "odl.yaml").read_text().replace("options: {", "options: {vectors: {command: sh code.sh}, ")
+    text = (
+        (news / "odl.yaml")
+        .read_text()
+        .replace("options: {", "options: {vectors: {command: sh code.sh}, ")
+    )
     (news / "odl.yaml").write_text(text.replace("features: {", "features: {meaning: null, "))
     (news / "code.sh").write_text(code)
     assert odl("trust", news).returncode == 0 and odl("run", news).returncode == 0
@@ -513,7 +600,10 @@ def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypa
     encode_by(news, works := "sed 's/.*/[1, 2, 3]/'")
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[:5]))
-        faults = {"echo no model >&2; exit 1": "ended with 1: no model", "sleep 60": "took more than 3"}
+        faults = {
+            "echo no model >&2; exit 1": "ended with 1: no model",
+            "sleep 60": "took more than 3",
+        }
         for code, said in faults.items():
             (news / "code.sh").write_text(code)
             with pytest.raises(DataError, match="changed since it was trusted"):
@@ -540,11 +630,22 @@ def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
         assert odl("trust", news).returncode == 0
     rows = [row | {"time": "2026-01-27"} for row in posts(3, 600)]
     (news / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    sign = news / {"command": "started", "lock": "inbox/.lock", "reader": "inbox/.2026-01-26-0001.jsonl"}[hangs]
-    busy = processes.alone(news / "results" / "news" / ".lock") if hangs == "lock" else contextlib.nullcontext()
+    sign = (
+        news
+        / {"command": "started", "lock": "inbox/.lock", "reader": "inbox/.2026-01-26-0001.jsonl"}[
+            hangs
+        ]
+    )
+    busy = (
+        processes.alone(news / "results" / "news" / ".lock")
+        if hangs == "lock"
+        else contextlib.nullcontext()
+    )
     with busy, open(news / "rows.jsonl") as source:
         command = [sys.executable, "-m", "odl", "watch", str(news)]
-        process = subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         while not (sign.exists() and sign.stat().st_size) and process.poll() is None:
             time.sleep(0.05)
         time.sleep(0.5)
@@ -555,7 +656,10 @@ def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
                 break
         else:
             raise AssertionError("it goes on while signals come")
-    assert process.communicate()[1] == "odl watch: ended 3 s after a signal; send documents without an answer again\n"
+    assert (
+        process.communicate()[1]
+        == "odl watch: ended 3 s after a signal; send documents without an answer again\n"
+    )
     assert process.returncode == 0 and bool(ids_of(news)) == (hangs == "reader")
     assert hangs != "command" or not psutil.pid_exists(int(sign.read_text()))
 
@@ -568,8 +672,9 @@ def test_what_the_run_says_of_the_command_for_alerts_is_told(news, monkeypatch, 
         watch.take(lines(posts(3)))
         watch.close()
         assert not told()[-1]["provisional"]
-    assert f"odl watch: notify was not run: its command is not trusted here; look at it, then say odl trust {news}" in (
-        capsys.readouterr().err
+    assert (
+        f"odl watch: notify was not run: its command is not trusted here; look at it, then say odl trust {news}"
+        in (capsys.readouterr().err)
     )
 
 
@@ -600,7 +705,10 @@ def test_strict_ends_at_the_first_line_that_cannot_be_read(news):
 @pytest.mark.slow
 def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_path):
     """At SIGHUP, and where a period ends; what was answered is learned when it is mended."""
-    command, good = [sys.executable, "-m", "odl", "watch", str(news)], (news / "odl.yaml").read_text()
+    command, good = (
+        [sys.executable, "-m", "odl", "watch", str(news)],
+        (news / "odl.yaml").read_text(),
+    )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(command, text=True, **pipes)
 
@@ -619,7 +727,9 @@ def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_
     assert answered([posts(4)[0]]) == ["w4-0"]
     assert "odl watch: the period is not learned yet: " in process.stderr.readline()
     (news / "odl.yaml").write_text(good)
-    answers, said = process.communicate("".join(json.dumps(row) + "\n" for row in posts(4)[:10]), timeout=300)
+    answers, said = process.communicate(
+        "".join(json.dumps(row) + "\n" for row in posts(4)[:10]), timeout=300
+    )
     assert process.returncode == 0 and "Traceback" not in said and "20 documents accepted" in said
     final = [one for one in map(json.loads, answers.splitlines()) if not one["provisional"]]
     assert [one["period"] for one in final] == [3, 4]
@@ -629,8 +739,14 @@ def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_
 @pytest.mark.slow
 def test_input_that_ends_with_a_period_that_is_not_learned_is_a_failure(news):
     """What was answered stays, for the run after the mistake is mended."""
-    good, rows = (news / "odl.yaml").read_text(), "".join(json.dumps(row) + "\n" for row in posts(3)[:5])
-    command, pipes = [sys.executable, "-m", "odl", "watch", str(news)], ("stdin", "stdout", "stderr")
+    good, rows = (
+        (news / "odl.yaml").read_text(),
+        "".join(json.dumps(row) + "\n" for row in posts(3)[:5]),
+    )
+    command, pipes = (
+        [sys.executable, "-m", "odl", "watch", str(news)],
+        ("stdin", "stdout", "stderr"),
+    )
     process = subprocess.Popen(command, text=True, **dict.fromkeys(pipes, subprocess.PIPE))
     process.stdin.write(rows)
     process.stdin.flush()
@@ -639,7 +755,9 @@ def test_input_that_ends_with_a_period_that_is_not_learned_is_a_failure(news):
     _, said = process.communicate(timeout=300)
     assert process.returncode == 1 and "Traceback" not in said
     assert "the period is not learned yet" in said and "5 documents accepted" in said
-    assert said.endswith("expected odl run to succeed; correct what is printed above, then type odl run.\n")
+    assert said.endswith(
+        "expected odl run to succeed; correct what is printed above, then type odl run.\n"
+    )
     (news / "odl.yaml").write_text(good)
     assert "185 in all" in odl("run", news).stdout
 
@@ -649,16 +767,25 @@ def test_a_folder_of_an_earlier_version_goes_on_storing_and_learns_nothing(tmp_p
     """It says at the start and at the end what to type, and ends with status 2."""
     stream = earlier.unpack(tmp_path)
     before = {path: path.read_bytes() for path in Path(stream).rglob("*.h5")}
-    rows = [{"id": f"late-{n}", "time": f"2026-05-{n + 1:02d}", "text": "soil water lamp brake"} for n in range(9)]
+    rows = [
+        {"id": f"late-{n}", "time": f"2026-05-{n + 1:02d}", "text": "soil water lamp brake"}
+        for n in range(9)
+    ]
     given = "".join(json.dumps(row) + "\n" for row in rows)
     done = odl("watch", stream, given=given)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 2 and [one["id"] for one in answers] == [row["id"] for row in rows]
     assert {one["score"] for one in answers} == {None} and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[0].startswith("odl watch: an earlier version of odl wrote the results")
-    assert done.stderr.splitlines()[-1].startswith("odl watch: an earlier version of odl wrote the results")
+    assert done.stderr.splitlines()[0].startswith(
+        "odl watch: an earlier version of odl wrote the results"
+    )
+    assert done.stderr.splitlines()[-1].startswith(
+        "odl watch: an earlier version of odl wrote the results"
+    )
     assert "--again: it learns 200 documents in 8 periods" in done.stderr
-    stored = [json.loads(line) for path in Path(stream, "inbox").glob("*.jsonl") for line in path.open()]
+    stored = [
+        json.loads(line) for path in Path(stream, "inbox").glob("*.jsonl") for line in path.open()
+    ]
     assert sorted(one["id"] for one in stored) == [row["id"] for row in rows]
     assert before == {path: path.read_bytes() for path in Path(stream).rglob("*.h5")}
 
@@ -732,7 +859,11 @@ def test_what_is_forgotten_leaves_the_inbox_too(news, packed):
         subprocess.run(["gzip", path], check=True)
         path = path.with_suffix(".jsonl.gz")
     done = odl("forget", news, "w3-7")
-    assert done.returncode == 0 and "w3-7 is forgotten" in done.stdout and "yours to delete" not in done.stdout
+    assert (
+        done.returncode == 0
+        and "w3-7 is forgotten" in done.stdout
+        and "yours to delete" not in done.stdout
+    )
     text = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
     assert text.count(b"\n") == streams.N - 1 and b'"w3-7"' not in text
     with watched(news) as (watch, told):
@@ -747,7 +878,9 @@ def test_what_comes_thousands_of_times_is_like_the_first(news):
     with watched(news) as (watch, told):
         watch.take(lines([{**first, "id": f"x{number}"} for number in range(3000)]))
         assert [one["alike"] for one in told()] == [None] + 2999 * ["x0"]
-        assert sum(map(len, watch.current.earlier.places.values())) <= len(watch.current.earlier.places)
+        assert sum(map(len, watch.current.earlier.places.values())) <= len(
+            watch.current.earlier.places
+        )
 
 
 @pytest.mark.slow
@@ -761,7 +894,11 @@ def test_no_control_character_of_a_document_reaches_a_terminal(news):
     said = watched.stdout + watched.stderr
     answer = json.loads(watched.stdout.splitlines()[0])
     assert watched.returncode == 0 and answer["id"] == row["id"] and "2 set aside" in said
-    for words in (("mute", news, row["id"]), ("unmute", news, row["id"]), ("forget", news, row["id"], "--dry-run")):
+    for words in (
+        ("mute", news, row["id"]),
+        ("unmute", news, row["id"]),
+        ("forget", news, row["id"], "--dry-run"),
+    ):
         done = odl(*words)
         assert done.returncode == 0, done.stderr
         said += done.stdout + done.stderr
@@ -773,7 +910,11 @@ def test_documents_without_id_or_time_get_one(news):
         watch.take(lines([{"text": "wheat harvest"}, {"text": "wheat harvest", "id": ""}]))
         ids = [one["id"] for one in told()]
         stored = list(watch.inbox.lines(watch.inbox.labels()[0]))
-    assert len({*ids}) == 2 and [row["id"] for row in stored] == ids and all(row["time"] for row in stored)
+    assert (
+        len({*ids}) == 2
+        and [row["id"] for row in stored] == ids
+        and all(row["time"] for row in stored)
+    )
 
 
 def test_what_cannot_be_watched_is_said(news):

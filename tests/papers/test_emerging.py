@@ -64,7 +64,9 @@ def test_the_result_is_what_is_defined(rng):
         else:
             assert np.array_equal(first, second)
     assert len(found.rows) == int(np.ceil(0.5 * P.shape[0]))
-    assert (np.diff(score[found.rows]) <= 0).all() and score[found.rows].min() >= np.delete(score, found.rows).max()
+    assert (np.diff(score[found.rows]) <= 0).all() and score[found.rows].min() >= np.delete(
+        score, found.rows
+    ).max()
     sizes = np.bincount(found.cluster[found.cluster >= 0])
     assert len(sizes) == len(found.representative) == found.atoms.shape[1] > 0
     assert sizes.min() >= 2 and (np.diff(sizes) <= 0).all()
@@ -81,7 +83,9 @@ def test_the_objective_never_rises(rng):
     values = [emerging.alternate(P, B, 0.1, rounds)[2].sum() for rounds in range(6)]
     assert (np.diff(values) <= 1e-12).all() and values[-1] < 0.99 * values[0]
     B, Z, objective = emerging.alternate(P, B, 0.1, 5)
-    direct = np.abs(P.toarray() - Z.toarray() @ B.toarray().T).sum(axis=1) + 0.1 * Z.toarray().sum(axis=1)
+    direct = np.abs(P.toarray() - Z.toarray() @ B.toarray().T).sum(axis=1) + 0.1 * Z.toarray().sum(
+        axis=1
+    )
     assert np.allclose(objective, direct)
     assert np.allclose(objective, sparse_code(P, B, 0.1)[1])
 
@@ -105,8 +109,13 @@ def test_the_start_is_greedy(rng):
 
 def test_short_atoms_hold_shared_terms_only():
     Q = sparse.csr_array([[0.4, 0.3, 0.3, 0.0], [0.5, 0.0, 0.0, 0.5], [0.1, 0.9, 0.0, 0.0]])
-    assert np.allclose(emerging.short_atoms(Q, 0, 2).toarray(), [[4 / 7, 3 / 7, 0, 0], [1, 0, 0, 0], [0.1, 0.9, 0, 0]])
-    assert np.allclose(emerging.short_atoms(Q, 1, 1).toarray(), [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
+    assert np.allclose(
+        emerging.short_atoms(Q, 0, 2).toarray(),
+        [[4 / 7, 3 / 7, 0, 0], [1, 0, 0, 0], [0.1, 0.9, 0, 0]],
+    )
+    assert np.allclose(
+        emerging.short_atoms(Q, 1, 1).toarray(), [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]]
+    )
     assert emerging.short_atoms(Q, 0, 4).nnz == 0
 
 
@@ -136,7 +145,9 @@ def test_clusters_of_codes():
     assert atoms.tolist() == [] and cluster.tolist() == [-1, -1, -1]
 
 
-@pytest.mark.parametrize("P", [sparse.csr_array((0, 5)), sparse.csr_array((4, 5)), sparse.csr_array([[0.5, 0.5, 0.0]])])
+@pytest.mark.parametrize(
+    "P", [sparse.csr_array((0, 5)), sparse.csr_array((4, 5)), sparse.csr_array([[0.5, 0.5, 0.0]])]
+)
 def test_little_gives_no_cluster(P):
     """No document, empty ones, one only."""
     found = emerging.find(P, np.ones(P.shape[0]), SmallDictionary(share=1.0))
@@ -146,7 +157,9 @@ def test_little_gives_no_cluster(P):
 
 
 def test_one_document_may_be_a_cluster_if_that_is_asked_for():
-    found = emerging.find(sparse.csr_array([[0.5, 0.5, 0.0]]), np.ones(1), SmallDictionary(share=1.0, min_support=1))
+    found = emerging.find(
+        sparse.csr_array([[0.5, 0.5, 0.0]]), np.ones(1), SmallDictionary(share=1.0, min_support=1)
+    )
     assert found.cluster.tolist() == [0] and found.representative.tolist() == [0]
     assert found.atoms.toarray().ravel() == pytest.approx([0.5, 0.5, 0.0])
     assert found.objective == pytest.approx(0.1) and found.residual[0] == pytest.approx(0)
@@ -198,14 +211,27 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     chain = studies.chain_of(0, 2, 80, folder=folder)
     for batch in chain:
-        skill = {"run": "da", "corpus": "wires", "seed": 0, "k": 5, "skill": 0.4, "rng": np.random.default_rng(0)}
+        skill = {
+            "run": "da",
+            "corpus": "wires",
+            "seed": 0,
+            "k": 5,
+            "skill": 0.4,
+            "rng": np.random.default_rng(0),
+        }
         studies.write_scores(folder / f"s{batch.t}.h5", batch, **skill)
     return folder
 
 
 def test_a_file_reads_as_it_was_written(made, tmp_path):
     found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.4))
-    assert found.run == {"corpus": "wires", "seed": 0, "run": "da", "atoms": 5, "algorithm": "dual_averaging"}
+    assert found.run == {
+        "corpus": "wires",
+        "seed": 0,
+        "run": "da",
+        "atoms": 5,
+        "algorithm": "dual_averaging",
+    }
     assert len(found.words) >= 2 and found.settings["share"] == 0.4
     for name in ("a.h5", "b.h5"):
         emergingfiles.write(tmp_path / name, found)
@@ -215,7 +241,9 @@ def test_a_file_reads_as_it_was_written(made, tmp_path):
         held = getattr(back, name)
         assert np.array_equal(held, value) if isinstance(value, np.ndarray) else held == value, name
     row = emergingfiles.judge(found, batch)
-    assert (row["novel_topics"], row["reachable"], row["found"]) == (1, 1, 1) and row["purity"] > 0.7
+    assert (row["novel_topics"], row["reachable"], row["found"]) == (1, 1, 1) and row[
+        "purity"
+    ] > 0.7
     assert row["clustered"] == (found.cluster >= 0).sum()
     (tmp_path / "a.h5").write_bytes((tmp_path / "a.h5").read_bytes()[:-50])
     with pytest.raises(StorageError, match="was changed"):
@@ -239,7 +267,10 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
     with edited(tmp_path / "s1.h5") as file:
         file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
     chosen = {"settings": SmallDictionary(share=0.4)}
-    found = [of_timestep(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")]
+    found = [
+        of_timestep(path, made / "f1.h5", **chosen)[0].objective
+        for path in (made / "s1.h5", tmp_path / "s1.h5")
+    ]
     assert found[0] != found[1]
     for text, message in (("[1]", "damaged"), ('{"norm": "l2"}', "damaged")):
         with edited(tmp_path / "s1.h5") as file:
@@ -248,7 +279,14 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
             of_timestep(tmp_path / "s1.h5", made / "f1.h5")
     with edited(tmp_path / "s1.h5") as file:
         del file.attrs["weighting"]
-    words = ["step", "topics", str(tmp_path / "s1.h5"), str(made / "f1.h5"), "--output", str(tmp_path / "t.h5")]
+    words = [
+        "step",
+        "topics",
+        str(tmp_path / "s1.h5"),
+        str(made / "f1.h5"),
+        "--output",
+        str(tmp_path / "t.h5"),
+    ]
     assert cli.main(words) == 1
     assert "has no weighting; expected a score file of a learner" in capsys.readouterr().err
 
@@ -264,16 +302,30 @@ def test_files_of_different_documents_are_refused(made, tmp_path):
 
 def test_the_command_writes_what_is_described(made, tmp_path):
     files = (made / "s1.h5", made / "f1.h5")
-    done = odl("step", "topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}')
+    done = odl(
+        "step", "topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}'
+    )
     assert done.returncode == 0, done.stderr
     found, batch = emergingfiles.read_emerging(tmp_path / "t.h5"), read_scores(made / "s1.h5")
     clusters = emergingfiles.describe(found, batch)
     assert [" ".join(cluster["words"]) for cluster in clusters] == found.words
-    assert [cluster["representative"] for cluster in clusters] == [batch.ids[row] for row in found.representative]
-    done = odl("step", "emerging", tmp_path / "e.tsv", "--files", tmp_path / "t.h5", "--scores", made / "s1.h5")
+    assert [cluster["representative"] for cluster in clusters] == [
+        batch.ids[row] for row in found.representative
+    ]
+    done = odl(
+        "step",
+        "emerging",
+        tmp_path / "e.tsv",
+        "--files",
+        tmp_path / "t.h5",
+        "--scores",
+        made / "s1.h5",
+    )
     assert done.returncode == 0, done.stderr
     header, line = (tmp_path / "e.tsv").read_text().splitlines()
-    assert header.split("\t") == [*emergingfiles.EMERGING_COLUMNS, "digest"] and line.startswith("da\t1\t")
+    assert header.split("\t") == [*emergingfiles.EMERGING_COLUMNS, "digest"] and line.startswith(
+        "da\t1\t"
+    )
 
 
 @pytest.mark.parametrize(
@@ -292,7 +344,11 @@ def test_mistakes_are_one_sentence(made, arguments, message, capsys):
     words = [str(made / word) if word.endswith(".h5") else word for word in arguments]
     assert cli.main(["step", "topics", *words, "--output", str(made / "x.h5")]) == 1
     printed = capsys.readouterr()
-    assert message in printed.err and "expected" in printed.err and len(printed.err.strip().splitlines()) == 1
+    assert (
+        message in printed.err
+        and "expected" in printed.err
+        and len(printed.err.strip().splitlines()) == 1
+    )
     assert printed.out == ""
 
 

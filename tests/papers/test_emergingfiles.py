@@ -23,7 +23,9 @@ def dense(clusters, topics):
         recall.append(len(set(own) & set(alike)) / len(alike))
         if clusters[i] >= 0:
             precision.append(len(set(own) & set(alike)) / len(own))
-    return (np.mean(precision) if precision else math.nan), (np.mean(recall) if recall else math.nan)
+    return (np.mean(precision) if precision else math.nan), (
+        np.mean(recall) if recall else math.nan
+    )
 
 
 def test_purity_by_hand():
@@ -37,7 +39,8 @@ def test_b_cubed_by_hand():
     precision, recall, f1 = emergingfiles.b_cubed(CLUSTERS, TOPICS)
     # In cluster 0 the two of a have 2/3 each, b has 1/3; in cluster 1 both have 1.
     assert precision == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 1 + 1) / 5)
-    # Of the three of a two are together (2/3 each) and one alone (0); of b one is apart (1/3), two together (2/3).
+    # Of the three of a two are together (2/3 each) and one alone (0); of b one is apart (1/3), two
+    # together (2/3).
     assert recall == pytest.approx((2 / 3 + 2 / 3 + 0 + 1 / 3 + 2 / 3 + 2 / 3) / 6)
     assert f1 == pytest.approx(2 / (1 / precision + 1 / recall))
 
@@ -75,13 +78,17 @@ def test_b_cubed_by_pairs(seed):
     n = int(rng.integers(1, 40))
     clusters = rng.integers(-1, 5, size=n)
     names = np.array(list("abcdef"))
-    topics = [tuple(rng.choice(names, size=rng.integers(0, 4), replace=False).tolist()) for _ in range(n)]
+    topics = [
+        tuple(rng.choice(names, size=rng.integers(0, 4), replace=False).tolist()) for _ in range(n)
+    ]
     found = emergingfiles.b_cubed(clusters, topics)
     assert found[:2] == pytest.approx(dense(clusters, topics), nan_ok=True)
     # The names of clusters and the order of the documents do not count.
     order = rng.permutation(n)
     renamed = np.where(clusters < 0, -1, 7 - clusters)[order]
-    assert emergingfiles.b_cubed(renamed, [topics[i] for i in order]) == pytest.approx(found, nan_ok=True)
+    assert emergingfiles.b_cubed(renamed, [topics[i] for i in order]) == pytest.approx(
+        found, nan_ok=True
+    )
 
 
 def test_documents_without_topics_do_not_count():

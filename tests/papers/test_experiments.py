@@ -45,12 +45,21 @@ def test_settings_are_completed_and_closed():
 @pytest.mark.parametrize("name", SMALL)
 def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
     for place in ("first", "second"):
-        words = ["step", "experiment", name, str(tmp_path / place), "--settings", json.dumps(SMALL[name])]
+        words = [
+            "step",
+            "experiment",
+            name,
+            str(tmp_path / place),
+            "--settings",
+            json.dumps(SMALL[name]),
+        ]
         assert cli.main(words) == 0
     first = {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()}
     assert first == {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir()}
     assert {"settings.json"} < first.keys() and any(name.endswith(".png") for name in first)
-    studypage.write(tmp_path / "page.html", title="Page", experiments=[experiments.section(tmp_path / "first")])
+    studypage.write(
+        tmp_path / "page.html", title="Page", experiments=[experiments.section(tmp_path / "first")]
+    )
     page = (tmp_path / "page.html").read_text()
     assert 'id="experiment-first"' in page and experiments.module_of(name).TITLE in page
     assert page.count("<figure>") == sum(name.endswith(".png") for name in first)
@@ -65,11 +74,38 @@ def test_parts_make_the_experiment_that_is_run_as_a_whole(tmp_path):
     parts = [str(tmp_path / f"{seed}.json") for seed in settings["seeds"]]
     for seed, part in zip(settings["seeds"], parts, strict=True):
         assert (
-            cli.main(["step", "measure", "inpainting", part, "--part", str(seed), "--settings", json.dumps(TREES)]) == 0
+            cli.main(
+                [
+                    "step",
+                    "measure",
+                    "inpainting",
+                    part,
+                    "--part",
+                    str(seed),
+                    "--settings",
+                    json.dumps(TREES),
+                ]
+            )
+            == 0
         )
-    assert cli.main(["step", "experiment", "inpainting", str(tmp_path / "parted"), *words, "--parts", *parts]) == 0
+    assert (
+        cli.main(
+            [
+                "step",
+                "experiment",
+                "inpainting",
+                str(tmp_path / "parted"),
+                *words,
+                "--parts",
+                *parts,
+            ]
+        )
+        == 0
+    )
     whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
-    assert len(whole) > 8 and whole == {path.name: path.read_bytes() for path in (tmp_path / "parted").iterdir()}
+    assert len(whole) > 8 and whole == {
+        path.name: path.read_bytes() for path in (tmp_path / "parted").iterdir()
+    }
 
 
 def edited(**changes):
@@ -78,7 +114,9 @@ def edited(**changes):
 
 def resealed(**changes):
     """Return what makes a part of other content whose digest fits."""
-    return lambda held: json.dumps(sealed_map({key: held[key] for key in held if key != "digest"} | changes))
+    return lambda held: json.dumps(
+        sealed_map({key: held[key] for key in held if key != "digest"} | changes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +127,13 @@ def resealed(**changes):
         *(edited(tables=tables) for tables in ({}, [], None, {"test": [3]}, {"../x": []})),
         *(
             resealed(**change)
-            for change in ({"part": 2}, {"experiment": "x"}, {"settings": {}}, {"code": ""}, {"more": 1})
+            for change in (
+                {"part": 2},
+                {"experiment": "x"},
+                {"settings": {}},
+                {"code": ""},
+                {"more": 1},
+            )
         ),
         lambda held: json.dumps(held).replace('"error": ', '"error": 1'),
     ],
@@ -106,7 +150,10 @@ def test_what_is_no_part_is_refused(change, part, tmp_path, capsys):
     ]
     assert cli.main([*words, "--parts", str(tmp_path / "1.json")]) == 1
     printed = capsys.readouterr().err
-    assert "1.json is not what was measured; expected part 1 of inpainting" in printed and "Traceback" not in printed
+    assert (
+        "1.json is not what was measured; expected part 1 of inpainting" in printed
+        and "Traceback" not in printed
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
 
 
@@ -114,7 +161,21 @@ def test_what_is_no_part_is_refused(change, part, tmp_path, capsys):
 def part(tmp_path_factory):
     """Seed 1 of a small inpainting."""
     path = tmp_path_factory.mktemp("part") / "1.json"
-    assert cli.main(["step", "measure", "inpainting", str(path), "--part", "1", "--settings", json.dumps(TREES)]) == 0
+    assert (
+        cli.main(
+            [
+                "step",
+                "measure",
+                "inpainting",
+                str(path),
+                "--part",
+                "1",
+                "--settings",
+                json.dumps(TREES),
+            ]
+        )
+        == 0
+    )
     return path
 
 
@@ -132,7 +193,9 @@ def test_parts_are_those_of_these_settings_whatever_is_drawn(part, tmp_path, cap
             str(part),
         ]
 
-    assert cli.main(words(missing=[50])) == 1 and "with the same settings" in capsys.readouterr().err
+    assert (
+        cli.main(words(missing=[50])) == 1 and "with the same settings" in capsys.readouterr().err
+    )
     assert cli.main(words(seeds=[1, 2])) == 1
     assert "1 parts of inpainting; expected 2, one for each of [1, 2]" in capsys.readouterr().err
     assert cli.main(words(seeds=[1, 1])) == 1 and "names 1 twice" in capsys.readouterr().err
@@ -143,10 +206,22 @@ def test_parts_are_those_of_these_settings_whatever_is_drawn(part, tmp_path, cap
 
 
 def test_an_experiment_without_parts_says_so(tmp_path, capsys):
-    assert cli.main(["step", "measure", "convergence", str(tmp_path / "part.json"), "--part", "0"]) == 1
+    assert (
+        cli.main(["step", "measure", "convergence", str(tmp_path / "part.json"), "--part", "0"])
+        == 1
+    )
     assert "'convergence' has no parts" in capsys.readouterr().err
     assert (
-        cli.main(["step", "experiment", "convergence", str(tmp_path / "made"), "--parts", str(tmp_path / "part.json")])
+        cli.main(
+            [
+                "step",
+                "experiment",
+                "convergence",
+                str(tmp_path / "made"),
+                "--parts",
+                str(tmp_path / "part.json"),
+            ]
+        )
         == 1
     )
     assert "which has none" in capsys.readouterr().err and not list(tmp_path.iterdir())
@@ -180,7 +255,10 @@ def test_optima_agree_with_strong_duality():
 
 
 def test_floats_are_counted_and_clocks_agree(followed):
-    terms, agents = convergence.SETTINGS["terms"]["default"], convergence.SETTINGS["agents"]["default"]
+    terms, agents = (
+        convergence.SETTINGS["terms"]["default"],
+        convergence.SETTINGS["agents"]["default"],
+    )
     for row in followed[0]:
         neighbours = {"fully_connected": agents - 1, "ring": 2}[row["network"]]
         assert row["floats"] == row["exchanges"] * neighbours * terms

@@ -52,7 +52,9 @@ class TestPatches:
                 patch = patch - patch.mean()
                 every[tuple(np.round(patch / np.linalg.norm(patch), 9))] = (row, column)
         drawn = reconstruction.draw([image], 3, 35, rng)
-        assert {every[tuple(np.round(patch, 9))] for patch in drawn} == set(every.values())  # all, none twice
+        assert {every[tuple(np.round(patch, 9))] for patch in drawn} == set(
+            every.values()
+        )  # all, none twice
 
     def test_constant_patches_are_left_out(self, rng):
         image = np.zeros((8, 8))
@@ -78,7 +80,8 @@ class TestInpainting:
         for penalty in reconstruction.PENALTIES:
             bench.learned[penalty, "5,2,2", -4, 50] = D
         flat, tree = (
-            bench.error("test", 70, name, *bench.selected(70, name, ["5,2,2"])) for name in reconstruction.PENALTIES
+            bench.error("test", 70, name, *bench.selected(70, name, ["5,2,2"]))
+            for name in reconstruction.PENALTIES
         )
         assert tree < 0.7 * flat
 
@@ -88,22 +91,33 @@ class TestInpainting:
         bench = reconstruction.Bench(settings, 3, P[:20], P[20:40], P[40:])
         bench.learned["flat", "2,2", -4, 20] = D
         known, total, hidden = bench.known["test", 50], 0.0, 0.0
-        for patch, mask in zip(P[40:], known, strict=True):  # cut the rows out instead of masking them
+        for patch, mask in zip(
+            P[40:], known, strict=True
+        ):  # cut the rows out instead of masking them
             problem = reconstruction.problem_of(settings, "flat", branched("2,2"), -6)
             code = problem.codes(patch[None, mask], D[mask]).X.toarray()[0]
             total += np.sum((patch - D @ code) ** 2)
             hidden += np.sum((patch - D @ code)[~mask] ** 2)
-        assert bench.error("test", 50, "flat", "2,2", (-4, -6)) == pytest.approx(100 * total / 20, rel=1e-3)
+        assert bench.error("test", 50, "flat", "2,2", (-4, -6)) == pytest.approx(
+            100 * total / 20, rel=1e-3
+        )
         key = bench.key("test", 50, "flat", "2,2", (-4, -6))
-        assert bench.of_missing[key] == pytest.approx(100 * hidden / 20, rel=1e-3) and hidden < 0.999 * total
+        assert (
+            bench.of_missing[key] == pytest.approx(100 * hidden / 20, rel=1e-3)
+            and hidden < 0.999 * total
+        )
 
     def test_validation_patches_choose(self, rng):
         P, D = planted(rng, branched("2,2"), 60)
-        settings = settings_of("inpainting", lam_train=[-5, -4], lam_test=[-8, -2], missing=[50], refine=1)
+        settings = settings_of(
+            "inpainting", lam_train=[-5, -4], lam_test=[-8, -2], missing=[50], refine=1
+        )
         bench = reconstruction.Bench(settings, 0, P[:20], P[20:40], P[40:])
         for exponent in np.arange(-6, -3, 0.25):
             for count in range(7, 21):
-                bench.learned["flat", "2,2", exponent, count] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
+                bench.learned["flat", "2,2", exponent, count] = (
+                    D if exponent <= -4.5 else -D[:, ::-1] + 0.3
+                )
         shape, exponents = bench.selected(50, "flat", ["2,2"], 1)
         errors = {key[3:5]: value for key, value in bench.errors.items()}
         assert errors[shape, exponents] == min(errors.values())
@@ -112,13 +126,19 @@ class TestInpainting:
 
     def test_a_race_takes_the_better_quarter_to_more_patches_and_to_the_same_cell(self, rng):
         P, D = planted(rng, branched("2,2"), 400)
-        grids = {"lam_train": [-8, -7, -6, -5, -4, -3], "lam_test": [-9, -8, -6, -5, -4, -2], "missing": [50]}
+        grids = {
+            "lam_train": [-8, -7, -6, -5, -4, -3],
+            "lam_test": [-9, -8, -6, -5, -4, -2],
+            "missing": [50],
+        }
         noise, found = rng.normal(size=D.shape), {}
         for screen in (0, 20):
             settings = settings_of("inpainting", **grids, screen=screen)
             bench = reconstruction.Bench(settings, 0, P[:200], P[200:330], P[330:])
             for exponent, count in product(grids["lam_train"], range(7, 201)):
-                bench.learned["flat", "2,2", exponent, count] = D + 0.1 * (exponent + 5) ** 2 * noise
+                bench.learned["flat", "2,2", exponent, count] = (
+                    D + 0.1 * (exponent + 5) ** 2 * noise
+                )
             found[screen] = bench.selected(50, "flat", ["2,2"]), bench
         (cell, whole), (raced, bench) = found.values()
         assert cell == raced and cell[1][0] == -5
@@ -128,7 +148,9 @@ class TestInpainting:
         assert list(tried) == [20, 80, 130] and len(tried[20]) == 36
         ranked = list(dict.fromkeys(first for first, _ in sorted(tried[20], key=tried[20].get)))
         assert {first for first, _ in tried[80]} == set(ranked[:2])
-        assert all(abs(second - cell[1][1]) <= 1 for _, second in tried[130]) and len(tried[130]) < 4
+        assert (
+            all(abs(second - cell[1][1]) <= 1 for _, second in tried[130]) and len(tried[130]) < 4
+        )
         assert len(whole.errors) == 36 and {key[5] for key in whole.errors} == {130}
 
     def test_a_race_learns_from_as_large_a_share_of_the_training_patches(self, rng, monkeypatch):
@@ -140,7 +162,9 @@ class TestInpainting:
             return D, None, None
 
         monkeypatch.setattr(structured, "learn_online", learn)
-        settings = settings_of("inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4)
+        settings = settings_of(
+            "inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4
+        )
         monkeypatch.setattr(reconstruction, "PATCHES", 1)
         reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).selected(50, "tree", ["2,2"])
         assert counts == [7, 7, 7, 20, 40]  # an eighth is 5, fewer than one an atom
@@ -153,7 +177,9 @@ class TestInpainting:
         P, _ = planted(rng, branched("2,2"), 60)
         learned = []
         learn = structured.learn_online
-        monkeypatch.setattr(structured, "learn_online", lambda *given, **o: learned.append(1) or learn(*given, **o))
+        monkeypatch.setattr(
+            structured, "learn_online", lambda *given, **o: learned.append(1) or learn(*given, **o)
+        )
         settings = settings_of("inpainting", **{**TREES, "trees": ["2,2", "6"], "patch": 8})
         bench = reconstruction.Bench(settings, 0, P[:40], P[40:50], P[50:])
         for penalty, count in (("flat", 1), ("tree", 2)):
@@ -164,16 +190,29 @@ class TestInpainting:
     def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
         P, _ = planted(rng, branched("2,2"), 60)
         starts = []
-        monkeypatch.setattr(structured, "learn_online", lambda problem, X, D, rng, **options: (starts.append(D), D)[1:])
+        monkeypatch.setattr(
+            structured,
+            "learn_online",
+            lambda problem, X, D, rng, **options: (starts.append(D), D)[1:],
+        )
         for seed in (0, 1):
-            bench = reconstruction.Bench(settings_of("inpainting", missing=[50]), seed, P[:40], P[40:50], P[50:])
+            bench = reconstruction.Bench(
+                settings_of("inpainting", missing=[50]), seed, P[:40], P[40:50], P[50:]
+            )
             for penalty in reconstruction.PENALTIES:
                 bench.dictionary(penalty, "2,2", -4)
         assert np.array_equal(starts[0], starts[1]) and not np.array_equal(starts[0], starts[2])
 
     def test_summary_pairs_the_seeds(self):
         rows = [
-            {"missing": 50, "seed": seed, "penalty": penalty, "atoms": 9, "error": error, "missing_pixels": error / 2}
+            {
+                "missing": 50,
+                "seed": seed,
+                "penalty": penalty,
+                "atoms": 9,
+                "error": error,
+                "missing_pixels": error / 2,
+            }
             for penalty, errors in (("flat", (20.0, 22.0)), ("tree", (19.0, 23.0)))
             for seed, error in enumerate(errors)
         ]
@@ -191,7 +230,9 @@ class TestInpainting:
         rows = inpainting.depths(tree, D, 8)
         assert [row["atoms"] for row in rows] == [1, 4, 16]
         assert rows[2]["parent"] > 0.95 > 0.6 > rows[2]["others"]
-        smooth = inpainting.depths(branched("1"), np.stack([np.ones(64), np.tile([1, -1], 32)], axis=1), 8)
+        smooth = inpainting.depths(
+            branched("1"), np.stack([np.ones(64), np.tile([1, -1], 32)], axis=1), 8
+        )
         assert smooth[0]["roughness"] == 0 < smooth[1]["roughness"]
 
     def test_nodes_of_the_picture_lie_apart_and_the_root_in_the_middle(self):
@@ -205,17 +246,30 @@ class TestInpainting:
     def test_runs_and_is_the_same_twice(self, images, tmp_path):
         for name in ("a", "b"):
             experiments.run("inpainting", tmp_path / name, {**TREES, "seeds": [0, 1]}, [images[0]])
-        names = {"validation.tsv", "test.tsv", "structures.tsv", "summary.tsv", "depths.tsv", "settings.json"}
+        names = {
+            "validation.tsv",
+            "test.tsv",
+            "structures.tsv",
+            "summary.tsv",
+            "depths.tsv",
+            "settings.json",
+        }
         names |= {"equal.tsv", "gaussian.tsv"}
-        names |= {f"{figure}.{end}" for figure in ("structures", "dictionary") for end in ("png", "svg")}
+        names |= {
+            f"{figure}.{end}" for figure in ("structures", "dictionary") for end in ("png", "svg")
+        }
         assert set(os.listdir(tmp_path / "a")) == names
         for name in names:
-            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), (
+                name
+            )
         _, title, parts = experiments.section(tmp_path / "a")
         assert title == inpainting.TITLE and "72.1" in "".join(parts)
 
     def test_a_wrong_tree_is_refused_before_anything_is_read(self, tmp_path):
-        with pytest.raises(ConfigError, match=r"inpainting.trees\[0\] is 'ten,2'; expected text matching"):
+        with pytest.raises(
+            ConfigError, match=r"inpainting.trees\[0\] is 'ten,2'; expected text matching"
+        ):
             experiments.run("inpainting", tmp_path, {"trees": ["ten,2"]}, [])
 
 
@@ -242,7 +296,9 @@ class TestTopicTree:
         for kind in range(3):
             rates[field == kind, 10 * (kind + 1) : 10 * (kind + 1) + 5] = 4.0
         counts = rng.poisson(rates)
-        monkeypatch.setattr(topic_tree.nips, "read", lambda files, options: corpus_of(counts, [()] * 150))
+        monkeypatch.setattr(
+            topic_tree.nips, "read", lambda files, options: corpus_of(counts, [()] * 150)
+        )
         for name, value in {"BRANCHING": (3,), "LAM": 2.0**-8, "OCCURRENCES": 3}.items():
             monkeypatch.setattr(topic_tree, name, value)
         experiments.run("topic_tree", tmp_path, {"seeds": [0, 1, 2]})
@@ -252,7 +308,9 @@ class TestTopicTree:
         fields = [{int(word[1:]) // 10 for word in below} for below in words[1:]]
         assert sorted(map(min, fields)) == [1, 2, 3] and all(len(kinds) == 1 for kinds in fields)
         texts = list(topic_tree.drawing(rows).axes[0].texts)
-        assert [text.get_text() for text in texts] == [", ".join(row["words"].split()[:5]) for row in rows]
+        assert [text.get_text() for text in texts] == [
+            ", ".join(row["words"].split()[:5]) for row in rows
+        ]
         assert [text.get_position() for text in texts] == [(0, 1), (1, 2), (1, 1), (1, 0)]
         assert "<img" in experiments.section(tmp_path)[2] and (tmp_path / "tree.svg").exists()
 
@@ -278,24 +336,39 @@ def two_classes(rng, n=240):
 
 class TestClassification:
     def settings(self, **given):
-        return settings_of("classification", **{"train": 90, "test": 40, "topics": [3], "lam": [-20, -2], **given})
+        return settings_of(
+            "classification", **{"train": 90, "test": 40, "topics": [3], "lam": [-20, -2], **given}
+        )
 
     @pytest.mark.slow
     def test_every_representation_tells_planted_classes_apart(self, rng, tmp_path, monkeypatch):
         documents = two_classes(rng)
         monkeypatch.setattr(twogroups.news20, "read", lambda files, options: documents)
-        chosen = {"train": 90, "test": 40, "splits": [0, 1], "topics": [3], "lam": [-20, -2], "svm": [-1, 0]}
+        chosen = {
+            "train": 90,
+            "test": 40,
+            "splits": [0, 1],
+            "topics": [3],
+            "lam": [-20, -2],
+            "svm": [-1, 0],
+        }
         experiments.run("classification", tmp_path, chosen)
         parts = [tmp_path / "parts" / f"{split}.json" for split in chosen["splits"]]
         for split, part in zip(chosen["splits"], parts, strict=True):
             experiments.measure("classification", part, split, chosen)
         experiments.run("classification", tmp_path / "parts" / "whole", chosen, parts=parts)
         for name in ("accuracy.tsv", "corpus.tsv", "summary.tsv", "accuracy.png"):
-            assert (tmp_path / name).read_bytes() == (tmp_path / "parts" / "whole" / name).read_bytes()
+            assert (tmp_path / name).read_bytes() == (
+                tmp_path / "parts" / "whole" / name
+            ).read_bytes()
         rows = read_table(tmp_path / "accuracy.tsv")
-        assert {row["method"] for row in rows} == {*twogroups.METHODS, *twogroups.RAW} and len(rows) == 48
+        assert {row["method"] for row in rows} == {*twogroups.METHODS, *twogroups.RAW} and len(
+            rows
+        ) == 48
         assert all(row["accuracy"] > 90 for row in rows if row["chosen"])
-        assert all(row["lam"] == -20 for row in rows if row["method"] in twogroups.LEARNED)  # -2 codes nothing
+        assert all(
+            row["lam"] == -20 for row in rows if row["method"] in twogroups.LEARNED
+        )  # -2 codes nothing
         (corpus,) = read_table(tmp_path / "corpus.tsv")
         assert corpus["documents"] == sum(topics[0] != "sci.space" for topics in documents.topics)
         page = experiments.section(tmp_path)[2]
@@ -304,7 +377,9 @@ class TestClassification:
     @pytest.mark.slow
     def test_labels_that_mean_nothing_are_not_learned(self, rng):
         counts, labels = twogroups.two_groups(two_classes(rng), self.settings())
-        rows = twogroups.split_rows(counts, rng.permutation(labels), self.settings(methods=["pca", "tree"]), 0)
+        rows = twogroups.split_rows(
+            counts, rng.permutation(labels), self.settings(methods=["pca", "tree"]), 0
+        )
         assert all(row["accuracy"] < 75 for row in rows)
 
     def test_words_are_judged_by_the_norm_of_a_post(self, rng):
@@ -323,7 +398,16 @@ class TestClassification:
 
             def judged(self, candidates):
                 given.append(candidates[0][1])
-                return [{"lam": None, "scaling": "none", "C": 0, "validation": 0.0, "accuracy": 0.0, "chosen": 1}]
+                return [
+                    {
+                        "lam": None,
+                        "scaling": "none",
+                        "C": 0,
+                        "validation": 0.0,
+                        "accuracy": 0.0,
+                        "chosen": 1,
+                    }
+                ]
 
         counts, labels = twogroups.two_groups(two_classes(rng), self.settings())
         with pytest.MonkeyPatch.context() as patch:
@@ -331,7 +415,11 @@ class TestClassification:
             rows = twogroups.split_rows(counts, labels, self.settings(methods=["pca"]), 0)
         assert [row["method"] for row in rows] == [*twogroups.RAW, "pca"]
         for matrix, power in zip(given, (1, None, 2), strict=False):
-            sizes = np.linalg.norm(matrix.toarray(), power, axis=1) if power else matrix.toarray().sum(axis=1)
+            sizes = (
+                np.linalg.norm(matrix.toarray(), power, axis=1)
+                if power
+                else matrix.toarray().sum(axis=1)
+            )
             assert np.allclose(sizes, 1.0) == (power is not None)
 
     def test_words_are_counted_in_the_whole_corpus(self):
@@ -344,8 +432,12 @@ class TestClassification:
         counts, _ = twogroups.two_groups(two_classes(rng), self.settings())
         settings = self.settings(lam=[-20])
         for method in twogroups.METHODS:
-            ((_, train, _),) = twogroups.represent(method, 3, counts[:60], counts[60:80], settings, 0)
-            ((_, again, test),) = twogroups.represent(method, 3, counts[:60], counts[80:90], settings, 0)
+            ((_, train, _),) = twogroups.represent(
+                method, 3, counts[:60], counts[60:80], settings, 0
+            )
+            ((_, again, test),) = twogroups.represent(
+                method, 3, counts[:60], counts[80:90], settings, 0
+            )
             assert np.array_equal(train, again) and test.shape == (10, 3), method
 
     def test_an_accuracy_is_that_of_the_chosen_svm(self, rng):
@@ -353,7 +445,9 @@ class TestClassification:
 
         X, y = rng.normal(size=(120, 5)), rng.random(120) < 0.5
         X[y, 0] += 1.5
-        judge = twogroups.SelectedSvm(y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"]))
+        judge = twogroups.SelectedSvm(
+            y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"])
+        )
         (row,) = judge.judged([(None, X[:80], X[80:])])
         size = X[:80].std(axis=0)
         model = SVC(C=4.0 ** row["C"], kernel="linear").fit(X[:80] / size, y[:80])
@@ -371,7 +465,10 @@ class TestClassification:
             )
             for labels in (y, np.concatenate((y[:120], ~y[120:])))
         ]
-        assert [(row["lam"], row["scaling"], row["chosen"]) for row in found[0]] == [(-2, "one", 0), (-2, "each", 1)]
+        assert [(row["lam"], row["scaling"], row["chosen"]) for row in found[0]] == [
+            (-2, "one", 0),
+            (-2, "each", 1),
+        ]
         for one, other in zip(*found, strict=True):
             assert {**one, "accuracy": None} == {**other, "accuracy": None}
             assert one["accuracy"] == pytest.approx(100 - other["accuracy"])
@@ -387,13 +484,20 @@ class TestClassification:
             [(None, X[:80], X[80:])]
         )
         by = {row["scaling"]: row for row in rows}
-        assert list(by) == ["each", "one", "none"] and by["one"]["accuracy"] > 90 and not by["none"]["chosen"]
+        assert (
+            list(by) == ["each", "one", "none"]
+            and by["one"]["accuracy"] > 90
+            and not by["none"]["chosen"]
+        )
         model = SVC(C=4.0 ** by["none"]["C"], kernel="linear").fit(X[:80], y[:80])
         assert (
-            by["none"]["accuracy"] == pytest.approx(100 * model.score(X[80:], y[80:])) and by["none"]["accuracy"] < 75
+            by["none"]["accuracy"] == pytest.approx(100 * model.score(X[80:], y[80:]))
+            and by["none"]["accuracy"] < 75
         )
 
-    def test_of_equal_scalings_that_of_the_first_candidate_is_chosen_then_the_first(self, rng, monkeypatch):
+    def test_of_equal_scalings_that_of_the_first_candidate_is_chosen_then_the_first(
+        self, rng, monkeypatch
+    ):
         X, y = rng.normal(size=(40, 2)), np.arange(40) % 2 > 0
         judge = twogroups.SelectedSvm(y, np.arange(30), np.arange(30, 40), self.settings(svm=[0]))
         validated = {"each": [70.0, 80.0], "one": [80.0, 80.0], "none": [80.0, 75.0]}
@@ -410,7 +514,9 @@ class TestClassification:
             for one, other in zip(dense, thin, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
         size = np.where(X[:20].std(axis=0) > 0, X[:20].std(axis=0), 1)
-        np.testing.assert_allclose(twogroups.kernels(X[:20], X[20:], "each")[1], X[20:] / size**2 @ X[:20].T)
+        np.testing.assert_allclose(
+            twogroups.kernels(X[:20], X[20:], "each")[1], X[20:] / size**2 @ X[:20].T
+        )
         assert np.trace(twogroups.kernels(X[:20], X[20:], "one")[0]) == pytest.approx(20)
 
     def test_the_choice_is_that_of_a_search_over_pipelines(self, rng):
@@ -425,7 +531,9 @@ class TestClassification:
         (found,) = judge.judged([(-7, X[:180], X[180:])])
         size = np.sqrt((X[:180] ** 2).sum() / 180)
         grid = {"C": [4.0**exponent for exponent in (-3, -2, -1, 0, 1)]}
-        search = GridSearchCV(SVC(kernel="linear", tol=twogroups.COARSE), grid, cv=PredefinedSplit(np.arange(180) % 5))
+        search = GridSearchCV(
+            SVC(kernel="linear", tol=twogroups.COARSE), grid, cv=PredefinedSplit(np.arange(180) % 5)
+        )
         search.fit(X[:180] / size, y[:180])
         assert 4.0 ** found["C"] == search.best_params_["C"] and found["lam"] == -7
         assert found["validation"] == pytest.approx(100 * search.best_score_)
@@ -435,7 +543,9 @@ class TestClassification:
 
     def test_an_svm_of_one_class_says_that_class(self):
         for label in (True, False):
-            assert (twogroups.named(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label).all()
+            assert (
+                twogroups.named(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label
+            ).all()
 
     def test_rounds_end_when_the_objective_hardly_falls(self, rng):
         counts, _ = twogroups.two_groups(two_classes(rng), self.settings())
@@ -451,14 +561,30 @@ class TestClassification:
 
     def test_summary_pairs_tree_and_flat(self):
         rows = [
-            {"split": split, "method": method, "topics": 3, "accuracy": value, "scaling": scaling, "chosen": best}
+            {
+                "split": split,
+                "method": method,
+                "topics": 3,
+                "accuracy": value,
+                "scaling": scaling,
+                "chosen": best,
+            }
             for method, values in (("flat", (80.0, 84.0)), ("tree", (81.0, 83.0)))
             for split, value in enumerate(values)
             for scaling, best, value in (("none", split, value), ("one", 1 - split, value - 10))
         ]
         found = classification.summarise(rows)
-        assert [row["scaling"] for row in found] == ["chosen", "chosen", "none", "none", "one", "one"]
-        assert [row["mean"] for row in found] == [77, 77, 82, 82, 72, 72] and {row["splits"] for row in found} == {2}
+        assert [row["scaling"] for row in found] == [
+            "chosen",
+            "chosen",
+            "none",
+            "none",
+            "one",
+            "one",
+        ]
+        assert [row["mean"] for row in found] == [77, 77, 82, 82, 72, 72] and {
+            row["splits"] for row in found
+        } == {2}
         flat, tree = found[2:4]
         assert (flat["mean"], tree["mean"], tree["difference"]) == (82, 82, 0)
         assert tree["difference_sd"] == pytest.approx(np.sqrt(2))

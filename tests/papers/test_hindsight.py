@@ -40,7 +40,9 @@ def run(learner, batches, n_atoms, rng, code=None):
         state = learner.fit_terms(state, P.shape[1])
         X = learner.score(state, P).codes if code is None else code(P)
         after = learner.learn(state, P, X)
-        steps.append(hindsight.OnlineStep(P, X, state.dictionary, after.dictionary, state.arrays.get("dual")))
+        steps.append(
+            hindsight.OnlineStep(P, X, state.dictionary, after.dictionary, state.arrays.get("dual"))
+        )
         state = after
     return steps
 
@@ -77,7 +79,11 @@ def test_regret_is_that_of_the_linear_program(algorithm, rng):
 def test_a_fit_that_stops_early_bounds_the_regret_from_both_sides(rng):
     learner = learners.make("projected_gradient", rounds=0)
     steps = run(learner, made(rng), 4, rng, random_codes(rng, 4))
-    (row,) = (row for row in hindsight.measure(steps, learner, timesteps=1, iterations=3)[0] if "regret" in row)
+    (row,) = (
+        row
+        for row in hindsight.measure(steps, learner, timesteps=1, iterations=3)[0]
+        if "regret" in row
+    )
     true = row["online"] - best(steps)
     assert row["regret"] < true - 1e-4 and true <= row["regret_high"]
 
@@ -86,7 +92,9 @@ def test_fits_for_some_numbers_of_timesteps(rng):
     assert hindsight.fitted_at(5, 0) == [1, 2, 3, 4, 5] == hindsight.fitted_at(5, 9)
     assert hindsight.fitted_at(84, 1) == [84] and hindsight.fitted_at(1, 0) == [1]
     grid = hindsight.fitted_at(84, 6)
-    assert grid[0] == 1 and grid[-1] == 84 and len(grid) == 6 and (np.diff(np.sqrt(grid)) > 1.3).all()
+    assert (
+        grid[0] == 1 and grid[-1] == 84 and len(grid) == 6 and (np.diff(np.sqrt(grid)) > 1.3).all()
+    )
     with pytest.raises(ParameterError, match="timesteps is -1"):
         hindsight.fitted_at(5, -1)
     learner = learners.make("dual_averaging", rounds=1)
@@ -144,15 +152,23 @@ def test_the_theorems_bound_runs_that_keep_their_conditions(seed):
     batches = made(rng, T=T, m=14, sizes=rng.integers(5, 12, size=T + 1))
     draw = [random_codes(rng, k)(P) * rng.uniform(0.2, 2) for P in batches[1:]]
     psi = max(np.linalg.eigvalsh((X.T @ X).toarray())[-1] for X in draw)
-    settings = {"rounds": int(rng.integers(0, 3)), "dual_terms": 0, "tau": rng.uniform(0.2, 1) / (2 * psi)}
+    settings = {
+        "rounds": int(rng.integers(0, 3)),
+        "dual_terms": 0,
+        "tau": rng.uniform(0.2, 1) / (2 * psi),
+    }
     beta = 10 ** rng.uniform(0, 2)
     for _ in range(2):  # any beta, then the one of the theorem
         codes, learner = iter(draw), learners.make("online_admm", beta=beta, **settings)
-        steps = run(learner, batches, k, np.random.default_rng(seed), lambda P, codes=codes: next(codes))
+        steps = run(
+            learner, batches, k, np.random.default_rng(seed), lambda P, codes=codes: next(codes)
+        )
         rows, found = hindsight.measure(steps, learner, tolerance=1e-7, iterations=5000)
         assert found["refused"] is None and found["tau_wanted"] == learner.tau
         for row in rows:
-            assert row["regret"] <= row["bound_regret"] and row["theorem_regret"] <= row["bound_regret"] * (1 + 1e-12)
+            assert row["regret"] <= row["bound_regret"] and row["theorem_regret"] <= row[
+                "bound_regret"
+            ] * (1 + 1e-12)
             assert 0 < row["violation_sum"] <= row["bound_violation"]
         wanted = found["phi"] / found["distance"] * np.sqrt(learner.tau * T)
         assert found["beta_wanted"] == pytest.approx(wanted, rel=1e-12)
@@ -168,7 +184,10 @@ def test_the_printed_half_of_the_bound_is_none():
     assert found.theorem_regret == pytest.approx(2 * 0.5 * 3 / 0.5) == found.bound_regret
     assert found.theorem_violation == pytest.approx(2 * 0.25 / 0.25 + 4 * 3 * 0.5 * 3 / (2 * 0.5))
     assert found.bound_violation == pytest.approx(found.theorem_violation)
-    assert hindsight.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret > found.bound_regret
+    assert (
+        hindsight.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret
+        > found.bound_regret
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +217,10 @@ def test_batches_without_codes_are_skipped(rng):
     assert all((step.after - step.before).count_nonzero() == 0 for step in steps)
     rows, found = hindsight.measure(steps, learner)
     assert found["psi_max"] == 0 and found["tau_most"] == np.inf and found["refused"] is None
-    assert all(abs(row["regret"]) + row["distance"] < 1e-12 and row["loss"] == pytest.approx(8) for row in rows)
+    assert all(
+        abs(row["regret"]) + row["distance"] < 1e-12 and row["loss"] == pytest.approx(8)
+        for row in rows
+    )
     assert all(row["violation_sum"] >= 0 for row in rows)
 
 
@@ -214,7 +236,10 @@ def test_tau_is_a_limit_of_the_step(rng):
     free, limited, loose = after(), after(tau=0.1 / psi), after(tau=1 / psi)
     assert (free.dictionary != loose.dictionary).nnz == 0
     assert abs(limited.dictionary - P[:3].T).sum() < abs(free.dictionary - P[:3].T).sum()
-    assert after(dual_terms=0).arrays["dual"].dtype == np.float64 and free.arrays["dual"].dtype == np.float32
+    assert (
+        after(dual_terms=0).arrays["dual"].dtype == np.float64
+        and free.arrays["dual"].dtype == np.float32
+    )
 
 
 # Files, command and table
@@ -227,26 +252,57 @@ def chain(tmp_path_factory):
     rng, lines = np.random.default_rng(3), []
     for number in range(60):
         words = [f"{'abcd'[number % 4]}{'efghij'[i]}x" for i in rng.integers(0, 6, size=8)]
-        lines.append(json.dumps({"id": f"d{number:02d}", "time": 1900 + number, "text": " ".join(words)}))
+        lines.append(
+            json.dumps({"id": f"d{number:02d}", "time": 1900 + number, "text": " ".join(words)})
+        )
     (root / "mine.jsonl").write_text("\n".join(lines))
-    assert odl("step", "read", "documents", root / "d.h5", "--source", root / "mine.jsonl").returncode == 0
+    assert (
+        odl("step", "read", "documents", root / "d.h5", "--source", root / "mine.jsonl").returncode
+        == 0
+    )
     stream = Order(ties="source", batches=Batches(documents=10, initial=20))
     batching.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, stream=stream)
     settings = {"pg": {"algorithm": "projected_gradient", "rounds": 2, "eta": 0.05}}
-    settings["theorem"] = {"algorithm": "online_admm", "rounds": 2, "beta": 20.0, "tau": 0.01, "dual_terms": 0}
+    settings["theorem"] = {
+        "algorithm": "online_admm",
+        "rounds": 2,
+        "beta": 20.0,
+        "tau": 0.01,
+        "dual_terms": 0,
+    }
     for t in range(5):
         batchfile.cut(root / "d.h5", root / "o.h5", root / f"b{t}.h5", t)
         features.advance(root / f"f{t}.h5", root / f"b{t}.h5", root / f"f{t - 1}.h5" if t else None)
         for name, learner in settings.items():
-            held = {"corpus": "mine", "seed": 0, "run": name, "atoms": 4, "learner": learner, "features": {}}
+            held = {
+                "corpus": "mine",
+                "seed": 0,
+                "run": name,
+                "atoms": 4,
+                "learner": learner,
+                "features": {},
+            }
             written = [root / name / f"{t}{ending}" for ending in (".h5", "s.h5", ".tsv")]
             before = root / name / f"{t - 1}.h5" if t else None
-            update.update(root / f"f{t}.h5", *written, run=runs.parse(held), before=runs.Before(before))
-    entry = {"corpus": "mine", "reader": "documents", "protocol": "by-date", "k": 4, "timesteps": list(range(5))}
+            update.update(
+                root / f"f{t}.h5", *written, run=runs.parse(held), before=runs.Before(before)
+            )
+    entry = {
+        "corpus": "mine",
+        "reader": "documents",
+        "protocol": "by-date",
+        "k": 4,
+        "timesteps": list(range(5)),
+    }
     plan = []
     for name, learner in settings.items():
         parameters = {key: value for key, value in learner.items() if key != "algorithm"}
-        held = {"run": name, "algorithm": learner["algorithm"], "parameters": parameters, "folder": str(root / name)}
+        held = {
+            "run": name,
+            "algorithm": learner["algorithm"],
+            "parameters": parameters,
+            "folder": str(root / name),
+        }
         plan += [{**entry, **held, "seed": seed} for seed in (0, 1)]
         files = [[root / name / f"{t}.h5" for t in range(5)], [root / f"f{t}.h5" for t in range(5)]]
         hindsight.write(root / name / "regret.tsv", *files)
@@ -260,9 +316,15 @@ def files(root, name="theorem", steps=range(5)):
 
 
 def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
-    found = odl("step", "regret", tmp_path / "r.tsv", "--options", '{"timesteps": 2}', *files(chain))
+    found = odl(
+        "step", "regret", tmp_path / "r.tsv", "--options", '{"timesteps": 2}', *files(chain)
+    )
     assert found.returncode == 0, found.stderr
-    assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
+    assert (
+        "Theorem B.5 wants beta" in found.stdout
+        and "regret at most" in found.stdout
+        and "CPU s" in found.stdout
+    )
     rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
     assert tuple(rows[0]) == hindsight.REGRET_COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
@@ -272,7 +334,10 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     assert rows[2]["loss"] == whole[2]["loss"] == pytest.approx(loss, abs=1e-6)
     change = after.arrays["dual"].toarray() - before.arrays["dual"].toarray()
     assert whole[2]["violation"] == pytest.approx(np.sum(change**2) / 400, rel=1e-4)
-    assert all(row["regret"] <= row["bound_regret"] and row["violation_sum"] <= row["bound_violation"] for row in whole)
+    assert all(
+        row["regret"] <= row["bound_regret"] and row["violation_sum"] <= row["bound_violation"]
+        for row in whole
+    )
 
 
 @pytest.mark.parametrize(
@@ -307,7 +372,9 @@ def test_other_algorithms_are_refused(chain, tmp_path):
 
 def test_the_table_over_seeds(chain, tmp_path):
     options = json.dumps({"runs": ["pg", "theorem"], "sizes": []})
-    found = odl("step", "regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options)
+    found = odl(
+        "step", "regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options
+    )
     assert found.returncode == 0, found.stderr
     rows = read_table(tmp_path / "regret.tsv")
     assert len(rows) == 8 and all(row["seeds"] == 2 for row in rows)

@@ -33,7 +33,10 @@ class TestScale:
         for place in range(10, 30):
             at = (place + 0.5) / 2 - 0.5
             near = np.abs(np.arange(20) - at)
-            inner, outer = 1.5 * near**3 - 2.5 * near**2 + 1, -0.5 * near**3 + 2.5 * near**2 - 4 * near + 2
+            inner, outer = (
+                1.5 * near**3 - 2.5 * near**2 + 1,
+                -0.5 * near**3 + 2.5 * near**2 - 4 * near + 2,
+            )
             weights = np.where(near <= 1, inner, np.where(near < 2, outer, 0.0))
             assert found[place] == pytest.approx(line @ weights, abs=1e-6)
 
@@ -44,7 +47,8 @@ class TestScale:
     def test_the_experiment_draws_from_enlarged_images(self, images):
         sizes = {**TREES, "patch": 4}
         plain, large = (
-            reconstruction.drawn(settings_of("inpainting", **sizes, scale=scale), [images]) for scale in (1.0, 2.0)
+            reconstruction.drawn(settings_of("inpainting", **sizes, scale=scale), [images])
+            for scale in (1.0, 2.0)
         )
         rough = [np.mean(np.diff(X.reshape(-1, 4, 4), axis=2) ** 2) for X in (plain, large)]
         assert rough[1] < 0.7 * rough[0]
@@ -69,14 +73,22 @@ class TestContrast:
         windows = np.lib.stride_tricks.sliding_window_view(strong, (4, 4)).reshape(-1, 16)
         windows = windows - windows.mean(axis=1, keepdims=True)
         windows /= np.linalg.norm(windows, axis=1, keepdims=True)
-        assert np.allclose((found @ windows.T).max(axis=1), 1.0)  # all of them from the strong image
+        assert np.allclose(
+            (found @ windows.T).max(axis=1), 1.0
+        )  # all of them from the strong image
 
     def test_the_experiment_draws_by_it(self, images):
         given = {**TREES, "patch": 4, "train": 100}
         every = reconstruction.drawn(settings_of("inpainting", **given), [images])
         again = reconstruction.drawn(settings_of("inpainting", **given, min_contrast=0.0), [images])
-        strong = reconstruction.drawn(settings_of("inpainting", **given, min_contrast=0.8), [images])
-        assert np.array_equal(every, again) and every.shape == strong.shape and not np.array_equal(every, strong)
+        strong = reconstruction.drawn(
+            settings_of("inpainting", **given, min_contrast=0.8), [images]
+        )
+        assert (
+            np.array_equal(every, again)
+            and every.shape == strong.shape
+            and not np.array_equal(every, strong)
+        )
 
     def test_all_of_it_cannot_be_left_out(self):
         with pytest.raises(ConfigError, match=r"inpainting.min_contrast is 1"):
@@ -88,7 +100,9 @@ class TestStop:
         P, D = rng.normal(size=(40, 16)), rng.normal(size=(16, 121))
         P, D = P / np.linalg.norm(P, axis=1, keepdims=True), D / np.linalg.norm(D, axis=0)
         gap, decrease = (
-            reconstruction.problem_of(settings_of("inpainting", stop=stop), "flat", branched("40,2"), -7).codes(P, D)
+            reconstruction.problem_of(
+                settings_of("inpainting", stop=stop), "flat", branched("40,2"), -7
+            ).codes(P, D)
             for stop in ("gap", "decrease")
         )
         assert (gap.gap <= 0.01 * (gap.residual + gap.penalty)).all()
@@ -98,14 +112,18 @@ class TestStop:
 
     def test_it_decides_what_is_learned(self, images):
         found = [
-            reconstruction.measure(settings_of("inpainting", **TREES, seeds=[0], stop=stop), [images])
+            reconstruction.measure(
+                settings_of("inpainting", **TREES, seeds=[0], stop=stop), [images]
+            )
             for stop in ("gap", "decrease")
         ]
         assert found[0]["test"][0]["error"] != found[1]["test"][0]["error"]
         assert found[0]["gaussian"] == found[1]["gaussian"]  # no dictionary in it
 
     def test_another_rule_is_refused(self):
-        with pytest.raises(ConfigError, match=r"inpainting.stop is 'time'; expected one of gap, decrease"):
+        with pytest.raises(
+            ConfigError, match=r"inpainting.stop is 'time'; expected one of gap, decrease"
+        ):
             settings_of("inpainting", stop="time")
 
 
@@ -124,7 +142,8 @@ class TestGaussian:
         found = reconstruction.gaussian_estimates(
             np.array([[3.0, 99.0, 0.0], [99.0, 2.0, 99.0]]), known, mean, covariance
         )
-        # row 0: (1, 1) [[2, .5], [.5, 2]]^-1 (2, 1) = (1, 1) (14/15, 4/15) = 1.2; row 1: halves of 2
+        # row 0: (1, 1) [[2, .5], [.5, 2]]^-1 (2, 1) = (1, 1) (14/15, 4/15) = 1.2; row 1: halves of
+        # 2
         np.testing.assert_allclose(found, [[3.0, 1.2, 0.0], [2.0, 2.0, 0.0]], atol=1e-6)
 
     def test_it_is_the_regression_on_the_known_entries(self, rng):
@@ -147,7 +166,9 @@ class TestGaussian:
         np.testing.assert_allclose(found, [[2.0, 2.0, 1.0]], atol=1e-6)
         X = rng.normal(size=(100, 5))
         X -= X.mean(axis=1, keepdims=True)
-        assert reconstruction.gaussian_errors(X, np.ones(X.shape, bool), *reconstruction.gaussian_moments(X)) == (
+        assert reconstruction.gaussian_errors(
+            X, np.ones(X.shape, bool), *reconstruction.gaussian_moments(X)
+        ) == (
             0.0,
             0.0,
         )
@@ -156,7 +177,13 @@ class TestGaussian:
 class TestBeside:
     def test_flat_of_equal_size_has_the_atoms_of_the_chosen_tree(self, rng):
         P, _ = planted(rng, branched("5,2,2"), 300)
-        given = {"trees": ["2", "5,2,2"], "lam_train": [-4], "lam_test": [-7, -5], "missing": [50], "epochs": 1}
+        given = {
+            "trees": ["2", "5,2,2"],
+            "lam_train": [-4],
+            "lam_test": [-7, -5],
+            "missing": [50],
+            "epochs": 1,
+        }
         settings = settings_of("inpainting", **given)
         bench = reconstruction.Bench(settings, 0, P[:200], P[200:250], P[250:])
         for row in reconstruction.raced(bench, "flat")[1]:
@@ -174,8 +201,16 @@ class TestBeside:
         found = {"test": rows((70.0, 72.0), penalty="tree") + rows((71.0, 70.0), penalty="flat")}
         found |= {"equal": rows((78.0, 71.0)), "gaussian": rows((67.0, 69.0))}
         (row,) = inpainting.summarise(found)
-        assert (row["atoms"], row["flat_equal"], row["difference_equal"], row["gaussian"]) == (401, 74.5, -3.5, 68.0)
-        assert row["difference_equal_sd"] == pytest.approx(np.std([-8.0, 1.0], ddof=1)) and row["better_equal"] == 1
+        assert (row["atoms"], row["flat_equal"], row["difference_equal"], row["gaussian"]) == (
+            401,
+            74.5,
+            -3.5,
+            68.0,
+        )
+        assert (
+            row["difference_equal_sd"] == pytest.approx(np.std([-8.0, 1.0], ddof=1))
+            and row["better_equal"] == 1
+        )
 
     def test_page_and_tables_show_them(self, images, tmp_path):
         experiments.run("inpainting", tmp_path / "run", {**TREES, "seeds": [0, 1]}, [images])
@@ -186,5 +221,9 @@ class TestBeside:
         assert [(row["missing"], row["seed"], row["penalty"]) for row in rows] == [
             (missing, seed, "flat") for seed in (0, 1) for missing in (50, 90)
         ]
-        flat = [row for row in read_table(tmp_path / "run" / "test.tsv") if row["penalty"] == "flat"]
-        assert [row["error"] for row in rows] == [row["error"] for row in flat]  # one tree only: one size
+        flat = [
+            row for row in read_table(tmp_path / "run" / "test.tsv") if row["penalty"] == "flat"
+        ]
+        assert [row["error"] for row in rows] == [
+            row["error"] for row in flat
+        ]  # one tree only: one size

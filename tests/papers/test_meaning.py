@@ -18,9 +18,9 @@ def made(rng, clear_words, clear_vectors, n=300, topics=12):
     """Documents of topics whose words, or vectors, tell the topics apart more or less clearly."""
     topic = rng.integers(topics, size=n)
     centres = rng.random((topics, 80)) ** 4, rng.normal(size=(topics, 16))
-    words = np.where(rng.random((n, 80)) < 0.15, rng.random((n, 80)), 0) + clear_words * centres[0][topic] * (
-        rng.random((n, 80)) < 0.3
-    )
+    words = np.where(rng.random((n, 80)) < 0.15, rng.random((n, 80)), 0) + clear_words * centres[0][
+        topic
+    ] * (rng.random((n, 80)) < 0.3)
     vectors = rng.normal(size=(n, 16)) + clear_vectors * centres[1][topic]
     return sparse.csr_array(unit(words)), unit(vectors), topic
 
@@ -70,14 +70,20 @@ def test_neighbours_by_vectors_and_by_both(chain):
 
     def ranks(values):
         values = values.round(10)
-        return np.array([np.mean(values < value) + np.mean(values == value) / 2 for value in values])
+        return np.array(
+            [np.mean(values < value) + np.mean(values == value) / 2 for value in values]
+        )
 
     lengths = np.concatenate([(batch.counts[:].toarray() > 0).sum(axis=1) for batch in chain[:-1]])
     weight = min(2 / 3, 16 / (16 + np.median(lengths)))
-    assert np.allclose(scores["nearest5-ranks"], (1 - weight) * ranks(five(words)) + weight * ranks(five(meaning)))
+    assert np.allclose(
+        scores["nearest5-ranks"], (1 - weight) * ranks(five(words)) + weight * ranks(five(meaning))
+    )
     numbers = 70 * 5, 70 * 5 + sum(batch.counts.nnz for batch in chain[:-1])
     assert [rival.stored for rival in made.values()] == list(numbers)
-    inside = (made["nearest5-ranks"].rows(chain[-1]) @ made["nearest5-ranks"].rows(chain[-1]).T).toarray()
+    inside = (
+        made["nearest5-ranks"].rows(chain[-1]) @ made["nearest5-ranks"].rows(chain[-1]).T
+    ).toarray()
     P, E = chain[-1].weighed(norm="l2", tf="log")[:].toarray(), chain[-1].vectors
     assert np.allclose(inside, (1 - weight) * P @ P.T + weight * E @ E.T)
     assert set(rivals.names("vectors")) == set(made)

@@ -28,7 +28,9 @@ def test_a_score_is_repeatable_and_changes_nothing(chain, name):
     one, other = (taught(rivals.RIVALS[name](0), chain[:2]) for _ in range(2))
     first = one.score(chain[2])
     assert first.shape == (30,) and np.isfinite(first).all() and first.min() >= 0
-    assert np.array_equal(first, one.score(chain[2])) and np.array_equal(first, other.score(chain[2]))
+    assert np.array_equal(first, one.score(chain[2])) and np.array_equal(
+        first, other.score(chain[2])
+    )
     alone = taught(rivals.RIVALS[name](0), chain[:3]).score(chain[3])  # batch 2 was not scored
     later = taught(one, chain[2:3]).score(chain[3])
     assert np.array_equal(later, alone) and not np.array_equal(later, other.score(chain[3]))
@@ -43,7 +45,9 @@ def test_a_window_ends_inside_a_batch(chain, monkeypatch):
     cosines = np.sort(dense_cosines(chain[3], chain[:3], "log")[:, -70:], axis=1)
     assert np.allclose(rival.score(chain[3]), 1 - cosines[:, -5:].mean(axis=1))
     counts = [batch.counts[:].toarray() for batch in chain[:3]]
-    assert rival.stored == sum(np.count_nonzero(part) for part in (counts[0][-15:], counts[1], counts[2]))
+    assert rival.stored == sum(
+        np.count_nonzero(part) for part in (counts[0][-15:], counts[1], counts[2])
+    )
     whole = taught(windows.WholePast(), chain[:3])
     cosines = np.sort(dense_cosines(chain[3], chain[:3], "log"), axis=1)
     assert np.allclose(whole.score(chain[3]), 1 - cosines[:, -5:].mean(axis=1))
@@ -120,10 +124,14 @@ def test_rows_of_a_study(chain, monkeypatch):
         assert context["run"] == f"{plain['run']}-levels-context"
         assert np.isclose(context["average"], 2 * plain["average"])
         assert plain["ms"] > 0 and plain["entries"] == context["entries"] > 0
-    told = quality_overview.shown({"rivals": [{"stream": "s", "seed": 0, **row} for row in rows]})["competing"]
+    told = quality_overview.shown({"rivals": [{"stream": "s", "seed": 0, **row} for row in rows]})[
+        "competing"
+    ]
     assert [cells[0] for cells in told] == [rivals.RIVALS[name].WORDS for name in rivals.names()]
 
 
 def test_every_file_is_a_rival():
     files = {path.stem for path in (ROOT / "src" / "odl" / "papers" / "rivals").glob("*.py")}
-    assert files - {"__init__"} == {one.__module__.rpartition(".")[2] for one in rivals.RIVALS.values()}
+    assert files - {"__init__"} == {
+        one.__module__.rpartition(".")[2] for one in rivals.RIVALS.values()
+    }

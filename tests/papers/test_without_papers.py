@@ -10,7 +10,11 @@ import pytest
 from places import ROOT
 
 POSTS = [
-    {"id": f"d{n}", "text": f"{word} and {word}s about {word} number {n % 7}", "time": f"2024-01-{1 + n // 40:02}"}
+    {
+        "id": f"d{n}",
+        "text": f"{word} and {word}s about {word} number {n % 7}",
+        "time": f"2024-01-{1 + n // 40:02}",
+    }
     for n, word in enumerate(("engine", "garden", "market", "planet") * 90)
 ]
 DETECTOR = """
@@ -55,7 +59,9 @@ def core(tmp_path_factory):
 
     def run(*words, status=0):
         environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-        done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True
+        )
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
 

@@ -19,7 +19,9 @@ vectors = arrays(np.float64, st.integers(1, 12), elements=st.floats(-5, 5, allow
 def test_equals_bisection(rng, scale, density):
     A = rng.normal(size=(80, 15)) * scale * (rng.random((80, 15)) < density)
     expected = np.column_stack([project_column(a) for a in A.T])
-    np.testing.assert_allclose(projections.project_columns(A).toarray(), expected, atol=1e-14 * max(scale, 1.0) ** 0.5)
+    np.testing.assert_allclose(
+        projections.project_columns(A).toarray(), expected, atol=1e-14 * max(scale, 1.0) ** 0.5
+    )
 
 
 @given(vectors)
@@ -48,7 +50,9 @@ def test_feasible_point_stays_bit_for_bit(rng, count):
     given = sparse.csc_array(A)
     result = projections.project_columns(given)
     assert np.array_equal(result.toarray(), A)
-    assert np.array_equal(projections.project_columns(0.7 * given).toarray(), (0.7 * given).toarray())
+    assert np.array_equal(
+        projections.project_columns(0.7 * given).toarray(), (0.7 * given).toarray()
+    )
 
 
 def test_large_entries_keep_their_differences():
@@ -80,7 +84,9 @@ def test_duplicate_entries_and_unsorted_rows_are_one_matrix():
     np.testing.assert_allclose(result.toarray().ravel(), [0.6, 0.0, 0.4], atol=1e-15)
 
 
-@pytest.mark.parametrize("bad", [np.full((2, 2), np.nan), np.array([[np.inf]]), np.zeros(3), np.array([["a"]]), [[1j]]])
+@pytest.mark.parametrize(
+    "bad", [np.full((2, 2), np.nan), np.array([[np.inf]]), np.zeros(3), np.array([["a"]]), [[1j]]]
+)
 def test_refused(bad):
     with pytest.raises(ParameterError, match="A "):
         projections.project_columns(bad)
@@ -89,8 +95,15 @@ def test_refused(bad):
 @pytest.mark.parametrize(
     ("form", "part", "values"),
     [
-        *[(form, "indices", values) for form in ("csr", "csc", "bsr") for values in ([0, 1, 99], [0, -1, 2], [0, 1])],
-        *[("csr", "indptr", values) for values in ([0, 1, 2, 3], [0, 2, 1, 3, 3], [0, 1, 2, 3, 9], [1, 1, 2, 3, 3])],
+        *[
+            (form, "indices", values)
+            for form in ("csr", "csc", "bsr")
+            for values in ([0, 1, 99], [0, -1, 2], [0, 1])
+        ],
+        *[
+            ("csr", "indptr", values)
+            for values in ([0, 1, 2, 3], [0, 2, 1, 3, 3], [0, 1, 2, 3, 9], [1, 1, 2, 3, 3])
+        ],
         ("csr", "indptr", [0, 1, 2, 3, -1]),
         ("csr", "data", [1.0]),
         ("csc", "data", [1.0, 1.0]),
@@ -112,13 +125,19 @@ def test_places_that_are_no_whole_numbers_are_refused(form, kind):
     for part in ("coords",) if form == "coo" else ("indptr", "indices"):
         A = sparse.eye_array(4, 3, format=form)
         whole = getattr(A, part)
-        setattr(A, part, tuple(at.astype(kind) for at in whole) if part == "coords" else whole.astype(kind))
+        setattr(
+            A,
+            part,
+            tuple(at.astype(kind) for at in whole) if part == "coords" else whole.astype(kind),
+        )
         _refused(A)
 
 
 def _refused(A):
     for wanted in (sparse.csr_array, sparse.csc_array):
-        with pytest.raises(ParameterError, match="M is a sparse matrix with entries outside its shape") as caught:
+        with pytest.raises(
+            ParameterError, match="M is a sparse matrix with entries outside its shape"
+        ) as caught:
             projections.real_matrix(A, "M", wanted)
         assert "\n" not in str(caught.value)
 

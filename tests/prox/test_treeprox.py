@@ -48,7 +48,9 @@ def test_equals_dual_ascent_run_to_convergence(norm, problem):
     found = treeprox.prox_tree(u, tree, lam, norm=norm)
     value = objective(found, u, tree, lam, norm)
     assert value <= objective(expected, u, tree, lam, norm) + 1e-12 * (1 + u @ u)
-    np.testing.assert_allclose(found, expected, atol=2e-3)  # the oracle's own accuracy; the objective says more
+    np.testing.assert_allclose(
+        found, expected, atol=2e-3
+    )  # the oracle's own accuracy; the objective says more
     once = dual_ascent(u, tree.groups(), lam, norm, children_first(tree), 1)
     np.testing.assert_allclose(found, once, atol=1e-12)
 
@@ -61,10 +63,14 @@ def test_definition(norm, nonnegative, problem):
     """No point near or far has a lower objective; the value is that of the definition."""
     tree, u, lam = problem
     v = treeprox.prox_tree(u, tree, lam, norm=norm, nonnegative=nonnegative)
-    assert np.isclose(treeprox.value_tree(v, tree, norm=norm), hierarchical_value(v, tree.groups(), norm))
+    assert np.isclose(
+        treeprox.value_tree(v, tree, norm=norm), hierarchical_value(v, tree.groups(), norm)
+    )
     rng, best = np.random.default_rng(1), objective(v, u, tree, lam, norm)
     candidates = [u, np.zeros_like(u), *(0.5 * u + 0.5 * v + rng.normal(size=(5, len(u))))]
-    candidates += [v + size * step for size in (1e-5, 1e-3, 0.1) for step in rng.normal(size=(20, len(u)))]
+    candidates += [
+        v + size * step for size in (1e-5, 1e-3, 0.1) for step in rng.normal(size=(20, len(u)))
+    ]
     candidates += [v * np.where(rng.random(len(u)) < 0.2, 0.0, 1.0) for _ in range(5)]
     for z in candidates:
         z = np.maximum(z, 0.0) if nonnegative else z
@@ -103,7 +109,9 @@ def test_one_group_an_atom_is_soft_thresholding(rng, norm):
     expected = np.sign(u) * np.maximum(np.abs(u) - 0.6, 0.0)
     found = treeprox.prox_tree(u, trees.flat(9), 0.6, norm=norm)
     np.testing.assert_allclose(found, expected, atol=1e-15)
-    np.testing.assert_allclose(treeprox.value_tree(u, trees.flat(9), norm=norm), np.abs(u).sum(axis=1))
+    np.testing.assert_allclose(
+        treeprox.value_tree(u, trees.flat(9), norm=norm), np.abs(u).sum(axis=1)
+    )
 
 
 def test_nested_groups_of_a_path_by_hand():
@@ -111,19 +119,27 @@ def test_nested_groups_of_a_path_by_hand():
     u, tree = np.array([4.0, 3.0, 2.0]), trees.path(3)
     inner = np.array([3.0, 1.0]) * (1 - 1 / np.sqrt(10))
     outer = np.array([4.0, *inner])
-    np.testing.assert_allclose(treeprox.prox_tree(u, tree, 1.0), outer * (1 - 1 / np.linalg.norm(outer)), rtol=1e-14)
-    np.testing.assert_allclose(treeprox.prox_tree(u, tree, 1.0, norm="linf"), [3.0, 2.0, 1.0], rtol=1e-14)
+    np.testing.assert_allclose(
+        treeprox.prox_tree(u, tree, 1.0), outer * (1 - 1 / np.linalg.norm(outer)), rtol=1e-14
+    )
+    np.testing.assert_allclose(
+        treeprox.prox_tree(u, tree, 1.0, norm="linf"), [3.0, 2.0, 1.0], rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_limits(rng, norm):
     u, tree = rng.normal(size=(6, 31)), trees.binary(31)
     assert np.array_equal(treeprox.prox_tree(u, tree, 0.0, norm=norm), u)
-    assert np.array_equal(treeprox.prox_tree(u, tree, 0.0, norm=norm, nonnegative=True), np.maximum(u, 0.0))
+    assert np.array_equal(
+        treeprox.prox_tree(u, tree, 0.0, norm=norm, nonnegative=True), np.maximum(u, 0.0)
+    )
     for lam in (1e3, 1e200, 1.7e308):
         assert not treeprox.prox_tree(u, tree, lam, norm=norm).any()
     assert treeprox.prox_tree([3.0], trees.path(1), 1.0, norm=norm) == pytest.approx([2.0])
-    assert treeprox.prox_tree([-3.0], trees.path(1), 1.0, norm=norm, nonnegative=True) == pytest.approx([0.0])
+    assert treeprox.prox_tree(
+        [-3.0], trees.path(1), 1.0, norm=norm, nonnegative=True
+    ) == pytest.approx([0.0])
     assert treeprox.prox_tree(np.zeros((0, 31)), tree, 1.0, norm=norm).shape == (0, 31)
 
 
@@ -147,7 +163,10 @@ def test_what_is_zero_takes_its_subtree_along(rng, norm):
         off = np.abs(v[:, group]).max(axis=1) == 0
         assert not v[off][:, group].any()
     # an atom inside a live group is switched off only with its own group, never alone
-    zero_alone = [(v[:, j] == 0) & (np.abs(v[:, group]).sum(axis=1) > 0) for j, group in enumerate(tree.groups())]
+    zero_alone = [
+        (v[:, j] == 0) & (np.abs(v[:, group]).sum(axis=1) > 0)
+        for j, group in enumerate(tree.groups())
+    ]
     assert not np.any(zero_alone) and 0.05 < (v == 0).mean() < 0.95
 
 
@@ -155,16 +174,30 @@ def test_rows_do_not_touch_each_other_and_nothing_is_modified(rng):
     u, tree = rng.normal(size=(7, 15)), trees.binary(15)
     before = u.copy()
     together = treeprox.prox_tree(u, tree, 0.3, norm="linf")
-    assert np.array_equal(together, np.array([treeprox.prox_tree(row, tree, 0.3, norm="linf") for row in u]))
+    assert np.array_equal(
+        together, np.array([treeprox.prox_tree(row, tree, 0.3, norm="linf") for row in u])
+    )
     assert np.array_equal(u, before)
 
 
 def test_bad_arguments():
     u, tree = np.ones(3), trees.path(3)
-    for bad in ({"lam": -1.0}, {"lam": np.nan}, {"lam": "1"}, {"lam": True}, {"lam": 1.0, "norm": "l3"}):
+    for bad in (
+        {"lam": -1.0},
+        {"lam": np.nan},
+        {"lam": "1"},
+        {"lam": True},
+        {"lam": 1.0, "norm": "l3"},
+    ):
         with pytest.raises(ParameterError):
             treeprox.prox_tree(u, tree, **bad)
-    for wrong in (np.ones(4), np.ones((2, 2)), np.array([1j, 1, 1]), np.array([np.inf, 1, 1]), [[1, 2], [3]]):
+    for wrong in (
+        np.ones(4),
+        np.ones((2, 2)),
+        np.array([1j, 1, 1]),
+        np.array([np.inf, 1, 1]),
+        [[1, 2], [3]],
+    ):
         with pytest.raises(ParameterError):
             treeprox.prox_tree(wrong, tree, 1.0)
     with pytest.raises(ParameterError, match=r"an odl\.trees\.Tree"):
@@ -185,7 +218,9 @@ def test_projection_of_atoms_against_bisection(rng, mu, nonnegative):
         start = np.maximum(u, 0.0) if nonnegative else u
 
         def at(nu, start=start):
-            return np.sign(start) * np.maximum(np.abs(start) - nu * mu, 0.0) / (1 + 2 * nu * (1 - mu))
+            return (
+                np.sign(start) * np.maximum(np.abs(start) - nu * mu, 0.0) / (1 + 2 * nu * (1 - mu))
+            )
 
         low, high = 0.0, 0.0
         if constraint(start, mu) > 1:
@@ -225,9 +260,13 @@ def test_projected_and_feasible_atoms_stay_bit_for_bit(seed, mu, nonnegative):
 def test_projection_on_the_simplex_is_the_projects_own(rng):
     D = rng.normal(size=(40, 6))
     expected = np.column_stack([project_column(d) for d in D.T])
-    np.testing.assert_allclose(treeprox.project_atoms(D, 1.0, nonnegative=True), expected, atol=1e-14)
+    np.testing.assert_allclose(
+        treeprox.project_atoms(D, 1.0, nonnegative=True), expected, atol=1e-14
+    )
     large = np.array([[1e12 + 0.25], [1e12], [-1e11]])
-    np.testing.assert_allclose(treeprox.project_atoms(large, 1.0).ravel(), [0.625, 0.375, 0.0], atol=1e-15)
+    np.testing.assert_allclose(
+        treeprox.project_atoms(large, 1.0).ravel(), [0.625, 0.375, 0.0], atol=1e-15
+    )
 
 
 def test_bad_atoms_are_refused(rng):
@@ -248,9 +287,18 @@ def test_atoms_in_any_order_have_the_same_prox(rng, norm):
     """Nodes in preorder are worked on in place, others in a copy."""
     tree, U = trees.Tree((-1, 0, 1, 1, 0, 4)), rng.normal(size=(40, 6))
     mixed = [3, 5, 0, 4, 1, 2]  # node i of the tree is node mixed[i] of the other
-    other = trees.Tree(tuple(mixed[tree.parents[mixed.index(node)]] if mixed.index(node) else -1 for node in range(6)))
+    other = trees.Tree(
+        tuple(
+            mixed[tree.parents[mixed.index(node)]] if mixed.index(node) else -1 for node in range(6)
+        )
+    )
     V = np.empty_like(U)
     V[:, mixed] = U
-    found, expected = treeprox.prox_tree(V, other, 0.6, norm=norm), treeprox.prox_tree(U, tree, 0.6, norm=norm)
+    found, expected = (
+        treeprox.prox_tree(V, other, 0.6, norm=norm),
+        treeprox.prox_tree(U, tree, 0.6, norm=norm),
+    )
     assert np.allclose(found[:, mixed], expected, atol=1e-15) and (expected == 0.0).any()
-    assert np.allclose(treeprox.value_tree(V, other, norm=norm), treeprox.value_tree(U, tree, norm=norm))
+    assert np.allclose(
+        treeprox.value_tree(V, other, norm=norm), treeprox.value_tree(U, tree, norm=norm)
+    )

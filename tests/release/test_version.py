@@ -9,7 +9,11 @@ import pytest
 import yaml
 from places import ROOT
 
-CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake": "snakemake-minimal"}
+CONDA = {
+    "matplotlib": "matplotlib-base",
+    "seaborn": "seaborn-base",
+    "snakemake": "snakemake-minimal",
+}
 SPEC = spec_from_file_location("version", ROOT / "release" / "version.py")
 version = module_from_spec(SPEC)
 SPEC.loader.exec_module(version)
@@ -36,14 +40,18 @@ def test_a_version_is_written_wherever_it_stands(tree):
     citation = yaml.safe_load(after["CITATION.cff"])
     assert citation["version"] == "99.0.1" and str(citation["date-released"]) == "2030-01-02"
     assert yaml.safe_load(after["release/recipe.yaml"])["context"] == {"version": "99.0.1"}
-    assert "## [Unreleased]\n\n## [99.0.1] - 2030-01-02\n\n### Added\n\n- It.\n" in after["CHANGELOG.md"]
+    assert (
+        "## [Unreleased]\n\n## [99.0.1] - 2030-01-02\n\n### Added\n\n- It.\n"
+        in after["CHANGELOG.md"]
+    )
     for name in version.PLACES:
         lines = zip(before[name].splitlines(), after[name].splitlines(), strict=True)
         assert sum(old != new for old, new in lines) == 1 + (name == "CITATION.cff")
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [("0.0.1", "expected a higher one"), ("next", "expected three numbers"), ("", "three numbers")]
+    ("number", "said"),
+    [("0.0.1", "expected a higher one"), ("next", "expected three numbers"), ("", "three numbers")],
 )
 def test_what_is_no_next_version_is_refused(tree, number, said):
     with pytest.raises(SystemExit, match=said):
@@ -62,9 +70,15 @@ def test_address_and_doi_are_filled_in_once(tree):
     citation = yaml.safe_load((tree / "CITATION.cff").read_text())
     assert citation["repository-code"] == address and citation["doi"] == "10.5281/zenodo.1"
     project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
-    assert project["urls"] == {"Repository": address} and project["scripts"] == {"odl": "odl.__main__:main"}
-    assert yaml.safe_load((tree / "release/recipe.yaml").read_text())["about"]["repository"] == address
-    assert "old" not in "".join((tree / name).read_text() for name in ("CITATION.cff", "release/recipe.yaml"))
+    assert project["urls"] == {"Repository": address} and project["scripts"] == {
+        "odl": "odl.__main__:main"
+    }
+    assert (
+        yaml.safe_load((tree / "release/recipe.yaml").read_text())["about"]["repository"] == address
+    )
+    assert "old" not in "".join(
+        (tree / name).read_text() for name in ("CITATION.cff", "release/recipe.yaml")
+    )
 
 
 def test_authors_are_those_of_the_citation():
@@ -80,4 +94,7 @@ def test_the_recipe_asks_for_what_the_package_does():
     names = [re.fullmatch(r"([\w-]+)(.*)", one).groups() for one in wanted]
     expected = {f"{CONDA.get(name, name)} {bounds}" for name, bounds in names}
     assert {*recipe["requirements"]["run"]} == expected
-    assert recipe["package"]["name"] == project["name"] and recipe["about"]["license"] == project["license"]
+    assert (
+        recipe["package"]["name"] == project["name"]
+        and recipe["about"]["license"] == project["license"]
+    )

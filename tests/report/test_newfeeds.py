@@ -59,7 +59,9 @@ def feeds(watch):
 def test_an_entry_an_event_a_document_that_stands_alone_and_a_volume(watch):
     last = watch.periods[-1]
     lone = newpages.headline((), (3,), name=(), gate="lone", event=0, t=0.0)
-    volume = newpages.headline((), tuple(range(50)), name=("volume",), gate="volume", event=0, usual=38.0, t=0.0)
+    volume = newpages.headline(
+        (), tuple(range(50)), name=("volume",), gate="volume", event=0, usual=38.0, t=0.0
+    )
     more = replace(last, headlines=(*last.headlines, lone, volume))
     feed, parsed = feeds(replace(watch, periods=(*watch.periods[:-1], more)))
     events = {f"urn:odl:posts:event:{number}" for number in watch.events}
@@ -70,34 +72,51 @@ def test_an_entry_an_event_a_document_that_stands_alone_and_a_volume(watch):
     times = [item["date_modified"] for item in feed["items"]]
     assert times == sorted(times, reverse=True) and times[0] > times[-1]
     titles = {item["title"] for item in feed["items"]}
-    assert {"volume: 50 documents, usually 38", "dod, render, jpeg [new]", "wheat, tonnes, yen [ended]"} <= titles
+    assert {
+        "volume: 50 documents, usually 38",
+        "dod, render, jpeg [new]",
+        "wheat, tonnes, yen [ended]",
+    } <= titles
 
 
 def test_an_event_is_one_story_that_changes_its_state(watch):
     """After its birth and at its end: one id, the same begin, another state and a later time."""
     seen = []
     for n in (4, 5, 9):
-        (entry,) = [each for each in newfeeds.stories(newpages.until(watch, n)) if each.id == "urn:odl:posts:event:1"]
+        (entry,) = [
+            each
+            for each in newfeeds.stories(newpages.until(watch, n))
+            if each.id == "urn:odl:posts:event:1"
+        ]
         seen.append((entry.title.split("[")[1], entry.published, entry.updated))
     assert [state for state, _, _ in seen] == ["new]", "ongoing]", "ended]"]
-    assert len({published for _, published, _ in seen}) == 1 and seen[0][2] < seen[1][2] < seen[2][2]
+    assert (
+        len({published for _, published, _ in seen}) == 1 and seen[0][2] < seen[1][2] < seen[2][2]
+    )
 
 
 def test_hostile_text_stays_text():
-    watch = newpages.watch(title=newpages.EVIL + "\ufffe", text=newpages.EVIL, url="javascript:alert(1)")
+    watch = newpages.watch(
+        title=newpages.EVIL + "\ufffe", text=newpages.EVIL, url="javascript:alert(1)"
+    )
     feed, parsed = feeds(watch)
     text = newfeeds.atom(watch, newfeeds.stories(watch))
     assert "<script" not in text and "javascript:" not in text
     for item in feed["items"]:
         assert "<script" not in item["content_html"] and "<b onclick" not in item["content_html"]
     assert any(
-        "</noscript>" in entry.content[0].value or "&lt;/noscript" in entry.content[0].value for entry in parsed.entries
+        "</noscript>" in entry.content[0].value or "&lt;/noscript" in entry.content[0].value
+        for entry in parsed.entries
     )
 
 
 def test_without_times_the_order_stays(watch):
     periods = tuple(replace(each, first=NO_TIME, last=NO_TIME) for each in watch.periods)
-    plain = replace(watch, periods=periods, events={n: replace(one, first=NO_TIME) for n, one in watch.events.items()})
+    plain = replace(
+        watch,
+        periods=periods,
+        events={n: replace(one, first=NO_TIME) for n, one in watch.events.items()},
+    )
     _, parsed = feeds(plain)
     assert parsed.entries[0].updated == "1970-01-01T00:00:11Z"
 
@@ -117,11 +136,16 @@ def test_newsboat_shows_one_story_that_changes_its_state(watch, tmp_path):
     (tmp_path / "url").write_text(f"file://{tmp_path}/new.atom\n")
     event = watch.events[5]
     for state in ("growing", "returning"):
-        events = watch.events | {5: replace(event, history=[*event.history, (watch.periods[-1].t, state)])}
+        events = watch.events | {
+            5: replace(event, history=[*event.history, (watch.periods[-1].t, state)])
+        }
         entries = newfeeds.stories(replace(watch, events=events))
         (tmp_path / "new.atom").write_text(newfeeds.atom(watch, entries))
         done = subprocess.run(
-            ["newsboat", *names, "-x", "reload", "print-unread"], capture_output=True, text=True, timeout=60
+            ["newsboat", *names, "-x", "reload", "print-unread"],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.stdout.split()[0] == str(len(entries)), done.stdout + done.stderr
         with contextlib.closing(sqlite3.connect(tmp_path / "cache")) as cache:

@@ -33,12 +33,16 @@ def library(monkeypatch):
 def plain(text):
     """What is read: the body without style, scripts and tags."""
     body = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", text)
-    return " ".join(re.sub(r"<[^>]*>", " ", body).replace("&amp;", "&").replace("\u00a0", " ").split())
+    return " ".join(
+        re.sub(r"<[^>]*>", " ", body).replace("&amp;", "&").replace("\u00a0", " ").split()
+    )
 
 
 def test_a_long_title_ends_with_a_sign_that_it_was_cut():
     watch = newpages.watch(title="word " * 40)
-    watch = replace(watch, periods=(*watch.periods, replace(watch.periods[-1], t=12)))  # a table of headlines before
+    watch = replace(
+        watch, periods=(*watch.periods, replace(watch.periods[-1], t=12))
+    )  # a table of headlines before
     assert f"<summary>{'word ' * 31}word…</summary>" in newpage.text(watch)
 
 
@@ -48,8 +52,16 @@ def test_it_opens_with_a_table_of_the_latest_headlines_then_their_details(watch)
     table = "1 headline. posts, 2024-01-29 to 2024-02-04: 50 documents, usually 38 date headline documents usually "
     table += "by chance example 2024-01-29 to 02-04 dod, render, jpeg event 5 new 12 &lt;1 1 in 500 Story 11-0 on dod"
     details = "new dod, render, jpeg event 5 Story"
-    assert page.index(table) < page.index(details) < page.index("2 more examples") < page.index("Headlines before", 200)
-    assert "Held back: 2 documents without a word; 1 headline of event:3 (muted in feedback.csv)." in page
+    assert (
+        page.index(table)
+        < page.index(details)
+        < page.index("2 more examples")
+        < page.index("Headlines before", 200)
+    )
+    assert (
+        "Held back: 2 documents without a word; 1 headline of event:3 (muted in feedback.csv)."
+        in page
+    )
     assert "period 11" not in page.lower()
 
 
@@ -60,7 +72,9 @@ def test_earlier_headlines_are_a_table_newest_first(watch):
 
 def test_a_quiet_period_is_calm_and_folds_what_is_not_unusual(watch):
     text = newpage.text(newpages.until(watch, 11))
-    assert 'class="lead calm">Nothing new.' in text and "Not unusual here: 1 headline" in plain(text)
+    assert 'class="lead calm">Nothing new.' in text and "Not unusual here: 1 headline" in plain(
+        text
+    )
     assert text.index("<details><summary>Not unusual here") < text.index("bread, butter")
     assert 'class="lead calm"' not in newpage.text(watch)
 
@@ -73,9 +87,14 @@ def test_a_colour_is_explained_if_it_occurs(watch):
 
 def test_an_unproven_period_is_marked_so(watch):
     page = plain(newpage.text(replace(watch, periods=watch.periods[:2], events={})))
-    assert "Unproven: alerts begin when 50 documents were scored" in page and "Most novel documents (unproven)" in page
     assert (
-        "bread, butter 3 &lt;1 unproven" in page and "Events over time" not in page and "Headlines before" not in page
+        "Unproven: alerts begin when 50 documents were scored" in page
+        and "Most novel documents (unproven)" in page
+    )
+    assert (
+        "bread, butter 3 &lt;1 unproven" in page
+        and "Events over time" not in page
+        and "Headlines before" not in page
     )
 
 
@@ -88,12 +107,17 @@ def test_a_change_of_form_says_so(watch):
 
 def test_table_headers_have_a_scope_and_tables_a_caption(watch):
     text = newpage.text(watch)
-    assert re.findall(r"<th (?!scope=)", text) == [] and text.count("<table") == text.count("<caption>") == 3
+    assert (
+        re.findall(r"<th (?!scope=)", text) == []
+        and text.count("<table") == text.count("<caption>") == 3
+    )
 
 
 def test_text_of_documents_is_text():
     evil = newpages.EVIL
-    watch = newpages.watch(title=evil, id=evil, source=evil, members=(evil, evil), url="https://x.org/?a=1&b='\"<")
+    watch = newpages.watch(
+        title=evil, id=evil, source=evil, members=(evil, evil), url="https://x.org/?a=1&b='\"<"
+    )
     events = {**watch.events, 5: replace(watch.events[5], name=(evil, "x"))}
     text = newpage.text(replace(watch, corpus=evil, run=evil, events=events))
     assert "<script>alert" not in text and "<b onclick" not in text
@@ -106,7 +130,9 @@ def test_text_of_documents_is_text():
 def test_it_is_well_formed_and_asks_for_nothing(watch):
     text = newpage.text(watch)
     checker = Checker(text)
-    assert not [tag for tag, _ in checker.found if tag in ("link", "img", "iframe", "object", "form")]
+    assert not [
+        tag for tag, _ in checker.found if tag in ("link", "img", "iframe", "object", "form")
+    ]
     assert not [name for name, attributes in checker.found if "src" in attributes]
     assert not [name for name, attributes in checker.found if "url(" in attributes.get("style", "")]
     style = "".join(path.read_text() for path in (ROOT / "src" / "odl" / "report").glob("*.css"))
@@ -139,7 +165,9 @@ def test_without_dates(watch):
 def test_a_thousand_headlines_are_of_a_size():
     watch = newpages.watch(n_periods=1400, documents=10)
     text = newpage.text(watch)
-    assert ("199 older headlines not shown" in text and "400 older events not shown" in text) or "older" in text
+    assert (
+        "199 older headlines not shown" in text and "400 older events not shown" in text
+    ) or "older" in text
     assert len(text) < 4e6
 
 
@@ -162,7 +190,10 @@ class TestFindings:
         first = newpage.findings(watch, sounded=[alarm])[0]
         assert first == ("A source is silent", alarm.text, "Look.")
         entry = next(each for each in newfeeds.stories(watch, [alarm]) if ":watch:" in each.id)
-        assert entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl" and "a&lt;b" in entry.body
+        assert (
+            entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl"
+            and "a&lt;b" in entry.body
+        )
         assert "No document came from a&lt;b.jsonl." in newpage.text(watch, sounded=[alarm])
 
     def test_empty_documents(self, watch):
@@ -175,14 +206,18 @@ class TestFindings:
         held = (Withheld("", "empty", 20),)
         changed = tuple(replace(p, withheld=held) for p in watch.periods)
         told = self.told(replace(watch, periods=watch.periods[:8] + changed[8:]))
-        assert told["Documents without a word"].text.startswith("80 documents of the last 4 periods")
+        assert told["Documents without a word"].text.startswith(
+            "80 documents of the last 4 periods"
+        )
         told = self.told(replace(watch, periods=changed[:8] + watch.periods[8:]))
         assert told["Documents without a word"].text.startswith("2 documents of the last 4 periods")
 
     def test_languages_are_compared_with_the_eight_periods_before(self, watch):
         """Not with those of longer ago, nor with the first ones."""
         mixes = [{"german": 50}] * 3 + [{"english": 50}] * 8 + [{"english": 22, "german": 28}]
-        periods = [replace(period, languages=mix) for period, mix in zip(watch.periods, mixes, strict=True)]
+        periods = [
+            replace(period, languages=mix) for period, mix in zip(watch.periods, mixes, strict=True)
+        ]
         told = self.told(replace(watch, periods=tuple(periods)))["Languages"]
         assert told.todo and "German 56\u00a0%, English 44\u00a0%." in told.text
         assert told.text.endswith("The 8 periods before: English 100\u00a0%, German 0\u00a0%.")
@@ -195,17 +230,26 @@ class TestFindings:
     def test_what_cleaning_took_out(self, watch):
         said = "cleaned 9 documents: headers of 3 (40 characters)"
         held = {entry.what: entry for entry in newpage.findings(watch, taken=said)}
-        assert held["Taken out of the texts"].text == "Cleaned 9 documents: headers of 3 (40 characters)."
+        assert (
+            held["Taken out of the texts"].text
+            == "Cleaned 9 documents: headers of 3 (40 characters)."
+        )
         assert "Taken out of the texts" not in self.told(watch)
         assert "headers of 3 (40 characters)" in plain(newpage.text(watch, taken=said))
 
     def test_what_a_person_holds_back(self, watch):
-        entries = [("event:3", "muted"), ("event:4", "known", "2030-01-01"), ("event:5", "muted", "grows")]
+        entries = [
+            ("event:3", "muted"),
+            ("event:4", "known", "2030-01-01"),
+            ("event:5", "muted", "grows"),
+        ]
         text = self.told(replace(watch, feedback=tuple(FeedbackLine(*entry) for entry in entries)))[
             "Held back by a person"
         ].text
         said = "event:3, event:4 until 2030-01-01, event:5 in periods in which it is not growing"
-        assert text.startswith(f"feedback.csv holds back {said}; without an end, until its line is deleted: event:3.")
+        assert text.startswith(
+            f"feedback.csv holds back {said}; without an end, until its line is deleted: event:3."
+        )
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +263,10 @@ def test_the_command_writes_it(made, tmp_path):
     """From files; feedback.csv elsewhere is respected, and feeds are written."""
     watch = read.alerts_of(made)
     paths = [str(tmp_path / name) for name in ("new.html", "new.atom", "new.json")]
-    assert cli.main(["step", "newpage", paths[0], str(made), "--atom", paths[1], "--feed", paths[2]]) == 0
+    assert (
+        cli.main(["step", "newpage", paths[0], str(made), "--atom", paths[1], "--feed", paths[2]])
+        == 0
+    )
     text = (tmp_path / "new.html").read_text(encoding="utf-8")
     entries = newfeeds.stories(watch)
     assert entries and (tmp_path / "new.atom").read_text() == newfeeds.atom(watch, entries)
@@ -230,7 +277,9 @@ def test_the_command_writes_it(made, tmp_path):
     feedback.add(tmp_path, FeedbackLine(f"event:{number}", "muted"))
     alerts = read.place_of(made).alerts
     assert cli.main(["step", "newpage", paths[0], alerts, "--home", str(tmp_path)]) == 0
-    assert "feedback.csv holds back event:" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+    assert "feedback.csv holds back event:" in plain(
+        (tmp_path / "new.html").read_text(encoding="utf-8")
+    )
 
 
 def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
@@ -254,12 +303,17 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
 
 
 def test_a_card_has_its_course_documents_and_commands(watch):
-    of = [explain.Mention(11, f"id{n}", f"Title {n}", ("a.jsonl", "b.jsonl")[n % 2], NO_TIME) for n in range(7)]
+    of = [
+        explain.Mention(11, f"id{n}", f"Title {n}", ("a.jsonl", "b.jsonl")[n % 2], NO_TIME)
+        for n in range(7)
+    ]
     text = newpage.text(watch, members={5: of})
     card = text[text.index("<article") :].split("</article>")[0]
     told = plain(card)
     assert 'class="bars"' not in card  # of one period
-    later = replace(watch.periods[-1], headlines=(replace(watch.periods[-1].headlines[0], event=4),))
+    later = replace(
+        watch.periods[-1], headlines=(replace(watch.periods[-1].headlines[0], event=4),)
+    )
     text_later = newpage.text(replace(watch, periods=(*watch.periods[:-1], later)))
     assert text_later.split("</article>")[0].count('<svg class="bars"') == 1
     assert "All 7 documents of the event by source a.jsonl (4)" in told and "b.jsonl (3)" in told

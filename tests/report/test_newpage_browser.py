@@ -9,7 +9,9 @@ import pytest
 from odl.report import newpage
 
 BROWSER = os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")
-driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
+driver = pytest.importorskip(
+    "playwright.sync_api", reason="needs playwright (pip install playwright)"
+)
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not BROWSER, reason="needs chromium (or its path in ODL_CHROMIUM)"),
@@ -44,7 +46,9 @@ class Opened:
 
     def __init__(self, browser, file, size=WIDE, scripts=True, **options):
         viewport = {"width": size[0], "height": size[1]}
-        self.context = browser.new_context(viewport=viewport, java_script_enabled=scripts, offline=True, **options)
+        self.context = browser.new_context(
+            viewport=viewport, java_script_enabled=scripts, offline=True, **options
+        )
         self.page, self.said, self.asked = self.context.new_page(), [], []
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
@@ -79,7 +83,10 @@ def test_it_fits_and_its_first_screen_says_what_is_new(opened):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator(".lead").bounding_box()["y"] < height * 0.3
     assert page.locator("#headlines th[scope=row]").first.bounding_box()["y"] < height * 0.6
-    assert page.locator(".event h2").first.bounding_box()["y"] > page.locator("#headlines").bounding_box()["y"]
+    assert (
+        page.locator(".event h2").first.bounding_box()["y"]
+        > page.locator("#headlines").bounding_box()["y"]
+    )
     assert page.locator(".event").first.get_by_text("new", exact=True).is_visible()
 
 
@@ -95,7 +102,9 @@ def test_the_table_of_earlier_headlines_sorts_and_searches(opened):
     if page.viewport_size["width"] > 600:
         head = page.locator("#earlier thead th").nth(0)
         head.click()
-        driver.expect(head).to_have_attribute("aria-sort", "ascending")  # sorting waits for the browser to be idle
+        driver.expect(head).to_have_attribute(
+            "aria-sort", "ascending"
+        )  # sorting waits for the browser to be idle
         assert page.locator("#earlier tbody tr").first.get_attribute("data-t") == "3"
 
 
@@ -118,7 +127,11 @@ def test_what_came_since_the_last_visit_of_a_reader_is_marked(opened, watch):
     assert page.locator("#visited").inner_text().startswith("Nothing came since your last visit")
     page.evaluate("mark => localStorage.setItem(Object.keys(localStorage)[0], mark)", last - 4)
     opened.again()
-    assert page.locator("#visited").inner_text().startswith("Since your last visit: 4 periods; 1 of the headlines")
+    assert (
+        page.locator("#visited")
+        .inner_text()
+        .startswith("Since your last visit: 4 periods; 1 of the headlines")
+    )
     assert page.get_by_text("since your last visit", exact=True).count() == 1
 
 
@@ -175,7 +188,10 @@ def test_text_of_documents_does_nothing(opened):
 def test_without_scripts_everything_can_be_read(browser, file):
     opened = Opened(browser, file, NARROW, scripts=False)
     page = opened.page
-    assert page.locator("#earlier tbody tr").count() == 18 and page.locator("#event-table tbody tr").count() == 19
+    assert (
+        page.locator("#earlier tbody tr").count() == 18
+        and page.locator("#event-table tbody tr").count() == 19
+    )
     assert page.locator(".copy").count() and not page.locator(".copy").first.is_visible()
     row = page.locator("#earlier tbody tr").nth(1)
     row.locator("summary").click()
@@ -188,7 +204,9 @@ def test_without_scripts_everything_can_be_read(browser, file):
 def test_a_script_that_fails_leaves_the_tables(browser, file, tmp_path):
     broken = tmp_path / "broken.html"
     broken.write_text(
-        file.read_text(encoding="utf-8").replace("data:text/javascript;base64,", "data:text/javascript,!")
+        file.read_text(encoding="utf-8").replace(
+            "data:text/javascript;base64,", "data:text/javascript,!"
+        )
     )
     opened = Opened(browser, broken)
     assert opened.page.locator("#earlier tbody tr").count() == 18 and opened.said
@@ -206,12 +224,16 @@ def test_dark_and_in_print(browser, file):
 
 def test_a_title_from_right_to_left_begins_at_the_right_of_each_line(browser, tmp_path):
     path = tmp_path / "new.html"
-    path.write_text(newpage.text(newpages.watch(title="התפרצות הר הגעש חסמה את הכביש " * 3)), encoding="utf-8")
+    path.write_text(
+        newpage.text(newpages.watch(title="התפרצות הר הגעש חסמה את הכביש " * 3)), encoding="utf-8"
+    )
     held = Opened(browser, path, NARROW)
     lines = held.page.locator(".title > *").first.evaluate(
         "title => { const { right } = title.getBoundingClientRect(), text = document.createRange();"
         " text.selectNodeContents(title);"
         " return [...text.getClientRects()].map(line => [line.y, right - line.right]); }"
     )
-    assert len({y for y, _ in lines}) > 1 and all(any(y == y_ and gap < 1 for y_, gap in lines) for y, _ in lines)
+    assert len({y for y, _ in lines}) > 1 and all(
+        any(y == y_ and gap < 1 for y_, gap in lines) for y, _ in lines
+    )
     held.context.close()

@@ -37,7 +37,10 @@ def test_intervals_are_shown_as_what_they_are(made):
 def test_page_is_well_formed_and_accessible(made):
     found = Checker(made[2])
     names = [name for name, _ in found.found]
-    assert dict(found.all("html")[0]) == {"lang": "en"} and names.count("h1") == names.count("title") == 1
+    assert (
+        dict(found.all("html")[0]) == {"lang": "en"}
+        and names.count("h1") == names.count("title") == 1
+    )
     levels = [int(name[1]) for name in names if re.fullmatch("h[1-6]", name)]
     assert all(after <= before + 1 for before, after in pairwise(levels))
     assert all(len(image["alt"]) > 20 for image in found.all("img")) and len(found.all("img")) >= 9
@@ -50,7 +53,9 @@ def test_page_is_well_formed_and_accessible(made):
 
 def test_page_loads_nothing(made):
     found = Checker(made[2])
-    assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & {name for name, _ in found.found}
+    assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & {
+        name for name, _ in found.found
+    }
     for _, attributes in found.found:
         for name in ("src", "srcset", "href", "data", "style", "background", "poster"):
             assert re.match("data:image/|#", attributes.get(name) or "#"), attributes
@@ -61,7 +66,9 @@ def test_page_loads_nothing(made):
 def test_text_of_documents_and_config_is_escaped(made):
     found = Checker(made[2])
     assert "<deal>" not in made[2] and "&lt;deal&gt;" in made[2]
-    assert "<b>bold" not in made[2] and any("<b>bold</b> & 'quoted'" in text for text in found.words)
+    assert "<b>bold" not in made[2] and any(
+        "<b>bold</b> & 'quoted'" in text for text in found.words
+    )
     assert any(re.match(r"Report & notes <\d+> on", text) for text in found.words)
     assert "A <study>" in found.words and "mirror.example" not in made[2]
 
@@ -77,12 +84,17 @@ def test_page_says_what_the_tables_say(made):
     assert "of the 20 shown are novel" in words
     assert re.search(r"grain\xa0\d+\.\d\xa0%", words)
     assert "\nnovel\n" in words and "\nknown\n" in words
-    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", text, re.S)]
+    rows = [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)
+        for row in re.findall(r"<tr>(.*?)</tr>", text, re.S)
+    ]
     (batches,) = [row for row in rows if row[:2] == ["1", "1998-01-08 to 1998-01-14"]][:1]
     assert batches[2:8] == ["60", "19", "38", "3", "1", "yes"]
     (without,) = [row for row in rows if row[:2] == ["2", "1998-01-15 to 1998-01-21"]][:1]
     assert without[3] == "0" and without[7:9] == ["", ""]
-    start = rows.index(["rank", "score", "truth", "document", "topics", "unexplained words, share of the document"])
+    start = rows.index(
+        ["rank", "score", "truth", "document", "topics", "unexplained words, share of the document"]
+    )
     assert [row[0] for row in rows[start + 1 : start + 21]] == [str(rank) for rank in range(1, 21)]
 
 
@@ -90,23 +102,35 @@ def test_page_says_what_the_tables_say(made):
 def test_a_window_of_the_neighbours_is_said_wherever_they_are(tmp_path):
     """Where the last timestep alone was compared with a part of its past, every table, figure and sentence says so."""
     runs = {"da": ("dual_averaging", {"gamma": 4.0}, 0.0)}
-    plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(10,), runs=runs, bootstrap=0, window="last12")
+    plan = studies.make_study(
+        tmp_path, seeds=1, steps=4, sizes=(10,), runs=runs, bootstrap=0, window="last12"
+    )
     study.summarise(plan, tmp_path / "tables")
     named = {row["run"] for row in study.read_tables(tmp_path / "tables")["summary"]} - {"da"}
-    assert named == {f"{name}-last12" for name in baselines.BASELINE_NAMES[:4]} | {"out-of-vocabulary", "length"}
+    assert named == {f"{name}-last12" for name in baselines.BASELINE_NAMES[:4]} | {
+        "out-of-vocabulary",
+        "length",
+    }
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
     studypage.write(
-        tmp_path / "page.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="A study"
+        tmp_path / "page.html",
+        studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"),
+        title="A study",
     )
     found = Checker((tmp_path / "page.html").read_text(encoding="utf-8"))
     needed = "neighbours need all earlier documents, or the last ones that their names say"
     assert f"Baselines: no dictionary; {needed}" in found.words and not set(found.words) & set(
         baselines.BASELINE_NAMES[:4]
     )
-    assert any("The baseline compares every document with many earlier ones" in text for text in found.words)
+    assert any(
+        "The baseline compares every document with many earlier ones" in text
+        for text in found.words
+    )
     texts = [image["alt"] for image in found.all("img")]
     (text,) = (text for text in texts if text.startswith("Average AUC of"))
-    assert "nearest5-logtf-last12" in text and not re.search(r"nearest5?-\w+(?!-last12)\b(?!-)", text)
+    assert "nearest5-logtf-last12" in text and not re.search(
+        r"nearest5?-\w+(?!-last12)\b(?!-)", text
+    )
 
 
 def test_verdict_follows_the_numbers(made, monkeypatch):
@@ -118,18 +142,28 @@ def test_verdict_follows_the_numbers(made, monkeypatch):
     assert studypage.verdict(chosen).startswith("The best learner, da with k = 20")
     for row in found["summary"]:
         row["average_mean"] = 0.75
-    assert "are equal to three digits." in studypage.verdict(selection.Selection(plan, found, "wires"))
+    assert "are equal to three digits." in studypage.verdict(
+        selection.Selection(plan, found, "wires")
+    )
     for row in found["summary"]:
         row["average_mean"] = (
-            0.751 if row["run"] == "nearest-tfidf" else 0.75 if (row["run"], row["k"]) == ("da", 20) else 0.7
+            0.751
+            if row["run"] == "nearest-tfidf"
+            else 0.75
+            if (row["run"], row["k"]) == ("da", 20)
+            else 0.7
         )
     monkeypatch.setattr(studypage.FACTS, "paired", lambda chosen, name: (0.001, -0.01, 0.02))
     shown = {"run": "da", "k": 20, "seed": 0}
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
-    assert "are level. The baseline compares" in said and said.endswith("no difference beyond chance.")
+    assert "are level. The baseline compares" in said and said.endswith(
+        "no difference beyond chance."
+    )
     monkeypatch.setattr(studypage.FACTS, "paired", lambda chosen, name: (-0.03, -0.04, -0.02))
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
-    assert said.startswith("A baseline without a dictionary is better here: ") and said.endswith("worse beyond chance.")
+    assert said.startswith("A baseline without a dictionary is better here: ") and said.endswith(
+        "worse beyond chance."
+    )
     for row in found["summary"]:
         row["average_mean"] = float("nan")
     assert "No timestep" in studypage.verdict(selection.Selection(plan, found, "wires"))
@@ -159,7 +193,9 @@ def test_main_table_for_the_terminal(made):
 def test_report_of_a_stream_without_evaluation(tmp_path):
     plan = studies.unevaluated(tmp_path)
     studypage.write(
-        tmp_path / "r.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="empty"
+        tmp_path / "r.html",
+        studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"),
+        title="empty",
     )
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     Checker(text)
@@ -170,19 +206,29 @@ def test_report_of_a_stream_without_evaluation(tmp_path):
 
 @pytest.mark.slow
 def test_report_of_documents_without_topics_and_dates(tmp_path):
-    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
-    plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(20,), runs=one, reader="documents", plain=True)
+    one = {
+        "da": ("dual_averaging", {"gamma": 4.0}, 0.2),
+        "pg": ("projected_gradient", {"eta": 11.0}, 0.1),
+    }
+    plan = studies.make_study(
+        tmp_path, seeds=1, steps=4, sizes=(20,), runs=one, reader="documents", plain=True
+    )
     study.summarise(plan, tmp_path / "tables")
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
     held = read_json(tmp_path / "figures" / "wires-figures.json")
     assert all(held[name]["drawn"] for name in ("scores", "time"))
     assert not any(held[name]["drawn"] for name in ("auc", "parameters", "tradeoff"))
     studypage.write(
-        tmp_path / "r.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="plain"
+        tmp_path / "r.html",
+        studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"),
+        title="plain",
     )
     words = Checker((tmp_path / "r.html").read_text(encoding="utf-8")).words
     assert "unlabelled" in words and "novel" not in words[words.index("rank") :]
-    assert any(re.match("Timestep 1: 20 documents, no document of the batch has a topic", text) for text in words)
+    assert any(
+        re.match("Timestep 1: 20 documents, no document of the batch has a topic", text)
+        for text in words
+    )
     assert not any("shown are novel" in text for text in words)
     assert held["scores"]["alt"].endswith("batches. None of them has a topic.")
 
@@ -204,7 +250,11 @@ def test_control_characters_are_spelt_out_everywhere(tmp_path, monkeypatch):
     pictures = [path.read_text(encoding="utf-8") for path in (tmp_path / "figures").glob("*.svg")]
     assert pictures and not any(map(CONTROLS.search, pictures))
     write_table(tmp_path / "a.tsv", [{"run": evil}])
-    assert (tmp_path / "a.tsv").read_text().startswith("run\tdigest\n" + r"\u0000\u001b[31m\u009b\u202e" + "\t")
+    assert (
+        (tmp_path / "a.tsv")
+        .read_text()
+        .startswith("run\tdigest\n" + r"\u0000\u001b[31m\u009b\u202e" + "\t")
+    )
 
 
 def test_a_figure_stands_where_it_says(made, tmp_path):
@@ -217,16 +267,26 @@ def test_a_figure_stands_where_it_says(made, tmp_path):
     write_json(path, held)
     plan = [entry for entry in made[1] if entry["corpus"] == "small"]
     studypage.write(
-        tmp_path / "r.html", studypage.Streams(plan, made[0] / "tables", tmp_path / "figures"), title="moved"
+        tmp_path / "r.html",
+        studypage.Streams(plan, made[0] / "tables", tmp_path / "figures"),
+        title="moved",
     )
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    order = ["Batches and AUC per timestep", "Moved.", "AUC with intervals", ">Runs</h3>", ">Authors</h3>", "New."]
+    order = [
+        "Batches and AUC per timestep",
+        "Moved.",
+        "AUC with intervals",
+        ">Runs</h3>",
+        ">Authors</h3>",
+        "New.",
+    ]
     assert sorted(order, key=text.index) == order
 
 
 def test_pieces_of_the_page():
     assert (
-        page.element("p", "<x>", page.Markup("<b>y</b>"), class_='a"b') == '<p class="a&quot;b">&lt;x&gt;<b>y</b></p>'
+        page.element("p", "<x>", page.Markup("<b>y</b>"), class_='a"b')
+        == '<p class="a&quot;b">&lt;x&gt;<b>y</b></p>'
     )
     assert page.escape(None) == page.escape(float("nan")) == ""
     assert (page.mean_sd(0.5, float("nan")), page.mean_sd(float("nan"), 0.1)) == ("0.500", "")
@@ -240,7 +300,9 @@ def test_topics_are_the_most_used_atoms_with_their_words(made):
     assert (names[0], names[-1]) == (f"after timestep {steps[0]}", f"after timestep {steps[-1]}")
     use = [np.array(chosen.batch(chosen.shown, t).use) for t in steps]
     share = np.mean([one / one.sum() for one in use], axis=0)
-    assert [row[0] for row in rows] == [atom for atom in np.argsort(-share, kind="stable")[:40] if share[atom] > 0]
+    assert [row[0] for row in rows] == [
+        atom for atom in np.argsort(-share, kind="stable")[:40] if share[atom] > 0
+    ]
     assert rows[0][1] == page.percent(share[rows[0][0]]) and rows[0][2] == first.atoms[rows[0][0]]
     last.atoms.append("fresh words")
     last.use.append(1e9)  # of an atom that came later
@@ -253,6 +315,8 @@ def test_control_characters_of_ids_are_spelt_out_in_the_index(tmp_path):
     held.ids = [f"\x1b[2J\x00{row}" for row in range(6)]
     documents.write(tmp_path / "d.h5", held, reader="documents")
     stream = Order(ties="source", batches=Batches(documents=3, initial=3))
-    batching.index(tmp_path / "d.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, stream=stream)
+    batching.index(
+        tmp_path / "d.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, stream=stream
+    )
     text = (tmp_path / "index.tsv").read_text(encoding="utf-8")
     assert r"\u001b[2J\u00000" in text and not CONTROLS.search(text)

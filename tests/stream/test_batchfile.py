@@ -37,7 +37,9 @@ def test_the_chain_of_features(rng, tmp_path):
     """Documents are novel or not by the batches before, and rows are those of all rows."""
     previous = None
     for t, topics in enumerate((["harvest"], ["harvest", "merger"], ["strike"])):
-        documents.write(tmp_path / f"batch{t}.h5", batch_of(rng, t, 100, topics), kind="batch", t=t, sha256="")
+        documents.write(
+            tmp_path / f"batch{t}.h5", batch_of(rng, t, 100, topics), kind="batch", t=t, sha256=""
+        )
         features.advance(tmp_path / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
         previous = tmp_path / f"{t}.h5"
     stored = features.read(previous)
@@ -48,13 +50,17 @@ def test_the_chain_of_features(rng, tmp_path):
 
 def test_a_batch_out_of_turn(corpus, tmp_path):
     documents.write(tmp_path / "batch.h5", corpus, kind="batch", t=1, sha256="")
-    with pytest.raises(DataError, match=r"batch\.h5 is of timestep 1; expected timestep 0, after nothing"):
+    with pytest.raises(
+        DataError, match=r"batch\.h5 is of timestep 1; expected timestep 0, after nothing"
+    ):
         features.advance(tmp_path / "0.h5", tmp_path / "batch.h5")
     assert not (tmp_path / "0.h5").exists()
 
 
 def test_a_batch_without_words(tmp_path):
-    empty = Documents(np.zeros((2, 1), dtype=int), ["a"], ["x", "y"], np.zeros(2), [(), ()], ["", ""])
+    empty = Documents(
+        np.zeros((2, 1), dtype=int), ["a"], ["x", "y"], np.zeros(2), [(), ()], ["", ""]
+    )
     documents.write(tmp_path / "documents.h5", empty)
     batchfile.write(tmp_path / "documents.h5", np.array([1, 0]), tmp_path / "batch.h5", 0)
     found = documents.read(tmp_path / "batch.h5", "batch")
@@ -87,4 +93,8 @@ def test_another_corpus_under_the_same_name(corpus, rng, tmp_path):
     documents.write(tmp_path / "documents.h5", other, reader="documents")
     batchfile.write(tmp_path / "documents.h5", np.arange(30), tmp_path / "1.h5", 1)
     again = documents.read(tmp_path / "1.h5", "batch")
-    assert (again.ids, again.titles, again.vocabulary) == (other.ids, other.titles, other.vocabulary)
+    assert (again.ids, again.titles, again.vocabulary) == (
+        other.ids,
+        other.titles,
+        other.vocabulary,
+    )

@@ -74,7 +74,11 @@ def test_periods_are_whole():
 
 @pytest.mark.parametrize(
     ("time", "begin"),
-    [("2026-03-31T23:59", "2026-01-01"), ("2026-04-01", "2026-04-01"), ("1969-12-31T12:00", "1969-10-01")],
+    [
+        ("2026-03-31T23:59", "2026-01-01"),
+        ("2026-04-01", "2026-04-01"),
+        ("1969-12-31T12:00", "1969-10-01"),
+    ],
 )
 def test_quarters_begin_in_january_april_july_and_october(time, begin):
     time, begin = (int(np.datetime64(text, "ms").astype(np.int64)) for text in (time, begin))
@@ -93,7 +97,10 @@ def test_topics_enter_at_their_batch():
     assert 0 in entries.values() and max(entries.values()) > 0
     for t, part in enumerate(parts):
         assert all(entries[name] <= t for row in part for name in topics[row])
-    first = {name: min(t for t, part in enumerate(parts) for row in part if name in topics[row]) for name in entries}
+    first = {
+        name: min(t for t, part in enumerate(parts) for row in part if name in topics[row])
+        for name in entries
+    }
     assert all(first[name] >= entries[name] for name in entries)
     assert sum(first[name] == entries[name] for name in entries) >= 5
 
@@ -105,7 +112,10 @@ def test_what_cannot_be_ordered_is_refused():
         cut(20)
     with pytest.raises(DataError, match="documents without times"):
         batching.split(make(30)._replace(times=np.full(30, NO_TIME)), stream(by="period"))
-    for wrong, match in (({"held_back": 1.5}, "held_back"), ({"first": 3, "last": 2}, "first not after last")):
+    for wrong, match in (
+        ({"held_back": 1.5}, "held_back"),
+        ({"first": 3, "last": 2}, "first not after last"),
+    ):
         with pytest.raises(ParameterError, match=match):
             TopicEntry(**wrong)
 
@@ -118,7 +128,10 @@ def test_draws_are_uniform_and_named():
 
 
 def test_topics_enter_at_every_batch_of_their_range():
-    entry, names = TopicEntry(held_back=1.0, first=2, last=4), [f"t{number}" for number in range(60)]
+    entry, names = (
+        TopicEntry(held_back=1.0, first=2, last=4),
+        [f"t{number}" for number in range(60)],
+    )
     assert {batching.entry_of(name, entry, 0) for name in names} == {2, 3, 4}
 
 
@@ -129,7 +142,11 @@ def test_the_index_before_says_which_batches_changed(tmp_path, capsys):
     (tmp_path / "batches").mkdir()
     for t in range(3):
         (tmp_path / "batches" / f"{t}.h5").touch()  # not looked into
-    for rows, said in ((range(90), ""), (range(100), ""), ([*range(30), *range(31, 100)], "batch 2 changed")):
+    for rows, said in (
+        (range(90), ""),
+        (range(100), ""),
+        ([*range(30), *range(31, 100)], "batch 2 changed"),
+    ):
         documents.write(names[0], held.select(np.array(rows)))
         batching.index(*names, seed=0, **how)
         told = capsys.readouterr().err

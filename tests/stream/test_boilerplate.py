@@ -16,7 +16,12 @@ from odl.stream import batchfile, batching, boilerplate, features
 
 def rows(numbers, footer=FOOTER, title="A title of it"):
     return [
-        {"id": f"d{n}", "time": f"2026-01-{1 + n // 40:02d}", "text": f"{title}\n{own(n)}\n{footer}"} for n in numbers
+        {
+            "id": f"d{n}",
+            "time": f"2026-01-{1 + n // 40:02d}",
+            "text": f"{title}\n{own(n)}\n{footer}",
+        }
+        for n in numbers
     ]
 
 
@@ -25,9 +30,13 @@ def stream(folder, given, tokens=None):
     folder.mkdir(exist_ok=True)
     (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
     options = {"clean": ["boilerplate"], "tokens": {"stop_words": None} | (tokens or {})}
-    docs.write(folder / "documents.h5", corpora.read("documents", [str(folder / "a.jsonl")], options))
+    docs.write(
+        folder / "documents.h5", corpora.read("documents", [str(folder / "a.jsonl")], options)
+    )
     stream = Order(ties="source", batches=Batches(by="period", period="day", initial=30))
-    batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, stream=stream)
+    batching.index(
+        folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, stream=stream
+    )
     steps = len((folder / "index.tsv").read_text().splitlines()) - 1
     made = []
     for t in range(steps):
@@ -57,20 +66,33 @@ def tally(*documents, before=None):
 class TestTally:
     def test_a_document_counts_by_what_is_new_in_it(self):
         one = tally([(1, 30), (9, 10)], [(2, 30), (9, 10)], [(1, 30), (9, 10)], [(3, 10), (1, 30)])
-        assert dict(zip(one.keys.tolist(), one.counts.tolist(), strict=True)) == {1: 1250, 2: 750, 3: 250, 9: 1750}
+        assert dict(zip(one.keys.tolist(), one.counts.tolist(), strict=True)) == {
+            1: 1250,
+            2: 750,
+            3: 250,
+            9: 1750,
+        }
         again = tally([(1, 30), (9, 10)], before=one)
         assert again.counts.tolist() == [0, 0]
         both = boilerplate.added([one, again])
-        assert (both.keys.tolist(), both.counts.tolist(), both.n_documents) == ([1, 2, 3, 9], [1250, 750, 250, 1750], 5)
+        assert (both.keys.tolist(), both.counts.tolist(), both.n_documents) == (
+            [1, 2, 3, 9],
+            [1250, 750, 250, 1750],
+            5,
+        )
 
     def test_copies_are_no_boilerplate_however_many(self):
-        assert not boilerplate.repeated(tally(*[[(1, 50), (2, 50)]] * 500), boilerplate.added([])).any()
+        assert not boilerplate.repeated(
+            tally(*[[(1, 50), (2, 50)]] * 500), boilerplate.added([])
+        ).any()
 
     def test_number_and_share_both_count(self):
         def found(n, others, before=0):
             documents = [[(9, 10), (100 + number, 990)] for number in range(n)]
             earlier = tally(*[[(9, 1), (10**6 + number, 999)] for number in range(before)])
-            one = tally(*documents, *[[(10**4 + number, 9)] for number in range(others)], before=earlier)
+            one = tally(
+                *documents, *[[(10**4 + number, 9)] for number in range(others)], before=earlier
+            )
             return one.keys[boilerplate.repeated(one, earlier)].tolist() == [9]
 
         assert found(12, 0) and not found(9, 0) and not found(12, 2000)
@@ -92,7 +114,9 @@ class TestStream:
             left = words_left(one)
             assert "member" not in left and "list" not in left and "title" in left
             assert len(left) >= 24 * 40
-            assert {"member", "list"} & set(one.vocabulary) == set()  # a word that never counts is no term
+            assert {"member", "list"} & set(
+                one.vocabulary
+            ) == set()  # a word that never counts is no term
             with storage.reading(one.file.filename, "features") as file:
                 taken = storage.read_array(file["boilerplate"], "taken", "i")
             assert (taken == len(FOOTER) - 1).all()
@@ -106,10 +130,16 @@ class TestStream:
         ],
     )
     def test_footers_without_spaces_go_within_a_line(self, tmp_path, footer, there):
-        given = [{**row, "text": row["text"].rstrip() + "。 " + footer} for row in rows(range(80), "")]
+        given = [
+            {**row, "text": row["text"].rstrip() + "。 " + footer} for row in rows(range(80), "")
+        ]
         tokens = {"tokeniser": "words"}
         for name, left in (("with", False), ("without", True)):
-            kept = given if not left else [{**row, "text": row["text"].replace("。 ", "")} for row in given]
+            kept = (
+                given
+                if not left
+                else [{**row, "text": row["text"].replace("。 ", "")} for row in given]
+            )
             made = stream(tmp_path / name, kept, tokens)
             assert [there in words_left(one) for one in made] == [left, left]
 
@@ -121,8 +151,15 @@ class TestStream:
         self, tmp_path, monkeypatch
     ):
         def left(name, n):
-            later = [row for number in range(40, 120) for row in rows([number], FOOTER if number % 40 < n else "")]
-            return ["member" in words_left(one) for one in stream(tmp_path / name, rows(range(40), "") + later)]
+            later = [
+                row
+                for number in range(40, 120)
+                for row in rows([number], FOOTER if number % 40 < n else "")
+            ]
+            return [
+                "member" in words_left(one)
+                for one in stream(tmp_path / name, rows(range(40), "") + later)
+            ]
 
         assert left("many", 20) == [False, False, False]
         monkeypatch.setattr(boilerplate, "MIN_PASSAGE_DOCUMENTS", 3)
@@ -160,7 +197,9 @@ class TestStream:
 
     def test_it_takes_counts_as_they_are_and_refuses_what_it_does_not_know(self, tmp_path):
         (tmp_path / "a.jsonl").write_text('{"counts": {"a": 2}}\n{"text": "one two three"}\n')
-        found = corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": {"boilerplate": True}})
+        found = corpora.read(
+            "documents", [str(tmp_path / "a.jsonl")], {"clean": {"boilerplate": True}}
+        )
         assert len(found.passages) == 2 and not len(found.passages.keys)
         with pytest.raises(ConfigError, match="did you mean 'boilerplate'"):
             corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": ["boilerplates"]})
@@ -168,16 +207,25 @@ class TestStream:
 
 def test_a_document_may_have_no_passages(tmp_path):
     path = tmp_path / "documents.h5"
-    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "text": "Rain"}) + "\n" + json.dumps(rows([1])[0]) + "\n")
-    docs.write(path, corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": ["boilerplate"]}))
+    (tmp_path / "a.jsonl").write_text(
+        json.dumps({"id": "a", "text": "Rain"}) + "\n" + json.dumps(rows([1])[0]) + "\n"
+    )
+    docs.write(
+        path, corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": ["boilerplate"]})
+    )
     starts = docs.read(path).passages.starts
     assert starts[:2].tolist() == [0, 0] and starts[2] > 0
 
 
 def test_what_a_run_took_out_is_one_line(tmp_path):
-    rows = [{"id": f"p-{n}", "text": f"{own(n)}\n-- \nSome Body"} for n in range(5)] + [{"id": "short", "text": "a"}]
+    rows = [{"id": f"p-{n}", "text": f"{own(n)}\n-- \nSome Body"} for n in range(5)] + [
+        {"id": "short", "text": "a"}
+    ]
     options = {"clean": ["headers", "signatures"], "min_words": 5, "tokens": {"stop_words": None}}
-    docs.write(tmp_path / "documents.h5", corpora.read("documents", [jsonl(tmp_path / "a.jsonl", rows)], options))
+    docs.write(
+        tmp_path / "documents.h5",
+        corpora.read("documents", [jsonl(tmp_path / "a.jsonl", rows)], options),
+    )
     said = "cleaned 5 documents: signatures of 5 (70 characters)"
     places = tmp_path / "documents.h5", tmp_path / "seed0" / "features" / "1.h5"
     assert boilerplate.sentence(*places) == f"{said}; 1 more were too short and are left out"
@@ -185,5 +233,7 @@ def test_what_a_run_took_out_is_one_line(tmp_path):
     for t in (0, 1):
         with storage.writing(tmp_path / "seed0" / "features" / f"{t}.h5", "features", t=t) as file:
             file.create_group("boilerplate").attrs["sums"] = np.array([1 + t, 1200 * (1 + t)])
-    assert boilerplate.sentence(*places).startswith(f"{said}, boilerplate of 2 (2,400 characters); ")
+    assert boilerplate.sentence(*places).startswith(
+        f"{said}, boilerplate of 2 (2,400 characters); "
+    )
     assert boilerplate.sentence(tmp_path / "absent", tmp_path) == ""

@@ -18,7 +18,10 @@ COLUMNS = {"columns": {"vector": "meaning"}}
 def rows_of(rng, n=12, width=3):
     vectors = rng.normal(size=(n, width)).round(3)
     vectors[4] = 0
-    return [{"id": f"d{i}", "text": f"word number {i}", "meaning": vectors[i].tolist()} for i in range(n)], vectors
+    return [
+        {"id": f"d{i}", "text": f"word number {i}", "meaning": vectors[i].tolist()}
+        for i in range(n)
+    ], vectors
 
 
 @pytest.fixture
@@ -70,7 +73,10 @@ def test_files_keep_vectors_and_digests_know_them(source, tmp_path):
 
 
 def test_the_mean_is_that_of_the_past(source):
-    documents, vectors = corpora.read("documents", [source[0]], COLUMNS), source[1].astype(np.float32)
+    documents, vectors = (
+        corpora.read("documents", [source[0]], COLUMNS),
+        source[1].astype(np.float32),
+    )
     chain, first = [], 0
     for size in (5, 4, 3):
         part = documents.select(range(first, first + size))
@@ -84,7 +90,9 @@ def test_the_mean_is_that_of_the_past(source):
         expected = scaled[own] - scaled[past].mean(axis=0)
         expected[np.arange(len(expected))[lengths[own, 0] == 0]] = 0
         sizes = np.linalg.norm(expected, axis=1, keepdims=True)
-        assert np.allclose(batch.vectors, np.divide(expected, sizes, out=np.zeros_like(expected), where=sizes > 0))
+        assert np.allclose(
+            batch.vectors, np.divide(expected, sizes, out=np.zeros_like(expected), where=sizes > 0)
+        )
     assert not chain[0].vectors[4].any()
     assert np.allclose(dense.total(vectors), scaled.sum(axis=0))
 

@@ -37,7 +37,10 @@ def reworded(rng, text, n=1):
 
 def brute(texts):
     """Return the Jaccard index of the 5-shingles of each pair of texts."""
-    sets = [{tuple(words[at : at + 5]) for at in range(len(words) - 4)} for words in (text.split() for text in texts)]
+    sets = [
+        {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
+        for words in (text.split() for text in texts)
+    ]
     return {
         (one, other): len(sets[one] & sets[other]) / len(sets[one] | sets[other])
         for one, other in itertools.combinations(range(len(texts)), 2)
@@ -48,7 +51,10 @@ def write_stream(folder, texts, name):
     """Write texts, one a day after those of the names before, to a file of the corpus."""
     day = {"a": 0, "b": 200, "c": 400}[name]
     start = np.datetime64("2026-01-01")
-    rows = [{"id": f"{name}{row}", "time": str(start + day + row), "text": text} for row, text in enumerate(texts)]
+    rows = [
+        {"id": f"{name}{row}", "time": str(start + day + row), "text": text}
+        for row, text in enumerate(texts)
+    ]
     (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
@@ -57,7 +63,9 @@ def run(corpus, folder, size=40):
     folder.mkdir(exist_ok=True)
     docs.write(folder / "documents.h5", readers.read("documents", [corpus], {"duplicates": True}))
     stream = Order(ties="source", batches=Batches(documents=size, initial=size))
-    batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, stream=stream)
+    batching.index(
+        folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, stream=stream
+    )
     sums = [row["sha256"] for row in tables.read_table(folder / "index.tsv")]
     found, made = [], False
     for t, digest in enumerate(sums):
@@ -95,7 +103,11 @@ class TestShingles:
             assert duplicates.jaccard(sets[one], sets[other]) == pytest.approx(index)
 
     def test_are_kept_for_each_document_as_a_batch_needs_them(self, tmp_path):
-        rows = [{"text": "one two three four five six"}, {"counts": {"one": 1}}, {"text": "> one two\nsix seven"}]
+        rows = [
+            {"text": "one two three four five six"},
+            {"counts": {"one": 1}},
+            {"text": "> one two\nsix seven"},
+        ]
         (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         options = {"duplicates": True, "clean": ["quotes"], "tokens": {"stop_words": None}}
         found = readers.read("documents", [tmp_path], options)
@@ -109,13 +121,19 @@ class TestShingles:
         batchfile.write(tmp_path / "d.h5", order, tmp_path / "batch.h5", 0)
         assert (tmp_path / "batch.h5").read_bytes() == (tmp_path / "whole.h5").read_bytes()
         found.shingles = sparse.csr_array(found.shingles[[1, 0, 2]])
-        assert (found.digests() != docs.read(tmp_path / "d.h5").digests()).any(axis=1).tolist() == [True, True, False]
+        assert (found.digests() != docs.read(tmp_path / "d.h5").digests()).any(axis=1).tolist() == [
+            True,
+            True,
+            False,
+        ]
 
 
 class TestConnect:
     def test_finds_the_pairs_of_brute_force(self, rng):
         texts = [text_of(rng, 80) for _ in range(30)]
-        texts += [reworded(rng, texts[row % 30], n) for row, n in enumerate(np.repeat([1, 2, 3, 4], 30))]
+        texts += [
+            reworded(rng, texts[row % 30], n) for row, n in enumerate(np.repeat([1, 2, 3, 4], 30))
+        ]
         roots = duplicates.connect([Shingler().shingle(text) for text in texts])
         expected = np.arange(len(texts))
         pairs = brute(texts)
@@ -124,12 +142,16 @@ class TestConnect:
         for (one, other), index in pairs.items():
             if index >= 0.8:
                 expected[expected == expected[other]] = expected[one]
-        assert [(roots == root).tolist() for root in roots] == [(expected == root).tolist() for root in expected]
+        assert [(roots == root).tolist() for root in roots] == [
+            (expected == root).tolist() for root in expected
+        ]
 
     def test_a_signature_estimates_the_index(self, rng):
         one = np.unique(rng.integers(0, 2**31 - 1, 4000)).astype(np.int32)
         for share in (0.3, 0.6, 0.9):
-            other = np.unique(np.append(one[: int(share * len(one))], rng.integers(0, 2**31 - 1, 10))).astype(np.int32)
+            other = np.unique(
+                np.append(one[: int(share * len(one))], rng.integers(0, 2**31 - 1, 10))
+            ).astype(np.int32)
             first, second = duplicates.sign([one, other])
             assert abs((first == second).mean() - duplicates.jaccard(one, other)) < 0.2
 
@@ -145,16 +167,29 @@ class TestConnect:
     def test_decided_documents_are_not_compared_and_empty_ones_are_like_nothing(self):
         one, none = np.arange(9, dtype=np.int32), np.empty(0, dtype=np.int32)
         assert duplicates.connect([one, one], np.array([0, 1])).tolist() == [0, 1]
-        assert duplicates.connect([one, one, none, one, none], np.array([0, 1])).tolist() == [0, 0, 2, 0, 4]
-        assert duplicates.connect([none, none]).tolist() == [0, 1] and duplicates.connect([]).tolist() == []
+        assert duplicates.connect([one, one, none, one, none], np.array([0, 1])).tolist() == [
+            0,
+            0,
+            2,
+            0,
+            4,
+        ]
+        assert (
+            duplicates.connect([none, none]).tolist() == [0, 1]
+            and duplicates.connect([]).tolist() == []
+        )
 
     @pytest.mark.parametrize("shared", [300, pytest.param(200, marks=pytest.mark.slow), 100])
     def test_thousands_that_are_equal_or_share_a_footer(self, rng, shared):
         """Pair by pair this takes minutes."""
         foot = np.arange(shared, dtype=np.int32)
-        parts = [rng.integers(1000, 6000, 300 - shared) for _ in range(2000)]  # each shingle in many of them
+        parts = [
+            rng.integers(1000, 6000, 300 - shared) for _ in range(2000)
+        ]  # each shingle in many of them
         start = time.process_time()
-        roots = duplicates.connect([np.unique(np.append(foot, part)).astype(np.int32) for part in parts])
+        roots = duplicates.connect(
+            [np.unique(np.append(foot, part)).astype(np.int32) for part in parts]
+        )
         assert time.process_time() - start < 5
         assert len(set(roots.tolist())) == (1 if shared == 300 else 2000)
 
@@ -164,7 +199,11 @@ class TestChain:
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
         found = [one.groups for one in run(tmp_path / "posts", tmp_path / "results")]
-        groups = {f"a{40 * t + row}": name for t, one in enumerate(found) for row, name in enumerate(one.own())}
+        groups = {
+            f"a{40 * t + row}": name
+            for t, one in enumerate(found)
+            for row, name in enumerate(one.own())
+        }
         joined = {"a3": "a1", "a7": "a1", "a50": "a1", "a41": "a0", "a90": "a45", "a110": "a5"}
         assert groups == {f"a{row}": joined.get(f"a{row}", f"a{row}") for row in range(120)}
 
@@ -197,7 +236,9 @@ class TestChain:
             assert new["digest"] != old["digest"] and new["batch"] == storage.digest_of(
                 tmp_path / "results" / "batches" / f"{t}.h5", "batch"
             )
-            assert (new["batch"] == old["batch"]) == (t > 0) and (new["previous"] == old["previous"]) == (t == 0)
+            assert (new["batch"] == old["batch"]) == (t > 0) and (
+                new["previous"] == old["previous"]
+            ) == (t == 0)
             assert new["previous"] == previous
             previous = new["digest"]
 
@@ -231,14 +272,21 @@ class TestChain:
         run(tmp_path / "grows", tmp_path / "appended")
         run(tmp_path / "whole", tmp_path / "once")
         assert (tmp_path / "appended" / "batches" / "0.h5").stat().st_mtime_ns == kept
-        names = sorted(path.relative_to(tmp_path / "once") for path in (tmp_path / "once").rglob("*.h5"))
+        names = sorted(
+            path.relative_to(tmp_path / "once") for path in (tmp_path / "once").rglob("*.h5")
+        )
         assert len([name for name in names if name.parent.name == "features"]) == 5
         for name in names:
-            assert (tmp_path / "once" / name).read_bytes() == (tmp_path / "appended" / name).read_bytes(), name
+            assert (tmp_path / "once" / name).read_bytes() == (
+                tmp_path / "appended" / name
+            ).read_bytes(), name
 
     def test_a_document_that_connects_two_groups_takes_the_older_name(self, tmp_path, rng):
         words = text_of(rng, 120).split()
-        left, right = [word(place, "left") for place in range(10)], [word(place, "right") for place in range(10)]
+        left, right = (
+            [word(place, "left") for place in range(10)],
+            [word(place, "right") for place in range(10)],
+        )
         ends = [[*words[:110], *left], [*right, *words[10:]]]
         texts = [text_of(rng) for _ in range(120)]
         texts[2], texts[42], texts[85] = " ".join(ends[0]), " ".join(ends[1]), " ".join(words)
@@ -256,8 +304,12 @@ class TestChain:
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
         run(tmp_path / "posts", tmp_path / "results")
-        batches, made, output = (tmp_path / "results" / name for name in ("batches", "features", "x.h5"))
-        with pytest.raises(DataError, match=r"1\.h5 is of timestep 1; expected timestep 0, after nothing"):
+        batches, made, output = (
+            tmp_path / "results" / name for name in ("batches", "features", "x.h5")
+        )
+        with pytest.raises(
+            DataError, match=r"1\.h5 is of timestep 1; expected timestep 0, after nothing"
+        ):
             features.advance(output, batches / "1.h5")
         (batches / "0.h5").rename(tmp_path / "0.h5")
         with pytest.raises(StorageError, match=r"0\.h5 is missing"):
@@ -265,7 +317,9 @@ class TestChain:
         plain = readers.read("documents", [tmp_path / "posts"])
         docs.write(batches / "0.h5", plain, "batch", t=0, sha256="")
         features.advance(tmp_path / "plain.h5", batches / "0.h5")
-        with pytest.raises(DataError, match=r"plain\.h5 has no near-duplicates, .*1\.h5 has shingles; .*; delete"):
+        with pytest.raises(
+            DataError, match=r"plain\.h5 has no near-duplicates, .*1\.h5 has shingles; .*; delete"
+        ):
             features.advance(output, batches / "1.h5", tmp_path / "plain.h5")
         assert not output.exists()
 
@@ -289,7 +343,9 @@ class TestChain:
             == 0
         )
         for t in range(2):
-            digests = {storage.digest_of(folder / f"{t}.h5", "features") for folder in (tmp_path, made)}
+            digests = {
+                storage.digest_of(folder / f"{t}.h5", "features") for folder in (tmp_path, made)
+            }
             assert len(digests) == 1  # a step that a rule or a person runs writes a record besides
 
 
@@ -308,7 +364,9 @@ def test_the_workflow_runs_new_timesteps_only(tmp_path):
     before = [path.read_bytes() for path in made[:2]]
     study.write("b.jsonl", documents(200, 240))
     assert study.run(study.target(made[2])).names("t") == {"read", "index", "batch 2", "features 2"}
-    assert [path.read_bytes() for path in made[:2]] == before and features.read(made[2]).groups.t == 2
+    assert [path.read_bytes() for path in made[:2]] == before and features.read(
+        made[2]
+    ).groups.t == 2
     assert not study.run("-n").names("t") & {f"features {t}" for t in range(3)}
 
 

@@ -21,7 +21,8 @@ def test_frequencies_are_of_the_past(chain):
     for part in chain:
         assert np.array_equal(part.frequencies, whole[: len(part.vocabulary)])
         assert np.array_equal(
-            part.frequencies_after()[: part.counts.shape[1]], part.frequencies + (part.counts[:] != 0).sum(axis=0)
+            part.frequencies_after()[: part.counts.shape[1]],
+            part.frequencies + (part.counts[:] != 0).sum(axis=0),
         )
         whole[: part.counts.shape[1]] = part.frequencies_after()
     assert [part.n_before for part in chain] == [0, 12, 24]
@@ -44,7 +45,10 @@ def test_a_bounded_vocabulary_has_no_weights_of_the_corpus(rng):
 
 def test_the_chain_in_memory_is_that_of_the_files(chain, tmp_path, rng):
     """Equal documents give equal bytes, whether the batch before is open or a path."""
-    parts = [batch(np.random.default_rng(1), "abc"), batch(rng, "qhz", start=50, topics=[("é", "b"), ()] * 6)]
+    parts = [
+        batch(np.random.default_rng(1), "abc"),
+        batch(rng, "qhz", start=50, topics=[("é", "b"), ()] * 6),
+    ]
     first = features.follow(parts[0], output=tmp_path / "0.h5")
     features.follow(parts[1], first, tmp_path / "1.h5")
     documents.write(tmp_path / "batch.h5", parts[1], "batch", t=1)
@@ -54,7 +58,11 @@ def test_the_chain_in_memory_is_that_of_the_files(chain, tmp_path, rng):
     assert alone.base is None and features.read(tmp_path / "1.h5").base.file == "0.h5"
     assert features.read(tmp_path / "1.h5").vocabulary == alone.vocabulary
     found = features.read(tmp_path / "1.h5")
-    assert found.topics == parts[1].topics and found.ids == parts[1].ids and found.titles == parts[1].titles
+    assert (
+        found.topics == parts[1].topics
+        and found.ids == parts[1].ids
+        and found.titles == parts[1].titles
+    )
     assert found.vocabulary[: len(first.vocabulary)] == first.vocabulary
     columns = [found.vocabulary.index(word) for word in parts[1].vocabulary]
     assert np.array_equal(found.counts[:].toarray()[:, columns], parts[1].counts.toarray())
@@ -84,7 +92,9 @@ def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):
         held = features.read(tmp_path / f"{t}.h5")
         assert held.base is None if t % 3 == 0 else held.base.file == f"{t - t % 3}.h5"
         assert stored == words[held.base.words if held.base else 0 :]
-        assert held.vocabulary == words and held.numbers == {word: number for number, word in enumerate(words)}
+        assert held.vocabulary == words and held.numbers == {
+            word: number for number, word in enumerate(words)
+        }
     features.follow(part, output=tmp_path / "6.h5")
     with pytest.raises(StorageError, match=r"6\.h5 is of another chain"):
         _ = features.read(tmp_path / "7.h5").vocabulary
@@ -95,7 +105,11 @@ def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):
 
 def test_one_past_may_be_followed_twice(rng):
     """Words that one batch meets first have no column in the other."""
-    first, other, last = batch(rng, "abcd"), batch(rng, "cdxy", start=12), batch(rng, "bdyz", start=24)
+    first, other, last = (
+        batch(rng, "abcd"),
+        batch(rng, "cdxy", start=12),
+        batch(rng, "bdyz", start=24),
+    )
     past = features.follow(first)
     features.follow(other, past)
     again, alone = features.follow(last, past), features.follow(last, features.follow(first))

@@ -50,13 +50,22 @@ def stream(tmp_path_factory):
         before = None
         for t in range(STEPS):
             (folder / name).mkdir(exist_ok=True)
-            before = features.follow(documents_of(t, 600 if t == 2 else SIZE), before, folder / name / f"{t}.h5", most)
+            before = features.follow(
+                documents_of(t, 600 if t == 2 else SIZE), before, folder / name / f"{t}.h5", most
+            )
     return folder
 
 
 def run_of(algorithm, weights=WEIGHTING, **settings):
     learner = {"algorithm": algorithm, **quick(algorithm), **settings}
-    chain = {"corpus": "wires", "seed": 0, "run": "it", "atoms": 6, "learner": learner, "features": weights}
+    chain = {
+        "corpus": "wires",
+        "seed": 0,
+        "run": "it",
+        "atoms": 6,
+        "learner": learner,
+        "features": weights,
+    }
     return runs.parse(chain)
 
 
@@ -73,7 +82,9 @@ def test_those_unseen_for_longest_leave_then_the_rarest_then_the_oldest(rng):
     for n_terms, most in ((40, 25), (40, 40), (40, 0), (3, 10), (0, 5)):
         ids = np.sort(rng.choice(1000, n_terms, replace=False))
         frequencies, last = rng.integers(1, 4, n_terms), rng.integers(0, 4, n_terms)
-        order = sorted(range(n_terms), key=lambda place: (last[place], frequencies[place], ids[place]))
+        order = sorted(
+            range(n_terms), key=lambda place: (last[place], frequencies[place], ids[place])
+        )
         kept = sorted(order[max(0, n_terms - most) if most else 0 :])
         assert terms.staying(ids, frequencies, last, most).tolist() == kept
 
@@ -100,7 +111,9 @@ def test_a_chain_keeps_to_the_bound_and_no_id_is_used_again(stream):
         columns = [held.index(word) for word in batch.vocabulary]
         assert np.array_equal(data.counts[:].toarray()[:, columns], batch.counts.toarray())
         assert data.counts[:].has_sorted_indices
-        for word, count in zip(batch.vocabulary, (batch.counts.toarray() > 0).sum(axis=0).tolist(), strict=True):
+        for word, count in zip(
+            batch.vocabulary, (batch.counts.toarray() > 0).sum(axis=0).tolist(), strict=True
+        ):
             known[word] = [known[word][0], known[word][1] + count, t]
         for word in held:
             assert owner.setdefault(known[word][0], word) == word, "an id was given to another word"
@@ -111,10 +124,14 @@ def test_a_chain_keeps_to_the_bound_and_no_id_is_used_again(stream):
 def test_the_fixed_vocabulary_is_what_is_left_of_the_first_batch(stream):
     first = set(features.read(stream / "bounded" / "0.h5").vocabulary)
     data = features.read(stream / "bounded" / "4.h5")
-    held = {data.vocabulary[column] for column in np.unique(data.weighed(vocabulary="fixed")[:].indices)}
+    held = {
+        data.vocabulary[column] for column in np.unique(data.weighed(vocabulary="fixed")[:].indices)
+    }
     assert held and held <= first and data.n_initial < len(first)
     assert {data.vocabulary[column] for column in range(data.n_initial)} == {
-        word for word, number in zip(data.vocabulary, data.terms, strict=True) if number < len(first)
+        word
+        for word, number in zip(data.vocabulary, data.terms, strict=True)
+        if number < len(first)
     }
 
 
@@ -125,7 +142,9 @@ def test_a_bound_that_is_never_reached_changes_no_result(stream, tmp_path, name)
     wide = chain(stream / "wide", tmp_path / "wide", run)
     assert len(plain) == len(wide)
     for t in range(STEPS):
-        one, other = (checkpoints.read_checkpoint(tmp_path / kind / f"{t}.h5") for kind in ("plain", "wide"))
+        one, other = (
+            checkpoints.read_checkpoint(tmp_path / kind / f"{t}.h5") for kind in ("plain", "wide")
+        )
         assert one.terms is None and np.array_equal(other.terms, np.arange(len(other.terms)))
         for key in one.arrays:
             assert np.array_equal(dense(one.arrays[key]), dense(other.arrays[key])), key
@@ -153,14 +172,18 @@ def test_a_checkpoint_holds_the_terms_known_and_no_others(stream, tmp_path, name
     for t in range(STEPS):
         data = features.read(stream / "bounded" / f"{t}.h5")
         held = checkpoints.read_checkpoint(tmp_path / f"{t}.h5")
-        assert np.array_equal(held.terms, data.terms) and held.dictionary.shape[0] == len(data.terms)
+        assert np.array_equal(held.terms, data.terms) and held.dictionary.shape[0] == len(
+            data.terms
+        )
         for key, spec in run.learner.array_specs.items():
             if "terms" in spec.shape:
                 assert held.arrays[key].shape[spec.shape.index("terms")] == len(data.terms)
         if t == 0:
             continue
         before = checkpoints.read_checkpoint(tmp_path / f"{t - 1}.h5")
-        state = runs.open_timestep(stream / "bounded" / f"{t}.h5", run, tmp_path / f"{t - 1}.h5").state
+        state = runs.open_timestep(
+            stream / "bounded" / f"{t}.h5", run, tmp_path / f"{t - 1}.h5"
+        ).state
         assert set(before.terms) - set(data.terms), "nothing left"
         wanted = by_id(before.dictionary, before.terms, data.terms)
         if "size" in before.arrays:
@@ -170,7 +193,9 @@ def test_a_checkpoint_holds_the_terms_known_and_no_others(stream, tmp_path, name
         assert np.allclose(state.dictionary.toarray(), wanted, atol=1e-12)
         for key, spec in run.learner.array_specs.items():
             if spec.shape == ("terms", "atoms"):
-                assert np.array_equal(dense(state.arrays[key]), by_id(before.arrays[key], before.terms, data.terms))
+                assert np.array_equal(
+                    dense(state.arrays[key]), by_id(before.arrays[key], before.terms, data.terms)
+                )
             elif spec.shape == ("positions", "terms"):
                 wanted = by_id(before.arrays[key].T, before.terms, data.terms).T
                 assert np.array_equal(dense(state.arrays[key][:]), wanted)
@@ -180,7 +205,9 @@ def by_id(matrix, held, wanted):
     """Rows of a matrix by the ids of terms, one after another."""
     matrix, place = dense(matrix), {number: row for row, number in enumerate(held.tolist())}
     zero = np.zeros(matrix.shape[1])
-    return np.array([matrix[place[number]] if number in place else zero for number in wanted.tolist()])
+    return np.array(
+        [matrix[place[number]] if number in place else zero for number in wanted.tolist()]
+    )
 
 
 @pytest.mark.parametrize("name", ["adaptive", "levels"])
@@ -195,14 +222,23 @@ def test_an_atom_whose_words_have_all_left_makes_room(name, rng):
     after = learner.move_terms(state, places, n_terms)
     assert after.dictionary.shape == (n_terms, state.dictionary.shape[1])
     assert after.arrays["size"][3] == 0 and after.arrays["members"][3] < 1e-6
-    fresh = sparse.csr_array((np.full(10, 10**-0.5), (np.zeros(10, int), n_terms + np.arange(10))), (1, n_terms + 10))
+    fresh = sparse.csr_array(
+        (np.full(10, 10**-0.5), (np.zeros(10, int), n_terms + np.arange(10))), (1, n_terms + 10)
+    )
     learned = learner.learn(learner.fit_terms(after, n_terms + 10), fresh, None)
-    assert all(np.isfinite(dense(value)).all() for value in [learned.dictionary, *learned.arrays.values()])
-    assert np.allclose(learned.dictionary[:, [3]].toarray().ravel()[n_terms:], 10**-0.5), "its place was not given on"
+    assert all(
+        np.isfinite(dense(value)).all() for value in [learned.dictionary, *learned.arrays.values()]
+    )
+    assert np.allclose(learned.dictionary[:, [3]].toarray().ravel()[n_terms:], 10**-0.5), (
+        "its place was not given on"
+    )
 
 
 def test_terms_of_any_layout_move(rng):
-    matrix, places = sparse.random_array((6, 4), density=0.6, format="csr", rng=rng), np.array([0, -1, 1, -1, 2, 3])
+    matrix, places = (
+        sparse.random_array((6, 4), density=0.6, format="csr", rng=rng),
+        np.array([0, -1, 1, -1, 2, 3]),
+    )
     wanted = matrix.toarray()[places >= 0]
     for value in (matrix, matrix.tocsc()):
         found = renumber_terms(value, ("terms", "atoms"), places, 5)
@@ -230,7 +266,9 @@ def test_documents_of_the_past_keep_the_words_that_have_left(stream):
     cosines = weighed(batch) @ np.vstack([weighed(part) for part in data[:4]]).T
     found = baselines.nearest(batch, data[:4], {"tfidf": "raw"})
     assert np.allclose(found["nearest-tfidf"], 1 - cosines.max(axis=1), atol=1e-12)
-    assert np.allclose(found["nearest5-tfidf"], 1 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1), atol=1e-12)
+    assert np.allclose(
+        found["nearest5-tfidf"], 1 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1), atol=1e-12
+    )
 
 
 def test_learners_of_the_past_see_what_is_left_of_it(stream):
@@ -256,7 +294,9 @@ def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
         one, other = checkpoints.read_checkpoint(tmp_path / f"{t}.h5"), agentfiles.read_whole(state)
         assert np.array_equal(one.terms, other.terms)
         assert np.allclose(one.dictionary.toarray(), other.dictionary.toarray(), atol=1e-10)
-        found = [scorefiles.read_parts(tmp_path / f"{name}{t}.h5")[0] for name in ("scores", "collected")]
+        found = [
+            scorefiles.read_parts(tmp_path / f"{name}{t}.h5")[0] for name in ("scores", "collected")
+        ]
         assert np.allclose(*found, atol=1e-10)
 
 
@@ -271,20 +311,30 @@ def watch(tmp_path_factory):
 @pytest.mark.slow
 def test_alerts_go_on_with_the_terms_that_are_left(watch, tmp_path):
     found = read.alerts_of(watch)
-    (event,) = [event for event in found.events.values() if {"rocket", "launch", "mission"} & set(event.name)]
+    (event,) = [
+        event
+        for event in found.events.values()
+        if {"rocket", "launch", "mission"} & set(event.name)
+    ]
     assert event.birth == 3 and event.size > 25 and event.state == "returning"
     place = read.place_of(watch)
     carried = periods.read_carried(f"{place.alerts}/12.h5")
     data = features.read(f"{place.features}/12.h5")
-    assert np.array_equal(carried.terms, data.terms) and carried.past.events.weight.shape[1] == len(data.terms)
+    assert np.array_equal(carried.terms, data.terms) and carried.past.events.weight.shape[1] == len(
+        data.terms
+    )
     assert data.n_numbered > len(data.terms) and data.n_left
     for t in (4, 12):
         record = periods.read(f"{place.alerts}/{t}.h5", shares=True)
         row = int(np.argmax(record.score))
         alert, earlier, *_ = explain.explain_document(place, t, row)
-        assert sum(reason.share for reason in alert.reasons) + alert.context == pytest.approx(alert.score, abs=1e-5)
+        assert sum(reason.share for reason in alert.reasons) + alert.context == pytest.approx(
+            alert.score, abs=1e-5
+        )
         words = set(features.read(f"{place.features}/{t}.h5").vocabulary)
-        assert {reason.word for reason in alert.reasons} <= words and (earlier is None or earlier.likeness <= 1 + 1e-9)
+        assert {reason.word for reason in alert.reasons} <= words and (
+            earlier is None or earlier.likeness <= 1 + 1e-9
+        )
     assert verify.verify(watch)[1] == []
 
 
@@ -302,20 +352,28 @@ def test_the_counts_are_said(stream, watch, tmp_path):
 def test_another_bound_along_a_chain_is_refused(stream, tmp_path):
     for kind, most in (("bounded", MOST + 1), ("bounded", 0), ("plain", MOST)):
         with pytest.raises(DataError, match="one bound along a stream"):
-            features.follow(documents_of(1), features.read(stream / kind / "0.h5"), tmp_path / "x.h5", most)
+            features.follow(
+                documents_of(1), features.read(stream / kind / "0.h5"), tmp_path / "x.h5", most
+            )
         assert not (tmp_path / "x.h5").exists()
     chain(stream / "plain", tmp_path / "plain", run_of("dual_averaging"), range(2))
     with pytest.raises(CheckpointError, match="of a vocabulary without a bound"):
-        runs.open_timestep(stream / "bounded" / "2.h5", run_of("dual_averaging"), tmp_path / "plain" / "1.h5")
+        runs.open_timestep(
+            stream / "bounded" / "2.h5", run_of("dual_averaging"), tmp_path / "plain" / "1.h5"
+        )
     with pytest.raises(DataError, match="appended"):
-        terms.aligned(features.read(stream / "bounded" / "0.h5"), features.read(stream / "plain" / "1.h5"))
+        terms.aligned(
+            features.read(stream / "bounded" / "0.h5"), features.read(stream / "plain" / "1.h5")
+        )
 
 
 def test_what_needs_terms_that_have_left_is_refused(stream, tmp_path):
     assert weighting.Weighting(idf="none")
     chain(stream / "bounded", tmp_path, run_of("dual_averaging"), range(2))
     with pytest.raises(DataError, match="of a bounded vocabulary"):
-        hindsight.read_steps([tmp_path / f"{t}.h5" for t in (0, 1)], [stream / "bounded" / f"{t}.h5" for t in (0, 1)])
+        hindsight.read_steps(
+            [tmp_path / f"{t}.h5" for t in (0, 1)], [stream / "bounded" / f"{t}.h5" for t in (0, 1)]
+        )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,12 @@ def test_weights_equal_scikit_learn(chain):
     counts = chain[0].counts[:].toarray()
     expected = TfidfTransformer(norm="l1", smooth_idf=True).fit(counts).transform(counts).toarray()
     assert np.allclose(ours, expected, atol=1e-15)
-    log = TfidfTransformer(norm="l2", smooth_idf=True, sublinear_tf=True).fit(counts).transform(counts).toarray()
+    log = (
+        TfidfTransformer(norm="l2", smooth_idf=True, sublinear_tf=True)
+        .fit(counts)
+        .transform(counts)
+        .toarray()
+    )
     assert np.allclose(chain[0].weighed(tf="log", norm="l2")[:].toarray(), log, atol=1e-15)
 
 
@@ -42,7 +47,9 @@ def test_past_corpus_and_no_idf_differ(chain):
 def test_a_term_enters_at_min_df(chain):
     known = chain[1].frequencies >= 3
     P = chain[1].weighed(min_df=3)[:]
-    assert np.array_equal(np.unique(P.indices), np.flatnonzero(known & (chain[1].counts[:].sum(axis=0) > 0)))
+    assert np.array_equal(
+        np.unique(P.indices), np.flatnonzero(known & (chain[1].counts[:].sum(axis=0) > 0))
+    )
     assert chain[1].weighed(min_df=0)[:].nnz == chain[1].counts.nnz
 
 
@@ -63,7 +70,9 @@ def test_a_document_of_unknown_terms_is_an_empty_row(rng):
 
 def test_a_term_in_exactly_min_df_documents_is_known():
     counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
-    assert weighting.weigh(counts, np.array([1, 2, 3]), 3, weighting.Weighting(min_df=2)).indices.tolist() == [1, 2]
+    assert weighting.weigh(
+        counts, np.array([1, 2, 3]), 3, weighting.Weighting(min_df=2)
+    ).indices.tolist() == [1, 2]
 
 
 def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
@@ -76,16 +85,23 @@ def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
         (1000, 0.3, [0, 1, 2]),
     ):
         assert (
-            weighting.weigh(counts, frequencies, n_documents, weighting.Weighting(max_share=max_share)).indices.tolist()
+            weighting.weigh(
+                counts, frequencies, n_documents, weighting.Weighting(max_share=max_share)
+            ).indices.tolist()
             == kept
         )
     bare = weighting.weigh(
-        sparse.csr_array([[0, 1, 1], [1, 0, 1]]), frequencies, 50, weighting.Weighting(max_share=0.3)
+        sparse.csr_array([[0, 1, 1], [1, 0, 1]]),
+        frequencies,
+        50,
+        weighting.Weighting(max_share=0.3),
     )
     assert bare.indices.tolist() == [1, 2, 0]  # a document without other words keeps them
     corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
     data = features.follow(corpus.select(range(40, 80)), features.follow(corpus.select(range(40))))
-    gone = np.flatnonzero((data.frequencies > 0.3 * 40) & (data.frequencies >= weighting.MIN_STOP_WORD_DOCUMENTS))
+    gone = np.flatnonzero(
+        (data.frequencies > 0.3 * 40) & (data.frequencies >= weighting.MIN_STOP_WORD_DOCUMENTS)
+    )
     assert len(gone) and set(gone) <= set(data.counts[:].indices)
     assert set(gone).isdisjoint(data.weighed(max_share=0.3)[:].indices)
 
@@ -97,19 +113,28 @@ def test_the_weight_of_a_word_is_its_equation():
     assert np.allclose(raw, counts.toarray() * idf)
     logs = weighting.weigh(counts, frequencies, 9, Weighting(tf="log"), None).toarray()
     assert np.allclose(logs[0, :2], [(1 + np.log(3)) * idf[0], idf[1]])
-    assert np.allclose(weighting.weigh(counts, frequencies, 9, norm="l1").toarray().sum(axis=1), 1.0)
-    assert np.allclose(np.linalg.norm(weighting.weigh(counts, frequencies, 9, norm="l2").toarray(), axis=1), 1.0)
+    assert np.allclose(
+        weighting.weigh(counts, frequencies, 9, norm="l1").toarray().sum(axis=1), 1.0
+    )
+    assert np.allclose(
+        np.linalg.norm(weighting.weigh(counts, frequencies, 9, norm="l2").toarray(), axis=1), 1.0
+    )
 
 
 def test_counts_of_earlier_documents_are_weighed_as_the_batch_is(chain):
     weighed = chain[1].weighed(vocabulary="fixed", tf="log", min_df=2)
     assert np.array_equal(weighed.weigh(chain[1].counts[2:5]).toarray(), weighed[2:5].toarray())
-    assert weighed[2:5].shape == (3, 8) and np.array_equal(weighed[2:5].toarray(), weighed[:].toarray()[2:5])
+    assert weighed[2:5].shape == (3, 8) and np.array_equal(
+        weighed[2:5].toarray(), weighed[:].toarray()[2:5]
+    )
 
 
 def test_the_first_batch_has_its_own_frequencies_and_later_ones_those_before(chain):
     first, second = (part.weighed() for part in chain[:2])
-    assert np.array_equal(first.frequencies, (chain[0].counts[:] != 0).sum(axis=0)) and first.n_documents == 12
+    assert (
+        np.array_equal(first.frequencies, (chain[0].counts[:] != 0).sum(axis=0))
+        and first.n_documents == 12
+    )
     assert np.array_equal(second.frequencies[:6], first.frequencies) and second.n_documents == 12
 
 
@@ -121,7 +146,10 @@ def test_a_norm_is_one_of_three(chain):
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_pieces_have_their_share_beside_the_words(norm):
     """By the l2 norm, the cosine of two documents is that of their pieces and that of their words, by shares."""
-    words, counts = ["flooding", "floods", "harvest"], sparse.csr_array([[2, 0, 0], [0, 1, 1], [0, 0, 3]])
+    words, counts = (
+        ["flooding", "floods", "harvest"],
+        sparse.csr_array([[2, 0, 0], [0, 1, 1], [0, 0, 3]]),
+    )
     frequencies, both = np.array([1, 2, 3]), weighting.Pieces(words, np.array([1, 2, 3]), 5, 0.3)
     P = weighting.weigh(counts, frequencies, 5, norm=norm, pieces=both).toarray()
     ours, theirs = P[:, pieces.BUCKETS :], P[:, : pieces.BUCKETS]
@@ -129,7 +157,9 @@ def test_pieces_have_their_share_beside_the_words(norm):
     if norm == "l1":
         assert np.allclose(ours, 0.7 * plain) and np.allclose(theirs.sum(axis=1), 0.3)
     else:
-        assert np.allclose(ours @ ours.T, 0.7 * plain @ plain.T) and np.allclose((theirs**2).sum(axis=1), 0.3)
+        assert np.allclose(ours @ ours.T, 0.7 * plain @ plain.T) and np.allclose(
+            (theirs**2).sum(axis=1), 0.3
+        )
     assert theirs[0] @ theirs[1] > 0 and plain[0] @ plain[1] == 0  # floods are like flooding
     assert both.frequencies.max() <= 5
 

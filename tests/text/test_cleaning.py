@@ -23,9 +23,24 @@ from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures, drop_
 
 MAIL = "From: ann@x.org (Ann)\nSubject: Re: AW: Floods in Lima\nOrganization: Office\n\twith two lines\nLines: 2\n\n"
 UU = "".join("M" + "AX>'AX>'\"[34;6UM$" * 4 + "\n" for _ in range(5))[:-1]
-BASE64 = "\n".join(base64.b64encode(random.Random(row).randbytes(45 if row < 4 else 8)).decode() for row in range(5))
+BASE64 = "\n".join(
+    base64.b64encode(random.Random(row).randbytes(45 if row < 4 else 8)).decode()
+    for row in range(5)
+)
 FRAGMENTS = [
-    *("<", "<a ", "<!--", "</", "<div>", "</p>", "&amp;", "&amp;lt;p&amp;gt;", "&#38;#38;#60;", "<![CDATA[", "<a b='"),
+    *(
+        "<",
+        "<a ",
+        "<!--",
+        "</",
+        "<div>",
+        "</p>",
+        "&amp;",
+        "&amp;lt;p&amp;gt;",
+        "&#38;#38;#60;",
+        "<![CDATA[",
+        "<a b='",
+    ),
     *(
         "<script>",
         "<p><b>x",
@@ -36,8 +51,32 @@ FRAGMENTS = [
         "In article <a@b> X writes:",
         "On 5 x",
     ),
-    *(": a", "|", "-- \n", "--", "Regards,", "====", "a@b.org", "From: a\n", "Subject: ", "A: b", "\n\n", " x", "\t"),
-    *("M" + "A" * 60 + "\n", "M", "0x00, ", "00 ", "=ybegin x", "=yend", "-----BEGIN X-----", "-----END X-----", "`"),
+    *(
+        ": a",
+        "|",
+        "-- \n",
+        "--",
+        "Regards,",
+        "====",
+        "a@b.org",
+        "From: a\n",
+        "Subject: ",
+        "A: b",
+        "\n\n",
+        " x",
+        "\t",
+    ),
+    *(
+        "M" + "A" * 60 + "\n",
+        "M",
+        "0x00, ",
+        "00 ",
+        "=ybegin x",
+        "=yend",
+        "-----BEGIN X-----",
+        "-----END X-----",
+        "`",
+    ),
     *(
         "end\n",
         "begin 644 x\n",
@@ -53,7 +92,13 @@ FRAGMENTS = [
         "Re: ",
         "e3",
     ),
-    *("-----Original Message-----", "Sent from my phone", "From a@b Mon 1993\n", "aB3dE5fG7" * 6 + "=\n", "\u2028"),
+    *(
+        "-----Original Message-----",
+        "Sent from my phone",
+        "From a@b Mon 1993\n",
+        "aB3dE5fG7" * 6 + "=\n",
+        "\u2028",
+    ),
 ]
 texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=30).map("".join)
 
@@ -67,8 +112,12 @@ def dropped(cleaner, text, *gone, keep=()):
 
 class TestHeaders:
     def test_of_a_mail_the_subject_stays_without_re(self):
-        assert drop_headers(MAIL + "The body\nFrom: here") == "Floods in Lima\n\nThe body\nFrom: here"
-        assert drop_headers("From ann@x.org Mon Apr  5 10:00:00 1993\n" + MAIL) == "Floods in Lima\n\n"
+        assert (
+            drop_headers(MAIL + "The body\nFrom: here") == "Floods in Lima\n\nThe body\nFrom: here"
+        )
+        assert (
+            drop_headers("From ann@x.org Mon Apr  5 10:00:00 1993\n" + MAIL) == "Floods in Lima\n\n"
+        )
 
     def test_before_a_forwarded_part(self):
         text = "See below\n\nFrom: Ann\nDate: Monday\n\nIt rained"
@@ -83,7 +132,10 @@ class TestHeaders:
         ],
     )
     def test_of_other_scripts(self, block):
-        assert drop_headers(f"See\n\n{block.format('Lima')}\n\nIt rained") == "See\n\nLima\n\nIt rained"
+        assert (
+            drop_headers(f"See\n\n{block.format('Lima')}\n\nIt rained")
+            == "See\n\nLima\n\nIt rained"
+        )
 
     @pytest.mark.parametrize(
         "text",
@@ -174,12 +226,17 @@ class TestSignatures:
 class TestHtml:
     def test_blocks_entities_scripts(self):
         text = (
-            "<html><head><style>p {x: y}</style></head><p>Rain &amp; fl<b>oods</b></p>in<br>Lima<script>a < b</script>"
+            "<html><head><style>p {x: y}</style></head><p>Rain &amp; fl<b>oods</b></p>in<br>Lima"
+            "<script>a < b</script>"
         )
         assert drop_html(text).split() == ["Rain", "&", "floods", "in", "Lima"]
 
     def test_markup_that_was_escaped_as_in_feeds(self):
-        assert drop_html("&lt;p&gt;Rain &amp;amp; floods&lt;/p&gt;").split() == ["Rain", "&", "floods"]
+        assert drop_html("&lt;p&gt;Rain &amp;amp; floods&lt;/p&gt;").split() == [
+            "Rain",
+            "&",
+            "floods",
+        ]
 
     @pytest.mark.parametrize(
         "text", ["a < b and c > d", "x = &ptr; y", "AT&T <ann@x.org>", "List<String> x", "a --> b"]
@@ -188,7 +245,11 @@ class TestHtml:
         assert drop_html(text) == text
 
     def test_what_stands_before_what_is_nested_without_end_is_read_as_ever(self):
-        text = "<script>track()</script><p>one</p><p>two</p>" + "<b>" * (2 * cleaning.MAX_TAG_DEPTH) + "three"
+        text = (
+            "<script>track()</script><p>one</p><p>two</p>"
+            + "<b>" * (2 * cleaning.MAX_TAG_DEPTH)
+            + "three"
+        )
         assert drop_html(text).split() == ["one", "two", "three"]
         whole = drop_html("<p>one</p><p>two</p>")
         assert whole.split("\n") == drop_html(text).split("\n")[: len(whole.split("\n"))]
@@ -303,10 +364,15 @@ class TestReader:
 
     def test_counts_what_it_takes_out(self, tmp_path):
         path = self.rows(tmp_path / "d.jsonl")
-        found = readers.read("documents", [path], {"clean": {"quotes": True, "headers": True, "html": False}})
+        found = readers.read(
+            "documents", [path], {"clean": {"quotes": True, "headers": True, "html": False}}
+        )
         assert found.titles[0] == "Floods in Lima It rains."
         assert found.removed["headers"].tolist()[0] == len(MAIL) - len("Floods in Lima\n\n")
-        assert [list(found.removed), found.removed["quotes"].tolist()] == [["headers", "quotes"], [6, 0, 21, 0]]
+        assert [list(found.removed), found.removed["quotes"].tolist()] == [
+            ["headers", "quotes"],
+            [6, 0, 21, 0],
+        ]
         assert "old" not in found.vocabulary and "rains" in found.vocabulary
 
     def test_without_options_nothing_changes(self, tmp_path):
@@ -314,7 +380,9 @@ class TestReader:
         found = readers.read("documents", [path])
         assert found.removed == {} and found.dropped is None and "organization" in found.vocabulary
         docs.write(tmp_path / "d.h5", found)
-        docs.write(tmp_path / "e.h5", readers.read("documents", [path], {"clean": [], "min_words": 0}))
+        docs.write(
+            tmp_path / "e.h5", readers.read("documents", [path], {"clean": [], "min_words": 0})
+        )
         assert (tmp_path / "d.h5").read_bytes() == (tmp_path / "e.h5").read_bytes()
 
     def test_short_documents_are_listed(self, tmp_path):
@@ -322,7 +390,9 @@ class TestReader:
         found = readers.read("documents", [path], {"clean": list(CLEANERS), "min_words": 2})
         assert found.ids == ["a", "b", "d"] and found.counts.shape[0] == 3
         assert (found.dropped.ids, found.dropped.words.tolist()) == (["c"], [0])
-        with pytest.raises(DataError, match=r"all 4 documents have fewer than 9 words; .*lower min_words"):
+        with pytest.raises(
+            DataError, match=r"all 4 documents have fewer than 9 words; .*lower min_words"
+        ):
             readers.read("documents", [path], {"min_words": 9, "clean": ["headers", "quotes"]})
         with path.open("a") as file:
             file.write('{"id": "c", "text": "of the same name"}\n')
@@ -330,7 +400,10 @@ class TestReader:
         assert found.dropped.ids == ["c"] and found.repeats == (0, 1)
 
     def test_counts_are_stored_in_both_files_and_in_the_digests(self, tmp_path, capsys):
-        path, options = self.rows(tmp_path / "d.jsonl"), {"clean": ["quotes", "headers"], "min_words": 1}
+        path, options = (
+            self.rows(tmp_path / "d.jsonl"),
+            {"clean": ["quotes", "headers"], "min_words": 1},
+        )
         assert (
             main(
                 [
@@ -394,7 +467,11 @@ def test_raw_20_newsgroups(corpora):
                 before, text = text, cleaner(text)
                 n_changed[name] += text != before
                 assert n_posts % 5 or cleaner(text) == text, (name, member.name)
-            left += [line for line in text.split("\n") if line.startswith("M") and len(line) == 61 and " " not in line]
+            left += [
+                line
+                for line in text.split("\n")
+                if line.startswith("M") and len(line) == 61 and " " not in line
+            ]
     assert n_posts == 11314 and n_changed["headers"] == n_posts // 3
     assert 2200 < n_changed["quotes"] < 2700 and 1300 < n_changed["signatures"] < 2000
     assert 10 < n_changed["encoded"] < 34 and n_changed["html"] < 7
@@ -419,7 +496,18 @@ PIECES = [
         "x",
         "-",
     ),
-    *("_____", "Cheers,", "Sent from my x", "www.x.y", "555-123-4567", "tel 5", "Lima", "0a1b" * 9, "0a 1b " * 8, "\r"),
+    *(
+        "_____",
+        "Cheers,",
+        "Sent from my x",
+        "www.x.y",
+        "555-123-4567",
+        "tel 5",
+        "Lima",
+        "0a1b" * 9,
+        "0a 1b " * 8,
+        "\r",
+    ),
     *(UU.split("\n")[0], BASE64.split("\n")[0], "-- Original Message --", "M", *SPACES),
 ]
 lines = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
@@ -450,10 +538,16 @@ def signature_by_all_patterns(text):
             if len(line) > mail.MAX_PART_LINE:
                 break
             cut = mail.DASHES.match(line) or mail.CLOSING.match(line) or mail.DEVICE.match(line)
-            if cut or (gaps == 0 and (mail.DASH_LINE.match(line) or (contact and mail.RULE.match(line)))):
+            if cut or (
+                gaps == 0 and (mail.DASH_LINE.match(line) or (contact and mail.RULE.match(line)))
+            ):
                 end, filled, gaps, contact = at, 0, 0, False
             else:
-                filled, gaps, contact = filled + 1, gaps + blank, contact or bool(mail.CONTACT.search(line))
+                filled, gaps, contact = (
+                    filled + 1,
+                    gaps + blank,
+                    contact or bool(mail.CONTACT.search(line)),
+                )
             blank = 0
         else:
             blank = int(filled > 0)
@@ -507,10 +601,17 @@ def test_signatures_are_those_of_asking_every_line_for_a_contact(text):
 
 @pytest.mark.parametrize("space", SPACES)
 def test_any_white_space_may_follow_a_colon(space):
-    assert mail._kind(f"Ann wrote:{space}") == "wrote" and mail._kind(f"a@b.c writes:{space}{space}") == "addressed"
+    assert (
+        mail._kind(f"Ann wrote:{space}") == "wrote"
+        and mail._kind(f"a@b.c writes:{space}{space}") == "addressed"
+    )
 
 
 def test_only_a_rule_with_a_contact_below_it_begins_a_signature():
     assert drop_signatures("Rain.\n_____\nAnn\na@b.c") == "Rain."
     for text in ("Rain.\n_____\nAnn", "Rain, a@b.c.\n_____\nAnn", "_____\nAnn\n--\na@b.c"):
-        assert drop_signatures(text) == signature_by_all_patterns(text) == text.removesuffix("\n--\na@b.c")
+        assert (
+            drop_signatures(text)
+            == signature_by_all_patterns(text)
+            == text.removesuffix("\n--\na@b.c")
+        )

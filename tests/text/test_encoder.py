@@ -34,10 +34,18 @@ class FakeTokenizer:
 
 def safetensors(**arrays):
     """Return the bytes of a file, as its format says."""
-    kinds, head, body = {value: key for key, value in encoder.TYPES.items()}, {"__metadata__": {"a": "b"}}, b""
+    kinds, head, body = (
+        {value: key for key, value in encoder.TYPES.items()},
+        {"__metadata__": {"a": "b"}},
+        b"",
+    )
     for name, value in arrays.items():
         offsets = [len(body), len(body) + value.nbytes]
-        head[name] = {"dtype": kinds[value.dtype.str], "shape": list(value.shape), "data_offsets": offsets}
+        head[name] = {
+            "dtype": kinds[value.dtype.str],
+            "shape": list(value.shape),
+            "data_offsets": offsets,
+        }
         body += value.tobytes()
     text = json.dumps(head).encode()
     return len(text).to_bytes(8, "little") + text + body
@@ -48,7 +56,9 @@ def table(monkeypatch, tmp_path):
     """A folder `model` as that of wordllama, with the extra's tokenizers stood in for."""
     table = np.arange(40, dtype="<f2").reshape(20, 2) ** 2
     (tmp_path / "model" / "weights").mkdir(parents=True)
-    (tmp_path / "model" / "weights" / "of_256.safetensors").write_bytes(safetensors(**{"embedding.weight": table}))
+    (tmp_path / "model" / "weights" / "of_256.safetensors").write_bytes(
+        safetensors(**{"embedding.weight": table})
+    )
     (tmp_path / "model" / "of_tokenizer_config.json").write_text('{"kind": "tokens"}')
     tokens = types.ModuleType("tokenizers")
     tokens.Tokenizer = FakeTokenizer
@@ -64,7 +74,10 @@ def test_vectors_are_means_of_tokens(table, monkeypatch, tmp_path, named):
     made = encoder.encoder_of(named if named == "wordllama" else {"path": str(tmp_path / "model")})
     texts = ["one three", "", "seventh", "a bb", "ccc"]
     assert list(made.through(texts)) == texts
-    expected = [table[[len(word) for word in text.split()]].mean(axis=0) if text else [0, 0] for text in texts]
+    expected = [
+        table[[len(word) for word in text.split()]].mean(axis=0) if text else [0, 0]
+        for text in texts
+    ]
     assert np.allclose(made.vectors(), expected) and made.vectors().dtype == np.float32
     made.restart()
     assert made.vectors() is None and encoder.encoder_of(None) is None
@@ -74,8 +87,14 @@ def test_a_folder_may_have_weights_and_rows_for_several_tokens(table, tmp_path):
     """As model2vec writes them; tokenizer.json comes before other files."""
     folder, draw = tmp_path / "other", np.random.default_rng(0)
     folder.mkdir()
-    few, place, weight = draw.normal(size=(4, 3)).astype("<f4"), draw.integers(4, size=9), draw.random(9)
-    (folder / "model.safetensors").write_bytes(safetensors(embeddings=few, mapping=place, weights=weight))
+    few, place, weight = (
+        draw.normal(size=(4, 3)).astype("<f4"),
+        draw.integers(4, size=9),
+        draw.random(9),
+    )
+    (folder / "model.safetensors").write_bytes(
+        safetensors(embeddings=few, mapping=place, weights=weight)
+    )
     (folder / "a_tokenizer_config.json").write_text("{}")
     (folder / "tokenizer.json").write_text('{"kind": "tokens"}')
     made = encoder.encoder_of({"path": str(folder)})
@@ -86,17 +105,22 @@ def test_a_folder_may_have_weights_and_rows_for_several_tokens(table, tmp_path):
 
 def test_a_reader_encodes_what_it_keeps(table, tmp_path):
     (tmp_path / "a.csv").write_text("id,text\nx,red brown\ny,word\nz,blue black tin\n")
-    found = corpora.read("documents", [tmp_path / "a.csv"], {"vectors": "wordllama", "min_words": 2})
+    found = corpora.read(
+        "documents", [tmp_path / "a.csv"], {"vectors": "wordllama", "min_words": 2}
+    )
     assert found.ids == ["x", "z"]
     assert np.allclose(found.vectors, [table[[3, 5]].mean(axis=0), table[[4, 5, 3]].mean(axis=0)])
     with pytest.raises(ConfigError, match=r"vectors and columns\.vector at once"):
-        corpora.read("documents", [tmp_path / "a.csv"], {"vectors": "wordllama", "columns": {"vector": "v"}})
+        corpora.read(
+            "documents", [tmp_path / "a.csv"], {"vectors": "wordllama", "columns": {"vector": "v"}}
+        )
 
 
 def test_what_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(
-        ConfigError, match=r"vectors is 'wordllama', which cannot be loaded .* pip install 'online-dict"
+        ConfigError,
+        match=r"vectors is 'wordllama', which cannot be loaded .* pip install 'online-dict",
     ):
         encoder.encoder_of("wordllama")
 
@@ -104,7 +128,8 @@ def test_what_is_not_installed_is_named(monkeypatch):
 @pytest.mark.parametrize("option", ["word2vec", {}, {"path": "a", "command": "b"}])
 def test_an_encoder_that_is_none_is_refused(option):
     with pytest.raises(
-        ConfigError, match=r"vectors is .*; expected one of wordllama, \{path: FOLDER\}, \{command: TEXT\}"
+        ConfigError,
+        match=r"vectors is .*; expected one of wordllama, \{path: FOLDER\}, \{command: TEXT\}",
     ):
         encoder.encoder_of(option)
 
@@ -118,7 +143,9 @@ def test_a_folder_that_is_no_model_is_refused(table, tmp_path, damage):
         (path.parent / "b.safetensors").write_bytes(body)
     if damage == "none":
         (tmp_path / "model" / "of_tokenizer_config.json").unlink()
-    with pytest.raises(ConfigError, match=r"model', which cannot be loaded .*; expected a folder with one matrix"):
+    with pytest.raises(
+        ConfigError, match=r"model', which cannot be loaded .*; expected a folder with one matrix"
+    ):
         encoder.encoder_of({"path": str(tmp_path / "model")})
 
 
@@ -176,12 +203,18 @@ class TestCommand:
         ],
     )
     def test_answers_that_cannot_be_used(self, asked, line, said):
-        with pytest.raises(DataError, match=f"vectors.command: .*{said}; expected a line with a JSON list"):
+        with pytest.raises(
+            DataError, match=f"vectors.command: .*{said}; expected a line with a JSON list"
+        ):
             asked(["one", "four"], line)
-        assert len(asked(["one", "four"])) == 2 if "other numbers" not in said else True, "nothing wrong is kept"
+        assert len(asked(["one", "four"])) == 2 if "other numbers" not in said else True, (
+            "nothing wrong is kept"
+        )
 
     def test_one_that_nobody_trusts_is_not_run(self, asked, tmp_path):
-        with pytest.raises(ConfigError, match=r"is not trusted here; .*; read it, then type: odl trust"):
+        with pytest.raises(
+            ConfigError, match=r"is not trusted here; .*; read it, then type: odl trust"
+        ):
             encoder.encoder_of({"command": "touch hacked"})
         with pytest.raises(ConfigError, match="is not trusted here"):
             encoder.encoder_of({"command": f"{sys.executable} answer.py; touch hacked"})
@@ -195,10 +228,16 @@ def test_a_folder_with_a_command(tmp_path, monkeypatch):
     news = streams.begin(tmp_path, weeks=4)
     (news / "answer.py").write_text(ANSWER.format(GOOD))
     text = (news / "odl.yaml").read_text()
-    text = text.replace("options: {", f"options: {{vectors: {{command: {sys.executable} answer.py}}, ")
+    text = text.replace(
+        "options: {", f"options: {{vectors: {{command: {sys.executable} answer.py}}, "
+    )
     (news / "odl.yaml").write_text(text.replace("features: {", "features: {meaning: null, "))
     said = odl("run", news)
-    assert said.returncode == 1 and "is not trusted here" in said.stderr and not (news / "asked").exists()
+    assert (
+        said.returncode == 1
+        and "is not trusted here" in said.stderr
+        and not (news / "asked").exists()
+    )
     assert "options.vectors" not in odl("trust", news).stdout and odl("run", news).returncode == 0
     n = len((news / "asked").read_text().splitlines())
     assert n <= 240
@@ -213,12 +252,19 @@ def test_a_folder_with_a_command(tmp_path, monkeypatch):
         assert kept.execute("select count(*) from vectors").fetchone()[0] < before
     with open(news / "answer.py", "a") as file:
         file.write("# another\n")
-    assert "computed by another version of odl or the encoder, and still used" in odl("run", news).stdout
+    assert (
+        "computed by another version of odl or the encoder, and still used"
+        in odl("run", news).stdout
+    )
 
 
 def test_trust_is_of_each_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    (tmp_path / "odl.yaml").write_text("sources: [a]\nnotify: ./tell a\noptions: {vectors: {command: ./code b}}\n")
+    (tmp_path / "odl.yaml").write_text(
+        "sources: [a]\nnotify: ./tell a\noptions: {vectors: {command: ./code b}}\n"
+    )
     assert commands.trust(tmp_path) == [["./tell", "a"], ["./code", "b"]]
-    assert commands.is_trusted(tmp_path, ["./code", "b"]) and commands.is_trusted(tmp_path, ["./tell", "a"])
+    assert commands.is_trusted(tmp_path, ["./code", "b"]) and commands.is_trusted(
+        tmp_path, ["./tell", "a"]
+    )
     assert not commands.is_trusted(tmp_path, ["./code", "c"])

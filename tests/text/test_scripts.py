@@ -16,8 +16,16 @@ def test_marks_are_in_words_and_vowel_points_are_not():
 
 def test_format_characters_are_left_out_and_joiners_are_looked_at_apart():
     ignored = re.compile(f"[{scripts.ignored()}]")
-    points = [point for point in range(0x110000) if unicodedata.category(chr(point)) == "Cf" and point != 0x200D]
-    assert all(map(ignored.match, map(chr, points))) and not ignored.match("\u200d") and not ignored.match("\n")
+    points = [
+        point
+        for point in range(0x110000)
+        if unicodedata.category(chr(point)) == "Cf" and point != 0x200D
+    ]
+    assert (
+        all(map(ignored.match, map(chr, points)))
+        and not ignored.match("\u200d")
+        and not ignored.match("\n")
+    )
 
 
 def test_script_of_a_letter():

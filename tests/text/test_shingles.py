@@ -28,7 +28,10 @@ def test_shingles_are_those_of_words(texts):
             else int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
             for word in shingles.WORD_OR_CHARACTER.findall(one.lower())
         ]
-        keys, size = set(), 8 if sum(number < 1 << 21 for number in numbers) > len(numbers) / 2 else 5
+        keys, size = (
+            set(),
+            8 if sum(number < 1 << 21 for number in numbers) > len(numbers) / 2 else 5,
+        )
         for first in range(max(1, len(numbers) - size + 1) if numbers else 0):
             key = 0
             for number in numbers[first : first + size]:
@@ -40,15 +43,20 @@ def test_shingles_are_those_of_words(texts):
 
 def test_case_and_punctuation_do_not_count_and_a_short_text_is_one():
     of = shingles.Shingler().shingle
-    assert np.array_equal(of("The storm, over Lima: it rained"), of("the STORM over lima it\nrained!"))
-    assert not np.array_equal(of("the storm over lima it rained"), of("the storm over it lima rained"))
+    assert np.array_equal(
+        of("The storm, over Lima: it rained"), of("the STORM over lima it\nrained!")
+    )
+    assert not np.array_equal(
+        of("the storm over lima it rained"), of("the storm over it lima rained")
+    )
     assert len(of("one two")) == 1 and len(of("...")) == 0
     assert not np.array_equal(of("one two"), of("two one"))
 
 
 STORY = {
     "en": [
-        f"On day {n} number {n}{n} of the teams {'abcdefghijklmnopqr'[n]}{n}x left the harbour. " for n in range(16)
+        f"On day {n} number {n}{n} of the teams {'abcdefghijklmnopqr'[n]}{n}x left the harbour. "
+        for n in range(16)
     ],
     "zh": [
         f"{chr(0x4E10 + n)}日{chr(0x5E00 + n)}队人员一早离开{chr(0x6E00 + n)}港，{chr(0x6F00 + n)}城下雨。"
@@ -58,7 +66,10 @@ STORY = {
         f"{chr(0x4E10 + n)}日の朝に{chr(0x5E00 + n)}隊は{chr(0x6E00 + n)}港を出て{chr(0x6F00 + n)}町へ向かった。"
         for n in range(16)
     ],
-    "th": [f"วันที่ {chr(0xE01 + n)}มคณะทำงาน{chr(0xE02 + n)}ีเดินทางออกจากท่าเรือ{chr(0xE03 + n)}่าว " for n in range(16)],
+    "th": [
+        f"วันที่ {chr(0xE01 + n)}มคณะทำงาน{chr(0xE02 + n)}ีเดินทางออกจากท่าเรือ{chr(0xE03 + n)}่าว "
+        for n in range(16)
+    ],
 }
 
 
@@ -74,7 +85,10 @@ def test_a_story_with_a_changed_sentence_is_the_same_in_every_script(language):
 
 def test_a_shingle_is_eight_characters_where_most_words_are():
     of = shingles.Shingler().shingle
-    assert np.array_equal(of("气象，卫星进入"), of("气象卫星进入。")) and len(of("气象卫星进入轨道")) == 1
+    assert (
+        np.array_equal(of("气象，卫星进入"), of("气象卫星进入。"))
+        and len(of("气象卫星进入轨道")) == 1
+    )
     assert len(of("气象卫星进入轨道了")) == 2 and len(of("one two three four five 轨道")) == 3
 
 
@@ -86,7 +100,9 @@ def test_shingles_are_left_out_by_default(tmp_path):
 
 
 def test_lines_and_sentences_but_not_the_title_and_what_is_short():
-    left, found = shingles.split("Re: one two three\nThanks\nHe came home. It was very late!\nsee you, then")
+    left, found = shingles.split(
+        "Re: one two three\nThanks\nHe came home. It was very late!\nsee you, then"
+    )
     assert left == "Re: one two three\nThanks"
     assert list(found.values()) == ["He came home.", "It was very late!", "see you, then"]
 
@@ -111,13 +127,18 @@ def test_sentences_of_other_scripts(text, parts):
 
 
 def test_the_key_is_of_the_words_alone_and_the_same_in_every_process():
-    (one,), (other,) = (shingles.split(f"t\n{text}")[1] for text in ("Page 3 of THE list", "page 12: of the -- list"))
+    (one,), (other,) = (
+        shingles.split(f"t\n{text}")[1]
+        for text in ("Page 3 of THE list", "page 12: of the -- list")
+    )
     assert one == other == 10440166898563632097
 
 
 def test_a_line_that_comes_a_hundred_thousand_times_takes_no_minutes():
     start = time.process_time()
-    (passage,) = shingles.split("t\n" + "\n".join(["one two three four five"] * 100_000))[1].values()
+    (passage,) = shingles.split("t\n" + "\n".join(["one two three four five"] * 100_000))[
+        1
+    ].values()
     assert passage.count("\n") == 99_999
     assert time.process_time() - start < 10
 

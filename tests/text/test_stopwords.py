@@ -46,12 +46,16 @@ def left(counts, words, **of):
 def test_each_document_loses_the_stop_words_of_its_own_language():
     counts, words = counted(TEXTS.values())
     stop_words = of(counts, words)
-    assert stop_words.languages(counts) == [name if name in stopwords.LISTS else "" for name in TEXTS]
+    assert stop_words.languages(counts) == [
+        name if name in stopwords.LISTS else "" for name in TEXTS
+    ]
     own, all_words = left(counts, words, stop_words=stop_words), left(counts, words)
     assert own[0] == {"tanker", "left", "harbour", "way", "refinery"}
     assert own[1] == {"tanker", "hafen", "verlassen", "raffinerie"}
     for name, some, every in zip(TEXTS, own, all_words, strict=True):
-        assert some == every - stopwords.LISTS.get(name, set()) and (some != every) == (name in stopwords.LISTS)
+        assert some == every - stopwords.LISTS.get(name, set()) and (some != every) == (
+            name in stopwords.LISTS
+        )
 
 
 OTHERS = {  # of sentences that share words with lists of other languages
@@ -106,25 +110,35 @@ def test_other_languages_are_told_as_what_they_are(name):
 
 def test_a_document_of_nothing_else_keeps_them():
     counts, words = counted(["to be or not to be", "the tanker is there"])
-    assert left(counts, words, stop_words=of(counts, words)) == [{"be", "not", "or", "to"}, {"tanker"}]
+    assert left(counts, words, stop_words=of(counts, words)) == [
+        {"be", "not", "or", "to"},
+        {"tanker"},
+    ]
 
 
 def test_a_document_too_short_to_tell_is_in_the_usual_language():
     """Without a past it is in none; a long one without words of a list stays in none."""
-    short, long = "Haber de la refinería", " ".join(f"valve{number}" for number in range(25)) + " the"
+    short, long = (
+        "Haber de la refinería",
+        " ".join(f"valve{number}" for number in range(25)) + " the",
+    )
     counts, words = counted([*[TEXTS["english"]] * 3, TEXTS["german"], "the tanker", short, long])
     assert of(counts, words).languages(counts)[4:] == ["", "spanish", ""]
     stop_words = of(counts, words, slice(4))
     assert stop_words.languages(counts) == [*["english"] * 3, "german", "english", "spanish", ""]
     assert left(counts, words, stop_words=stop_words)[4] == {"tanker"}
-    assert stop_words.for_words(words[::-1]).languages(sparse.csr_array(counts[:, ::-1])) == stop_words.languages(
-        counts
-    )
+    assert stop_words.for_words(words[::-1]).languages(
+        sparse.csr_array(counts[:, ::-1])
+    ) == stop_words.languages(counts)
 
 
 def test_each_script_has_a_usual_language():
     """A short text is in that of its own script, however many documents have others; one without words is in none."""
-    russian, arabic, short = OTHERS["russian"], OTHERS["arabic"], ["the tanker", "завод на реке", "مصفاة في الميناء"]
+    russian, arabic, short = (
+        OTHERS["russian"],
+        OTHERS["arabic"],
+        ["the tanker", "завод на реке", "مصفاة في الميناء"],
+    )
     counts, words = counted([*[TEXTS["english"]] * 8, russian, *[arabic] * 9, *short])
     assert of(counts, words).languages(counts)[18:] == [""] * 3
     stop_words = of(counts, words, slice(18))
@@ -136,7 +150,11 @@ def test_each_script_has_a_usual_language():
         "russian",
         "arabic",
     ]
-    assert left(counts, words, stop_words=stop_words)[18:] == [{"tanker"}, {"завод", "реке"}, {"مصفاة", "الميناء"}]
+    assert left(counts, words, stop_words=stop_words)[18:] == [
+        {"tanker"},
+        {"завод", "реке"},
+        {"مصفاة", "الميناء"},
+    ]
 
 
 def test_of_lists_that_fit_as_well_the_usual_one_is_told():
@@ -158,8 +176,15 @@ def test_the_mix_of_a_period():
     assert mix(counts, words) == {"german": 29}
     assert mix(*counted([TEXTS["Cyrillic"]] * 3)) == {}
     assert mix(*counted([TEXTS["Cyrillic"], "word"])) == {"Cyrillic": 1, "": 1}
-    assert mix(*counted([OTHERS["russian"], "Танкеры", OTHERS["hindi"]])) == {"russian": 1, "Cyrillic": 1, "hindi": 1}
-    assert mix(*counted([TEXTS["english"]] * 3 + ["タンカーは港を", "new tanker"])) == {"english": 4, "Han or kana": 1}
+    assert mix(*counted([OTHERS["russian"], "Танкеры", OTHERS["hindi"]])) == {
+        "russian": 1,
+        "Cyrillic": 1,
+        "hindi": 1,
+    }
+    assert mix(*counted([TEXTS["english"]] * 3 + ["タンカーは港を", "new tanker"])) == {
+        "english": 4,
+        "Han or kana": 1,
+    }
     assert mix(sparse.csr_array((2, 0), dtype=np.int32), []) == {}
 
 
@@ -214,7 +239,9 @@ def test_the_languages_of_the_same_counts_are_found_once(monkeypatch):
     counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
     found, calls = stopwords.StopWords(["das", "ist", "wetter"], np.ones(3)), []
     find = found._find_languages
-    monkeypatch.setattr(found, "_find_languages", lambda counts: calls.append(counts) or find(counts))
+    monkeypatch.setattr(
+        found, "_find_languages", lambda counts: calls.append(counts) or find(counts)
+    )
     assert found.languages(counts) == ["german"] and not found.is_content(counts)[0]
     assert len(calls) == 1 and found.languages(counts.copy()) == ["german"] and len(calls) == 2
     assert found.for_words(["the", "and", "of"]).latest is None

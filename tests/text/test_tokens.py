@@ -17,13 +17,17 @@ from odl.text import tokens as words
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokens", [{}, {"lowercase": False}, {"stop_words": None}, {"pattern": r"\w+|[^\w\s]"}])
+@pytest.mark.parametrize(
+    "tokens", [{}, {"lowercase": False}, {"stop_words": None}, {"pattern": r"\w+|[^\w\s]"}]
+)
 @settings(max_examples=150, deadline=None)
 @given(texts=st.lists(TEXTS, max_size=6))
 def test_tokens_are_those_of_the_pattern(tokens, texts):
     checked = words.token_options(tokens)
     expected = CountVectorizer(
-        lowercase=checked["lowercase"], token_pattern=checked["pattern"], stop_words=checked["stop_words"]
+        lowercase=checked["lowercase"],
+        token_pattern=checked["pattern"],
+        stop_words=checked["stop_words"],
     ).build_analyzer()
     tally = words.Tally(tokens)
     for one in texts + texts:
@@ -35,7 +39,10 @@ def test_tokens_are_those_of_the_pattern(tokens, texts):
 
 def test_counts_are_those_of_scikit_learn(monkeypatch):
     monkeypatch.setattr(words, "MAX_CACHED", 1 << 14)  # the cache is emptied on the way
-    texts = [f"word{chr(97 + number % 26)} wind — “wind” storm_{number} sky’s the rain rain" for number in range(20000)]
+    texts = [
+        f"word{chr(97 + number % 26)} wind — “wind” storm_{number} sky’s the rain rain"
+        for number in range(20000)
+    ]
     counts, vocabulary = words.count_words(texts)
     model = CountVectorizer(token_pattern=words.PATTERN, stop_words="english", dtype=np.int32)
     expected = model.fit_transform(texts)
@@ -63,7 +70,9 @@ def test_english_stop_words_are_those_of_scikit_learn():
 
 
 def test_tokens_are_counted():
-    counts, vocabulary = words.count_words(["The Cats and the cats, a cat's x 12th", "dog2 dog"], None)
+    counts, vocabulary = words.count_words(
+        ["The Cats and the cats, a cat's x 12th", "dog2 dog"], None
+    )
     assert vocabulary == ["cat", "cats", "dog"]
     assert counts.toarray().tolist() == [[1, 2, 0], [0, 0, 1]]
     counts, vocabulary = words.count_words(

@@ -89,7 +89,11 @@ def test_a_host_has_a_letter_and_more_than_one_character():
 
 def all_of_unicode(seed):
     """Every character once, in a drawn order, some next to letters."""
-    points = [point for point in range(sys.maxunicode + 1) if unicodedata.category(chr(point)) not in ("Cn", "Co")]
+    points = [
+        point
+        for point in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(point)) not in ("Cn", "Co")
+    ]
     random.Random(seed).shuffle(points)
     return "".join(chr(point) + ("ab 1-"[point % 5] if point % 3 else "") for point in points)
 
@@ -98,9 +102,13 @@ def check(text):
     found, counted = words(text), Tally({"tokeniser": "words", "stop_words": None})
     assert found == words(unicodedata.normalize("NFC", text))
     assert all(word.split() == [word] and unicodedata.is_normalized("NFC", word) for word in found)
-    assert not any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for word in found for sign in word)
+    assert not any(
+        unicodedata.category(sign) in ("Cc", "Cf", "Cs") for word in found for sign in word
+    )
     (numbers, counts), names = counted.count(text), list(counted.numbers)
-    assert [*zip((names[number] for number in numbers), counts, strict=True)] == [*Counter(found).items()]
+    assert [*zip((names[number] for number in numbers), counts, strict=True)] == [
+        *Counter(found).items()
+    ]
 
 
 @pytest.mark.slow
@@ -113,19 +121,24 @@ def test_every_character_of_unicode():
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
-    st.one_of(st.text(max_size=60), st.text("aé\u0301ः\u064e中か가😀\u200d\ufe0f#@:/.-_w19\x00\xad BC&+", max_size=60))
+    st.one_of(
+        st.text(max_size=60),
+        st.text("aé\u0301ः\u064e中か가😀\u200d\ufe0f#@:/.-_w19\x00\xad BC&+", max_size=60),
+    )
 )
 def test_any_text(text):
     check(text)
 
 
-SHORT_WAY = st.one_of(  # pieces that need not be looked at in full, as long as no sign in them is unusual
-    st.text("中京カの3.-/:_。、（）～·aWwC’=&+#", min_size=1, max_size=12),
-    st.text("ประเทศ9._ກຂកခ", min_size=1, max_size=12),
-    *(
-        st.text([*map(chr, range(first, first + 128)), "।", "."], min_size=1, max_size=6)
-        for first in range(0x900, 0xE00, 128)
-    ),
+SHORT_WAY = (
+    st.one_of(  # pieces that need not be looked at in full, as long as no sign in them is unusual
+        st.text("中京カの3.-/:_。、（）～·aWwC’=&+#", min_size=1, max_size=12),
+        st.text("ประเทศ9._ກຂកခ", min_size=1, max_size=12),
+        *(
+            st.text([*map(chr, range(first, first + 128)), "।", "."], min_size=1, max_size=6)
+            for first in range(0x900, 0xE00, 128)
+        ),
+    )
 )
 
 
@@ -158,7 +171,9 @@ def test_counts_and_analyser_agree():
 def table_of_the_guide():
     """Return (script, text, words, words by the pattern) of each row of the guide's table of scripts."""
     guide = (ROOT / "docs/guides/documents.md").read_text(encoding="utf-8")
-    table = guide.partition("| script | text | words | by the older pattern |\n| --- | --- | --- | --- |\n")[2]
+    table = guide.partition(
+        "| script | text | words | by the older pattern |\n| --- | --- | --- | --- |\n"
+    )[2]
     return [line.strip("| ").split(" | ") for line in table.partition("\n\n")[0].splitlines()]
 
 
@@ -173,10 +188,21 @@ def test_the_guide_says_what_a_sentence_becomes(script, text, by_words, by_patte
     assert (found, words_of(tokeniser="pattern")) == (by_words, by_pattern)
 
 
-# Of each package: a text, the words that it becomes, and a text of another script, which stays in pairs.
+# Of each package: a text, the words that it becomes, and a text of another script, which stays in
+# pairs.
 SEGMENTED = {
-    "jieba": ("NASA公司在北京天安门。卫星!", "nasa 公司 在 北京 天安门 卫星", "タワー", "タワ ワー"),
-    "janome": ("東京タワーと気象衛星、GPT-4", "東京 タワー と 気象 衛星 gpt-4", "ประเทศ", "ประ ระเ ะเท เทศ"),
+    "jieba": (
+        "NASA公司在北京天安门。卫星!",
+        "nasa 公司 在 北京 天安门 卫星",
+        "タワー",
+        "タワ ワー",
+    ),
+    "janome": (
+        "東京タワーと気象衛星、GPT-4",
+        "東京 タワー と 気象 衛星 gpt-4",
+        "ประเทศ",
+        "ประ ระเ ะเท เทศ",
+    ),
     "pythainlp": ("ประเทศไทย ดาวเทียม", "ประเทศ ไทย ดาวเทียม", "東京都", "東京 京都"),
 }
 
@@ -206,14 +232,22 @@ def test_every_character_of_a_script(name, first, last):
         assert "".join(segments) == run and all(word.split() == [word] for word in segments)
 
 
-@pytest.mark.parametrize(("name", "word"), [("jieba", "天安门"), ("janome", "タワー"), ("pythainlp", "ดาวเทียม")])
+@pytest.mark.parametrize(
+    ("name", "word"), [("jieba", "天安门"), ("janome", "タワー"), ("pythainlp", "ดาวเทียม")]
+)
 def test_segments_are_marked_in_their_texts(name, word):
     """Beside words that are pairs, too; names of topics have them as the texts spell them."""
     pytest.importorskip(name)
-    text = {"jieba": "公司在天安门发射卫星", "janome": "東京タワーと気象衛星", "pythainlp": "ส่งดาวเทียมขึ้นสู่อวกาศ"}[name]
+    text = {
+        "jieba": "公司在天安门发射卫星",
+        "janome": "東京タワーと気象衛星",
+        "pythainlp": "ส่งดาวเทียมขึ้นสู่อวกาศ",
+    }[name]
     segments = segmented(text, name)
     assert word in segments
-    spans = {found: (first, last) for first, last, found in excerpts.places(text, [word, *segments])}
+    spans = {
+        found: (first, last) for first, last, found in excerpts.places(text, [word, *segments])
+    }
     assert spans.keys() >= {segment for segment in segments if len(segment) > 1}
     assert all(text[first:last] == found for found, (first, last) in spans.items())
     assert text[slice(*excerpts.marks(text, [word])[0])] == word
@@ -222,7 +256,9 @@ def test_segments_are_marked_in_their_texts(name, word):
 
 def test_signs_within_words_are_spelled_as_in_the_text():
     text = "п'ять, пʼять! צה\"ל COL·LEGA"
-    found = {text[first:last] for first, last, _ in excerpts.places(text, ["пʼять", "צה״ל", "coŀlega"])}
+    found = {
+        text[first:last] for first, last, _ in excerpts.places(text, ["пʼять", "צה״ל", "coŀlega"])
+    }
     assert found == {"п'ять", "пʼять", 'צה"ל', "COL·LEGA"}
 
 
@@ -237,14 +273,20 @@ def test_what_is_not_installed_is_named(name, monkeypatch, tmp_path):
     segmenter.cache_clear()
     (tmp_path / "a.csv").write_text("id,text\nx,red brown\n")
     options = {"tokens": {"tokeniser": "words", "segment": name}}
-    with pytest.raises(ConfigError, match=rf"tokens.segment is '{name}', .* expected the extra {name}; pip install"):
+    with pytest.raises(
+        ConfigError, match=rf"tokens.segment is '{name}', .* expected the extra {name}; pip install"
+    ):
         corpora.read("documents", [tmp_path / "a.csv"], options)
 
 
 def test_what_cannot_be_asked_for():
-    with pytest.raises(ConfigError, match=r"tokens\.segment with the tokeniser 'pattern', which has no use for it"):
+    with pytest.raises(
+        ConfigError, match=r"tokens\.segment with the tokeniser 'pattern', which has no use for it"
+    ):
         token_options({"segment": "jieba"})
-    with pytest.raises(ConfigError, match=r"tokens\.segment is 'mecab'; expected one of None, jieba, janome"):
+    with pytest.raises(
+        ConfigError, match=r"tokens\.segment is 'mecab'; expected one of None, jieba, janome"
+    ):
         token_options({"tokeniser": "words", "segment": "mecab"})
 
 
@@ -268,13 +310,22 @@ def test_a_guid_in_an_address(text, tokens):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "tokens", [{"tokeniser": "words"}, {"tokeniser": "words", "hangul": "pairs", "lowercase": False}, {}]
+    "tokens",
+    [{"tokeniser": "words"}, {"tokeniser": "words", "hangul": "pairs", "lowercase": False}, {}],
 )
 def test_no_token_is_empty_or_has_white_space_or_control_characters(tokens):
     draw, tally = random.Random(4), Tally({**tokens, "stop_words": None})
-    for text in [*PARTS, *(chr(point) for point in range(0x3000)), *(odd_text(draw) for _ in range(4000))]:
+    for text in [
+        *PARTS,
+        *(chr(point) for point in range(0x3000)),
+        *(odd_text(draw) for _ in range(4000)),
+    ]:
         words = tally.words(text)
-        assert not [word for word in words if word.split() != [word] or {*map(unicodedata.category, word)} & {"Cc"}]
+        assert not [
+            word
+            for word in words
+            if word.split() != [word] or {*map(unicodedata.category, word)} & {"Cc"}
+        ]
         numbers, counts = tally.count(text)
         assert sum(counts) == len(words) and len(numbers) == len({*words})
 

@@ -82,7 +82,9 @@ def test_the_harness_sees_what_is_wrong(complete, finished):
     mark = f"orphan-{os.getpid()}"
     process = subprocess.Popen(["sleep", "60"], env={**os.environ, faults.MARK: mark})
     try:
-        end = time.monotonic() + 60  # the kernel shows a new program's variables a moment after it has begun
+        end = (
+            time.monotonic() + 60
+        )  # the kernel shows a new program's variables a moment after it has begun
         while not (found := faults.marked(mark)) and time.monotonic() < end:
             time.sleep(0.05)
         assert [orphan.pid for orphan in found] == [process.pid]
@@ -130,7 +132,9 @@ class TestDisks:
             study.run(study.target(study.stream / "batches" / "1.h5"))
             disks.make_read_only(disk)
             text = study.run(features(study), fails=True).text
-            assert text.splitlines()[-1].startswith("odl: results/small cannot be written; expected ")
+            assert text.splitlines()[-1].startswith(
+                "odl: results/small cannot be written; expected "
+            )
             assert "Traceback" not in text and not faults.locks(study)
             assert "cannot be written" not in study.run("-n", features(study)).text
             disks.resize(disk, 4 << 20)
@@ -138,7 +142,9 @@ class TestDisks:
             same(study, base[1], features(study))
 
     @pytest.mark.long  # of every command alone: test_faults_files.py
-    @pytest.mark.skipif(platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known")
+    @pytest.mark.skipif(
+        platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known"
+    )
     def test_without_locks(self, complete, study):
         faults.clear(study)
         target = study.target(study.stream / "da" / "k4" / "1.h5")
@@ -154,7 +160,8 @@ class TestDisks:
         same(study, complete[1], target)
 
 
-@pytest.mark.long  # one of them in a study: test_workflow_growth; every cut and attribute of a file: test_faults_files
+# one of them in a study: test_workflow_growth; every cut and attribute of a file: test_faults_files
+@pytest.mark.long
 class TestDamagedCheckpoints:
     """The message names the one file to delete; deleting it and running again gives the same bytes."""
 
@@ -163,7 +170,10 @@ class TestDamagedCheckpoints:
         last.unlink()
         name = study.target(broken)
         text = study.run(study.target(last), fails=True).text
-        assert text.count(f"delete {name} and run the same command again") == 1 and "odl update: " in text
+        assert (
+            text.count(f"delete {name} and run the same command again") == 1
+            and "odl update: " in text
+        )
         broken.unlink()
         study.run(study.target(last))
         assert study.bytes() == reference.digests and not faults.parts(study)
@@ -237,7 +247,9 @@ class TestTwoRuns:
         faults.clear(study)
         first = faults.Run(study, features(study))
         assert first.wait(first.jobs)
-        first.process.send_signal(signal.SIGSTOP)  # it does not end while the second one looks at its locks
+        first.process.send_signal(
+            signal.SIGSTOP
+        )  # it does not end while the second one looks at its locks
         text = study.run(features(study), fails=True).text
         first.process.send_signal(signal.SIGCONT)
         assert "cannot be locked" in text and "Traceback" not in text
@@ -253,9 +265,13 @@ class TestTwoRuns:
         for number in range(2):
             with open(study.folder / f"both{number}.log", "w") as log:
                 words = study.command(features(study))
-                both.append(subprocess.Popen(words, cwd=study.folder, env=held, stdout=log, stderr=log))
+                both.append(
+                    subprocess.Popen(words, cwd=study.folder, env=held, stdout=log, stderr=log)
+                )
         status = [process.wait(timeout=600) for process in both]
-        assert set(status) <= {0, 1}, [(study.folder / f"both{number}.log").read_text() for number in range(2)]
+        assert set(status) <= {0, 1}, [
+            (study.folder / f"both{number}.log").read_text() for number in range(2)
+        ]
         time.sleep(1)
         if faults.locked(study):
             study.run("--unlock")

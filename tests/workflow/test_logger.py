@@ -64,7 +64,9 @@ def test_a_run_that_is_stopped_says_so(handler, capsys):
     report(handler, None, msg="Building DAG of jobs...")
     start(handler, 0, "0")
     report(handler, None, msg="Terminating processes on user request, this might take some time.")
-    report(handler, LogEvent.ERROR, logging.ERROR, "At least one job did not complete successfully.")
+    report(
+        handler, LogEvent.ERROR, logging.ERROR, "At least one job did not complete successfully."
+    )
     assert capsys.readouterr().err.splitlines() == [
         "Terminating processes on user request, this might take some time.",
         "At least one job did not complete successfully.",
@@ -80,7 +82,10 @@ def test_steps_print_nothing_of_their_own_and_errors_all(handler, capsys):
     report(handler, LogEvent.JOB_ERROR, logging.ERROR, "Error in rule update", jobid=1)
     report(handler, None, msg="Complete log(s): /here.log")
     handler.close()
-    assert capsys.readouterr().err.splitlines()[:2] == ["Error in rule update", "Complete log(s): /here.log"]
+    assert capsys.readouterr().err.splitlines()[:2] == [
+        "Error in rule update",
+        "Complete log(s): /here.log",
+    ]
 
 
 @pytest.mark.slow
@@ -89,7 +94,9 @@ def test_steps_print_nothing_of_their_own_and_errors_all(handler, capsys):
 def test_snakemake_finds_it_and_keeps_status_and_log(tmp_path, bad):
     (tmp_path / "Snakefile").write_text(RULES.replace("BAD", bad))
     words = ("--cores", "1", "--logger", "odl", "--show-failed-logs")
-    status, printed = snakemake(words, tmp_path, {**os.environ, "PYTHONPATH": str(Path(plugin.__file__).parents[1])})
+    status, printed = snakemake(
+        words, tmp_path, {**os.environ, "PYTHONPATH": str(Path(plugin.__file__).parents[1])}
+    )
     (log,) = (tmp_path / ".snakemake" / "log").iterdir()
     assert "rule write:" in log.read_text()
     if bad == "none":

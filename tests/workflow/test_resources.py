@@ -43,7 +43,10 @@ def test_memory_is_doubled_at_every_further_attempt(rules, files):
 
 
 def test_minutes_grow_with_the_input(rules, files):
-    assert [rules["minutes"](2, **more)(None, files) for more in ({}, {"base": 10})] == [5 + 16, 10 + 16]
+    assert [rules["minutes"](2, **more)(None, files) for more in ({}, {"base": 10})] == [
+        5 + 16,
+        10 + 16,
+    ]
 
 
 def test_a_file_that_is_not_there_counts_like_the_largest(rules, files):
@@ -54,7 +57,9 @@ def test_a_file_that_is_not_there_counts_like_the_largest(rules, files):
 
 def test_every_rule_asks_by_these_functions():
     """So that no rule keeps its memory at a second attempt."""
-    asked = [text for path in RULES for text in re.findall(r"^ +mem_mb=(.*)$", path.read_text(), re.M)]
+    asked = [
+        text for path in RULES for text in re.findall(r"^ +mem_mb=(.*)$", path.read_text(), re.M)
+    ]
     assert len(asked) >= 15 and all(text.startswith("memory(") for text in asked)
 
 
@@ -63,7 +68,11 @@ def test_what_reads_the_plan_is_submitted_with_it(profile):
     """Snakemake refuses a group that reads what a job outside makes of it, before any job runs."""
     whole = yaml.safe_load((ROOT / "profiles" / profile / "config.yaml").read_text())
     groups = dict(entry.split("=") for entry in whole["groups"])
-    texts = dict(re.findall(r"^rule (\w+):\n((?: .*\n|\n)+)", "".join(path.read_text() for path in RULES), re.M))
+    texts = dict(
+        re.findall(
+            r"^rule (\w+):\n((?: .*\n|\n)+)", "".join(path.read_text() for path in RULES), re.M
+        )
+    )
     reading = {name for name, text in texts.items() if '"/plan.json"' in text}
     assert {"plan", "tables", "emergings", "regrets", "figures", "page"} <= reading
     assert {groups.get(name) for name in reading} == {groups["plan"]}

@@ -7,9 +7,13 @@ import sys
 import pytest
 from places import ROOT
 
-RULES = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]
-# Of names that its constraints hold to letters, digits and signs without a meaning: quoting them would change the
-# rule's text, and everybody's downloads would be fetched again.
+RULES = [
+    ROOT / "Snakefile",
+    ROOT / "workflow" / "Snakefile",
+    *sorted((ROOT / "workflow" / "rules").glob("*.smk")),
+]
+# Of names that its constraints hold to letters, digits and signs without a meaning: quoting them
+# would change the rule's text, and everybody's downloads would be fetched again.
 PLAIN = {"wildcards.folder", "wildcards.file"}
 
 
@@ -39,7 +43,10 @@ def test_every_value_of_a_command_is_quoted(path):
 
 
 def test_names_of_the_commands_are_looked_at():
-    assert unquoted("odl x {input.a} {output:q} --made $(dirname {output.b:q})") == ["input.a", "$("]
+    assert unquoted("odl x {input.a} {output:q} --made $(dirname {output.b:q})") == [
+        "input.a",
+        "$(",
+    ]
 
 
 def test_plain_names_are_held_to_plain_signs():
@@ -52,7 +59,9 @@ def test_plain_names_are_held_to_plain_signs():
 
 def test_a_name_is_defined_in_one_rules_file():
     texts = [path.read_text() for path in RULES]
-    for kind, known in enumerate(({"measure", "evaluate_baselines", "update_over_ranks"}, {"STREAM", "clocks"})):
+    for kind, known in enumerate(
+        ({"measure", "evaluate_baselines", "update_over_ranks"}, {"STREAM", "clocks"})
+    ):
         names = [name for text in texts for name in defined(text)[kind]]
         assert known <= set(names)
         assert sorted(set(names)) == sorted(names)
@@ -73,7 +82,11 @@ def test_no_name_of_snakemake_is_defined_anew():
 def test_snakemake_lint_has_only_the_notes_that_are_wrong():
     """Which they are, and why: docs/extending.md."""
     told = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--lint"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "snakemake", "--lint"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     notes = re.findall(r"^ +\* (.*):$", told.stdout + told.stderr, re.M)
     assert notes

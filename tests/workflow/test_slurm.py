@@ -25,13 +25,27 @@ def needs_slurm(test):
     return pytest.mark.long(_absent(test))
 
 
-SLURM = ("--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "1", "--retries", "1")
+SLURM = (
+    "--profile",
+    "profiles/slurm",
+    "--slurm-init-seconds-before-status-checks",
+    "1",
+    "--retries",
+    "1",
+)
 CLUSTER = ("--profile", "profiles/cluster", "--seconds-between-status-checks", "1")
 TABLES = "results/small/tables/averages.tsv"
-RING = {"algorithm": "diffusion", "network": "ring", "agents": 4, "degree": 2, "rounds": 1, "iterations": 20}
+RING = {
+    "algorithm": "diffusion",
+    "network": "ring",
+    "agents": 4,
+    "degree": 2,
+    "rounds": 1,
+    "iterations": 20,
+}
 PATIENCE = 1800  # seconds, for machines that are busy with other things
-# Jobs whose command has all the words in faults/ meet a fault: once a kill -9, as the kernel's for want of memory, or a
-# sleep without end; at every attempt the need of a number of MB.
+# Jobs whose command has all the words in faults/ meet a fault: once a kill -9, as the kernel's for
+# want of memory, or a sleep without end; at every attempt the need of a number of MB.
 FAULTS = """
 import os, signal, sys, time
 
@@ -60,7 +74,9 @@ if any(os.path.basename(name) == "odl" for name in sys.orig_argv) and os.path.is
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with slurm.Cluster(tmp_path_factory.mktemp("cluster") / "slurm", cpus=2, memory=16000, prompt=True) as started:
+    with slurm.Cluster(
+        tmp_path_factory.mktemp("cluster") / "slurm", cpus=2, memory=16000, prompt=True
+    ) as started:
         yield started
 
 
@@ -82,7 +98,12 @@ def beside(local, cluster, tmp_path_factory):
     bad, generic = fresh_copy(local, folder / "bad"), fresh_copy(local, folder / "generic")
     (bad.folder / "docs" / "b.jsonl").write_text("no JSON\n")
     (bad.folder / "partitions.yaml").write_text("partitions: {short: {max_runtime: 8}, long: {}}\n")
-    read = (bad.target(bad.results / "mine" / "documents.h5"), *SLURM, "--slurm-partition-config", "partitions.yaml")
+    read = (
+        bad.target(bad.results / "mine" / "documents.h5"),
+        *SLURM,
+        "--slurm-partition-config",
+        "partitions.yaml",
+    )
     index = (generic.target(generic.stream / "index.tsv"), *CLUSTER)
     with bad.started(*read, **place) as first, generic.started(*index, **place) as second:
         yield {"bad": (bad, first), "generic": (generic, second)}
@@ -108,7 +129,11 @@ def commands(study, *words):
 
 def submitted(cluster, study, name=""):
     """Return the jobs that Snakemake submitted for a study under this name, in order."""
-    return [job for job in cluster.jobs() if name in job["comment"] and job["folder"] == str(study.folder)]
+    return [
+        job
+        for job in cluster.jobs()
+        if name in job["comment"] and job["folder"] == str(study.folder)
+    ]
 
 
 def megabytes(job):
@@ -141,14 +166,16 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     for name, fault in faults.items():
         (study.folder / "faults" / name).write_text(fault)
     with study.started(TABLES, *SLURM, "--keep-going", **place) as process:
-        # Ranks that somebody cancels, and a chain that runs out of time (noticed within 30 seconds).
+        # Ranks that somebody cancels, and a chain that runs out of time (noticed within 30
+        # seconds).
         unwanted = stopped_at(cluster, study, process, "unwanted", "ranks-0")
         cluster.run("scancel", unwanted)
         late = stopped_at(cluster, study, process, "late", "learn-1")
         cluster.run("scontrol", "update", f"JobId={late}", "EndTime=now")
         assert process.wait(PATIENCE) == 0, study.printed()
     text = study.printed()
-    # Whatever ended a job, it had a second attempt with twice the memory; every byte is that of a run on one machine.
+    # Whatever ended a job, it had a second attempt with twice the memory; every byte is that of a
+    # run on one machine.
     ends = {"index": "FAILED", "baselines": "FAILED", "ranks-0": "CANCELLED", "learn-1": "TIMEOUT"}
     for name, end in ends.items():
         tried = submitted(cluster, study, name)
@@ -157,7 +184,9 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
         assert failed["state"] == end and again, (name, tried, text[-5000:])
     for words in (("odl step index",), ("odl step baselines", "baselines/2.h5")):
         assert len(commands(study, *words)) == 2
-    (log,) = (study.folder / "results" / "logs" / "slurm").rglob(f"{submitted(cluster, study, 'index')[0]['id']}.log")
+    (log,) = (study.folder / "results" / "logs" / "slurm").rglob(
+        f"{submitted(cluster, study, 'index')[0]['id']}.log"
+    )
     assert "exceeded memory limit" in log.read_text()
     assert study.bytes() == local.bytes()
     # The chain is cut into blocks, each one submission; what it asks for comes from its rules.
@@ -176,7 +205,9 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
 def test_bad_input_is_tried_once_more_on_slurm_and_then_fails(beside, cluster):
     study, process = beside["bad"]
     assert process.wait(PATIENCE) == 1, study.printed()
-    assert [job["partition"] for job in submitted(cluster, study)] == ["long"] * 2  # for it asks for ten minutes
+    assert [job["partition"] for job in submitted(cluster, study)] == [
+        "long"
+    ] * 2  # for it asks for ten minutes
     assert len(commands(study, "odl step read")) == 2
     assert study.printed().count("b.jsonl line 1 is not JSON") == 2  # the log of each attempt
 
@@ -186,33 +217,47 @@ def test_the_generic_profile_on_slurm(local, beside, cluster):
     study, process = beside["generic"]
     assert process.wait(PATIENCE) == 0, study.printed()
     assert [job["state"] for job in submitted(cluster, study)] == ["COMPLETED"] * 2
-    assert study.bytes() == {name: held for name, held in local.bytes().items() if name in study.bytes()}
+    assert study.bytes() == {
+        name: held for name, held in local.bytes().items() if name in study.bytes()
+    }
 
 
 @pytest.mark.long
 def test_the_generic_profile_on_another_scheduler(local, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     (tmp_path / "batch").mkdir()
-    (study.folder / "faults" / "1").write_text("kill step features results/small/mine/seed0/features/0.h5")
+    (study.folder / "faults" / "1").write_text(
+        "kill step features results/small/mine/seed0/features/0.h5"
+    )
     script = f"{sys.executable} {ROOT / 'tests' / 'helpers' / 'batch.py'}"
     scheduler = (
         *CLUSTER,
-        *("--cluster-generic-submit-cmd", f"{script} submit {{threads}} {{resources.mem_mb}} {{resources.runtime}}"),
+        *(
+            "--cluster-generic-submit-cmd",
+            f"{script} submit {{threads}} {{resources.mem_mb}} {{resources.runtime}}",
+        ),
         *("--cluster-generic-status-cmd", f"{script} status"),
     )
-    targets = [study.target(study.checkpoint("da", 2)), study.target(study.stream / "baselines" / "2.h5")]
+    targets = [
+        study.target(study.checkpoint("da", 2)),
+        study.target(study.stream / "baselines" / "2.h5"),
+    ]
     study.run(*targets, *scheduler, BATCH_DIR=str(tmp_path / "batch"))
     held = study.bytes()
     assert any(name.endswith("/da/k8/2.h5") for name in held)
     assert held == {name: value for name, value in local.bytes().items() if name in held}
-    # read, index, two blocks of the stream (one twice, for it was killed), of the chain, the baselines.
+    # read, index, two blocks of the stream (one twice, for it was killed), of the chain, the
+    # baselines.
     asked = [json.loads(path.read_text()) for path in (tmp_path / "batch").glob("*.json")]
     assert len(asked) == 8 and all(job["megabytes"] >= 600 and job["minutes"] >= 2 for job in asked)
     assert len(commands(study, "odl step update")) == 3
 
 
 @needs_slurm
-@pytest.mark.skipif(not os.environ.get("ODL_SLURM_DEFAULT"), reason="set ODL_SLURM_DEFAULT=1; `make slurm` shows more")
+@pytest.mark.skipif(
+    not os.environ.get("ODL_SLURM_DEFAULT"),
+    reason="set ODL_SLURM_DEFAULT=1; `make slurm` shows more",
+)
 def test_the_default_study_on_slurm(cluster, tmp_path):
     alone, blocks = slurmrun.compared(cluster, tmp_path, ["local", "blocks"])
     assert len(alone.bytes) > 500 and alone.bytes == blocks.bytes

@@ -19,7 +19,9 @@ FIGURES = list(figures.modules())
 
 def test_a_fresh_run_ends_with_the_report(fresh):
     study, result = fresh
-    streams = {f"{rule} {t}" for rule in ("batch", "features", "baselines") for t in range(4)} - {"baselines 0"}
+    streams = {f"{rule} {t}" for rule in ("batch", "features", "baselines") for t in range(4)} - {
+        "baselines 0"
+    }
     single = {"read", "index", "evaluate_baselines", "plan"}
     assert result.names("run", "t") == single | streams | chain("da") | chain("pg") | SHOWN
     assert len(result.jobs) == len(result.names("run", "t", "algorithm")) + 1
@@ -114,31 +116,49 @@ class TestChangedSettings:
         self.change(study, learners__pg__eta=7.0)
         last = study.target(study.stream / "pg" / "k8" / "auc.tsv")
         assert study.run(last).names("run", "t") == chain("pg")
-        changed = {name for name, digest in study.bytes(reproducible=False).items() if before.get(name) != digest}
+        changed = {
+            name
+            for name, digest in study.bytes(reproducible=False).items()
+            if before.get(name) != digest
+        }
         assert f"/{study.checkpoint('pg', 1).relative_to(study.results)}" in changed
-        assert not [name for name in changed if "/da/" in name or "/features/" in name or "/batches/" in name]
+        assert not [
+            name
+            for name in changed
+            if "/da/" in name or "/features/" in name or "/batches/" in name
+        ]
         assert study.run("-n").names() == SHOWN | {"plan"}
 
     @pytest.mark.slow
     def test_evaluation_and_report(self, study):
         evaluations = {"evaluate da", "evaluate pg", "evaluate_baselines"}
         assert self.plan(study, "run", "t", evaluate__bootstrap=60) == evaluations | SHOWN
-        assert self.plan(study, "run", "t", evaluate__bootstrap=50, report__run="pg") == {"figures", "page"}
+        assert self.plan(study, "run", "t", evaluate__bootstrap=50, report__run="pg") == {
+            "figures",
+            "page",
+        }
 
     @pytest.mark.slow
     def test_a_bound_reaches_the_features(self, study):
         """What it does to files: test_workflow_bounded.py, stream/test_terms.py."""
         study.configure({**study.config, "features": {"max_terms": 60}})
         result = study.run("-n", "-p", study.target(study.checkpoint("da", 3)))
-        assert {f"features {t}" for t in range(4)} | {f"update {t}" for t in range(4)} <= result.names("t")
+        assert {f"features {t}" for t in range(4)} | {
+            f"update {t}" for t in range(4)
+        } <= result.names("t")
         assert result.text.count("--max-terms 60") >= 4
 
     @pytest.mark.slow
     def test_another_seed_or_run_or_size(self, study):
         """All of them added at once, then taken away; what there was is not made again."""
-        runs = {"learners__om": {"algorithm": "online_admm", "rounds": 3}, "runs": ["da", "om", "pg"]}
+        runs = {
+            "learners__om": {"algorithm": "online_admm", "rounds": 3},
+            "runs": ["da", "om", "pg"],
+        }
         jobs = self.plan(study, "seed", "run", "k", "t", seeds=[0, 1], atoms=[8, 9], **runs)
-        chains = {f"{seed} {run} {k}" for seed in (0, 1) for run in ("da", "om", "pg") for k in (8, 9)}
+        chains = {
+            f"{seed} {run} {k}" for seed in (0, 1) for run in ("da", "om", "pg") for k in (8, 9)
+        }
         new = chains - {"0 da 8", "0 pg 8"}
         assert jobs == {"plan"} | SHOWN | {f"evaluate {one}" for one in new} | {
             f"update {one} {t}" for one in new for t in range(4)
@@ -201,15 +221,29 @@ class TestEditedSources:
 def test_touching_reruns_nothing(study):
     corpus = study.folder / "docs" / "a.jsonl"
     assert corpus.stat().st_size > 1_000_000
-    kept = [*study.results.rglob("*.h5"), *study.results.rglob("*.tsv"), *(study.folder / "src").rglob("*.py")]
+    kept = [
+        *study.results.rglob("*.h5"),
+        *study.results.rglob("*.tsv"),
+        *(study.folder / "src").rglob("*.py"),
+    ]
     assert len(kept) > 60
-    for path in [corpus, *kept, study.folder / "Snakefile", *(study.folder / "workflow").rglob("*.*")]:
+    for path in [
+        corpus,
+        *kept,
+        study.folder / "Snakefile",
+        *(study.folder / "workflow").rglob("*.*"),
+    ]:
         os.utime(path)
     result = study.run()
-    assert [name for name, _ in result.jobs] in ([], ["all"])  # 9.8 calls the target, which makes nothing
+    assert [name for name, _ in result.jobs] in (
+        [],
+        ["all"],
+    )  # 9.8 calls the target, which makes nothing
     # That is the profile's doing for files over 1 MB.
     os.utime(corpus)
-    target = study.target(study.results / "mine" / "documents.h5")  # of all, Snakemake's dry run sometimes gives up
+    target = study.target(
+        study.results / "mine" / "documents.h5"
+    )  # of all, Snakemake's dry run sometimes gives up
     assert "read" in study.run("-n", "--max-checksum-file-size", "1MB", target).names()
 
 
@@ -219,7 +253,9 @@ def test_a_typo_is_named_in_one_sentence(study):
     study.configure(config)
     text = study.run(fails=True).text
     message = text.splitlines()[-1]
-    assert message.startswith("odl: 'learners.pg.etaa' is not a key") and message.endswith("did you mean 'eta'?")
+    assert message.startswith("odl: 'learners.pg.etaa' is not a key") and message.endswith(
+        "did you mean 'eta'?"
+    )
     assert "Traceback" not in text and text.count("odl:") == 1
 
 
@@ -244,7 +280,12 @@ def test_coders_weights_and_a_window(study):
     config, rounds = study.config, {"rounds": 2}
     config["runs"] = ["admm-coder", "corpus-idf", "fixed"]
     config["learners"] |= {
-        "admm-coder": {"algorithm": "projected_gradient", "solver": "admm", "iterations": 20, **rounds},
+        "admm-coder": {
+            "algorithm": "projected_gradient",
+            "solver": "admm",
+            "iterations": 20,
+            **rounds,
+        },
         "corpus-idf": {"algorithm": "online_admm", "features": {"idf": "corpus"}, **rounds},
         "fixed": {"algorithm": "dual_averaging", "features": {"vocabulary": "fixed"}, **rounds},
     }
@@ -259,17 +300,28 @@ def test_coders_weights_and_a_window(study):
         True, True, False,
     ]  # fmt: skip
 
-    coder, exact = (h5_attributes(study.stream / run / "k8" / "scores" / "1.h5") for run in ("admm-coder", "fixed"))
+    coder, exact = (
+        h5_attributes(study.stream / run / "k8" / "scores" / "1.h5")
+        for run in ("admm-coder", "fixed")
+    )
     assert (coder["solver"], exact["solver"]) == ("admm", "exact")
     assert coder["gap"] > 1e-9 >= exact["gap"]
     # Scores by the frequencies of the whole stream, those of the last batch itself among them.
     t3 = features.read(study.stream / "features" / "3.h5")
     A = checkpoints.read_checkpoint(study.checkpoint("corpus-idf", 2)).dictionary
     A.resize((t3.counts.shape[1], A.shape[1]))
-    held = {run: scores(study.stream / run / "k8" / "scores" / "3.h5") for run in ("corpus-idf", "fixed")}
-    found, past = (sparse_code(t3.weighed(idf=idf, corpus=t3)[:], A, 0.1)[1] for idf in ("corpus", "past"))
-    assert np.allclose(found, held["corpus-idf"][0]) and not np.allclose(past, held["corpus-idf"][0])
-    # Every fourth document has words of its topic only: of a topic that came later, none of the first batch.
+    held = {
+        run: scores(study.stream / run / "k8" / "scores" / "3.h5")
+        for run in ("corpus-idf", "fixed")
+    }
+    found, past = (
+        sparse_code(t3.weighed(idf=idf, corpus=t3)[:], A, 0.1)[1] for idf in ("corpus", "past")
+    )
+    assert np.allclose(found, held["corpus-idf"][0]) and not np.allclose(
+        past, held["corpus-idf"][0]
+    )
+    # Every fourth document has words of its topic only: of a topic that came later, none of the
+    # first batch.
     unknown = np.diff(t3.weighed(vocabulary="fixed")[:].indptr) == 0
     assert unknown.any() and not held["corpus-idf"][1].any()
     assert np.array_equal(held["fixed"][1], unknown) and (held["fixed"][0][unknown] == 1).all()

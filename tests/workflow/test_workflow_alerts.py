@@ -20,7 +20,12 @@ PAGE = "results/small/new.html"
 def followed(**changes):
     """The configuration of a study of one adaptive run with alerts."""
     learners = {"ad": {"algorithm": "adaptive", "features": {"tf": "log"}}}
-    chosen = {"runs": ["ad"], "learners": learners, "baselines": {"enabled": False, "window": 0}, "alerts": ALERTS}
+    chosen = {
+        "runs": ["ad"],
+        "learners": learners,
+        "baselines": {"enabled": False, "window": 0},
+        "alerts": ALERTS,
+    }
     return settings(**{**chosen, **changes})
 
 
@@ -38,7 +43,8 @@ def whole(tmp_path_factory):
     return study
 
 
-@pytest.mark.long  # of `odl run`: engine/test_loop.py; of a run without alerts: test_workflow_growth.py
+# of `odl run`: engine/test_loop.py; of a run without alerts: test_workflow_growth.py
+@pytest.mark.long
 def test_appended_and_pruned_gives_the_same_bytes(whole, tmp_path):
     """Only what is new runs, and alerts are made before the checkpoints that they need are deleted."""
     study = Study.create(tmp_path / "study", followed(checkpoints={"keep": 9}))
@@ -64,7 +70,9 @@ def alerts_of(study, *words):
 
 def test_the_commands_read_it(whole):
     alerts = alerts_of(whole, "--since", "2020-01-01")
-    assert {alert["period"] for alert in alerts} == {2, 3} and alerts[0]["source"]["file"] == "b.jsonl"
+    assert {alert["period"] for alert in alerts} == {2, 3} and alerts[0]["source"][
+        "file"
+    ] == "b.jsonl"
 
 
 def test_its_page_and_feeds_are_verified(whole, tmp_path):
@@ -96,7 +104,9 @@ def test_what_a_change_reruns(whole, tmp_path):
     assert not study.run("-n").names() & {"alerts", "newpage", "update"}
     study.configure(followed())
     study.edit("alerts/feedback.py")
-    assert study.run("-n", PAGE).names() == {"newpage"}  # what only a reader uses is no source of the chain
+    assert study.run("-n", PAGE).names() == {
+        "newpage"
+    }  # what only a reader uses is no source of the chain
     study.edit("alerts/events.py")
     assert alert_jobs(study.run("-n")) == {f"alerts ad {t}" for t in range(4)}
 

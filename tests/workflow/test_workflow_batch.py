@@ -23,7 +23,8 @@ def test_the_batch_learner_in_a_study(study):
     for point in found:
         assert not point.arrays, "the history would be stored twice"
     shown = read_scores(last.parent / "scores" / "3.h5")
-    # The batch was scored with 12 atoms and left 14: those that it added were used by none of its documents.
+    # The batch was scored with 12 atoms and left 14: those that it added were used by none of its
+    # documents.
     assert shown.use[12:] == [0, 0]
     assert len(shown.atoms[0].split()) and np.isfinite(next(iter(shown.scores.values()))).all()
     # A checkpoint that is lost comes back from the one before and the feature files, byte for byte.

@@ -24,7 +24,9 @@ def appended(folder, **kind):
     names = study.run(study.target(study.checkpoint("da", 3))).names("t")
     assert names == {"read", "index", "batch 3", "features 3", "update 3"}
     after = study.bytes()
-    assert all(after[name] == before[name] for name in before if name.endswith(("/0.h5", "/1.h5", "/2.h5")))
+    assert all(
+        after[name] == before[name] for name in before if name.endswith(("/0.h5", "/1.h5", "/2.h5"))
+    )
     assert verify.verify(study.results)[1] == []
     data = features.read(study.stream / "features" / "3.h5")
     return study, data, checkpoints.read_checkpoint(study.checkpoint("da", 3))

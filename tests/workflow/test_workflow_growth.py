@@ -17,7 +17,11 @@ def test_a_deleted_checkpoint_comes_back_when_asked_for(study):
     assert study.run(study.target(middle)).names("run", "t") == {"update da 1"}
     for t in (1, 2):
         study.checkpoint("da", t).unlink()
-    assert study.run(study.target(last)).names("run", "t") == {"update da 1", "update da 2", "update da 3"}
+    assert study.run(study.target(last)).names("run", "t") == {
+        "update da 1",
+        "update da 2",
+        "update da 3",
+    }
     assert study.bytes() == before
     assert study.run("-n").names() <= SHOWN  # the times of the jobs are new, their results are not
 
@@ -48,7 +52,8 @@ def test_deleted_features_are_asked_for_by_the_command_that_makes_them(study):
     result = study.run(study.target(scores), fails=True)
     name = study.target(early)
     assert (
-        f"odl baselines: {name} is missing; expected a file of every timestep before; make it: snakemake" in result.text
+        f"odl baselines: {name} is missing; expected a file of every timestep before; make it: snakemake"
+        in result.text
     )
     assert study.run(name).names("t") == {"features 1"}
     assert study.run(study.target(scores)).names("t") == {"baselines 3"}
@@ -66,7 +71,9 @@ def appended(fresh, tmp_path_factory):
     study = fresh[0].copy(tmp_path_factory.mktemp("appended") / "study")
     before = study.bytes()
     study.write("b.jsonl", documents(360, 400))
-    first = study.run(*(study.target(study.stream / run / "k8" / "auc.tsv") for run in ("da", "pg")))
+    first = study.run(
+        *(study.target(study.stream / run / "k8" / "auc.tsv") for run in ("da", "pg"))
+    )
     between = study.bytes()
     study.write("c.jsonl", documents(400, 460))
     return study, (first, study.run(tables(study))), (before, between)
@@ -74,27 +81,40 @@ def appended(fresh, tmp_path_factory):
 
 def steps(first, last):
     """Jobs of the timesteps that new documents bring, with what sums up."""
-    found = {f"{rule} {t}" for rule in ("batch", "features", "baselines") for t in range(first, last + 1)}
+    found = {
+        f"{rule} {t}" for rule in ("batch", "features", "baselines") for t in range(first, last + 1)
+    }
     found |= {"share", "read", "index", "plan", "evaluate_baselines"}
     return found | chain("da", first, last) | chain("pg", first, last) | {"tables"}
 
 
 def parts(found, most):
     """The results of timesteps up to one, out of all."""
-    return {name: digest for name, digest in found.items() if name.endswith(tuple(f"/{t}.h5" for t in range(most + 1)))}
+    return {
+        name: digest
+        for name, digest in found.items()
+        if name.endswith(tuple(f"/{t}.h5" for t in range(most + 1)))
+    }
 
 
 class TestAppending:
     def test_later_documents_run_new_timesteps_only(self, appended):
         _, (first, _), (before, between) = appended
-        assert first.names("run", "t") == steps(4, 4) - {"tables", "plan", "baselines 4", "evaluate_baselines"}
+        assert first.names("run", "t") == steps(4, 4) - {
+            "tables",
+            "plan",
+            "baselines 4",
+            "evaluate_baselines",
+        }
         assert parts(between, 3) == parts(before, 3)
         assert "computed again" not in first.text
 
     def test_the_last_partial_batch_is_redone_when_it_fills(self, appended):
         study, (_, second), (before, between) = appended
         assert second.names("run", "t") == steps(4, 5)
-        assert [rule for rule, _ in second.jobs].count("share") == 1  # of a.jsonl nothing is read again
+        assert [rule for rule, _ in second.jobs].count(
+            "share"
+        ) == 1  # of a.jsonl nothing is read again
         assert len((study.results / "tables" / "novel.tsv").read_text().splitlines()) == 1 + 5
         after = study.bytes()
         assert parts(after, 3) == parts(before, 3)
@@ -102,12 +122,16 @@ class TestAppending:
         assert "computed again" not in second.text
         assert study.run("-n").names() == {"figures", "page"}
 
-    def test_killed_resumed_on_one_core_and_all_at_once_gives_the_same_bytes(self, fresh, appended, tmp_path):
+    def test_killed_resumed_on_one_core_and_all_at_once_gives_the_same_bytes(
+        self, fresh, appended, tmp_path
+    ):
         study = fresh[0].copy(tmp_path / "elsewhere")
         (study.results / "tables" / "averages.tsv").unlink()
         for name, first, last in (("b", 360, 400), ("c", 400, 460)):
             study.write(f"{name}.jsonl", documents(first, last))
-        study.kill_when(lambda: study.checkpoint("da", 4).exists() or study.checkpoint("pg", 4).exists())
+        study.kill_when(
+            lambda: study.checkpoint("da", 4).exists() or study.checkpoint("pg", 4).exists()
+        )
         assert not (study.results / "tables" / "averages.tsv").exists()
         assert "locked" in study.run(fails=True).text
         study.run("--unlock")
@@ -122,7 +146,9 @@ class TestLateDocuments:
     """Documents that belong to a finished batch: computed again from there, with a warning."""
 
     def test_a_late_document(self, study):
-        moment = json.loads((study.folder / "docs" / "a.jsonl").read_text().splitlines()[230])["time"]
+        moment = json.loads((study.folder / "docs" / "a.jsonl").read_text().splitlines()[230])[
+            "time"
+        ]
         study.write("late.jsonl", [{**document(999, 1), "time": moment}])
         result = study.run(study.target(study.stream / "da" / "k8" / "auc.tsv"))
         expected = {f"{rule} {t}" for rule in ("batch", "features") for t in (2, 3, 4)}
@@ -132,15 +158,27 @@ class TestLateDocuments:
     def test_an_edited_document(self, study):
         path = study.folder / "docs" / "a.jsonl"
         lines = path.read_text().splitlines()
-        path.write_text("\n".join([*lines[:230], lines[230].replace("common", "other"), *lines[231:]]) + "\n")
+        path.write_text(
+            "\n".join([*lines[:230], lines[230].replace("common", "other"), *lines[231:]]) + "\n"
+        )
         before = study.bytes()
         last = study.checkpoint("pg", 3)
         result = study.run(study.target(last))
-        jobs = {"read", "index", "batch 2", "features 2", "features 3", "update pg 2", "update pg 3"}
+        jobs = {
+            "read",
+            "index",
+            "batch 2",
+            "features 2",
+            "features 3",
+            "update pg 2",
+            "update pg 3",
+        }
         assert result.names("run", "t") == jobs
         assert "the documents of batch 2 changed" in result.text
         changed = {name for name, digest in study.bytes().items() if before[name] != digest}
-        assert {f"/mine/seed0/batches/{t}.h5" for t in range(4)} & changed == {"/mine/seed0/batches/2.h5"}
+        assert {f"/mine/seed0/batches/{t}.h5" for t in range(4)} & changed == {
+            "/mine/seed0/batches/2.h5"
+        }
         assert {f"/mine/seed0/pg/k8/{t}.h5" for t in range(4)} & changed == {
             "/mine/seed0/pg/k8/2.h5",
             "/mine/seed0/pg/k8/3.h5",

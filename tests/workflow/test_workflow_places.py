@@ -26,7 +26,9 @@ CHANGED = {
 
 def snakemake(folder, *arguments):
     """Run Snakemake in a folder and return what it prints."""
-    status, text = forked.snakemake(["--cores", "2", *map(str, arguments)], folder, environment(ROOT))
+    status, text = forked.snakemake(
+        ["--cores", "2", *map(str, arguments)], folder, environment(ROOT)
+    )
     assert status == 0, text[-6000:]
     return text
 
@@ -50,11 +52,23 @@ def test_a_folder_of_results_never_runs_a_command(tmp_path):
     study.write("a.jsonl", documents(0, 200))
     study.run()
     results = study.folder / FOLDER / "small"
-    assert (results / "report.html").exists() and (results / "mine" / "seed0" / "batch" / "k8" / "1.h5").exists()
+    assert (results / "report.html").exists() and (
+        results / "mine" / "seed0" / "batch" / "k8" / "1.h5"
+    ).exists()
     assert (results / "tables" / "regret.tsv").exists()
     assert not list(study.folder.rglob("ran"))
     beside = {path.name for path in study.folder.iterdir() if not path.name.startswith(".")}
-    assert beside == {"Snakefile", "workflow", "profiles", "config", "src", "data", "docs", "study.json", FOLDER}
+    assert beside == {
+        "Snakefile",
+        "workflow",
+        "profiles",
+        "config",
+        "src",
+        "data",
+        "docs",
+        "study.json",
+        FOLDER,
+    }
 
 
 @pytest.fixture
@@ -68,7 +82,9 @@ def elsewhere(tmp_path):
 
 def test_it_runs_from_another_directory(elsewhere):
     last = "results/small/mine/seed0/da/k8/1.h5"
-    printed = snakemake(elsewhere, last, "-s", ROOT / "workflow" / "Snakefile", "--configfile", "study.json")
+    printed = snakemake(
+        elsewhere, last, "-s", ROOT / "workflow" / "Snakefile", "--configfile", "study.json"
+    )
     assert (elsewhere / last).exists()
     assert re.search(r"specific profile \S*workflow/profiles/default", printed)
     assert "update" in {rule for rule, _ in jobs_of(printed)}
@@ -83,7 +99,10 @@ def test_it_is_a_module(elsewhere):
     table = "results/small/mine/seed0/index.tsv"
     snakemake(elsewhere, table)
     planned = [
-        sorted((rule, sorted(held.items())) for rule, held in jobs_of(snakemake(elsewhere, "-n", *arguments)))
+        sorted(
+            (rule, sorted(held.items()))
+            for rule, held in jobs_of(snakemake(elsewhere, "-n", *arguments))
+        )
         for arguments in ([], ["-s", ROOT / "workflow" / "Snakefile", "--configfile", "study.json"])
     ]
     assert planned[0] == planned[1]
@@ -94,6 +113,11 @@ def test_the_registry_is_beside_the_workflow(tmp_path):
     """Downloads go to the folder where Snakemake runs."""
     (tmp_path / "study.json").write_text(json.dumps({"mirror": ""}))
     printed = snakemake(
-        tmp_path, "-n", "-s", ROOT / "workflow" / "Snakefile", "--configfile", ROOT / "config" / "tdt2.yaml"
+        tmp_path,
+        "-n",
+        "-s",
+        ROOT / "workflow" / "Snakefile",
+        "--configfile",
+        ROOT / "config" / "tdt2.yaml",
     )
     assert "output: data/tdt2/TDT2_with_time.mat" in printed

@@ -20,7 +20,9 @@ def pruned(fresh, tmp_path_factory):
     study = fresh[0].copy(tmp_path_factory.mktemp("pruned") / "study")
     for name in ("results", ".snakemake"):
         shutil.rmtree(study.folder / name)
-    study.configure(settings(runs=["da"], baselines={"enabled": False, "window": 0}, checkpoints={"keep": 2}))
+    study.configure(
+        settings(runs=["da"], baselines={"enabled": False, "window": 0}, checkpoints={"keep": 2})
+    )
     study.run(last(study))
     return study
 
@@ -32,7 +34,9 @@ def kept(study):
 def of_the_stream(study, *gone):
     """The bytes of the stream and of its run, but those of some checkpoints."""
     found = {
-        name: digest for name, digest in study.bytes().items() if re.match("/mine/seed0/(batches|features|da)/", name)
+        name: digest
+        for name, digest in study.bytes().items()
+        if re.match("/mine/seed0/(batches|features|da)/", name)
     }
     names = re.compile(rf"/da/k8/({'|'.join(map(str, gone)) or '-'})\.h5$")
     return {name: digest for name, digest in found.items() if not names.search(name)}
@@ -50,9 +54,12 @@ def test_appending_and_late_documents(pruned, tmp_path):
     rows = documents(360, 560)
     study.write("b.jsonl", rows)
     jobs = study.run().names("run", "t")
-    assert {name for name in jobs if name.startswith("update")} == {f"update da {t}" for t in (4, 5, 6)}
+    assert {name for name in jobs if name.startswith("update")} == {
+        f"update da {t}" for t in (4, 5, 6)
+    }
     assert kept(study) == [0, 2, 4, 5, 6]
-    # A document of batch 4 is edited: its checkpoint before was deleted, and comes from the one before that.
+    # A document of batch 4 is edited: its checkpoint before was deleted, and comes from the one
+    # before that.
     rows[77]["text"] += " harvest"
     study.write("b.jsonl", rows)
     jobs = study.run().names("run", "t")
@@ -73,5 +80,8 @@ def test_not_with_regret(pruned):
     study, before = pruned, pruned.config
     study.configure(settings(checkpoints={"keep": 2}, regret={"enabled": True, "runs": ["da"]}))
     text = study.run("-n", fails=True).text
-    assert "odl: regret is enabled and checkpoints.keep is 2; expected all checkpoints where regret is computed" in text
+    assert (
+        "odl: regret is enabled and checkpoints.keep is 2; expected all checkpoints where regret is computed"
+        in text
+    )
     study.configure(before)

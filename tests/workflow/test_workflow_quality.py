@@ -23,9 +23,15 @@ def configuration():
     """Return a study of experiments only: two streams of the same documents in two orders, and what shows them."""
     base = settings()
     learners = yaml.safe_load((ROOT / "config" / "quality.yaml").read_text())["learners"]
-    learners = {run: learners[run] for run in ("levels", "levels-context", "adaptive", "adaptive-context")}
+    learners = {
+        run: learners[run] for run in ("levels", "levels-context", "adaptive", "adaptive-context")
+    }
     mine = base["corpora"]["mine"]
-    entry = {**mine, "protocol": "topic-entry", "topic_entry": {"held_back": 0.2, "first": 1, "last": 2}}
+    entry = {
+        **mine,
+        "protocol": "topic-entry",
+        "topic_entry": {"held_back": 0.2, "first": 1, "last": 2},
+    }
     shared = {"experiment": "quality", "learners": list(learners), **SMALL}
     return {
         **base,
@@ -35,7 +41,11 @@ def configuration():
         "runs": ["adaptive"],
         "learners": learners,
         "experiments": {
-            "overview": {"experiment": "quality_overview", "experiments": ["mine", "entry"], "shown": ["entry"]},
+            "overview": {
+                "experiment": "quality_overview",
+                "experiments": ["mine", "entry"],
+                "shown": ["entry"],
+            },
             "mine": {**shared, "streams": ["mine"]},
             "entry": {**shared, "streams": ["entry"]},
         },
@@ -67,12 +77,18 @@ def test_tables_and_page(measured):
     for name, seeds in (("mine", {0}), ("entry", {0, 1})):  # the order of mine is not drawn
         assert {row["seed"] for row in read_table(folder / name / "memory.tsv")} == seeds
     rows = read_table(folder / "overview" / "memory.tsv")
-    assert {row["stream"] for row in rows} == {"mine", "entry"} and all(0 <= row["average"] <= 1 for row in rows)
-    assert rows == [row for name in ("mine", "entry") for row in read_table(folder / name / "memory.tsv")]
+    assert {row["stream"] for row in rows} == {"mine", "entry"} and all(
+        0 <= row["average"] <= 1 for row in rows
+    )
+    assert rows == [
+        row for name in ("mine", "entry") for row in read_table(folder / name / "memory.tsv")
+    ]
     for name in ("claim", "memory"):
         assert (folder / "overview" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     page = (study.folder / "results" / "quality" / "report.html").read_text()
-    assert page.count("<figure>") == 2 and page.count("<h2") == 2  # the experiment, the configuration
+    assert (
+        page.count("<figure>") == 2 and page.count("<h2") == 2
+    )  # the experiment, the configuration
     held = json.loads((folder / "entry" / "settings.json").read_text())
     assert held["study"]["streams"]["entry"]["protocol"] == "topic-entry"
 
@@ -82,11 +98,17 @@ def test_what_a_change_runs_again(measured, tmp_path):
     before = study.config
     shown = {"experiment overview", "page"}
     corpora = before["corpora"]
-    corpora = {**corpora, "entry": {**corpora["entry"], "topic_entry": {"held_back": 0.1, "first": 1, "last": 2}}}
+    corpora = {
+        **corpora,
+        "entry": {**corpora["entry"], "topic_entry": {"held_back": 0.1, "first": 1, "last": 2}},
+    }
     study.configure({**before, "corpora": corpora})
     assert study.run("-n").names("experiment", "corpus") == shown | {"experiment entry"}
     study.configure({**before, "seeds": [0]})
-    assert study.run("-n").names("experiment", "corpus") == shown | {"experiment mine", "experiment entry"}
+    assert study.run("-n").names("experiment", "corpus") == shown | {
+        "experiment mine",
+        "experiment entry",
+    }
     study.configure(before)
     study.edit("papers/experiments/quality_overview.py")
     assert study.run("-n").names("experiment", "corpus") == shown

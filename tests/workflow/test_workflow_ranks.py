@@ -11,7 +11,14 @@ from odl.evaluation.scorefiles import read_scores
 from odl.files import agentfiles
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, needs_mpi]
-LEARNER = {"algorithm": "diffusion", "network": "ring", "agents": 4, "degree": 2, "rounds": 1, "iterations": 20}
+LEARNER = {
+    "algorithm": "diffusion",
+    "network": "ring",
+    "agents": 4,
+    "degree": 2,
+    "rounds": 1,
+    "iterations": 20,
+}
 
 
 def test_a_run_over_ranks_in_a_study(study):
@@ -25,8 +32,13 @@ def test_a_run_over_ranks_in_a_study(study):
     }
     for t in range(2):
         state = study.checkpoint("ring", t)
-        assert agentfiles.of_network(state) and not agentfiles.of_network(study.checkpoint("alone", t))
-        one, other = (read_scores(study.checkpoint(run, t).parent / "scores" / f"{t}.h5") for run in ("ring", "alone"))
+        assert agentfiles.of_network(state) and not agentfiles.of_network(
+            study.checkpoint("alone", t)
+        )
+        one, other = (
+            read_scores(study.checkpoint(run, t).parent / "scores" / f"{t}.h5")
+            for run in ("ring", "alone")
+        )
         np.testing.assert_allclose(one.scores["ring"], other.scores["alone"], atol=1e-10)
         with h5py.File(agentfiles.agent_path(state, 0)) as file:
             assert "ranks" not in str(dict(file.attrs))
@@ -43,10 +55,16 @@ def test_a_run_over_ranks_in_a_study(study):
     assert "launcher='srun --mpi=pmi2'; " in shown and " -n 3 odl step rank 3 " in shown
     assert study.run(study.target(last)).names("run", "t") == {"update_over_ranks ring 1"}
     assert study.bytes() == before
-    assert "odl rank: 3 ranks" in (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()
+    assert (
+        "odl rank: 3 ranks"
+        in (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()
+    )
 
 
 def test_ranks_of_what_has_no_agents_are_refused(study):
-    for ranks, message in (({"da": 2}, "whose algorithm is dual_averaging"), ({"ring": 2}, "ranks names 'ring'")):
+    for ranks, message in (
+        ({"da": 2}, "whose algorithm is dual_averaging"),
+        ({"ring": 2}, "ranks names 'ring'"),
+    ):
         study.configure({**study.config, "ranks": ranks})
         assert message in study.run(fails=True).text

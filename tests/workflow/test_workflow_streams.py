@@ -35,7 +35,9 @@ def streams(tmp_path_factory):
         study.write(f"{name}.jsonl", documents(first, last))
     folders = [study.results / corpus / "seed0" / "batches" for corpus in ("monthly", "filed")]
     cut = [folder / f"{t}.h5" for folder in folders for t in range(3)]
-    study.run(*map(study.target, [*cut, study.results / "entry" / "seed0" / "pg" / "k6" / "auc.tsv"]))
+    study.run(
+        *map(study.target, [*cut, study.results / "entry" / "seed0" / "pg" / "k6" / "auc.tsv"])
+    )
     return study
 
 
@@ -46,32 +48,50 @@ def batches(study, corpus, seed=0):
         rows = list(csv.DictReader(file, delimiter="\t"))
     found = [docs.read(folder / "batches" / f"{t}.h5", "batch") for t in range(len(rows))]
     assert [int(row["documents"]) for row in rows] == [len(batch) for batch in found]
-    assert sorted(path.name for path in (folder / "batches").iterdir()) == [f"{t}.h5" for t in range(len(rows))]
+    assert sorted(path.name for path in (folder / "batches").iterdir()) == [
+        f"{t}.h5" for t in range(len(rows))
+    ]
     return found
 
 
 def test_streams_run_without_baselines(streams):
     planned = streams.run("-n").names("corpus")
     assert {"evaluate monthly", "evaluate filed", "update filed", "tables"} <= planned
-    assert not [name for name in planned if "baselines" in name or name.split()[0] in ("read", "index")]
+    assert not [
+        name for name in planned if "baselines" in name or name.split()[0] in ("read", "index")
+    ]
 
 
 def test_a_batch_a_month(streams):
     found = batches(streams, "monthly")
-    months = [set(batch.times.astype("datetime64[ms]").astype("datetime64[M]").astype(str)) for batch in found]
-    assert months == [{"2020-01"}, {"2020-02"}, {"2020-03"}]  # 124 documents of January are enough to start from
+    months = [
+        set(batch.times.astype("datetime64[ms]").astype("datetime64[M]").astype(str))
+        for batch in found
+    ]
+    assert months == [
+        {"2020-01"},
+        {"2020-02"},
+        {"2020-03"},
+    ]  # 124 documents of January are enough to start from
 
 
 def test_a_batch_a_file(streams):
     found = batches(streams, "filed")
     # Whole files until there are 120 documents.
-    assert [set(batch.files) for batch in found] == [{"a.jsonl", "b.jsonl"}, {"c.jsonl"}, {"d.jsonl"}]
+    assert [set(batch.files) for batch in found] == [
+        {"a.jsonl", "b.jsonl"},
+        {"c.jsonl"},
+        {"d.jsonl"},
+    ]
 
 
 def test_held_back_topics_enter_when_drawn(streams):
     found = batches(streams, "entry")
     entry = TopicEntry(**ENTRY)
-    enters = {topic: entry_of(topic, entry, 0) for topic in {names[0] for batch in found for names in batch.topics}}
+    enters = {
+        topic: entry_of(topic, entry, 0)
+        for topic in {names[0] for batch in found for names in batch.topics}
+    }
     assert max(enters.values()) > 0
     for t, batch in enumerate(found):
         assert all(enters[names[0]] <= t for names in batch.topics)
@@ -81,11 +101,16 @@ def test_held_back_topics_enter_when_drawn(streams):
 def test_a_seed_has_a_stream_of_its_own_only_where_something_is_drawn(streams, tmp_path):
     study = streams.copy(tmp_path / "study")
     study.configure({**study.config, "seeds": [0, 1]})
-    planned = study.run("-n", "results/small/monthly/seed1/pg/k6/auc.tsv").names("corpus", "seed", "t")
+    planned = study.run("-n", "results/small/monthly/seed1/pg/k6/auc.tsv").names(
+        "corpus", "seed", "t"
+    )
     shared = {f"features monthly 0 {t}" for t in range(3)}
     assert planned == {"evaluate monthly 1", *(f"update monthly 1 {t}" for t in range(3))} | shared
     drawn = study.results / "entry" / "seed1" / "batches" / "1.h5"
-    assert study.run(study.target(drawn)).names("corpus", "seed", "t") == {"index entry 1", "batch entry 1 1"}
+    assert study.run(study.target(drawn)).names("corpus", "seed", "t") == {
+        "index entry 1",
+        "batch entry 1 1",
+    }
     assert docs.read(drawn, "batch").ids != batches(study, "entry")[1].ids
 
 

@@ -18,7 +18,13 @@ TABLES = {"emerging da", "emergings", "page"}
 def switch(study, **changes):
     """Set keys of the section and say what would run, or run it."""
     config = study.config
-    config["emerging"] = {**config["emerging"], "enabled": True, "runs": ["da"], "share": 0.3, **changes}
+    config["emerging"] = {
+        **config["emerging"],
+        "enabled": True,
+        "runs": ["da"],
+        "share": 0.3,
+        **changes,
+    }
     study.configure(config)
 
 
@@ -40,7 +46,10 @@ def test_only_what_is_new_runs(grouped):
 def test_files_tables_and_page_agree(grouped):
     study, _ = grouped
     folder = study.stream / "da" / "k8"
-    rows, gathered = read_table(folder / "emerging.tsv"), read_table(study.results / "tables" / "emerging.tsv")
+    rows, gathered = (
+        read_table(folder / "emerging.tsv"),
+        read_table(study.results / "tables" / "emerging.tsv"),
+    )
     assert [row["t"] for row in rows] == [row["t"] for row in gathered] == [1, 2, 3]
     page = (study.results / "report.html").read_text()
     assert "Emerging topics</h3>" in page
@@ -48,7 +57,9 @@ def test_files_tables_and_page_agree(grouped):
         found, batch = (read(folder / part / f"{row['t']}.h5") for read, part in
                         ((emergingfiles.read_emerging, "emerging"), (read_scores, "scores")))  # fmt: skip
         assert row["selected"] == len(found.rows) == 24 and found.settings["share"] == 0.3
-        assert row["clusters"] == len(found.words) > 0 and row["purity"] == mean["purity_mean"] > 0.7
+        assert (
+            row["clusters"] == len(found.words) > 0 and row["purity"] == mean["purity_mean"] > 0.7
+        )
         assert all(words.replace(" ", ", ") in page for words in found.words)
         chosen, others = batch.scores["da"][found.rows], batch.scores["da"].copy()
         others[found.rows] = 0
@@ -62,7 +73,9 @@ def test_by_hand_gives_the_same_bytes(grouped, tmp_path):
     folder = study.stream / "da" / "k8"
     settings = emergingfiles.read_emerging(folder / "emerging" / "2.h5").settings
     files = [folder / "scores" / "2.h5", study.stream / "features" / "2.h5"]
-    done = odl("step", "topics", *files, "--output", tmp_path / "2.h5", "--settings", json.dumps(settings))
+    done = odl(
+        "step", "topics", *files, "--output", tmp_path / "2.h5", "--settings", json.dumps(settings)
+    )
     assert done.returncode == 0 and not done.stdout, done.stderr
     assert (tmp_path / "2.h5").read_bytes() == (folder / "emerging" / "2.h5").read_bytes()
 
@@ -74,7 +87,9 @@ def test_what_a_change_reruns(grouped, tmp_path):
     assert study.run("-n").names("run", "t") == STEPS | tables
     study.configure({**before, "evaluate": {**before["evaluate"], "topics": "dominant"}})
     jobs = study.run("-n").names("run", "t")
-    assert "emerging da" in jobs and not [job for job in jobs if job.startswith(("topics", "update"))]
+    assert "emerging da" in jobs and not [
+        job for job in jobs if job.startswith(("topics", "update"))
+    ]
     study.configure(before)
     study.edit("papers/emerging.py")
     assert study.run("-n").names("run", "t") == STEPS | tables
@@ -105,7 +120,17 @@ def test_seeds_that_share_a_stream(tmp_path):
     study.configure(config)
     table = study.results / "tables" / "emerging.tsv"
     result = study.run(study.target(table))
-    made = {job for job in result.names("seed", "run", "k", "t") if job.startswith(("topics", "emerging"))}
-    assert made == {"topics 0 pg 6 1", "topics 1 pg 6 1", "emerging 0 pg 6", "emerging 1 pg 6", "emergings"}
+    made = {
+        job
+        for job in result.names("seed", "run", "k", "t")
+        if job.startswith(("topics", "emerging"))
+    }
+    assert made == {
+        "topics 0 pg 6 1",
+        "topics 1 pg 6 1",
+        "emerging 0 pg 6",
+        "emerging 1 pg 6",
+        "emergings",
+    }
     (row,) = read_table(table)
     assert (row["seeds"], row["k"], row["t"]) == (2, 6, 1)

@@ -11,8 +11,13 @@ from odl.files.escaping import visible
 ALARM_LEVEL = 0.005  # probability of a false alarm in a period, each for silence, words and scores
 MIN_PAST, MAX_PAST = 8, 50  # smallest and largest number of earlier periods for a comparison
 CHANGED_PERIODS = 2  # consecutive periods with changed words or scores before an alarm
-MANY_UNSEEN = 0.2  # share of unseen words that is an alarm after one period; news alone do not reach it
-PAUSE_RATIO, ARCHIVE_RATIO = 2.0, 20.0  # a pause above 2 and up to 20 times the longest earlier one is an alarm
+MANY_UNSEEN = (
+    0.2  # share of unseen words that is an alarm after one period; news alone do not reach it
+)
+PAUSE_RATIO, ARCHIVE_RATIO = (
+    2.0,
+    20.0,
+)  # a pause above 2 and up to 20 times the longest earlier one is an alarm
 DAY_MS = 86_400_000
 FULL_PERIODS = 4  # consecutive periods with a full budget before an alarm
 SILENCE_PERIODS = 4  # periods in which the alarm about a silent source is repeated
@@ -55,13 +60,16 @@ def find_alarms(watch, now=None):
     watch : odl.alerts.model.StreamAlerts
         With the last period and the earlier ones that it is compared with.
     now : int, optional
-        Current time, ms. If given, a pause that still lasts and a last period in the future are reported too.
+        Current time, ms. If given, a pause that still lasts and a last period in the future are
+        reported too.
     """
     scored = [period for period in watch.periods if not period.unproven and len(period.tail)]
     level = watch.settings["tail"]
     high = [float(np.mean(period.tail <= level)) for period in scored]
     fresh = [period.first_seen for period in watch.periods[1:]]
-    born = any(event.birth > watch.periods[-1].t - CHANGED_PERIODS for event in watch.events.values())
+    born = any(
+        event.birth > watch.periods[-1].t - CHANGED_PERIODS for event in watch.events.values()
+    )
     sounded = [
         _pause(watch.periods, now),
         ahead(watch.periods, now),
@@ -80,7 +88,12 @@ def _changed(kind, shares, lasting=CHANGED_PERIODS):
         return None
     what, todo = CHANGES[kind]
     usual = np.median(shares[:-lasting])
-    return Alarm(kind, "", f"{shares[-1]:.0%} {what}; the periods before had {usual:.0%} in the median.", todo)
+    return Alarm(
+        kind,
+        "",
+        f"{shares[-1]:.0%} {what}; the periods before had {usual:.0%} in the median.",
+        todo,
+    )
 
 
 def _beyond(shares, lasting):
@@ -93,7 +106,9 @@ def _beyond(shares, lasting):
     if len(past) < MIN_PAST:
         return False
     spread = past.std(ddof=1) * np.sqrt(1 + 1 / len(past))
-    return bool((last > past.mean() + special.stdtrit(len(past) - 1, 1 - ALARM_LEVEL) * spread + 1e-9).all())
+    return bool(
+        (last > past.mean() + special.stdtrit(len(past) - 1, 1 - ALARM_LEVEL) * spread + 1e-9).all()
+    )
 
 
 def _budget(watch):
@@ -105,22 +120,32 @@ def _budget(watch):
     ):
         return None
     text = f"The budget of {last[-1].budget} has been full for {FULL_PERIODS} periods, and more may be new."
-    return Alarm("budget", "", text, "Set alerts.budget higher, mute what is known, or make periods shorter.")
+    return Alarm(
+        "budget", "", text, "Set alerts.budget higher, mute what is known, or make periods shorter."
+    )
 
 
 def _pause(periods, now):
     """Return an alarm if the last pause between periods is much longer than all earlier ones, otherwise None.
 
-    A pause is the time between the beginnings of two stored periods; periods without documents are not stored.
+    A pause is the time between the beginnings of two stored periods; periods without documents are
+    not stored.
     """
     begins = [period.first for period in periods]
     ends = [*begins[1:], now or NO_TIME]
-    steps = [end - begin for begin, end in zip(begins, ends, strict=True) if NO_TIME not in (begin, end)]
+    steps = [
+        end - begin for begin, end in zip(begins, ends, strict=True) if NO_TIME not in (begin, end)
+    ]
     if len(steps) <= MIN_PAST or not PAUSE_RATIO < steps[-1] / max(*steps[:-1], 1) <= ARCHIVE_RATIO:
         return None
     pause, longest = (f"{step / DAY_MS:.1f} days" for step in (steps[-1], max(steps[:-1])))
     text = f"No document came for {pause}; from one period to the next it was {longest} at most."
-    return Alarm("pause", "", text, "Look at what brings the documents, then at the clock of what writes them.")
+    return Alarm(
+        "pause",
+        "",
+        text,
+        "Look at what brings the documents, then at the clock of what writes them.",
+    )
 
 
 def ahead(periods, now):
@@ -133,7 +158,12 @@ def ahead(periods, now):
         return None
     day = np.datetime64(begin, "ms").astype("datetime64[D]")
     text = f"The last period begins on {day}, which is still to come: until then it stays the last one."
-    return Alarm("ahead", "", text, "Correct the times of its documents, or look from a date on (--since DATE).")
+    return Alarm(
+        "ahead",
+        "",
+        text,
+        "Correct the times of its documents, or look from a date on (--since DATE).",
+    )
 
 
 def _silences(names):
@@ -145,5 +175,7 @@ def _silences(names):
         enough = np.ceil(np.log(ALARM_LEVEL) / np.log1p(-share))
         if len(there) >= MIN_PAST and enough <= silent < enough + SILENCE_PERIODS:
             text = f"No document came from {visible(name)} for {silent} periods; before, {share:.0%} of them had some."
-            alarms.append(Alarm("silence", visible(name), text, "Look whether it is still written and read."))
+            alarms.append(
+                Alarm("silence", visible(name), text, "Look whether it is still written and read.")
+            )
     return alarms

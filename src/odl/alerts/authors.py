@@ -11,15 +11,20 @@ from odl.alerts.surprise import presence
 
 ADDRESS = re.compile(r"<?([\w.+%'-]+@[\w.-]+)>?")
 DOMAIN, PART = re.compile(r"@[\w.-]+"), re.compile(r"[^\W_]+")
-MAX_NAME_RATIO = 4  # largest ratio of documents with a word to documents of an author with this name
+MAX_NAME_RATIO = (
+    4  # largest ratio of documents with a word to documents of an author with this name
+)
 MAX_NAMED_SOURCES = 100  # sources of a period, the largest, whose names are barred
-SOURCE_SHARE = 0.8  # smallest share of the documents with a word that come from the source with this name
+SOURCE_SHARE = (
+    0.8  # smallest share of the documents with a word that come from the source with this name
+)
 
 
 def author_numbers(authors):
     """Return the row of the first document by the same author, for each document.
 
-    Authors are compared by mail address, or by name if they have none. A document without an author gets its own row.
+    Authors are compared by mail address, or by name if they have none. A document without an author
+    gets its own row.
 
     Examples
     --------
@@ -47,10 +52,10 @@ def joined(X, numbers):
 def barred_words(documents, rows):
     """Return the words of a period that are names of accounts or sources, which headlines do not use.
 
-    A word names an account in two cases: an author with this word in the name wrote at least a quarter as many
-    documents as contain it, or at least as many documents contain it with an @ as without. If a period has several
-    source files, a word names a source if it is part of the file name and at least 80 % of the documents with the word
-    come from this file.
+    A word names an account in two cases: an author with this word in the name wrote at least a
+    quarter as many documents as contain it, or at least as many documents contain it with an @ as
+    without. If a period has several source files, a word names a source if it is part of the file
+    name and at least 80 % of the documents with the word come from this file.
 
     Parameters
     ----------
@@ -74,7 +79,11 @@ def barred_words(documents, rows):
     written: Counter = Counter()
     for author, count in Counter(filter(None, authors)).items():
         written.update(dict.fromkeys(PART.findall(DOMAIN.sub("", author.casefold())), count))
-    found.update(word for word, n in written.items() if word in here and holders[here[word]] <= MAX_NAME_RATIO * n)
+    found.update(
+        word
+        for word, n in written.items()
+        if word in here and holders[here[word]] <= MAX_NAME_RATIO * n
+    )
     names = [name for name, n in Counter(sources).most_common(MAX_NAMED_SOURCES) if name and n > 1]
     for name in names if len(names) > 1 else ():
         inside = np.array([source == name for source in sources])

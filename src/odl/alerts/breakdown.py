@@ -8,10 +8,17 @@ from odl.alerts.excerpts import UNSPACED
 from odl.files.escaping import isolated
 
 NAMED_SHARE = 0.5  # words are named until they explain this share of a score
-NAMED_WORDS, NAMED_OWN_WORDS = 12, 3  # most words that are named; most of those that only this document has
-OWN_SHARE_KNOWN = 0.999  # if stored words explain this share of `Document.own`, they are all such words
+NAMED_WORDS, NAMED_OWN_WORDS = (
+    12,
+    3,
+)  # most words that are named; most of those that only this document has
+OWN_SHARE_KNOWN = (
+    0.999  # if stored words explain this share of `Document.own`, they are all such words
+)
 LEAST_SHARE = 0.01  # smallest share of a score that a named word has
-LEAST_LAST_SHARE = 0.05  # smallest share of a single remaining word that is named instead of "1 more word"
+LEAST_LAST_SHARE = (
+    0.05  # smallest share of a single remaining word that is named instead of "1 more word"
+)
 
 
 class ScorePart(NamedTuple):
@@ -71,10 +78,18 @@ def named_words(alert, most=NAMED_WORDS):
 
     If a single shared word would remain, it is included too.
     """
-    inside = {word for _, words in joined(alert, [reason.word for reason in named(alert, most)]) for word in words}
+    inside = {
+        word
+        for _, words in joined(alert, [reason.word for reason in named(alert, most)])
+        for word in words
+    }
     shared = alert.reasons[: alert.led]
     left = [reason.share for reason in shared if reason.word not in inside]
-    if alert.rest and len(left) + alert.rest.words == 1 and sum(left) >= LEAST_LAST_SHARE * abs(alert.score):
+    if (
+        alert.rest
+        and len(left) + alert.rest.words == 1
+        and sum(left) >= LEAST_LAST_SHARE * abs(alert.score)
+    ):
         return [*shared]
     return [reason for reason in shared if reason.word in inside]
 
@@ -112,23 +127,41 @@ def parts(alert):
     heads, total = named_words(alert), abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert)]
     down = alert.rest.down if alert.rest else 0.0
-    more = alert.score - alert.context - alert.meaning - alert.own - down - sum(reason.share for reason in heads)
+    more = (
+        alert.score
+        - alert.context
+        - alert.meaning
+        - alert.own
+        - down
+        - sum(reason.share for reason in heads)
+    )
     shares.append(_further(alert, heads, more, total))
     shares.append(("own", "words of its own", alert.own, " ".join(_own(alert))))
     if alert.rest:
-        shares.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
+        shares.append(
+            (
+                "down",
+                f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down",
+                down,
+                "",
+            )
+        )
     shares += [("meaning", "meaning", alert.meaning, ""), ("context", "context", alert.context, "")]
     if not heads and alert.own > alert.score > 0:
         shares = _net(shares)
     shares.sort(key=lambda part: part[0] in ("down", "context"))  # positive parts first
     whole = apportioned([100 * share / total for _, _, share, _ in shares])
     rows = zip(shares, whole, strict=True)
-    return [ScorePart(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
+    return [
+        ScorePart(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent
+    ]
 
 
 def _own(alert):
     """Return phrases of the first words that no other document has, spelled as in the text of the item."""
-    shares = {reason.word: reason.share for reason in alert.reasons[alert.led :] if reason.share > 0}
+    shares = {
+        reason.word: reason.share for reason in alert.reasons[alert.led :] if reason.share > 0
+    }
     words, others = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
     if not any(map(UNSPACED.search, words)):
         words = words[:NAMED_OWN_WORDS]
@@ -143,7 +176,9 @@ def _net(shares):
     """
     pulls = sum(share for _, _, share, _ in shares if share < 0)
     raised = [part for part in shares if part[2] >= 0]
-    return [(kind, label, share + pulls * (kind == "own"), note) for kind, label, share, note in raised]
+    return [
+        (kind, label, share + pulls * (kind == "own"), note) for kind, label, share, note in raised
+    ]
 
 
 def _words(count, kind=""):
@@ -154,13 +189,19 @@ def _further(alert, heads, share, total):
     """Return the part of the shared words that are not named."""
     if share < 0:
         return "down", "other words that pull down", share, ""
-    stored = [reason.share for reason in alert.reasons[: alert.led] if reason not in heads]  # the largest is the first
+    stored = [
+        reason.share for reason in alert.reasons[: alert.led] if reason not in heads
+    ]  # the largest is the first
     if not alert.rest:
         label = "other words" if heads else "shared words"
         bound = max([LEAST_SHARE * total, *stored[:1]])
     else:
         count = len(stored) + alert.rest.words
-        label = f"and {_words(count, 'more ')}" if heads else f"{_words(count)} of other documents as well"
+        label = (
+            f"and {_words(count, 'more ')}"
+            if heads
+            else f"{_words(count)} of other documents as well"
+        )
         bound = stored[0] if stored else alert.rest.largest
         if count == 1:
             return "more", label, share, ""
@@ -171,7 +212,11 @@ def _small(percent):
     """Return a percentage as text, rounded up; with one decimal if it is below 1."""
     if percent >= 1:
         return f"{math.ceil(percent - 1e-9)}"
-    return f"{max(math.ceil(10 * percent - 1e-9), 1) / 10:.1f}".removeprefix("0") if percent <= 0.9 else "1"
+    return (
+        f"{max(math.ceil(10 * percent - 1e-9), 1) / 10:.1f}".removeprefix("0")
+        if percent <= 0.9
+        else "1"
+    )
 
 
 def apportioned(values):
@@ -202,7 +247,8 @@ def apportioned(values):
 def line(alert, space=" ", short=False):
     """Return the parts of a score as one line.
 
-    With `short`, only words and meaning are included, unless they exceed 100 % or another part comes first.
+    With `short`, only words and meaning are included, unless they exceed 100 % or another part
+    comes first.
     """
     shown = parts(alert)
     words = [part for part in shown if part.kind in ("word", "own", "meaning")]

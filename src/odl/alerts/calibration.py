@@ -9,9 +9,9 @@ from odl.errors import ParameterError
 def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     """Return the share of recent scores that are at least as large; the document itself is counted too.
 
-    p = (1 + #{recent >= s}) / (1 + #recent) is a conformal p-value: if a known document is exchangeable with the
-    recent ones, P(p <= b) <= b for every b and any scale of the scores. So alerts at p <= b flag at most
-    a share b of the known documents in expectation.
+    p = (1 + #{recent >= s}) / (1 + #recent) is a conformal p-value: if a known document is
+    exchangeable with the recent ones, P(p <= b) <= b for every b and any scale of the scores. So
+    alerts at p <= b flag at most a share b of the known documents in expectation.
 
     Equation `tail-probability` of docs/method.md.
 
@@ -19,7 +19,8 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     ----------
     scores : array-like of float, shape (n_documents,)
     recent : array-like of float, shape (n_recent,)
-        Scores of earlier documents. If some of them are novel, p is larger and there are fewer alerts.
+        Scores of earlier documents. If some of them are novel, p is larger and there are fewer
+        alerts.
 
     Returns
     -------
@@ -40,7 +41,11 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     scores = np.asarray(scores, dtype=np.float64)
     recent = np.sort(np.asarray(recent, dtype=np.float64))
     if np.isnan(scores).any() or np.isnan(recent).any():
-        raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
+        raise ParameterError(
+            "a score that is not a number",
+            "a number for each document",
+            "look for the faulty score",
+        )
     return (1.0 + len(recent) - np.searchsorted(recent, scores, side="left")) / (1.0 + len(recent))
 
 
@@ -86,7 +91,8 @@ def among(scores: ArrayLike) -> np.ndarray:
     Returns
     -------
     ndarray of float, shape (n_documents,)
-        In (0, 1]; at most a share b of the documents has a value of b or less. 1 if the score is nan.
+        In (0, 1]; at most a share b of the documents has a value of b or less. 1 if the score is
+        nan.
 
     Examples
     --------

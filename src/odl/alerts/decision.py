@@ -13,8 +13,12 @@ from odl.alerts import authors, calibration, events, gates, hashtags, headlines,
 from odl.alerts.model import NO_EVENT, STATES, Headline
 from odl.files.documents import NO_TIME
 
-MIN_HEADLINE_DOCUMENTS = 2  # documents that have a word of a headline in the text; one title is enough
-MIN_LOG_ODDS = np.log(3)  # above these log-odds documents belong to an event that is new in the period
+MIN_HEADLINE_DOCUMENTS = (
+    2  # documents that have a word of a headline in the text; one title is enough
+)
+MIN_LOG_ODDS = np.log(
+    3
+)  # above these log-odds documents belong to an event that is new in the period
 STORED_BELOW = 5  # headlines below the level that are stored of a period
 MAX_HEADLINES = 20  # most candidates for a headline in a period
 STORED_NOVEL = 5  # most novel documents that are stored of a period
@@ -53,7 +57,8 @@ class PeriodDocuments(NamedTuple):
     authors : sequence of str
         Author of each document, empty if unknown; no entries if no document has an author.
     places : ndarray of int64 or None
-        New number of each term of the previous period (-1: removed); None if numbers did not change.
+        New number of each term of the previous period (-1: removed); None if numbers did not
+        change.
     """
 
     t: int
@@ -97,7 +102,11 @@ class StreamHistory(NamedTuple):
     def nothing(cls):
         """Return the empty history before the first period."""
         return cls(
-            events.empty_memory(), surprise.WordHistory(), gates.GateHistory(), np.zeros(0, dtype=np.int64), np.zeros(0)
+            events.empty_memory(),
+            surprise.WordHistory(),
+            gates.GateHistory(),
+            np.zeros(0, dtype=np.int64),
+            np.zeros(0),
         )
 
 
@@ -115,7 +124,9 @@ def as_arrays(past):
     for part, kind in PARTS.items():
         for name in fields_of(kind):
             value = getattr(getattr(past, part), name)
-            found[f"{part}_{name}"] = np.array([value]) if isinstance(value, (int, float)) else value
+            found[f"{part}_{name}"] = (
+                np.array([value]) if isinstance(value, (int, float)) else value
+            )
     return found
 
 
@@ -124,8 +135,12 @@ def from_arrays(arrays):
     parts = {}
     for part, kind in PARTS.items():
         values = {name: arrays[f"{part}_{name}"] for name in fields_of(kind)}
-        numbers = {name: type_ for name, type_ in kind.__annotations__.items() if type_ in (int, float)}
-        parts[part] = kind(**values | {name: number(values[name][0]) for name, number in numbers.items()})
+        numbers = {
+            name: type_ for name, type_ in kind.__annotations__.items() if type_ in (int, float)
+        }
+        parts[part] = kind(
+            **values | {name: number(values[name][0]) for name, number in numbers.items()}
+        )
     return StreamHistory(**parts, told=arrays["told"], recent=arrays["recent"])
 
 
@@ -204,7 +219,8 @@ class Candidate(NamedTuple):
     draft : odl.alerts.headlines.Draft
         Its words and documents.
     p : float
-        Probability of such a headline in a period in which nothing is new, divided by the share of its gate.
+        Probability of such a headline in a period in which nothing is new, divided by the share of
+        its gate.
     gate : str
         Gate that the candidate opens: "words", "certain" or "two periods"; "" if it opens none.
     """
@@ -224,8 +240,8 @@ class _PeriodDecision:
     with_words : ndarray of int64
         Items that have words.
     rows : ndarray of int64
-        Those `with_words` that repeat no document of an earlier period; only they can be news. Row i of `X`, of `both`
-        and of drafts is the document `rows[i]`.
+        Those `with_words` that repeat no document of an earlier period; only they can be news. Row
+        i of `X`, of `both` and of drafts is the document `rows[i]`.
     X, both : csr_array
         Counts of words of these documents: in texts; in texts and titles.
     counts, new : odl.alerts.surprise.Counts
@@ -280,15 +296,24 @@ class _PeriodDecision:
             shown.sort(key=lambda one: -one.t)
         open_events = {one.event for one in shown if one.event}
         self._let_documents_join()
-        self.memory, sizes, changes = events.count_period(self.memory, documents.t, self.event, open_events)
+        self.memory, sizes, changes = events.count_period(
+            self.memory, documents.t, self.event, open_events
+        )
         shown = [self._with_state(one) for one in shown]
         below = [one for one in candidates if self.unproven or not one.gate][:STORED_BELOW]
         below = [self._headline(one._replace(gate="")) for one in below]
         self.memory = events.remember_period(
-            self.memory, documents.t, self._without_frequent_words(self.X), np.arange(len(self.rows))
+            self.memory,
+            documents.t,
+            self._without_frequent_words(self.X),
+            np.arange(len(self.rows)),
         )
         novel = calibration.most_novel(self.rows, self.scored.score)
-        novel = novel[: STORED_NOVEL if settings.gates else max(STORED_NOVEL, 2 * settings.room(len(self.items)))]
+        novel = novel[
+            : STORED_NOVEL
+            if settings.gates
+            else max(STORED_NOVEL, 2 * settings.room(len(self.items)))
+        ]
         decision = Decision(
             self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.p_values, bool(shown),
             usual, shown, below, novel, self.event, sizes, changes, born,
@@ -310,7 +335,8 @@ class _PeriodDecision:
         free = self.event[self.with_words] == NO_EVENT
         return self.counts if free.all() else self._count(self.with_words[free])
 
-    # Gates: each method returns headlines and the updated history of the gates, and stores the p of its gate.
+    # Gates: each method returns headlines and the updated history of the gates, and stores the p of
+    # its gate.
 
     def _judge_words(self, history):
         """Return the headlines of the period as candidates, strongest first, and the history."""
@@ -318,30 +344,43 @@ class _PeriodDecision:
         counts = self.counts.where(self.new.words >= MIN_HEADLINE_DOCUMENTS, self.new.titles > 0)
         self.found = surprise.evidence(counts, *self.past.words.before(), MIN_HEADLINE_DOCUMENTS)
         terms = self._nameable_terms(self.found, self.counts)
-        drafts = headlines.group_terms(terms, self.found, self.both, documents.frequencies == 0, MAX_HEADLINES)
+        drafts = headlines.group_terms(
+            terms, self.found, self.both, documents.frequencies == 0, MAX_HEADLINES
+        )
         share, double = gates.LEVEL_SHARES["words"], n < surprise.FEW
         largest = _largest(self.found, terms)
-        law, self.p_values["words"], after = gates.judge_words(history.words, largest, n, double, level * share)
+        law, self.p_values["words"], after = gates.judge_words(
+            history.words, largest, n, double, level * share
+        )
         candidates = []
         for draft in drafts:
             p = law.p_value(draft.t) / share
             certain = 0 < self.settings.certain <= min(draft.t_all, draft.t_recent)
-            candidates.append(Candidate(draft, p, "words" if p <= level else "certain" if certain else ""))
+            candidates.append(
+                Candidate(draft, p, "words" if p <= level else "certain" if certain else "")
+            )
         return candidates, history._replace(words=after)
 
     def _judge_two_periods(self, candidates, history):
         """Return the candidates with the strongest word of this period and the last one, if it opens the gate.
 
-        A candidate that has the word and opens no gate is replaced. If none has it, the word is a new candidate.
+        A candidate that has the word and opens no gate is replaced. If none has it, the word is a
+        new candidate.
         """
         documents, past, level = self.documents, self.past.words, self.settings.level
         if documents.t < 2 or not past.n_last:
             return candidates, history
         here = (self.new.words > 0) | (self.new.titles > 0)
-        counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last)).where(here, here)
-        found = surprise.evidence(counts, *past.before_last(), MIN_HEADLINE_DOCUMENTS, MIN_HEADLINE_DOCUMENTS)
+        counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last)).where(
+            here, here
+        )
+        found = surprise.evidence(
+            counts, *past.before_last(), MIN_HEADLINE_DOCUMENTS, MIN_HEADLINE_DOCUMENTS
+        )
         spoke = np.isin(self.memory.number, self.past.told)
-        own = self.memory.weight[np.flatnonzero(spoke)].indices  # words of events in the last period's headlines
+        own = self.memory.weight[
+            np.flatnonzero(spoke)
+        ].indices  # words of events in the last period's headlines
         for each in (found.t, found.plain, found.doubled):
             each[own] = 0.0
         terms = self._nameable_terms(found, counts)
@@ -360,19 +399,30 @@ class _PeriodDecision:
         if not candidates[at].gate:
             draft = candidates[at].draft
             words = np.append(terms[:1], draft.terms[draft.terms != word])
-            candidates[at] = Candidate(draft._replace(terms=words, rows=rows), p / share, "two periods")
+            candidates[at] = Candidate(
+                draft._replace(terms=words, rows=rows), p / share, "two periods"
+            )
         return candidates, history
 
     def _nameable_terms(self, found, counts):
         """Return the terms that may be in headlines, the strongest first."""
         documents = self.documents
         return headlines.find_terms(
-            found, counts, documents.frequencies, documents.n_before, documents.vocabulary, self.barred
+            found,
+            counts,
+            documents.frequencies,
+            documents.n_before,
+            documents.vocabulary,
+            self.barred,
         )
 
     def _judge_volume(self, history):
         """Return headlines about unusual numbers of documents (all or by source), the usual number, and the history."""
-        documents, n, weekday = self.documents, len(self.documents.first), _weekday(self.documents.times)
+        documents, n, weekday = (
+            self.documents,
+            len(self.documents.first),
+            _weekday(self.documents.times),
+        )
         if documents.t == 0:
             return [], 0.0, history
         counts = Counter(documents.sources)
@@ -381,17 +431,26 @@ class _PeriodDecision:
         of_sources = gates.judge_sources(history, counts, n, weekday)
         if of_sources:  # half of the level is for all documents, half for the sources
             p *= 2
-            of_sources = {row: (2 * len(of_sources) * own, usually) for row, (own, usually) in of_sources.items()}
+            of_sources = {
+                row: (2 * len(of_sources) * own, usually)
+                for row, (own, usually) in of_sources.items()
+            }
         if len(history.volume) >= gates.MIN_VOLUME_PERIODS and self.settings.gates:
             self.p_values["volume"] = min([p, *(own for own, _ in of_sources.values())])
         bar = self.settings.level * gates.LEVEL_SHARES["volume"]
         found, spoke = [], p <= bar
         if spoke:
             found.append(self._volume_headline((), np.arange(n), usual, p, history.told_volume))
-        names, speaking = np.array(documents.sources), {row for row, (own, _) in of_sources.items() if own <= bar}
+        names, speaking = (
+            np.array(documents.sources),
+            {row for row, (own, _) in of_sources.items() if own <= bar},
+        )
         for row in sorted(speaking):
             own, usually = of_sources[row]
-            rows, told = np.flatnonzero(names == history.sources[row]), history.told_sources[row : row + 1]
+            rows, told = (
+                np.flatnonzero(names == history.sources[row]),
+                history.told_sources[row : row + 1],
+            )
             found.append(self._volume_headline((history.sources[row],), rows, usually, own, told))
         source_counts, told_sources = gates.remember_sources(history, counts, weekday, speaking)
         return found, usual, history._replace(
@@ -427,20 +486,24 @@ class _PeriodDecision:
     def _assign_events(self, speaking):
         """Return the headlines of candidates with a gate, each with its event, and the numbers of new events.
 
-        The event is one whose own words have half of the weight of the candidate's words. If there is none, it is the
-        event of the candidate's documents, and if they have none either, a new one. Of several candidates with the same
-        event only the first is a headline.
+        The event is one whose own words have half of the weight of the candidate's words. If there
+        is none, it is the event of the candidate's documents, and if they have none either, a new
+        one. Of several candidates with the same event only the first is a headline.
         """
         shown, born, covered = [], [], set()
         for candidate in speaking:
             draft = candidate.draft
-            number = events.find_event(self.memory, draft.terms, self.found.t[draft.terms] + headlines.MIN_T)
+            number = events.find_event(
+                self.memory, draft.terms, self.found.t[draft.terms] + headlines.MIN_T
+            )
             number = number or self._event_of(draft.rows)
             if number in covered:
                 continue
             headline = self._headline(candidate)
             if not number:
-                self.memory, number = events.open_event(self.memory, self.documents.t, headline.name)
+                self.memory, number = events.open_event(
+                    self.memory, self.documents.t, headline.name
+                )
                 born.append(number)
                 self._preview(number, draft)
             covered.add(number)
@@ -468,15 +531,19 @@ class _PeriodDecision:
     def _event_of(self, rows):
         """Return the number of the event that some documents belong to, 0 if there is none.
 
-        It is an open event that at least half of them join. Otherwise it is an event that is new in this period, if the
-        odds from the documents' evidence and the event's share of the period are above 3.
+        It is an open event that at least half of them join. Otherwise it is an event that is new in
+        this period, if the odds from the documents' evidence and the event's share of the period
+        are above 3.
         """
         X = self.both[rows]
         joins = events.join_events(self.memory, X)
         number = int(np.bincount(joins).argmax())
         if number and 2 * np.count_nonzero(joins == number) >= len(rows):
             return number
-        sums = {number: self._evidence(number, X).sum() + prior for number, prior in self.log_odds.items()}
+        sums = {
+            number: self._evidence(number, X).sum() + prior
+            for number, prior in self.log_odds.items()
+        }
         best = max(sums, key=sums.get, default=NO_EVENT)
         return best if best and sums[best] > MIN_LOG_ODDS else NO_EVENT
 
@@ -498,7 +565,10 @@ class _PeriodDecision:
         documents = self.documents
 
         def allowed(terms):
-            return np.array([headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()], dtype=bool)
+            return np.array(
+                [headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()],
+                dtype=bool,
+            )
 
         self.memory = events.estimate_event(
             self.memory, documents.t, number, self.both, rows, documents.frequencies, documents.n_before,
@@ -514,7 +584,10 @@ class _PeriodDecision:
 
     def _is_frequent(self, terms):
         """Return which terms are in too many earlier documents to name an event or to be its own words."""
-        return self.documents.frequencies[terms] > headlines.MAX_DOCUMENT_SHARE * self.documents.n_before
+        return (
+            self.documents.frequencies[terms]
+            > headlines.MAX_DOCUMENT_SHARE * self.documents.n_before
+        )
 
     def _without_frequent_words(self, X):
         """Return a matrix without the entries of words that are too frequent to be own words."""
@@ -544,13 +617,17 @@ class _PeriodDecision:
     def _period_texts(self):
         """Texts of the period, in which phrases are counted; read once."""
         documents = self.documents
-        return phrasing.PeriodTexts.from_counts(documents.texts(self.rows), self.X, documents.vocabulary)
+        return phrasing.PeriodTexts.from_counts(
+            documents.texts(self.rows), self.X, documents.vocabulary
+        )
 
     @cached_property
     def _weights(self):
         """Weights of the terms of `rows`, and the languages of these documents or None."""
         languages = self.documents.languages
-        return self.documents.Q[self.rows], languages and [languages[row] for row in self.rows.tolist()]
+        return self.documents.Q[self.rows], languages and [
+            languages[row] for row in self.rows.tolist()
+        ]
 
     def _examples(self, rows, most):
         """Return the batch rows of the documents that are closest to the centre, at most `most` of them."""

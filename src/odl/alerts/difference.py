@@ -19,7 +19,8 @@ class Change(NamedTuple):
     Attributes
     ----------
     kind : str
-        One of `KINDS`; "earlier" if it is in an earlier period of the second list than of the first.
+        One of `KINDS`; "earlier" if it is in an earlier period of the second list than of the
+        first.
     period, headline : odl.alerts.model.Period, odl.alerts.model.Headline
         From the second list; for "lost" from the first.
     other : odl.alerts.model.Period or None
@@ -41,8 +42,9 @@ class Change(NamedTuple):
 def compare(before, after):
     """Return the changes from one list of headlines to another, by period.
 
-    Headlines of one period are the same if they share half of the documents of the larger one. Other headlines
-    with the same strongest word, at most `MAX_SHIFT` periods apart, are one headline that comes earlier or later.
+    Headlines of one period are the same if they share half of the documents of the larger one.
+    Other headlines with the same strongest word, at most `MAX_SHIFT` periods apart, are one
+    headline that comes earlier or later.
 
     Parameters
     ----------
@@ -65,7 +67,9 @@ def compare(before, after):
         gained += [(two, headline) for headline in rest]
     changes = []
     for period, headline in gained:
-        moved = [pair for pair in lost if headline.words[:1] and pair[1].words[:1] == headline.words[:1]]
+        moved = [
+            pair for pair in lost if headline.words[:1] and pair[1].words[:1] == headline.words[:1]
+        ]
         nearest = min(moved, key=lambda pair: abs(pair[0].t - period.t), default=None)
         if nearest and abs(nearest[0].t - period.t) <= MAX_SHIFT:
             lost.remove(nearest)
@@ -112,7 +116,8 @@ def as_text(watch, before, after, settings):
     for cells in table:
         cells = [shortened(cell, size) for cell, size in zip(cells, sizes, strict=True)]
         texts = [
-            padded(cell, size, at in NUMERIC_COLUMNS) for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
+            padded(cell, size, at in NUMERIC_COLUMNS)
+            for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
         ]
         lines.append("  ".join(texts).rstrip())
     return "\n".join(lines)
@@ -132,11 +137,18 @@ def _counts(periods):
 
 def as_json(watch, before, after, settings):
     """Return counts, changes and all headlines of the second list as JSON; see `as_text` for the arguments."""
-    stored, instead = ([maps.headlines_map(one) for one in periods if one.headlines] for periods in (before, after))
+    stored, instead = (
+        [maps.headlines_map(one) for one in periods if one.headlines] for periods in (before, after)
+    )
     changes = [
         {"change": kind, "was": other.t if other else None, **maps.headlines_map(period, headline)}
         for kind, period, headline, other in compare(before, after)
     ]
-    found = {"version": JSON_VERSION, "stream": watch.corpus, "settings": settings, "periods": len(after)}
+    found = {
+        "version": JSON_VERSION,
+        "stream": watch.corpus,
+        "settings": settings,
+        "periods": len(after),
+    }
     found |= {"stored": stored, "instead": instead, "changes": changes}
     return json.dumps(found, ensure_ascii=False, indent=1)

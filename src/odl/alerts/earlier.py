@@ -1,7 +1,8 @@
 """Read alerts of format 2 as periods of this version: topics as events, documents that alerted as headlines.
 
-Format 2 has no p of a headline. At most 1 in 20 of its periods without news spoke, so each headline gets p = 1/20.
-It does not store the words by which documents join events, the evidence t of words, or usual numbers of documents.
+Format 2 has no p of a headline. At most 1 in 20 of its periods without news spoke, so each headline
+gets p = 1/20. It does not store the words by which documents join events, the evidence t of words,
+or usual numbers of documents.
 """
 
 import json
@@ -14,8 +15,17 @@ from odl.files import storage
 EARLIER_P = 0.05  # of a headline: the share of quiet periods that spoke
 LONE_GATE = "lone"  # the gate of documents without a topic
 NOVEL_LISTED = 5  # documents that are listed by score
-EARLIER_FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "empty": int, "repeats": int}
-EARLIER_ARRAYS = {"topic": "event"} | {name: name for name in ("score", "tail", "context", "item", "near", "likeness")}
+EARLIER_FACTS = {
+    "first": int,
+    "last": int,
+    "first_seen": float,
+    "labelled": bool,
+    "empty": int,
+    "repeats": int,
+}
+EARLIER_ARRAYS = {"topic": "event"} | {
+    name: name for name in ("score", "tail", "context", "item", "near", "likeness")
+}
 EARLIER_CHANGES = ("sizes", "changes")
 
 
@@ -37,7 +47,9 @@ def values(file, settings):
     changes = json.loads(changes)
     facts = {name: kind(storage.attribute(file, name)) for name, kind in EARLIER_FACTS.items()}
     unproven = bool(storage.attribute(file, "warm_up"))
-    arrays = {now: storage.read_array(file, name, "if", ndim=None) for name, now in EARLIER_ARRAYS.items()}
+    arrays = {
+        now: storage.read_array(file, name, "if", ndim=None) for name, now in EARLIER_ARRAYS.items()
+    }
     items = [json.loads(line) for line in storage.read_strings(file, "pool")]
     opened = [item for item in items if item.pop("gate", "") and not unproven]
     known = events_of(file, int(storage.attribute(file, "t")))
@@ -70,9 +82,23 @@ def _headline(number, items, topic_of, known):
     words = tuple(dict.fromkeys(word for item in items for word in item.get("opening", ())))
     examples = tuple(item["row"] for item in items)
     if isinstance(number, tuple):
-        return Headline((), words, 0.0, 0.0, 0.0, examples, np.nan, EARLIER_P, LONE_GATE, examples=examples)
+        return Headline(
+            (), words, 0.0, 0.0, 0.0, examples, np.nan, EARLIER_P, LONE_GATE, examples=examples
+        )
     event, rows = known[number], tuple(np.flatnonzero(topic_of == number).tolist())
-    values = (event.name, words, 0.0, 0.0, 0.0, rows, np.nan, EARLIER_P, "words", number, event.state)
+    values = (
+        event.name,
+        words,
+        0.0,
+        0.0,
+        0.0,
+        rows,
+        np.nan,
+        EARLIER_P,
+        "words",
+        number,
+        event.state,
+    )
     return Headline(*values, examples=examples)
 
 
@@ -84,9 +110,16 @@ def born(changes):
 def events_of(file, t):
     """Return the topics that are stored after period t as events, by number."""
     memory = file["memory"]
-    columns = [storage.read_array(memory, name, "i").tolist() for name in ("number", "birth", "items", "state")]
+    columns = [
+        storage.read_array(memory, name, "i").tolist()
+        for name in ("number", "birth", "items", "state")
+    ]
     found = {}
-    for number, birth, size, state, name in zip(*columns, storage.read_strings(memory, "names"), strict=True):
-        event = found[number] = Event(number, tuple(filter(None, name.split("\t"))), (), 0.0, birth, earlier=size)
+    for number, birth, size, state, name in zip(
+        *columns, storage.read_strings(memory, "names"), strict=True
+    ):
+        event = found[number] = Event(
+            number, tuple(filter(None, name.split("\t"))), (), 0.0, birth, earlier=size
+        )
         event.history = brief_history(birth, t, STATES[state])
     return found

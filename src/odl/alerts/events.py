@@ -1,22 +1,24 @@
 """Events: episodes of a stream with their own words, which documents join while more come than by chance.
 
-Own words. Of m documents of an event x_w have the word w; t_w is that of `odl.alerts.surprise` against the documents
-before its birth. A word is its own if t_w >= `OWN_WORD_T` and x_w >= `OWN_WORD_SHARE` m, w may name a headline, and at
-most a share `MAX_SHARE_BEFORE` of the documents before the birth has it. They are estimated again for `SETTLING`
-periods after the birth, then stay.
+Own words. Of m documents of an event x_w have the word w; t_w is that of `odl.alerts.surprise`
+against the documents before its birth. A word is its own if t_w >= `OWN_WORD_T` and x_w >=
+`OWN_WORD_SHARE` m, w may name a headline, and at most a share `MAX_SHARE_BEFORE` of the documents
+before the birth has it. They are estimated again for `SETTLING` periods after the birth, then stay.
 
-Joining. With p_w = (x_w + 1/2) / (m + 1) and q_w the same of the documents before the birth, the evidence that a
-document belongs to an event is
+Joining. With p_w = (x_w + 1/2) / (m + 1) and q_w the same of the documents before the birth, the
+evidence that a document belongs to an event is
 
     L = sum over own words of  log(p_w / q_w) if it has w,  log((1 - p_w) / (1 - q_w)) if not.                     (1)
 
-It joins the event with the largest L - threshold above 0. Documents well before the birth cannot belong to the event.
-So the threshold is the L that a share r / (number of open events) of a sample of these exceeds: at most `SAMPLE_SIZE`
-documents without the last `SAMPLE_GAP` periods, with r = `JOIN_RATE`, or `LARGE_JOIN_RATE` for an event of more than
-`LARGE_EVENT` documents. So r is the rate of documents that join all events by chance.
+It joins the event with the largest L - threshold above 0. Documents well before the birth cannot
+belong to the event. So the threshold is the L that a share r / (number of open events) of a sample
+of these exceeds: at most `SAMPLE_SIZE` documents without the last `SAMPLE_GAP` periods, with r =
+`JOIN_RATE`, or `LARGE_JOIN_RATE` for an event of more than `LARGE_EVENT` documents. So r is the
+rate of documents that join all events by chance.
 
-Ending. Of N documents in the last `END_PERIODS` periods, c = r N / (open events) join by chance. An event ends when no
-more than c + 2 sqrt(c) joined. Then nothing joins until its own words open a gate again (returning).
+Ending. Of N documents in the last `END_PERIODS` periods, c = r N / (open events) join by chance. An
+event ends when no more than c + 2 sqrt(c) joined. Then nothing joins until its own words open a
+gate again (returning).
 """
 
 from dataclasses import dataclass, replace
@@ -29,17 +31,29 @@ from odl.alerts.model import STATES
 from odl.learners import sparse_atoms
 
 OWN_WORD_T = 5.0  # smallest t_w of an own word
-MAX_SHARE_BEFORE = headlines.MAX_DOCUMENT_SHARE  # largest share of the documents before a birth that have an own word
+MAX_SHARE_BEFORE = (
+    headlines.MAX_DOCUMENT_SHARE
+)  # largest share of the documents before a birth that have an own word
 OWN_WORD_SHARE = 0.15  # smallest share of an event's documents that have an own word
 SETTLING = 4  # periods after the birth in which own words are estimated again
 MAX_OWN_WORDS = 30  # own words of an event
 STORED_WORDS = 200  # words whose documents are counted while an event settles
-OLD_EVENT_SHARE = 0.5  # share of the weight of a headline's words from which on it is of an old event
-SAMPLE_SIZE, SAMPLE_GAP = 2000, 28  # documents before a birth, and the periods before it that are left out
-SAMPLE_PER_PERIOD = -(-SAMPLE_SIZE // SAMPLE_GAP)  # documents of a period that are remembered for the sample
+OLD_EVENT_SHARE = (
+    0.5  # share of the weight of a headline's words from which on it is of an old event
+)
+SAMPLE_SIZE, SAMPLE_GAP = (
+    2000,
+    28,
+)  # documents before a birth, and the periods before it that are left out
+SAMPLE_PER_PERIOD = -(
+    -SAMPLE_SIZE // SAMPLE_GAP
+)  # documents of a period that are remembered for the sample
 CHOSEN_RATE = 0.5  # p of the word by which the documents of an event were chosen
 MIN_THRESHOLD = 4.0  # log-odds of 55 to 1, for own words that are too rare in the sample
-JOIN_RATE, LARGE_JOIN_RATE = 0.002, 0.005  # share of documents that join by chance; the same of large events
+JOIN_RATE, LARGE_JOIN_RATE = (
+    0.002,
+    0.005,
+)  # share of documents that join by chance; the same of large events
 LARGE_EVENT = 20  # documents of an event above which it is large
 END_PERIODS = 4  # periods in which too few documents joined, after which an event ends
 GROWTH_PERIODS = 8  # periods that a growing event is compared with
@@ -63,14 +77,15 @@ class EventMemory:
         Position in `odl.alerts.model.STATES`.
     threshold : ndarray of float64, shape (e,)
     names, words : list of str
-        Parts of each name, and its own words in the order of the entries of `inside`, separated by tabs.
+        Parts of each name, and its own words in the order of the entries of `inside`, separated by
+        tabs.
     counts : ndarray of int64, shape (e, GROWTH_PERIODS)
         Documents in each of the last periods, the newest last.
     totals : ndarray of int64, shape (GROWTH_PERIODS,)
         Documents of the stream in these periods.
     inside, before : csr_array, shape (e, n_terms)
-        Rates of its own words in its documents and before its birth, stored as log-odds need them: entries are
-        p_w and q_w of (1), for the same words.
+        Rates of its own words in its documents and before its birth, stored as log-odds need them:
+        entries are p_w and q_w of (1), for the same words.
     weight : csr_array, shape (e, n_terms)
         t_w of its own words.
     members : csr_array, shape (e, n_terms)
@@ -109,7 +124,18 @@ class EventMemory:
 
 
 OF_TERMS = ("inside", "before", "weight", "members", "past")
-OF_EVENTS = ("number", "birth", "size", "state", "threshold", "counts", "inside", "before", "weight", "members")
+OF_EVENTS = (
+    "number",
+    "birth",
+    "size",
+    "state",
+    "threshold",
+    "counts",
+    "inside",
+    "before",
+    "weight",
+    "members",
+)
 
 
 def empty_memory():
@@ -125,14 +151,21 @@ def empty_memory():
 def move_terms(memory, places, n_terms):
     """Return the memory with other numbers of its terms: -1 for one that has left; None if terms were only added."""
     if places is None:
-        return replace(memory, **{n: sparse_atoms.widen(getattr(memory, n), n_columns=n_terms) for n in OF_TERMS})
+        return replace(
+            memory,
+            **{n: sparse_atoms.widen(getattr(memory, n), n_columns=n_terms) for n in OF_TERMS},
+        )
     shape, stays = ("events", "terms"), places >= 0
     of_rows = np.split(memory.inside.indices, memory.inside.indptr[1:-1]) if memory.names else []
     words = [
-        "\t".join(word for word, term in zip(line.split("\t"), row.tolist(), strict=False) if stays[term])
+        "\t".join(
+            word for word, term in zip(line.split("\t"), row.tolist(), strict=False) if stays[term]
+        )
         for line, row in zip(memory.words, of_rows, strict=True)
     ]
-    kept = {n: sparse_atoms.renumber_terms(getattr(memory, n), shape, places, n_terms) for n in OF_TERMS}
+    kept = {
+        n: sparse_atoms.renumber_terms(getattr(memory, n), shape, places, n_terms) for n in OF_TERMS
+    }
     return replace(memory, words=words, **kept)
 
 
@@ -152,7 +185,9 @@ def likelihood(X, inside, before):
     absent = np.log1p(-p) - np.log1p(-q)
     rows = np.repeat(np.arange(inside.shape[0]), np.diff(inside.indptr))
     base = np.bincount(rows, absent, minlength=inside.shape[0])
-    step = sparse.csr_array((np.log(p) - np.log(q) - absent, inside.indices, inside.indptr), shape=inside.shape)
+    step = sparse.csr_array(
+        (np.log(p) - np.log(q) - absent, inside.indices, inside.indptr), shape=inside.shape
+    )
     terms = np.unique(step.indices)
     return (surprise.presence(X)[:, terms] @ step[:, terms].T).toarray() + base
 
@@ -186,7 +221,11 @@ def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=F
     terms, x = has.indices.astype(np.int64), has.data
     back = surprise.Background(np.maximum(frequencies, 0), n_documents)
     t = surprise.tail(np.maximum(x, 1), m, back, terms)
-    chosen = (t >= OWN_WORD_T) & (x >= OWN_WORD_SHARE * m) & (frequencies[terms] <= MAX_SHARE_BEFORE * n_documents)
+    chosen = (
+        (t >= OWN_WORD_T)
+        & (x >= OWN_WORD_SHARE * m)
+        & (frequencies[terms] <= MAX_SHARE_BEFORE * n_documents)
+    )
     chosen[chosen] = allowed(terms[chosen])
     if not chosen.any():
         chosen = np.isin(terms, first)
@@ -225,16 +264,22 @@ def open_event(memory, t, name):
     n, n_terms = memory.numbered + 1, memory.inside.shape[1]
     values = {"number": n, "birth": t, "size": 0, "state": NEW, "threshold": 0.0}
     grown = {
-        key: np.append(getattr(memory, key), value).astype(getattr(memory, key).dtype) for key, value in values.items()
+        key: np.append(getattr(memory, key), value).astype(getattr(memory, key).dtype)
+        for key, value in values.items()
     }
     none = sparse.csr_array((1, n_terms))
-    grown |= {key: _append_rows(getattr(memory, key), none) for key in ("inside", "before", "weight", "members")}
+    grown |= {
+        key: _append_rows(getattr(memory, key), none)
+        for key in ("inside", "before", "weight", "members")
+    }
     counts = np.vstack([memory.counts, np.zeros((1, GROWTH_PERIODS), dtype=np.int64)])
     strings = {"names": [*memory.names, "\t".join(name)], "words": [*memory.words, ""]}
     return replace(memory, numbered=n, counts=counts, **strings, **grown), n
 
 
-def estimate_event(memory, t, number, X, rows, frequencies, n_documents, vocabulary, allowed, first, stored=True):
+def estimate_event(
+    memory, t, number, X, rows, frequencies, n_documents, vocabulary, allowed, first, stored=True
+):
     """Estimate own words and threshold of an event with documents of this period; return the memory.
 
     Parameters
@@ -252,19 +297,27 @@ def estimate_event(memory, t, number, X, rows, frequencies, n_documents, vocabul
     allowed, first
         As in `find_own_words`.
     stored : bool
-        Whether the words of these documents are stored. If not, the call is a preview of a new event.
+        Whether the words of these documents are stored. If not, the call is a preview of a new
+        event.
     """
     row = memory.row(number)
     old, m = memory.members[[row]], int(memory.size[row])
     now = np.bincount(X[rows].indices, minlength=X.shape[1])
     before = frequencies - np.bincount(old.indices, old.data, minlength=X.shape[1])
-    has = sparse.csr_array((now + np.bincount(old.indices, old.data, minlength=X.shape[1]))[None, :].astype(np.float64))
+    has = sparse.csr_array(
+        (now + np.bincount(old.indices, old.data, minlength=X.shape[1]))[None, :].astype(np.float64)
+    )
     has = sparse_atoms.largest_per_row(has, STORED_WORDS).sorted_indices()
-    terms, p, q, weight = find_own_words(has, m + len(rows), before, n_documents - m, allowed, first, not stored)
+    terms, p, q, weight = find_own_words(
+        has, m + len(rows), before, n_documents - m, allowed, first, not stored
+    )
     order = np.argsort(terms)
     parts = {"inside": p, "before": q, "weight": weight}
     shape, ends = (1, X.shape[1]), np.array([0, len(terms)])
-    parts = {key: sparse.csr_array((value[order], terms[order], ends), shape=shape) for key, value in parts.items()}
+    parts = {
+        key: sparse.csr_array((value[order], terms[order], ends), shape=shape)
+        for key, value in parts.items()
+    }
     settled = t - memory.birth[row] >= SETTLING
     parts["members"] = sparse.csr_array(shape) if settled or not stored else has
     words = list(memory.words)
@@ -293,7 +346,9 @@ def join_events(memory, X):
         return np.zeros(X.shape[0], dtype=np.int64)
     inside, before, found = memory.inside[rows], memory.before[rows], []
     for first in range(0, X.shape[0], ROWS_AT_ONCE):
-        beyond = likelihood(X[first : first + ROWS_AT_ONCE], inside, before) - memory.threshold[rows]
+        beyond = (
+            likelihood(X[first : first + ROWS_AT_ONCE], inside, before) - memory.threshold[rows]
+        )
         best = np.argmax(beyond, axis=1)
         found.append(np.where(beyond[np.arange(len(best)), best] > 0, memory.number[rows][best], 0))
     return np.concatenate(found)
@@ -317,7 +372,10 @@ def count_period(memory, t, event, telling):
         The memory after the period; documents of each event; changes of states.
     """
     size = np.bincount(event, minlength=memory.numbered + 1)[memory.number]
-    counts, totals = np.hstack([memory.counts[:, 1:], size[:, None]]), np.append(memory.totals[1:], len(event))
+    counts, totals = (
+        np.hstack([memory.counts[:, 1:], size[:, None]]),
+        np.append(memory.totals[1:], len(event)),
+    )
     state, changes, n_open = memory.state.copy(), [], max(1, len(memory.open))
     for row, number in enumerate(memory.number.tolist()):
         was, age = int(state[row]), t - int(memory.birth[row])
@@ -327,14 +385,18 @@ def count_period(memory, t, event, telling):
             state[row] = RETURNING if number in telling else ENDED
         else:
             chance = join_rate(memory.size[row]) * totals[-END_PERIODS:].sum() / n_open
-            over = age >= END_PERIODS and counts[row, -END_PERIODS:].sum() <= chance + 2 * np.sqrt(chance)
+            over = age >= END_PERIODS and counts[row, -END_PERIODS:].sum() <= chance + 2 * np.sqrt(
+                chance
+            )
             span = min(age, GROWTH_PERIODS - 1)
             past = int(counts[row, -1 - span : -1].sum()), int(totals[-1 - span : -1].sum())
             grows = growth_chance(int(size[row]), int(totals[-1]), *past) <= GROWTH_LEVEL
             state[row] = ENDED if over and number not in telling else GROWING if grows else ONGOING
         if state[row] != was:
             changes.append((number, STATES[state[row]]))
-    sizes = {number: n for number, n in zip(memory.number.tolist(), size.tolist(), strict=True) if n}
+    sizes = {
+        number: n for number, n in zip(memory.number.tolist(), size.tolist(), strict=True) if n
+    }
     memory = replace(memory, size=memory.size + size, counts=counts, totals=totals, state=state)
     return memory, sizes, changes
 
@@ -342,8 +404,8 @@ def count_period(memory, t, event, telling):
 def growth_chance(count, total, before, total_before):
     """Return the probability of at least `count` documents of `total`, given `before` of `total_before` in the past.
 
-    If the rate had stayed the same, the new documents would be a binomial part of all of them (the conditional test of
-    two Poisson rates).
+    If the rate had stayed the same, the new documents would be a binomial part of all of them (the
+    conditional test of two Poisson rates).
     """
     if not (count and before and total_before):
         return 1.0
@@ -358,10 +420,15 @@ def remember_period(memory, t, X, rows):
     X : csr_array
         Documents of the period, without words that are no own words of an event.
     rows : ndarray of int64
-        Documents that may be remembered, in order; at most `SAMPLE_PER_PERIOD` of them are, evenly spaced.
+        Documents that may be remembered, in order; at most `SAMPLE_PER_PERIOD` of them are, evenly
+        spaced.
     """
     chosen = (
-        rows[np.linspace(0, len(rows) - 1, min(SAMPLE_PER_PERIOD, len(rows))).round().astype(np.int64)]
+        rows[
+            np.linspace(0, len(rows) - 1, min(SAMPLE_PER_PERIOD, len(rows)))
+            .round()
+            .astype(np.int64)
+        ]
         if len(rows)
         else rows
     )
@@ -377,7 +444,9 @@ def remember_period(memory, t, X, rows):
     if over <= 0:
         return memory
     kept = np.sort(np.lexsort((memory.number, memory.state != ENDED))[over:])
-    strings = {key: [getattr(memory, key)[row] for row in kept.tolist()] for key in ("names", "words")}
+    strings = {
+        key: [getattr(memory, key)[row] for row in kept.tolist()] for key in ("names", "words")
+    }
     return replace(memory, **strings, **{key: getattr(memory, key)[kept] for key in OF_EVENTS})
 
 
@@ -388,4 +457,6 @@ def _append_rows(matrix, rows):
 def _replace_row(matrix, row, value):
     """Return a matrix with another row in one place."""
     parts = [matrix[:row], value, matrix[row + 1 :]]
-    return sparse.csr_array(sparse.vstack([part for part in parts if part.shape[0]], format="csr")).sorted_indices()
+    return sparse.csr_array(
+        sparse.vstack([part for part in parts if part.shape[0]], format="csr")
+    ).sorted_indices()

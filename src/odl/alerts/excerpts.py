@@ -13,11 +13,20 @@ from odl.text.words import Words, encoded
 
 EXCERPT_CHARACTERS = 300  # longest excerpt
 EXCERPT_STEP = 10  # characters between the starts of excerpts that are compared
-CACHED_CHARACTERS, CACHED_CHUNKS = 40, 1 << 14  # longest chunk whose words are cached; most chunks in the cache
+CACHED_CHARACTERS, CACHED_CHUNKS = (
+    40,
+    1 << 14,
+)  # longest chunk whose words are cached; most chunks in the cache
 SPLIT_WORDS, SPLIT_PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
-HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
-SPACELESS_RUN, UNSPACED_RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+"), re.compile(f"{UNSPACED.pattern}+")
+HANGUL, UNSPACED = (
+    re.compile(f"[{scripts.HANGUL}]"),
+    re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]"),
+)
+SPACELESS_RUN, UNSPACED_RUN = (
+    re.compile(f"[{''.join(scripts.SPACELESS)}]+"),
+    re.compile(f"{UNSPACED.pattern}+"),
+)
 # Vowels of Thai and Lao that are written before and behind their letters.
 VOWELS_BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 VOWELS_BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
@@ -25,9 +34,14 @@ MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
 EMOJI_JOINTS = f"[\u200d\ufe0f{scripts.SKIN}]*"  # emoji
 POINT = re.compile(f"[{scripts.POINTS}]")
 # What letters in the place of signs are in a text (`odl.text.words.encoded`).
-SIGNS_OF_LETTER = {"\u02bc": "['\u2019\u02bc]", "\u05f3": "['\u2019\u05f3]", "\u05f4": '["\u201d\u05f4]'}
+SIGNS_OF_LETTER = {
+    "\u02bc": "['\u2019\u02bc]",
+    "\u05f3": "['\u2019\u05f3]",
+    "\u05f4": '["\u201d\u05f4]',
+}
 SIGNS_OF_LETTER |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
-OWN_TITLES = 0.1  # share of the documents with a title that is not all of their text: fewer, and no title counts
+# share of the documents with a title that is not all of their text: fewer, and no title counts
+OWN_TITLES = 0.1
 
 
 def places(text, words):
@@ -43,8 +57,8 @@ def places(text, words):
     Returns
     -------
     list of (int, int, str)
-        Places at which `odl.text.words` cuts the text into these words. Other words, of a segmenter or another
-        tokeniser, are searched as whole words, and in scripts without spaces anywhere.
+        Places at which `odl.text.words` cuts the text into these words. Other words, of a segmenter
+        or another tokeniser, are searched as whole words, and in scripts without spaces anywhere.
 
     Examples
     --------
@@ -60,7 +74,9 @@ def places(text, words):
         found = [placed for placed in _placed(chunk[0]) if placed[2] in words]
         if not found and HANGUL.search(chunk[0]):
             found = [placed for placed in _placed(chunk[0], SPLIT_PAIRS) if placed[2] in words]
-        spans += [(chunk.start() + first, chunk.start() + last, word) for first, last, word in found]
+        spans += [
+            (chunk.start() + first, chunk.start() + last, word) for first, last, word in found
+        ]
     rest = words - {word for *_, word in spans}
     folded = _spaced(text.casefold()) if rest else ""
     return sorted(spans + _whole_words(text, [word for word in rest if _spaced(word) in folded]))
@@ -83,7 +99,9 @@ def _chunks(text, words):
         while place >= 0:
             starts.add(lowered.rfind(" ", 0, place) + 1)
             place = lowered.find(word, place + 1)
-    return filter(None, (CHUNK.match(text, start) for start in sorted(starts)))  # none: a word that begins with a blank
+    return filter(
+        None, (CHUNK.match(text, start) for start in sorted(starts))
+    )  # none: a word that begins with a blank
 
 
 def _placed(chunk, split=SPLIT_WORDS):
@@ -95,7 +113,9 @@ def _cut(chunk, split):
     """Return the words of a chunk with their places, (first, last, word), without words that it spells differently."""
     counted, start, spans = split.split(encoded(chunk)), 0, []
     between = EMOJI_JOINTS if "\u200d" in chunk else ""
-    between = f"{POINT.pattern}*" if POINT.search(chunk) else between  # a set that takes 4 ms to compile
+    between = (
+        f"{POINT.pattern}*" if POINT.search(chunk) else between
+    )  # a set that takes 4 ms to compile
     for word in counted:
         span = _span_of(word, chunk, start, between)
         if span or len(counted) == 1:  # folded to other letters
@@ -113,9 +133,14 @@ def _span_of(word, chunk, start, between):
 
     The pattern `between` may match between its letters.
     """
-    plain, ascii = not between and UNSPACED_RUN.fullmatch(word), word.isascii() and chunk[start:].isascii()
+    plain, ascii = (
+        not between and UNSPACED_RUN.fullmatch(word),
+        word.isascii() and chunk[start:].isascii(),
+    )
     if plain or ascii:  # to compile a pattern takes .1 ms
-        place = start + chunk[start:].lower().find(word.lower()) if ascii else chunk.find(word, start)
+        place = (
+            start + chunk[start:].lower().find(word.lower()) if ascii else chunk.find(word, start)
+        )
         return (place, place + len(word)) if place >= start else None
     letters = (SIGNS_OF_LETTER.get(letter) or re.escape(letter) for letter in word)
     match = re.compile(between.join(letters), re.IGNORECASE).search(chunk, start)
@@ -125,7 +150,8 @@ def _span_of(word, chunk, start, between):
 def _with_marks(chunk, first, last):
     """Return a span extended to whole letters: by the marks behind it, and by the letter of a mark at its start.
 
-    Vowels of Thai and Lao go with their letters, a mute letter with the letter before, and n't with its verb.
+    Vowels of Thai and Lao go with their letters, a mute letter with the letter before, and n't with
+    its verb.
     """
     while last < len(chunk) and _is_mark(chunk[last]):
         last += 1
@@ -151,12 +177,18 @@ def _whole_words(text, words):
 
     Words of a segmenter are found inside runs without spaces.
     """
-    forms = {r"[\W_]+".join(map(re.escape, parts)): word for word in words if (parts := _spaced(word).split())}
+    forms = {
+        r"[\W_]+".join(map(re.escape, parts)): word
+        for word in words
+        if (parts := _spaced(word).split())
+    }
     if not forms:
         return []
     ordered = sorted(forms.items(), key=lambda form: (-len(form[0]), form[0]))
     inside = {word: SPACELESS_RUN.fullmatch(word) for _, word in ordered}
-    either = "|".join(f"({form})" if inside[word] else rf"(?<!\w)({form})(?!\w)" for form, word in ordered)
+    either = "|".join(
+        f"({form})" if inside[word] else rf"(?<!\w)({form})(?!\w)" for form, word in ordered
+    )
     matches = re.finditer(either, text, re.IGNORECASE)
     return [(*match.span(), ordered[match.lastindex - 1][1]) for match in matches]
 
@@ -192,8 +224,11 @@ def excerpt(text, words, longest=EXCERPT_CHARACTERS):
     if len(text) <= longest:
         return text
     spans = [(first, last, text[first:last].lower()) for first, last in marks(text, words)]
-    # An excerpt can have more words than the one a step before only if a word has just come in at its end.
-    starts = sorted({0, *(max(-(-(last - longest) // EXCERPT_STEP) * EXCERPT_STEP, 0) for _, last, _ in spans)})
+    # An excerpt can have more words than the one a step before only if a word has just come in at
+    # its end.
+    starts = sorted(
+        {0, *(max(-(-(last - longest) // EXCERPT_STEP) * EXCERPT_STEP, 0) for _, last, _ in spans)}
+    )
 
     def words_inside(start):
         inside = [word for first, last, word in spans if start <= first and last <= start + longest]
@@ -236,13 +271,18 @@ def marked(text, words, mark):
 def titled(titles, counts, vocabulary):
     """Return a matrix of the shape of the counts, 1 for the words of documents that are in their titles.
 
-    It is empty if titles are the beginnings of texts, that is, if hardly any title is shorter than its text.
+    It is empty if titles are the beginnings of texts, that is, if hardly any title is shorter than
+    its text.
     """
     rows, columns, whole = [], [], 0
     for row, title in enumerate(titles):
         terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]].tolist()
         named = {vocabulary[term]: term for term in terms}
-        found = {named[word] for *_, word in places(title, named)} if 0 < len(title) < TITLE_CHARACTERS else set()
+        found = (
+            {named[word] for *_, word in places(title, named)}
+            if 0 < len(title) < TITLE_CHARACTERS
+            else set()
+        )
         whole += len(found) == len(terms)
         rows += [row] * len(found)
         columns += sorted(found)

@@ -41,7 +41,9 @@ class Mention(NamedTuple):
 
 def find(place, ident):
     """Return the period and the row of the newest document with an id, or None."""
-    ts = sorted((int(name[:-3]) for name in os.listdir(place.alerts) if name[:-3].isdecimal()), reverse=True)
+    ts = sorted(
+        (int(name[:-3]) for name in os.listdir(place.alerts) if name[:-3].isdecimal()), reverse=True
+    )
     for t in ts:
         path = os.path.join(place.features, f"{t}.h5")
         ids = features.read(path).ids
@@ -57,7 +59,12 @@ def resolve(watch, what):
     """
     place = find(watch.place, what)
     number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
-    if place is None and number.isdecimal() and len(number) <= EVENT_DIGITS and int(number) in watch.events:
+    if (
+        place is None
+        and number.isdecimal()
+        and len(number) <= EVENT_DIGITS
+        and int(number) in watch.events
+    ):
         return None, int(number)
     return place, 0
 
@@ -75,7 +82,9 @@ def feedback_name(watch, what):
         name = what.removeprefix("source:")
         if known and name not in known:
             expected = f"one such as source:{known[0]}"
-            raise ParameterError(f"no document came from {what}", expected, advice(name, known, "name it"))
+            raise ParameterError(
+                f"no document came from {what}", expected, advice(name, known, "name it")
+            )
         return what
     place, number = resolve(watch, what)
     if not number and place is None:
@@ -101,9 +110,13 @@ def read_members(place, events):
     for t in sorted({t for event in events for t in event.sizes}):
         path = os.path.join(place.alerts, f"{t}.h5")
         event_of = periods.read_event_numbers(path)
-        for number, ident, title, source, time in zip(event_of.tolist(), *periods.read_names(path), strict=True):
+        for number, ident, title, source, time in zip(
+            event_of.tolist(), *periods.read_names(path), strict=True
+        ):
             if number in members_of:
-                members_of[number].append(Mention(t, visible(ident), heading(title), visible(source), int(time)))
+                members_of[number].append(
+                    Mention(t, visible(ident), heading(title), visible(source), int(time))
+                )
     return members_of
 
 
@@ -132,24 +145,39 @@ def explain_document(place, t, row):
     period = periods.read(os.path.join(place.alerts, f"{t}.h5"), shares=True)
     data = features.read(os.path.join(place.features, f"{t}.h5"))
     counts = data.counts[:]
-    words = sparse.csr_array((period.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+    words = sparse.csr_array(
+        (period.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape
+    )
     near = _known_atoms(place, t)
     if row in period.documents_of:  # it has the words of atoms that no document used, too
-        near |= {atom: (" ".join(words), ident) for atom, words, _, ident in period.documents_of[row].nearest}
+        near |= {
+            atom: (" ".join(words), ident)
+            for atom, words, _, ident in period.documents_of[row].nearest
+        }
     rows = np.array([row])
     batch = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
     origins = reasons.origins(batch, len(data.ids))
     (document,), texts = reasons.items(period, rows, words, data, near, origins, counts.shape[1])
-    document.members = tuple(data.ids[other] for other in np.flatnonzero(period.item == period.item[row]))
-    low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
+    document.members = tuple(
+        data.ids[other] for other in np.flatnonzero(period.item == period.item[row])
+    )
+    low = sorted(
+        (share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0
+    )
     lower = [(data.vocabulary[term], share) for share, term in reversed(low)]
     for some in (document.reasons, lower):
         reasons.join(document, [word for word, _ in some], origins.texts.stored[row], texts)
     document.reasons += tuple(Reason(*pair) for pair in lower)
     document.rank = int((period.score > period.score[row]).sum()) + 1
     earlier = most_similar(place, data, row, compare_words(data, row))
-    meant = most_similar(place, data, row, compare_vectors(data, row)) if period.meaning is not None else None
-    known = hashtags.with_bare({visible(data.vocabulary[term]) for term in counts[row : row + 1].indices.tolist()})
+    meant = (
+        most_similar(place, data, row, compare_vectors(data, row))
+        if period.meaning is not None
+        else None
+    )
+    known = hashtags.with_bare(
+        {visible(data.vocabulary[term]) for term in counts[row : row + 1].indices.tolist()}
+    )
     return read.printable(document), earlier, meant, known
 
 
@@ -172,7 +200,8 @@ def most_similar(place, data, row, compare):
         Of its period.
     row : int
     compare : callable
-        `compare_words` or `compare_vectors` of the document: returns the cosines of a batch with it.
+        `compare_words` or `compare_vectors` of the document: returns the cosines of a batch with
+        it.
 
     Returns
     -------
@@ -197,7 +226,10 @@ def compare_words(data, row):
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
         beyond = counts.shape[1] - len(frequencies)  # terms that have left
-        known, own = np.pad(frequencies, (0, beyond)), weighed.stop_words.for_words(data.vocabulary + [""] * beyond)
+        known, own = (
+            np.pad(frequencies, (0, beyond)),
+            weighed.stop_words.for_words(data.vocabulary + [""] * beyond),
+        )
         others = weigh_for_comparison(counts, known, weighed.n_documents, weighed.weighting, own)
         return (sparse.csr_array(others[:, : len(frequencies)]) @ document.T).toarray().ravel()
 
@@ -237,10 +269,18 @@ def document_text(watch, document, earlier, meant, words):
     view = show.DocumentView(document, period)
     place = ", ".join([*view.origin, *filter(None, [document.url])]) or "no date"
     lines = [isolated(view.title), f"  id: {document.id}  ({place})"]
-    tail = "unproven" if period.unproven else f"as high or higher: {100 * document.tail:.2g} % of recent"
-    lines.append(f"  score {document.score:.4f}, number {document.rank} of {show.date_of_period(period)}; {tail}")
+    tail = (
+        "unproven"
+        if period.unproven
+        else f"as high or higher: {100 * document.tail:.2g} % of recent"
+    )
+    lines.append(
+        f"  score {document.score:.4f}, number {document.rank} of {show.date_of_period(period)}; {tail}"
+    )
     if len(document.members) > 1:
-        lines.append(f"  one of {len(document.members)} near-duplicates: {', '.join(document.members[:10])}")
+        lines.append(
+            f"  one of {len(document.members)} near-duplicates: {', '.join(document.members[:10])}"
+        )
     lines += [f"  {line}" for line in _belonging(watch, period, document, words)]
     lines += show.passage(view, view.texts()[1], 2, columns)
     lines += ["", "  share of the score   word", *_table(document)]
@@ -252,7 +292,11 @@ def document_text(watch, document, earlier, meant, words):
     for kind, other in (("most similar before", earlier), ("nearest by meaning", meant)):
         if other:
             date = show.date_of(other.time)
-            times = [f"last seen {date}", *_days(other.time, document.time)] if date else [f"period {other.t}"]
+            times = (
+                [f"last seen {date}", *_days(other.time, document.time)]
+                if date
+                else [f"period {other.t}"]
+            )
             likeness = f"cosine {other.likeness:.2f}, {', '.join(times)}"
             lines.append(f"  {kind}: {other.id} ({likeness}) {other.title[:80]}")
     return "\n".join(part for line in lines for part in show.fitted(line, columns))
@@ -264,7 +308,9 @@ def _belonging(watch, period, document, words):
     for one in (*period.headlines, *period.below):
         if document.row in one.rows:
             row = show.HeadlineView(period, one)
-            lines.append(f"headline: {row.name} ({row.documents}{'' if one.gate else ', not unusual here'})")
+            lines.append(
+                f"headline: {row.name} ({row.documents}{'' if one.gate else ', not unusual here'})"
+            )
     if event := watch.events.get(document.event):
         ratios = own_likelihood(event, words)
         lines.append(f"event {event.number} [{event.state_at(period.t)}] {show.name_of(event)}")
@@ -273,7 +319,9 @@ def _belonging(watch, period, document, words):
         terms += [f"own words that it does not have {missing:+.1f}"] * (missing < 0)
         evidence = f"log-likelihood ratio {sum(ratio for *_, ratio in ratios):.1f}"
         if ratios:
-            lines.append(f"  {evidence}, a document joins above {event.threshold:.1f}: {', '.join(terms)}")
+            lines.append(
+                f"  {evidence}, a document joins above {event.threshold:.1f}: {', '.join(terms)}"
+            )
     return lines
 
 
@@ -294,16 +342,23 @@ def _table(document):
     rows = up[:ITEMS_LISTED]
     if rest := up[ITEMS_LISTED:]:
         most = 100 * rest[0][0] / (document.score or 1)
-        rows.append((sum(share for share, _ in rest), f"({len(rest)} more, none above {most:.1f} %)"))
+        rows.append(
+            (sum(share for share, _ in rest), f"({len(rest)} more, none above {most:.1f} %)")
+        )
     if low:
         few = ", ".join(phrase for _, phrase in low[:LOWERING_NAMED])
         more = f" and {len(low) - LOWERING_NAMED} more" if len(low) > LOWERING_NAMED else ""
-        rows.append((sum(share for share, _ in low), f"({few}{more}: what speaks for what is known)"))
+        rows.append(
+            (sum(share for share, _ in low), f"({few}{more}: what speaks for what is known)")
+        )
     if abs(document.context) > SHARE_ROUNDING:
         rows.append((document.context, "(context: what no word of it has)"))
     if document.meaning:
         rows.append((document.meaning, "(meaning: how far its vector is from those before)"))
-    return [f"  {share:8.4f}  {100 * share / (document.score or 1):5.1f} %   {isolated(text)}" for share, text in rows]
+    return [
+        f"  {share:8.4f}  {100 * share / (document.score or 1):5.1f} %   {isolated(text)}"
+        for share, text in rows
+    ]
 
 
 def chart(sizes, first, last):
@@ -321,7 +376,9 @@ def chart(sizes, first, last):
         if first <= t <= last:
             counts[(t - first) // each] += size
     most = max(counts, default=0) or 1
-    return "".join(CHART_BLOCKS[-(-(len(CHART_BLOCKS) - 1) * count // most)] for count in counts), each
+    return "".join(
+        CHART_BLOCKS[-(-(len(CHART_BLOCKS) - 1) * count // most)] for count in counts
+    ), each
 
 
 def event_text(watch, number):
@@ -334,7 +391,11 @@ def event_text(watch, number):
         f"Event {number} [{event.state}] {show.name_of(event)}",
         f"  {span}; {show.plural(event.size, 'document')}",
     ]
-    lines += [f"  you said: {entry.verdict}{entry.when}" for entry in watch.feedback if entry.event == number]
+    lines += [
+        f"  you said: {entry.verdict}{entry.when}"
+        for entry in watch.feedback
+        if entry.event == number
+    ]
     states = [f"{state} {show.day_of(watch, t)}" for t, state in event.history]
     if (left := len(states) - 2 * CHANGES_LISTED) > 0:
         states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{left} more changes"]
@@ -343,13 +404,18 @@ def event_text(watch, number):
         blocks, each = chart(event.sizes, max(first, first_read), last)
         peak = max(event.sizes, key=lambda t: (event.sizes[t], -t))
         scale = "a block is a period" if each == 1 else f"a block is {each} periods"
-        lines.append(f"  documents: {blocks}  ({scale}; most on {show.day_of(watch, peak)}: {event.sizes[peak]:,})")
+        lines.append(
+            f"  documents: {blocks}  ({scale}; most on {show.day_of(watch, peak)}: {event.sizes[peak]:,})"
+        )
     if event.words:
         lines += ["", f"  {'own word':<20}  {'inside':>8}  {'before':>8}"]
         lines += [
-            f"  {padded(isolated(one.word), 20)}  {_rate(one.inside)}  {_rate(one.before)}" for one in event.words
+            f"  {padded(isolated(one.word), 20)}  {_rate(one.inside)}  {_rate(one.before)}"
+            for one in event.words
         ]
-        lines += [f"  A document belongs if the sum of its log-likelihood ratios is above {event.threshold:.1f}."]
+        lines += [
+            f"  A document belongs if the sum of its log-likelihood ratios is above {event.threshold:.1f}."
+        ]
     documents = read_members(watch.place, [event])[number] if watch.place is not None else []
     if documents:
         central = {ident for ident, _ in event.examples}
@@ -359,7 +425,9 @@ def event_text(watch, number):
             day, known = show.date_of(one.time) or show.day_of(watch, one.t), f"  (id: {one.id})"
             room = max(columns - len(day) - len(known) - 6, 20)
             lines.append(f"    {day}  {shortened(isolated(one.title or one.id), room)}{known}")
-        lines += [f"    and {len(documents) - ITEMS_LISTED:,} more"] * (len(documents) > ITEMS_LISTED)
+        lines += [f"    and {len(documents) - ITEMS_LISTED:,} more"] * (
+            len(documents) > ITEMS_LISTED
+        )
     return "\n".join(part for line in lines for part in show.fitted(line, columns))
 
 

@@ -32,7 +32,8 @@ class FeedbackLine(NamedTuple):
     verdict : str
         "known" and "muted" hold back, "follow" shows always.
     until : str
-        Date from which the line does not hold; "grows" if it does not hold while the event is growing; or empty.
+        Date from which the line does not hold; "grows" if it does not hold while the event is
+        growing; or empty.
     note : str
     """
 
@@ -69,14 +70,24 @@ def check_entry(entry, where="feedback"):
     DataError
     """
     if not entry.what.strip():
-        raise DataError(f"{where} names nothing", "event:NUMBER, source:FILE or the id of a document", "correct it")
+        raise DataError(
+            f"{where} names nothing",
+            "event:NUMBER, source:FILE or the id of a document",
+            "correct it",
+        )
     if entry.verdict not in VERDICTS:
-        raise DataError(f"{where} has the verdict {entry.verdict!r}", f"one of {', '.join(VERDICTS)}", "correct it")
+        raise DataError(
+            f"{where} has the verdict {entry.verdict!r}",
+            f"one of {', '.join(VERDICTS)}",
+            "correct it",
+        )
     if entry.until and entry.until != GROWS:
         _day(entry.until, where)
     if entry.until == GROWS and not entry.event:
         said = f"{where} says until {GROWS} of {entry.what!r}"
-        raise DataError(said, "an event: documents and sources do not grow", "give a date or leave it empty")
+        raise DataError(
+            said, "an event: documents and sources do not grow", "give a date or leave it empty"
+        )
     return entry
 
 
@@ -99,11 +110,18 @@ def read(folder):
                 raise DataError(fault, ", ".join(FEEDBACK_COLUMNS), "correct its first line")
             entries = []
             for row in table:
-                values = {name: unguarded(" ".join((row.get(name) or "").split())) for name in FEEDBACK_COLUMNS}
+                values = {
+                    name: unguarded(" ".join((row.get(name) or "").split()))
+                    for name in FEEDBACK_COLUMNS
+                }
                 if any(values.values()):
-                    entries.append(check_entry(FeedbackLine(**values), f"{path} line {table.line_num}"))
+                    entries.append(
+                        check_entry(FeedbackLine(**values), f"{path} line {table.line_num}")
+                    )
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as CSV in UTF-8") from error
+        raise DataError(
+            f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as CSV in UTF-8"
+        ) from error
     return tuple(entries)
 
 
@@ -134,7 +152,10 @@ def _replace(folder, what, entries):
     """Replace the lines on something by others, one process at a time; return the old ones."""
     with atomic.locked(os.path.join(folder, FEEDBACK_FILE)) as alone:
         if not alone:
-            print(f"odl: {folder} has no locks (its file system); let one command at a time write", file=sys.stderr)
+            print(
+                f"odl: {folder} has no locks (its file system); let one command at a time write",
+                file=sys.stderr,
+            )
         known = read(folder)
         gone = [line for line in known if line.what == what]
         if gone or entries:
@@ -145,7 +166,10 @@ def _replace(folder, what, entries):
 def write(folder, entries):
     """Write the lines of feedback.csv."""
     path = os.path.join(folder, FEEDBACK_FILE)
-    with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+    with (
+        atomic.replacing(path) as temporary,
+        open(temporary, "w", newline="", encoding="utf-8") as file,
+    ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(FEEDBACK_COLUMNS)
         writer.writerows(map(guarded, entry) for entry in entries)
@@ -160,7 +184,9 @@ class Verdicts:
     """
 
     def __init__(self, entries):
-        self.lines = {f"event:{entry.event}" if entry.event else entry.what: entry for entry in entries}
+        self.lines = {
+            f"event:{entry.event}" if entry.event else entry.what: entry for entry in entries
+        }
 
     def of_item(self, members, source, event, state, time):
         """Return the line that holds for a headline or a document, or None; "follow" comes first.
@@ -177,7 +203,11 @@ class Verdicts:
             Time of the period, ms.
         """
         names = [f"source:{source}", f"event:{event}", *members]
-        entries = [self.lines[name] for name in names if name in self.lines and self.lines[name].holds(state, time)]
+        entries = [
+            self.lines[name]
+            for name in names
+            if name in self.lines and self.lines[name].holds(state, time)
+        ]
         followed = [entry for entry in entries if entry.verdict == "follow"]
         return (followed or entries or [None])[0]
 
@@ -243,7 +273,8 @@ def _periods(alerts):
 def renumbered(entries, alerts, before):
     """Return lines of feedback.csv with the new numbers of their events, and sentences on what changed.
 
-    The new event is the one with most of the documents of the old one. A line without a new event is left out.
+    The new event is the one with most of the documents of the old one. A line without a new event
+    is left out.
 
     Parameters
     ----------
@@ -265,12 +296,16 @@ def renumbered(entries, alerts, before):
             ((number, shared),) = now[str(entry.event)].most_common(1) or [(0, 0)]
             what = f"event:{number}"
             if not number:
-                said.append(f"{FEEDBACK_FILE}: {entry.what} is no event any more, its line ({entry.verdict}) is gone")
+                said.append(
+                    f"{FEEDBACK_FILE}: {entry.what} is no event any more, its line ({entry.verdict}) is gone"
+                )
                 continue
             if what != entry.what:
                 of = f"{shared} of its {len(before[str(entry.event)])} documents"
                 said.append(f"{FEEDBACK_FILE}: {entry.what} is {what} now, by {of}")
         if what in kept and kept[what].verdict != entry.verdict:
-            said.append(f"{FEEDBACK_FILE}: {what} was said to be {kept[what].verdict} and is {entry.verdict} now")
+            said.append(
+                f"{FEEDBACK_FILE}: {what} was said to be {kept[what].verdict} and is {entry.verdict} now"
+            )
         kept[what] = entry._replace(what=what)
     return list(kept.values()), said

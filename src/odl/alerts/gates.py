@@ -2,42 +2,45 @@
 
 The p of a gate is the probability that a period in which nothing is new is as unusual as this one.
 
-Words. T is the largest t_w (`odl.alerts.surprise`) of the words of a period that may name a headline. The largest of
-many is Gumbel's; of decimal logarithms of independent tails its scale is s = 1 / ln 10, and 2 s where titles count
-double. Of the last B <= `HISTORY` periods let m be the median of T, q its lower quartile, n' the median size. Half of
-the periods may have an event: neither the upper half nor its spread counts.
+Words. T is the largest t_w (`odl.alerts.surprise`) of the words of a period that may name a
+headline. The largest of many is Gumbel's; of decimal logarithms of independent tails its scale is s
+= 1 / ln 10, and 2 s where titles count double. Of the last B <= `HISTORY` periods let m be the
+median of T, q its lower quartile, n' the median size. Half of the periods may have an event:
+neither the upper half nor its spread counts.
 
     b = (m - q) / ln 2,   beta^2 = (`PRIOR_PERIODS` s^2 + (B - 1) b^2) / (B - 1 + `PRIOR_PERIODS`),
     mu = m + beta (ln ln 2 + ln(n / n')),   z = (T - mu) / beta,
     z' = .5772 + (z - .5772) / (1 + `PREDICTION` / (B - 1 + `PRIOR_PERIODS`)),   p = 1 - exp(-exp(-z')).      (1)
 
-beta is at least `MIN_SCALES_DOUBLED` s where titles count double: one title or two make the t_w of such periods lumpy,
-and the lower half of T narrow. The divisor in z' is that of a prediction from B periods. A period that speaks is
-remembered by the T from which on it does: what enters hides nothing that enters later. With fewer than `MIN_PERIODS`
-periods p is 10^(2 - T) / 2.
+beta is at least `MIN_SCALES_DOUBLED` s where titles count double: one title or two make the t_w of
+such periods lumpy, and the lower half of T narrow. The divisor in z' is that of a prediction from B
+periods. A period that speaks is remembered by the T from which on it does: what enters hides
+nothing that enters later. With fewer than `MIN_PERIODS` periods p is 10^(2 - T) / 2.
 
-Two periods. The same of the documents of this period and those of the last one that are of no event, without the own
-words of events that spoke in the last one: what is known already is no news of two periods.
+Two periods. The same of the documents of this period and those of the last one that are of no
+event, without the own words of events that spoke in the last one: what is known already is no news
+of two periods.
 
-Volume. With median v and median absolute deviation d of the counts of the last `VOLUME_PERIODS` periods, each divided
-by the factor of its weekday once there are `WEEKDAY_WEEKS` weeks of them,
+Volume. With median v and median absolute deviation d of the counts of the last `VOLUME_PERIODS`
+periods, each divided by the factor of its weekday once there are `WEEKDAY_WEEKS` weeks of them,
 
     p = P(T_nu >= (n - v) / max(1.4826 d, sqrt(v + 1))),   T_nu Student's t with nu = `DEGREES` degrees.       (2)
 
-The same is computed for each source (file) that had documents in half of these periods. If S of them are tested, p is
-doubled for the stream and multiplied by 2 S for each of them: one half of the level is for all documents, the other
-half for the sources. A count that speaks is remembered by v plus its .95 quantile.
+The same is computed for each source (file) that had documents in half of these periods. If S of
+them are tested, p is doubled for the stream and multiplied by 2 S for each of them: one half of the
+level is for all documents, the other half for the sources. A count that speaks is remembered by v
+plus its .95 quantile.
 
-Lone documents. A score above all recent ones has the generalised Pareto tail P(s) of the highest scores among the
-recent ones and those of its period but the `LEFT_OUT` highest; p is n P(s). So the many documents of a period whose
-scores rise together do not stand alone. Of N scores the k largest (2 %, at least 30) exceed the next, u, by
-y_1 <= ... <= y_k:
+Lone documents. A score above all recent ones has the generalised Pareto tail P(s) of the highest
+scores among the recent ones and those of its period but the `LEFT_OUT` highest; p is n P(s). So the
+many documents of a period whose scores rise together do not stand alone. Of N scores the k largest
+(2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
 
     a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,                  (3)
     sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi'),                (4)
 
-the probability-weighted moments of Hosking and Wallis (1987) with the shape halved: of few excesses it is the shape
-that errs. The 1 / k is that of a prediction.
+the probability-weighted moments of Hosking and Wallis (1987) with the shape halved: of few excesses
+it is the shape that errs. The 1 / k is that of a prediction.
 
 One p. Gate g has the share w_g of the level, `LEVEL_SHARES`: p = min over g of p_g / w_g.
 """
@@ -50,18 +53,28 @@ from scipy import special  # scipy.stats takes as long to import as a small run
 HISTORY = 40  # periods that the T of a period is compared with
 MIN_PERIODS = 2  # periods before p is estimated from them
 PRIOR_PERIODS = 5.0  # periods that the scale s counts for
-MIN_SCALES_DOUBLED = 1.5  # least beta in units of s if titles count double; at 1, shuffled posts open the gate
+MIN_SCALES_DOUBLED = (
+    1.5  # least beta in units of s if titles count double; at 1, shuffled posts open the gate
+)
 PREDICTION = 3.57  # widening of a quantile that is predicted from B periods, times B
-DECIMAL_SCALE = float(np.log10(np.e))  # s: scale of the Gumbel law of the maximum of independent -log10 p
+DECIMAL_SCALE = float(
+    np.log10(np.e)
+)  # s: scale of the Gumbel law of the maximum of independent -log10 p
 EULER = 0.5772156649
 GUMBEL_MEDIAN, GUMBEL_QUARTILE = -np.log(np.log(2)), -np.log(np.log(4))  # median and lower quartile
-VOLUME_PERIODS, MIN_VOLUME_PERIODS = 28, 8  # periods that volume is compared with, and fewest of them
+VOLUME_PERIODS, MIN_VOLUME_PERIODS = (
+    28,
+    8,
+)  # periods that volume is compared with, and fewest of them
 MAX_SOURCES = 100  # sources whose volumes are compared
-MAX_SOURCE_SHARE = 0.8  # share of the documents from which on the volume of a source is that of the stream
+MAX_SOURCE_SHARE = (
+    0.8  # share of the documents from which on the volume of a source is that of the stream
+)
 WEEKDAY_WEEKS = 8  # weeks from which on weekdays have factors
 DEGREES = 5  # degrees of freedom of Student's t: heavier tails than the normal law's
 TAIL_SHARE, MIN_EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
-LEFT_OUT = 5  # highest scores of a period, which are left out of the scores that a lone document is compared with
+# highest scores of a period, which are left out of the scores that a lone document is compared with
+LEFT_OUT = 5
 LEVEL_SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}
 NO_NAMES: list = []  # of the past before the first period; never changed in place
 
@@ -72,7 +85,8 @@ class GateHistory(NamedTuple):
     Attributes
     ----------
     words, pairs : ndarray of float64, shape (at most `HISTORY`, 3)
-        T if titles count once, T if they count double, and number of documents: of periods, of pairs of periods.
+        T if titles count once, T if they count double, and number of documents: of periods, of
+        pairs of periods.
     volume : ndarray of float64, shape (at most 7 `WEEKDAY_WEEKS`, 2)
         Documents of a period, and its weekday from 0, -1 where periods are no days.
     highest : ndarray of float64, shape (at most `HISTORY`,)
@@ -118,13 +132,16 @@ class LargestLaw(NamedTuple):
         """Return the T whose probability is p."""
         if self.mu is None:
             return 2 - np.log10(2 * p)
-        return float(self.mu + self.beta * (EULER + (-np.log(-np.log1p(-p)) - EULER) * self.widening))
+        return float(
+            self.mu + self.beta * (EULER + (-np.log(-np.log1p(-p)) - EULER) * self.widening)
+        )
 
 
 def law_of_largest(past, n, double=False):
     """Return the Gumbel law of T, the largest t of a period of n documents, estimated from earlier periods by (1).
 
-    beta is shrunk towards the scale of independent words; `PRIOR_PERIODS` periods stand for that value.
+    beta is shrunk towards the scale of independent words; `PRIOR_PERIODS` periods stand for that
+    value.
 
     Parameters
     ----------
@@ -180,7 +197,8 @@ def judge_words(past, largest, n, double, level):
 def usual_volume(past, weekday):
     """Return the usual number of documents of a period on a weekday, and its spread: v and the divisor of (2).
 
-    With fewer than `MIN_VOLUME_PERIODS` periods the spread is infinite; without any, the number is 0.
+    With fewer than `MIN_VOLUME_PERIODS` periods the spread is infinite; without any, the number is
+    0.
     """
     counts, days = past.T
     if len(counts) < MIN_VOLUME_PERIODS:
@@ -227,7 +245,8 @@ def remember_volume(past, n, weekday, spoke):
 def track_sources(past, counts):
     """Return the history with a row for each source to compare: earlier and new ones, the most frequent `MAX_SOURCES`.
 
-    A stream whose documents are all of one source, or of more than `MAX_SOURCES` in one period, has none.
+    A stream whose documents are all of one source, or of more than `MAX_SOURCES` in one period, has
+    none.
 
     Parameters
     ----------
@@ -239,20 +258,24 @@ def track_sources(past, counts):
     told = dict(zip(past.sources, past.told_sources.tolist(), strict=True))
     totals = {name: counts.get(name, 0) + float(before[name].sum()) if name in before else counts[name]
               for name in {**before, **counts}}  # fmt: skip
-    names = sorted((name for name in totals if name and totals[name]), key=lambda name: (-totals[name], name))
+    names = sorted(
+        (name for name in totals if name and totals[name]), key=lambda name: (-totals[name], name)
+    )
     names = names[:MAX_SOURCES] if len(names) > 1 and len(counts) <= MAX_SOURCES else []
     none = np.zeros(len(past.volume))
     rows = np.array([before.get(name, none) for name in names]).reshape(len(names), len(none))
     return past._replace(
-        sources=names, source_counts=rows, told_sources=np.array([told.get(name, 0.0) for name in names])
+        sources=names,
+        source_counts=rows,
+        told_sources=np.array([told.get(name, 0.0) for name in names]),
     )
 
 
 def judge_sources(past, counts, n, weekday):
     """Return p of (2) and the usual number of documents of each source that can be tested, by its row in the history.
 
-    A source can be tested from its ninth period on, if it had documents in half of its last periods, and has less than
-    `MAX_SOURCE_SHARE` of the n documents now.
+    A source can be tested from its ninth period on, if it had documents in half of its last
+    periods, and has less than `MAX_SOURCE_SHARE` of the n documents now.
     """
     found = {}
     for row, name in enumerate(past.sources):
@@ -281,8 +304,14 @@ def remember_sources(past, counts, weekday, speaking):
     for row, name in enumerate(past.sources):
         count = float(counts.get(name, 0))
         told.append(count if row in speaking else 0.0)
-        values.append(remember_volume(_own_volume(past, row), count, weekday, row in speaking)[-1, 0])
-    rows = np.hstack([past.source_counts, np.array(values).reshape(-1, 1)]) if values else past.source_counts
+        values.append(
+            remember_volume(_own_volume(past, row), count, weekday, row in speaking)[-1, 0]
+        )
+    rows = (
+        np.hstack([past.source_counts, np.array(values).reshape(-1, 1)])
+        if values
+        else past.source_counts
+    )
     return rows[:, -7 * WEEKDAY_WEEKS :], np.array(told)
 
 
@@ -308,7 +337,9 @@ def pareto_tail(scores, recent):
         return np.where(above, 1 / (1 + len(recent)), 1.0)
     mean = y.mean()
     gap = mean - 2 * np.mean((1 - (np.arange(1, k + 1) - 0.35) / k) * y)
-    shape = (2 - mean / gap) / 2  # at most .5: the gap is above 0, since the y rise and their weights fall
+    shape = (
+        2 - mean / gap
+    ) / 2  # at most .5: the gap is above 0, since the y rise and their weights fall
     scale, shape = mean * (1 - shape), shape + 1 / k
     z = np.maximum(scores - edge, 0) / scale
     tail = np.exp(-z) if abs(shape) < 1e-9 else np.maximum(1 + shape * z, 0) ** (-1 / shape)

@@ -13,7 +13,9 @@ def same_words(vocabulary):
     >>> same_words(["rain", "#oscars", "#rain", "oscars", "#snow"]).tolist(), same_words(["rain", "#snow"])
     ([0, 1, 0, 1, 4], None)
     """
-    tags = [lines.partition("\n")[0] for lines in "\n".join(["", *vocabulary]).split("\n#")[1:]]  # one word per line
+    tags = [
+        lines.partition("\n")[0] for lines in "\n".join(["", *vocabulary]).split("\n#")[1:]
+    ]  # one word per line
     number = dict(zip(vocabulary, range(len(vocabulary)), strict=True)) if tags else {}
     pairs = np.array([(number[word], number[f"#{word}"]) for word in tags if word in number])
     if not len(pairs):
@@ -31,8 +33,8 @@ def with_bare(words):
 def joined(documents):
     """Return a copy of documents (`odl.alerts.decision.PeriodDocuments`) in which a hashtag and its word are one term.
 
-    The term with the smaller number is used for both, so counts of earlier periods remain valid. Its name
-    has no "#".
+    The term with the smaller number is used for both, so counts of earlier periods remain valid.
+    Its name has no "#".
     """
     terms = same_words(documents.vocabulary)
     if terms is None:
@@ -52,6 +54,8 @@ def joined(documents):
 
 def _moved(X, terms):
     """Return a matrix with column j moved to terms[j]; columns with the same new number are added."""
-    moved = sparse.csr_array((X.data.copy(), terms[X.indices], X.indptr.copy()), shape=X.shape)  # changed in place
+    moved = sparse.csr_array(
+        (X.data.copy(), terms[X.indices], X.indptr.copy()), shape=X.shape
+    )  # changed in place
     moved.sum_duplicates()
     return moved

@@ -1,8 +1,9 @@
 """Headlines of a period: which words may name one, which words belong together, what a headline is called.
 
-A headline starts with the strongest word that is in none yet. Words belong to it if at least `OVERLAP` of the documents
-of the smaller one have both; they are in the order of t_w, equal ones by documents, then by the word. Those in fewer
-than `MIN_WORD_SHARE` of its documents are left out. Its documents are those of its first word.
+A headline starts with the strongest word that is in none yet. Words belong to it if at least
+`OVERLAP` of the documents of the smaller one have both; they are in the order of t_w, equal ones by
+documents, then by the word. Those in fewer than `MIN_WORD_SHARE` of its documents are left out. Its
+documents are those of its first word.
 """
 
 import re
@@ -17,13 +18,21 @@ from scipy import sparse
 from odl.alerts import phrasing
 from odl.text.words import fold_case
 
-MAX_DOCUMENT_SHARE = 0.05  # share of earlier documents above which a word names nothing; .02 to .2: one event of 50
-OVERLAP = 0.5  # share of the documents of two words that have both; .34 to .7 give the same headlines
+MAX_DOCUMENT_SHARE = (
+    0.05  # share of earlier documents above which a word names nothing; .02 to .2: one event of 50
+)
+OVERLAP = (
+    0.5  # share of the documents of two words that have both; .34 to .7 give the same headlines
+)
 MIN_T = 1.0  # t_w below which a word is in no headline
 MAX_COMPARED = 300  # strongest words that are compared with each other
 MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # words or phrases of a name, and their columns at most
-MIN_WORD_SHARE = 0.25  # share of a headline's documents that have each of its words, two documents at least
-FORM_SHARE = 0.8  # share of the documents of a period from which new words alone are a change of form
+MIN_WORD_SHARE = (
+    0.25  # share of a headline's documents that have each of its words, two documents at least
+)
+FORM_SHARE = (
+    0.8  # share of the documents of a period from which new words alone are a change of form
+)
 STORED_EXAMPLES = 10  # documents that are stored of a headline that speaks
 TEXTS_READ = 50  # documents whose texts are read for a name
 CALENDAR = frozenset(  # lines that begin with # say where the words are from
@@ -34,10 +43,17 @@ CALENDAR = frozenset(  # lines that begin with # say where the words are from
 HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
 STEM_LETTERS = 4  # letters from which on a part that begins another one says nothing beside it
-NEIGHBOUR_SHARE = 0.8  # share of the places of a word that have the same word beside them: it is part of its name
-JOINED = re.compile(r"((?:[^\W_]+[-\u2010\u2011])+)$"), re.compile(r"^((?:[-\u2010\u2011][^\W_]+)+)")
+NEIGHBOUR_SHARE = (
+    0.8  # share of the places of a word that have the same word beside them: it is part of its name
+)
+JOINED = (
+    re.compile(r"((?:[^\W_]+[-\u2010\u2011])+)$"),
+    re.compile(r"^((?:[-\u2010\u2011][^\W_]+)+)"),
+)
 NEIGHBOURS = re.compile(r"([^\W\d_]+) $"), re.compile(r"^ ([^\W\d_]+)")  # words before and after
-YEAR = re.compile(r"(?:19|20)\d\d[^\W\d_]*")  # with letters behind it, as where the space behind a date is missing
+YEAR = re.compile(
+    r"(?:19|20)\d\d[^\W\d_]*"
+)  # with letters behind it, as where the space behind a date is missing
 
 
 class Draft(NamedTuple):
@@ -130,7 +146,9 @@ def group_terms(terms, evidence, X, new, most):
     if not len(terms):
         return []
     has = sparse.csc_array(X[:, terms] > 0, dtype=np.int64)
-    both = (has.T @ has).toarray()  # at most MAX_COMPARED rows and columns, whatever the number of documents
+    both = (
+        has.T @ has
+    ).toarray()  # at most MAX_COMPARED rows and columns, whatever the number of documents
     sizes = np.diag(both)
     overlap = both / np.maximum(np.minimum(sizes, sizes[:, None]), 1)
     free, found = np.ones(len(terms), dtype=bool), []
@@ -174,10 +192,15 @@ def name_headline(draft, evidence, vocabulary, texts, period=None):
     tuple of str
     """
     weights = {
-        vocabulary[term]: float(max(evidence.t[term], MIN_T)) for term in draft.terms[: 2 * MAX_NAME_PARTS].tolist()
+        vocabulary[term]: float(max(evidence.t[term], MIN_T))
+        for term in draft.terms[: 2 * MAX_NAME_PARTS].tolist()
     }
     read = texts(draft.rows[:TEXTS_READ])
-    parts = [phrase for phrase, _ in phrasing.phrases(read, weights, 1, period)] if read else list(weights)
+    parts = (
+        [phrase for phrase, _ in phrasing.phrases(read, weights, 1, period)]
+        if read
+        else list(weights)
+    )
     words = period.holders.keys() - weights if period else set()
     return _fitting(_compound(part, read, words) for part in parts)
 
@@ -205,11 +228,16 @@ def _compound(part, texts, words=()):
     whole = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
     spans = [(text, *match.span()) for text in texts for match in whole.finditer(text)]
     grows = False
-    for before, after, share, allowed in ((*JOINED, 0.5, None), (*NEIGHBOURS, NEIGHBOUR_SHARE, words)):
+    for before, after, share, allowed in (
+        (*JOINED, 0.5, None),
+        (*NEIGHBOURS, NEIGHBOUR_SHARE, words),
+    ):
         for at, pattern in enumerate((before, after)):
             grown = [_grown(span, pattern, at) for span in spans]
             beside = Counter(fold_case(other) for other, _ in grown if other)
-            usual, count = min(beside.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
+            usual, count = min(
+                beside.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0)
+            )
             if count > max(1, share * len(spans)) and (allowed is None or usual in allowed):
                 spans, grows = [span for other, span in grown if fold_case(other) == usual], True
     spelled = Counter(text[first:last] for text, first, last in spans)
@@ -219,7 +247,11 @@ def _compound(part, texts, words=()):
 def _grown(span, pattern, after):
     """Return what a pattern finds beside a span of a text, and the span with it."""
     text, first, last = span
-    beside = text[last : last + MAX_NAME_COLUMNS] if after else text[max(0, first - MAX_NAME_COLUMNS) : first]
+    beside = (
+        text[last : last + MAX_NAME_COLUMNS]
+        if after
+        else text[max(0, first - MAX_NAME_COLUMNS) : first]
+    )
     match = pattern.search(beside)
     if not match:
         return "", span
@@ -232,7 +264,10 @@ def _fitting(parts):
     chosen, room = [], MAX_NAME_COLUMNS
     for part in parts:
         pairs = [sorted((part.casefold(), one.casefold()), key=len) for one in chosen]
-        again = any(one == other or (len(one) >= STEM_LETTERS and other.startswith(one)) for one, other in pairs)
+        again = any(
+            one == other or (len(one) >= STEM_LETTERS and other.startswith(one))
+            for one, other in pairs
+        )
         if chosen and (again or len(part) + 2 > room):
             continue
         chosen.append(part[:MAX_NAME_COLUMNS])

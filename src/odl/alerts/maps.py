@@ -11,20 +11,37 @@ from odl.alerts.model import JSON_VERSION
 from odl.alerts.show import EXAMPLES_SHOWN, date_of
 from odl.files.escaping import guarded
 
-NOT_EXPORTED = ("t", "row", "led", "phrases", "event")  # fields of a document that its map renames or omits
+NOT_EXPORTED = (
+    "t",
+    "row",
+    "led",
+    "phrases",
+    "event",
+)  # fields of a document that its map renames or omits
 CSV_COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
     "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate", "opening",
     "event", "p", "usual", "headline",
 )  # fmt: skip
-HEADLINE_FIELDS = ("name", "event", "state", "gate", "p", "usual", "t", "form", "documents", "recurrence")
+HEADLINE_FIELDS = (
+    "name",
+    "event",
+    "state",
+    "gate",
+    "p",
+    "usual",
+    "t",
+    "form",
+    "documents",
+    "recurrence",
+)
 
 
 def alerts_of(watch, period):
     """Yield (document, headline, folded) for each stored document of the headlines of a period, each document once.
 
-    With `gates: false` the alerts are documents by rank, and their headline is None. `folded` documents are behind
-    the first `EXAMPLES_SHOWN` of their headline.
+    With `gates: false` the alerts are documents by rank, and their headline is None. `folded`
+    documents are behind the first `EXAMPLES_SHOWN` of their headline.
     """
     seen = set()
     for headline in period.headlines:
@@ -33,12 +50,18 @@ def alerts_of(watch, period):
                 seen.add(row)
                 yield period.documents_of[row], headline, place >= EXAMPLES_SHOWN
     if not watch.settings["gates"] and not period.unproven:
-        yield from ((period.documents_of[row], None, False) for row in period.novel if row not in seen)
+        yield from (
+            (period.documents_of[row], None, False) for row in period.novel if row not in seen
+        )
 
 
 def document_map(watch, period, document, headline=None, folded=False, earlier=None):
     """Return a document as a dict; `earlier` is the id of the most similar document before it, if known."""
-    values = {each.name: getattr(document, each.name) for each in fields(document) if each.name not in NOT_EXPORTED}
+    values = {
+        each.name: getattr(document, each.name)
+        for each in fields(document)
+        if each.name not in NOT_EXPORTED
+    }
     values |= {name: values[name] or None for name in ("url", "text", "feedback")}
     number = headline.event if headline and headline.event else document.event
     event = watch.events.get(number)
@@ -117,7 +140,10 @@ def event_map(watch, number):
 def as_jsonl(watch, periods):
     """Return a line of JSON for each alert of periods (`alerts_of`)."""
     told = ((period, alert) for period in periods for alert in alerts_of(watch, period))
-    return "\n".join(json.dumps(document_map(watch, period, *alert), ensure_ascii=False) for period, alert in told)
+    return "\n".join(
+        json.dumps(document_map(watch, period, *alert), ensure_ascii=False)
+        for period, alert in told
+    )
 
 
 def as_csv(watch, periods):
@@ -128,8 +154,14 @@ def as_csv(watch, periods):
     for period in periods:
         for document, *of in alerts_of(watch, period):
             row = document_map(watch, period, document, *of)
-            row |= {"source": document.source, "line": document.line or "", "members": "\t".join(document.members)}
-            row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in document.reasons)
+            row |= {
+                "source": document.source,
+                "line": document.line or "",
+                "members": "\t".join(document.members),
+            }
+            row["reasons"] = " ".join(
+                f"{reason.word}:{reason.share:.4f}" for reason in document.reasons
+            )
             row["opening"] = " ".join(document.opening)
             row["nearest"] = " ".join(document.nearest[0].words) if document.nearest else ""
             table.writerow({name: guarded(row[name]) for name in CSV_COLUMNS})

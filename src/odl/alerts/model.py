@@ -1,7 +1,7 @@
 """Records of headlines, events, documents and periods, which files store, `odl.alerts.read` reads and lists show.
 
-Nothing here reads files. Times are milliseconds since 1970 (UTC), `odl.files.documents.NO_TIME` if unknown. A period
-is a timestep of the stream.
+Nothing here reads files. Times are milliseconds since 1970 (UTC), `odl.files.documents.NO_TIME` if
+unknown. A period is a timestep of the stream.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,13 @@ from odl.files.documents import NO_TIME
 
 JSON_VERSION = 1  # of a document as JSON: fields are only ever added
 STATES = ("new", "ongoing", "growing", "returning", "ended")
-GATES = ("words", "certain", "two periods", "volume", "lone")  # in the order in which one of several is named
+GATES = (
+    "words",
+    "certain",
+    "two periods",
+    "volume",
+    "lone",
+)  # in the order in which one of several is named
 VERDICTS = ("known", "muted", "follow")
 NO_EVENT = 0  # number of no event
 RAREST = 1000  # periods: the rarest recurrence that is printed
@@ -27,23 +33,28 @@ class Headline:
     Attributes
     ----------
     name : tuple of str
-        Its first three words or phrases as the texts spell them, at most 60 columns together. ("volume",) or
-        ("volume", source) if the number of documents is unusual; empty if a document stands alone.
+        Its first three words or phrases as the texts spell them, at most 60 columns together.
+        ("volume",) or ("volume", source) if the number of documents is unusual; empty if a document
+        stands alone.
     words : tuple of str
-        Its words as they are counted, the strongest first; empty for volume and documents that stand alone.
+        Its words as they are counted, the strongest first; empty for volume and documents that
+        stand alone.
     t : float
-        Evidence: -log10 P(at least n documents of the period have its strongest word), where n have it; the smaller of
-        `t_all` and `t_recent`, doubled for words of titles in small periods. Headlines are sorted by it.
+        Evidence: -log10 P(at least n documents of the period have its strongest word), where n have
+        it; the smaller of `t_all` and `t_recent`, doubled for words of titles in small periods.
+        Headlines are sorted by it.
     t_all, t_recent : float
-        The same against all documents before, and against a background with a half-life of 30 periods; not doubled.
+        The same against all documents before, and against a background with a half-life of 30
+        periods; not doubled.
     rows : tuple of int
         Its documents, rows of the batch: those that have its strongest word.
     usual : float
-        Expected number of documents of a period that have the strongest word; for volume, the median number of
-        documents of the last periods. nan if unknown (files of an earlier format).
+        Expected number of documents of a period that have the strongest word; for volume, the
+        median number of documents of the last periods. nan if unknown (files of an earlier format).
     p : float
-        Probability of such a headline in a period in which nothing enters, shares of the gates applied; 1 if it opened
-        no gate. At most `alerts.level` for a headline that speaks, unless its gate is "certain".
+        Probability of such a headline in a period in which nothing enters, shares of the gates
+        applied; 1 if it opened no gate. At most `alerts.level` for a headline that speaks, unless
+        its gate is "certain".
     gate : str
         One of `GATES`: why it speaks. Empty: it does not speak (not unusual for this stream).
     event : int
@@ -51,12 +62,14 @@ class Headline:
     state : str
         State of the event in this period, one of `STATES`; "" without an event.
     repeated : bool
-        Whether it is a later day of an event or of a volume that has not grown, which is not shown again.
+        Whether it is a later day of an event or of a volume that has not grown, which is not shown
+        again.
     form : bool
-        Whether it has more than .8 of the documents of the period and only new words: their form has changed.
+        Whether it has more than .8 of the documents of the period and only new words: their form
+        has changed.
     examples : tuple of int
-        Rows of central documents in the language of most of its documents, the most central first. Each is in
-        `Period.documents_of`.
+        Rows of central documents in the language of most of its documents, the most central first.
+        Each is in `Period.documents_of`.
     """
 
     name: tuple
@@ -105,10 +118,11 @@ class Event:
     name : tuple of str
         Name of the headline that opened it.
     words : tuple of OwnWord
-        Words that are more frequent in its documents than before its birth, the strongest first. They are estimated
-        again in each of the four periods after the birth, then fixed.
+        Words that are more frequent in its documents than before its birth, the strongest first.
+        They are estimated again in each of the four periods after the birth, then fixed.
     threshold : float
-        A document belongs to the event if the sum of the log-likelihood ratios of these words is above it.
+        A document belongs to the event if the sum of the log-likelihood ratios of these words is
+        above it.
     birth : int
         Period in which it began.
     first : int
@@ -118,8 +132,8 @@ class Event:
     earlier : int
         Number of its documents in periods before those that were read.
     history : list of (int, str)
-        (period, state) of each change of state, oldest first. Of periods that were not read, only the first and the
-        last state.
+        (period, state) of each change of state, oldest first. Of periods that were not read, only
+        the first and the last state.
     examples : tuple of (str, str)
         Ids and titles of central documents of the period in which it began.
     feedback : str
@@ -202,7 +216,8 @@ class Near(NamedTuple):
     likeness : float
         Cosine of document and atom, in [0, 1].
     id : str
-        Document most similar to the atom in the last period in which a document used it; empty if none did.
+        Document most similar to the atom in the last period in which a document used it; empty if
+        none did.
     """
 
     atom: int
@@ -215,8 +230,8 @@ class Near(NamedTuple):
 class Document:
     """A document of a period, or a group of near-duplicates: what is stored of it and shown in every list.
 
-    Files store the fields of `odl.alerts.periods.DOCUMENT_FIELDS` of each shown document; the others are read from
-    arrays of the period or computed.
+    Files store the fields of `odl.alerts.periods.DOCUMENT_FIELDS` of each shown document; the
+    others are read from arrays of the period or computed.
 
     Attributes
     ----------
@@ -240,11 +255,11 @@ class Document:
     event : int
         Number of its event, 0 for none.
     reasons : tuple of Reason
-        Words that explain the score, the most important first: `led` words that other documents have too, then words
-        that no document had before.
+        Words that explain the score, the most important first: `led` words that other documents
+        have too, then words that no document had before.
     context : float
-        Part of the score that comes from other documents of the batch. The shares of *all* words, `context` and
-        `meaning` add up to the score; `reasons` has the largest shares.
+        Part of the score that comes from other documents of the batch. The shares of *all* words,
+        `context` and `meaning` add up to the score; `reasons` has the largest shares.
     nearest : tuple of Near
         Nearest atoms, the nearest first, at most two.
     feedback : str
@@ -262,8 +277,8 @@ class Document:
     meaning : float
         Part of the score that comes from vectors of texts.
     phrases : tuple of (str, tuple of str)
-        Phrases as its text spells them, each with the words of `reasons` and `opening` in it; empty if texts are not
-        stored.
+        Phrases as its text spells them, each with the words of `reasons` and `opening` in it; empty
+        if texts are not stored.
     """
 
     t: int
@@ -341,8 +356,8 @@ class Withheld:
     what : str
         "event:12", "source:FILE" or the id of a document; empty if no user held it back.
     verdict : str
-        "muted" or "known" in feedback.csv; "empty" for documents without a word, "repeated" for near-duplicates of
-        documents of an earlier period.
+        "muted" or "known" in feedback.csv; "empty" for documents without a word, "repeated" for
+        near-duplicates of documents of an earlier period.
     items : int
         Number of headlines of an event or a source; else number of documents.
     """
@@ -356,8 +371,8 @@ class Withheld:
 class Period:
     """A period of n documents: what its file stores, and what a reader is shown of it.
 
-    `odl.alerts.periods.read` fills in all fields but `budget` and `withheld`; `odl.alerts.read.watch` chooses the
-    headlines that are shown and sets these two.
+    `odl.alerts.periods.read` fills in all fields but `budget` and `withheld`;
+    `odl.alerts.read.watch` chooses the headlines that are shown and sets these two.
 
     Attributes
     ----------
@@ -374,8 +389,8 @@ class Period:
     labelled : bool
         Whether any document has topics given.
     unproven : bool
-        Whether too little came before for an alert. Then `below` has the strongest words and `novel` the most novel
-        documents, and none of them was tested.
+        Whether too little came before for an alert. Then `below` has the strongest words and
+        `novel` the most novel documents, and none of them was tested.
     empty, repeats : int
         Documents without a word; items that repeat one of an earlier period.
     p : float
@@ -383,20 +398,23 @@ class Period:
     usual : float
         Median number of documents of the periods before; 0 if there are none.
     score, tail, context : ndarray of float64, shape (n,)
-        Score; its tail probability under recent scores, 1 in an unproven period; part of the score of no word.
+        Score; its tail probability under recent scores, 1 in an unproven period; part of the score
+        of no word.
     item, event : ndarray of int64, shape (n,)
         Row of the first near-duplicate; number of the event, 0 for none.
     near, likeness : ndarray of int64 and float32, shape (n, 2)
         Nearest atoms before learning (-1: none) and their cosines.
     novel : ndarray of int64, or tuple of int
-        Rows of the most novel items, the most novel first; with `gates: false` the alerts of the period.
+        Rows of the most novel items, the most novel first; with `gates: false` the alerts of the
+        period.
     shares : ndarray of float32, or None
-        Shares of all words, in the order of the entries of the counts in the features; None if they were not read.
+        Shares of all words, in the order of the entries of the counts in the features; None if they
+        were not read.
     documents_of : dict of int to Document
         Row to stored document: examples of headlines, documents that stand alone, `novel`.
     headlines : sequence of Headline
-        Headlines that speak, by evidence. As shown: at most `budget` of them, without those that a user holds back,
-        and repeated ones only if they are followed.
+        Headlines that speak, by evidence. As shown: at most `budget` of them, without those that a
+        user holds back, and repeated ones only if they are followed.
     below : sequence of Headline
         Strongest headlines that do not speak, at most five.
     gates : dict of str to float

@@ -31,9 +31,22 @@ from odl.files import checkpoints, digests, storage
 PERIOD_FILE = "alerts"
 PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
 EVENT_CHANGES = ("sizes", "changes", "born")
-PERIOD_FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "unproven": bool, "empty": int}
-PERIOD_FACTS |= {"p": float, "usual": float, "repeats": int}  # attributes of the file, with their types
-LANGUAGES_ATTRIBUTE = "languages"  # attribute with the number of documents of each language, if there are several
+PERIOD_FACTS = {
+    "first": int,
+    "last": int,
+    "first_seen": float,
+    "labelled": bool,
+    "unproven": bool,
+    "empty": int,
+}
+PERIOD_FACTS |= {
+    "p": float,
+    "usual": float,
+    "repeats": int,
+}  # attributes of the file, with their types
+LANGUAGES_ATTRIBUTE = (
+    "languages"  # attribute with the number of documents of each language, if there are several
+)
 DOCUMENT_FIELDS = (
     "row",
     "id",
@@ -52,7 +65,12 @@ DOCUMENT_FIELDS = (
     "phrases",
 )  # fields of a document in the JSON lines of "items", in this order
 DOCUMENT_KEYS = {"reasons": "words", "nearest": "near"}  # fields with other keys in these lines
-SPARED_FIELDS = ("rest", "text", "opening", "phrases")  # fields that are omitted in these lines if they are empty
+SPARED_FIELDS = (
+    "rest",
+    "text",
+    "opening",
+    "phrases",
+)  # fields that are omitted in these lines if they are empty
 RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -79,8 +97,8 @@ class Carried:
         Digest of the period's file.
     past : odl.alerts.decision.StreamHistory
     opened, documents : ndarray of int64, list of str
-        For each atom, the number of the document that opened it (the atom's own number if the learner does not record
-        it), and the id of the document most like it.
+        For each atom, the number of the document that opened it (the atom's own number if the
+        learner does not record it), and the id of the document most like it.
     terms : ndarray of int64, or None
         Ids of the terms; None if the vocabulary is not bounded.
     unseen : odl.alerts.unseen.SeenWords or None
@@ -114,7 +132,11 @@ def write(path, period, names, carried):
     str
         Digest of the file.
     """
-    attributes = {**period.run, "t": period.t, "settings": json.dumps(period.settings, sort_keys=True)}
+    attributes = {
+        **period.run,
+        "t": period.t,
+        "settings": json.dumps(period.settings, sort_keys=True),
+    }
     if period.languages:
         attributes[LANGUAGES_ATTRIBUTE] = json.dumps(period.languages, sort_keys=True)
     attributes |= {name: getattr(period, name) for name in PERIOD_FACTS}
@@ -123,7 +145,9 @@ def write(path, period, names, carried):
             storage.write_array(file, name, getattr(period, name))
         if period.meaning is not None:
             storage.write_array(file, "meaning", period.meaning)
-        storage.write_strings(file, "items", [_line(document) for document in period.documents_of.values()])
+        storage.write_strings(
+            file, "items", [_line(document) for document in period.documents_of.values()]
+        )
         for name in ("headlines", "below"):
             storage.write_strings(file, name, [_json(asdict(one)) for one in getattr(period, name)])
         if carried.unseen is not None:
@@ -143,7 +167,9 @@ def _write_names(file, names):
     sources = {source: number for number, source in enumerate(sorted(set(names.files)))}
     for name, texts in (("ids", names.ids), ("titles", names.titles), ("sources", list(sources))):
         storage.write_strings(file, name, texts)
-    storage.write_array(file, "source", np.array([sources[source] for source in names.files], dtype=np.int32))
+    storage.write_array(
+        file, "source", np.array([sources[source] for source in names.files], dtype=np.int32)
+    )
     storage.write_array(file, "times", names.times)
 
 
@@ -162,7 +188,12 @@ def _document(period, stored, rank):
     row = values["row"]
     known = [place for place, atom in enumerate(period.near[row].tolist()) if atom >= 0]
     values["nearest"] = tuple(
-        Near(int(period.near[row, place]), tuple(words.split()), float(period.likeness[row, place]), ident)
+        Near(
+            int(period.near[row, place]),
+            tuple(words.split()),
+            float(period.likeness[row, place]),
+            ident,
+        )
         for place, (words, ident) in zip(known, values["nearest"], strict=True)
     )
     values["reasons"] = tuple(Reason(*pair) for pair in values["reasons"])
@@ -202,13 +233,17 @@ def _write_past(group, past):
 
 def _read_past(group):
     types = {
-        f"{part}_{name}": each for part, kind in decision.PARTS.items() for name, each in kind.__annotations__.items()
+        f"{part}_{name}": each
+        for part, kind in decision.PARTS.items()
+        for name, each in kind.__annotations__.items()
     }
     readers = {list: storage.read_strings, sparse.csr_array: storage.read_csr}
     found = {}
     for name in decision.as_arrays(decision.StreamHistory.nothing()):
         read = readers.get(types.get(name))
-        found[name] = read(group, name) if read else storage.read_array(group, name, "ifu", ndim=None)
+        found[name] = (
+            read(group, name) if read else storage.read_array(group, name, "ifu", ndim=None)
+        )
     return decision.from_arrays(found)
 
 
@@ -225,7 +260,10 @@ def paths(folder):
 
 def are_earlier(folder):
     """Return whether an earlier version wrote the periods in a folder; False if the first one cannot be read."""
-    with contextlib.suppress(StorageError), storage.reading(os.path.join(folder, "0.h5"), PERIOD_FILE) as file:
+    with (
+        contextlib.suppress(StorageError),
+        storage.reading(os.path.join(folder, "0.h5"), PERIOD_FILE) as file,
+    ):
         return storage.is_earlier(file)
     return False
 
@@ -251,7 +289,9 @@ def read(path, shares=False):
     """
     with storage.reading(path, PERIOD_FILE) as file:
         heading = _heading(file)
-        values = earlier.values(file, heading["settings"]) if storage.is_earlier(file) else _values(file)
+        values = (
+            earlier.values(file, heading["settings"]) if storage.is_earlier(file) else _values(file)
+        )
         items = values.pop("items")
         period = Period(
             **heading,
@@ -263,7 +303,9 @@ def read(path, shares=False):
             meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
         )
     rank_of = _ranks(period)
-    period.documents_of = {item["row"]: _document(period, item, rank_of.get(item["row"], 0)) for item in items}
+    period.documents_of = {
+        item["row"]: _document(period, item, rank_of.get(item["row"], 0)) for item in items
+    }
     return period
 
 
@@ -275,7 +317,10 @@ def _values(file):
         **{name: kind(storage.attribute(file, name)) for name, kind in PERIOD_FACTS.items()},
         **{name: storage.read_array(file, name, "if", ndim=None) for name in PERIOD_ARRAYS},
         "items": [json.loads(line) for line in storage.read_strings(file, "items")],
-        **{name: [_headline(line) for line in storage.read_strings(file, name)] for name in ("headlines", "below")},
+        **{
+            name: [_headline(line) for line in storage.read_strings(file, name)]
+            for name in ("headlines", "below")
+        },
         "gates": changes.pop("gates"),
         **{name: [tuple(entry) for entry in entries] for name, entries in changes.items()},
     }
@@ -284,7 +329,12 @@ def _values(file):
 def _headline(line):
     """Return a headline from its JSON; lists become tuples."""
     values = json.loads(line)
-    return Headline(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    return Headline(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+    )
 
 
 def _lines(file, name):
@@ -300,7 +350,10 @@ def read_names(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, PERIOD_FILE) as file:
-        sources, source = storage.read_strings(file, "sources"), storage.read_array(file, "source", "i")
+        sources, source = (
+            storage.read_strings(file, "sources"),
+            storage.read_array(file, "source", "i"),
+        )
         ids, titles = (storage.read_strings(file, name) for name in ("ids", "titles"))
         files = [sources[number] for number in source.tolist()]
         return Names(ids, titles, files, storage.read_array(file, "times", "i"))
@@ -319,7 +372,9 @@ def read_events(path):
     with storage.reading(path, PERIOD_FILE) as file:
         t = int(storage.attribute(file, "t"))
         if storage.is_earlier(file):
-            return len(storage.read_array(file["memory"], "recent", "f")), earlier.events_of(file, t)
+            return len(storage.read_array(file["memory"], "recent", "f")), earlier.events_of(
+                file, t
+            )
         memory = _read_past(file["memory"])
     return len(memory.recent), _events(memory.events, t)
 
@@ -354,12 +409,22 @@ def _events(memory, t):
     for row, number in enumerate(memory.number.tolist()):
         span = slice(memory.inside.indptr[row], memory.inside.indptr[row + 1])
         order = np.lexsort((memory.weight.indices[span], -memory.weight.data[span]))
-        rates = zip(memory.words[row].split("\t"), memory.inside.data[span], memory.before.data[span], strict=False)
-        words = [OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word]
+        rates = zip(
+            memory.words[row].split("\t"),
+            memory.inside.data[span],
+            memory.before.data[span],
+            strict=False,
+        )
+        words = [
+            OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word
+        ]
         birth, name = int(memory.birth[row]), tuple(filter(None, memory.names[row].split("\t")))
         own = tuple(words[at] for at in order if at < len(words))
         event = found[number] = Event(number, name, own, float(memory.threshold[row]), birth)
-        event.earlier, event.history = int(memory.size[row]), brief_history(birth, t, STATES[memory.state[row]])
+        event.earlier, event.history = (
+            int(memory.size[row]),
+            brief_history(birth, t, STATES[memory.state[row]]),
+        )
     return found
 
 
@@ -398,7 +463,9 @@ def read_carried(path, run=None, settings=None, t=None):
     with storage.reading(path, PERIOD_FILE) as file:
         if storage.is_earlier(file):
             todo = "type odl run FOLDER --again, or delete the results of a study and run it again"
-            raise EarlierError(f"an earlier version of odl wrote {path}", "a file of this version", todo)
+            raise EarlierError(
+                f"an earlier version of odl wrote {path}", "a file of this version", todo
+            )
         group = file["memory"]
         carried = Carried(
             **_heading(file),
@@ -409,7 +476,10 @@ def read_carried(path, run=None, settings=None, t=None):
             terms=checkpoints.read_terms(group),
             unseen=_read_unseen(group) if "unseen_largest" in group else None,
         )
-    for name, value, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
+    for name, value, wanted in (
+        ("run", carried.run, run),
+        ("settings", carried.settings, settings),
+    ):
         if wanted is not None and value != wanted:
             raise _other(path, f"{name} {value}", f"{wanted}")
     if t is not None and carried.t != t:
@@ -419,9 +489,14 @@ def read_carried(path, run=None, settings=None, t=None):
 
 def _read_unseen(group):
     return SeenWords(
-        **{name: storage.read_array(group, f"unseen_{name}", "ifu", ndim=None) for name in SeenWords._fields}
+        **{
+            name: storage.read_array(group, f"unseen_{name}", "ifu", ndim=None)
+            for name in SeenWords._fields
+        }
     )
 
 
 def _other(path, kind, expected):
-    return StorageError(f"{path} is of {kind}", expected, f"delete {path} and run the same command again")
+    return StorageError(
+        f"{path} is of {kind}", expected, f"delete {path} and run the same command again"
+    )

@@ -16,13 +16,20 @@ from odl.text.segmenters import LETTERED
 PHRASE_WORDS = 3  # most words of a phrase
 MIN_ASSOCIATION = 0.3  # smallest `association` of the two parts of a phrase, wherever it is cut
 MIN_END_WEIGHT = 0.25  # weight of its first and last word as a share of that of its heaviest word
-CUT_RATIO = 1.5  # a run of overlapping pieces is cut at a piece in this many times fewer texts than its neighbours
-MIN_TEXTS_RATIO = 4  # a word is judged as if there were at least this many times the texts that have it
-MIN_NEIGHBOUR_SHARE = 0.8  # share of the places of a run without spaces at which the same character is next to it
+# a run of overlapping pieces is cut at a piece in this many times fewer texts than its neighbours
+CUT_RATIO = 1.5
+MIN_TEXTS_RATIO = (
+    4  # a word is judged as if there were at least this many times the texts that have it
+)
+MIN_NEIGHBOUR_SHARE = (
+    0.8  # share of the places of a run without spaces at which the same character is next to it
+)
 RUN_CHARACTERS = 24  # longest run without spaces that is extended
 WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # what may be between two words of a phrase
 HIRAGANA, PARTICLE_LETTERS = "\u3041-\u309f", "はがをにのでともへやな"
-PARTICLE_AT_END = re.compile(f"^[{PARTICLE_LETTERS}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLE_LETTERS}]+$")
+PARTICLE_AT_END = re.compile(
+    f"^[{PARTICLE_LETTERS}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLE_LETTERS}]+$"
+)
 EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # emoji are in no phrase
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 KATAKANA = "[\u30a1-\u30fa\u30fc]"
@@ -102,9 +109,9 @@ def _composed(text):
 def association(both, one, other, n):
     """Return the association of two phrases, in [-1, 1]: `one` and `other` of n texts have them, `both` as neighbours.
 
-    Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts count less (Pantel
-    and Lin 2002). n is at least `MIN_TEXTS_RATIO` times each count; otherwise a word of most texts would have no
-    association with any other.
+    Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts
+    count less (Pantel and Lin 2002). n is at least `MIN_TEXTS_RATIO` times each count; otherwise a
+    word of most texts would have no association with any other.
 
     Examples
     --------
@@ -119,11 +126,12 @@ def association(both, one, other, n):
 def phrases(texts, words, least=1, period=None):
     """Return phrases of words as texts spell them; words that belong together form one phrase.
 
-    A phrase has two adjacent words, or three if at least two texts of the period have it. Wherever it is cut in two,
-    the `association` of its parts in the period is at least `MIN_ASSOCIATION`. Its first and its last word have at
-    least `MIN_END_WEIGHT` of the weight of its heaviest word. Overlapping pairs of letters form one run, which is cut
-    at pairs that are `CUT_RATIO` times less frequent than their neighbours. Of phrases that share a word, the one with
-    the largest product of words and texts is chosen.
+    A phrase has two adjacent words, or three if at least two texts of the period have it. Wherever
+    it is cut in two, the `association` of its parts in the period is at least `MIN_ASSOCIATION`.
+    Its first and its last word have at least `MIN_END_WEIGHT` of the weight of its heaviest word.
+    Overlapping pairs of letters form one run, which is cut at pairs that are `CUT_RATIO` times less
+    frequent than their neighbours. Of phrases that share a word, the one with the largest product
+    of words and texts is chosen.
 
     Parameters
     ----------
@@ -203,7 +211,10 @@ def _chosen(spellings, held, words, least, period):
 
     chosen: dict[str, tuple] = {}
     inside = {units: [*chain(*units)] for units in filter(may_be, spellings)}
-    order = {units: (len(words) == 1, -len(words) * count(units), units) for units, words in inside.items()}
+    order = {
+        units: (len(words) == 1, -len(words) * count(units), units)
+        for units, words in inside.items()
+    }
     for units in sorted(order, key=order.get):
         enough = len(units) < PHRASE_WORDS or count(units) >= min(2, period.n)
         if enough and chosen.keys().isdisjoint(inside[units]) and together(units):
@@ -240,8 +251,8 @@ def is_unspaced(phrase):
 def _whole_run(texts, run, period):
     """Extend a run without spaces by the characters that are nearly always next to it in the period.
 
-    A text must contain the extended run. A single occurrence is not enough, except in Korean, whose words end at
-    spaces.
+    A text must contain the extended run. A single occurrence is not enough, except in Korean, whose
+    words end at spaces.
     """
     sides = [1, -1]
     most = RUN_CHARACTERS if not LETTERED(run) else 2 * RUN_CHARACTERS
@@ -250,7 +261,12 @@ def _whole_run(texts, run, period):
         sign, count, n = period.neighbours(run, side)
         several = count > 1 or HANGUL.match(sign)
         whole = run + sign if side > 0 else sign + run
-        if several and count >= MIN_NEIGHBOUR_SHARE * n and is_unspaced(sign) and any(whole in text for text in texts):
+        if (
+            several
+            and count >= MIN_NEIGHBOUR_SHARE * n
+            and is_unspaced(sign)
+            and any(whole in text for text in texts)
+        ):
             run = whole
             sides.append(side)
     return run
@@ -258,11 +274,16 @@ def _whole_run(texts, run, period):
 
 def _whole_katakana(texts, run):
     """Extend a run that begins or ends within a word of katakana to the complete word, as most texts spell it."""
-    first, last = (f"{KATAKANA}{{,{RUN_CHARACTERS}}}" if re.match(KATAKANA, end) else "" for end in (run[:1], run[-1:]))
+    first, last = (
+        f"{KATAKANA}{{,{RUN_CHARACTERS}}}" if re.match(KATAKANA, end) else ""
+        for end in (run[:1], run[-1:])
+    )
     if not (first or last):
         return run
     found = re.compile(first + re.escape(run) + last)
-    return _most_usual(Counter(match[0] for text in texts for match in found.finditer(text)) or {run: 1})
+    return _most_usual(
+        Counter(match[0] for text in texts for match in found.finditer(text)) or {run: 1}
+    )
 
 
 def spell_remaining(text, words, others, whole):
@@ -274,7 +295,8 @@ def spell_remaining(text, words, others, whole):
     words, others : sequence of str
         As in `odl.alerts.excerpts.places`.
     whole : bool
-        Whether to extend a run without spaces to all characters between the others; for an incomplete list of words.
+        Whether to extend a run without spaces to all characters between the others; for an
+        incomplete list of words.
 
     Returns
     -------
@@ -295,7 +317,9 @@ def spell_remaining(text, words, others, whole):
         if is_unspaced(phrase) and phrase in text:
             if first < 0:
                 continue
-            inside = next(run for run in UNSPACED_RUN.finditer(runs) if run.start() <= first < run.end())[0]
+            inside = next(
+                run for run in UNSPACED_RUN.finditer(runs) if run.start() <= first < run.end()
+            )[0]
             phrase = inside if whole and len(inside) <= RUN_CHARACTERS else phrase
         told.append(phrase)
     return [*dict.fromkeys(told)]
@@ -315,7 +339,9 @@ def _units(found, held, across):
     end, gap = -1, True
     for at, (first, last, word) in enumerate(found):
         low = False
-        if first < end or (at + 1 < len(found) and found[at + 1][0] < last):  # the piece overlaps another one
+        if first < end or (
+            at + 1 < len(found) and found[at + 1][0] < last
+        ):  # the piece overlaps another one
             sides = [
                 [held[piece] for start, stop, piece in side if start < last and first < stop]
                 for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
@@ -345,7 +371,11 @@ def _runs(text, units):
             beside = text[units[place - 1][1] - 1 : begin + 1] if between == " " else ""
             run = (*run, words)
             inside = [*chain(*run)]
-            if between not in WORD_JOINTS or SPACELESS_RUN.search(beside) or len({*inside}) < len(inside):
+            if (
+                between not in WORD_JOINTS
+                or SPACELESS_RUN.search(beside)
+                or len({*inside}) < len(inside)
+            ):
                 break
             spellings.setdefault(run, text[first:last])
     return spellings

@@ -48,7 +48,11 @@ class Place(NamedTuple):
         """Folder of the features of the stream: those of its seed, or of seed 0 if no seed matters."""
         seed = os.path.dirname(os.path.dirname(self.run))
         path = os.path.join(seed, "features")
-        return path if os.path.isdir(path) else os.path.join(os.path.dirname(seed), "seed0", "features")
+        return (
+            path
+            if os.path.isdir(path)
+            else os.path.join(os.path.dirname(seed), "seed0", "features")
+        )
 
     @property
     def documents(self) -> str:
@@ -62,7 +66,8 @@ def place_of(folder, stream=None):
     Parameters
     ----------
     folder : path-like
-        Folder with odl.yaml, results of a study (``results/STUDY``), or a folder ``.../k{k}/alerts``.
+        Folder with odl.yaml, results of a study (``results/STUDY``), or a folder
+        ``.../k{k}/alerts``.
     stream : str, optional
         Name of the stream, needed if the folder has several.
 
@@ -73,17 +78,26 @@ def place_of(folder, stream=None):
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
-        raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
-    for pattern in (*PATTERNS, os.path.join(glob.escape(project.results_of(folder)), RESULTS_PATTERN)):
+        raise DataError(
+            f"{folder} is no folder", "one with alerts", "name another one, or run it first"
+        )
+    for pattern in (
+        *PATTERNS,
+        os.path.join(glob.escape(project.results_of(folder)), RESULTS_PATTERN),
+    ):
         # normpath, and below: a folder may be called anything, also "[1]".
-        paths = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
+        paths = sorted(
+            glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder]
+        )
         paths = [path for path in paths if os.path.exists(os.path.join(path, "0.h5"))]
         paths = [path for path in paths if os.path.basename(os.path.abspath(path)) == "alerts"]
         places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(paths)}
         if stream is not None and places:
             if stream not in places:
                 raise DataError(
-                    f"{folder} has no alerts of {stream}", f"one of {', '.join(sorted(places))}", "name one"
+                    f"{folder} has no alerts of {stream}",
+                    f"one of {', '.join(sorted(places))}",
+                    "name one",
                 )
             places = {stream: places[stream]}
         if len(places) > 1:
@@ -110,21 +124,23 @@ def alerts_of(
     Parameters
     ----------
     folder : path-like
-        Folder with odl.yaml, results of a study (``results/STUDY``), or a folder ``.../k{k}/alerts``.
+        Folder with odl.yaml, results of a study (``results/STUDY``), or a folder
+        ``.../k{k}/alerts``.
     stream : str, optional
         Name of the stream, needed if the folder has several.
     budget : int or float, optional
         Most headlines of a period; by default that of the settings.
     last : int, optional
-        Number of newest periods to read; by default all. The cost does not grow with the length of the stream.
+        Number of newest periods to read; by default all. The cost does not grow with the length of
+        the stream.
     lone : bool
         Whether documents that stand alone are headlines.
 
     Returns
     -------
     odl.alerts.model.StreamAlerts
-        Periods with their headlines, and events. Headlines that `feedback.csv` of the folder holds back are left out
-        and counted in `Period.withheld`.
+        Periods with their headlines, and events. Headlines that `feedback.csv` of the folder holds
+        back are left out and counted in `Period.withheld`.
 
     Raises
     ------
@@ -219,7 +235,11 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     for number, event in events.items():
         event.feedback = reader.verdicts.of_event(number, event.state, last.first)
         if number in known:
-            event.name, event.words, event.threshold = known[number].name, known[number].words, known[number].threshold
+            event.name, event.words, event.threshold = (
+                known[number].name,
+                known[number].words,
+                known[number].threshold,
+            )
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
     labelled = any(period.labelled for period in shown)
     return StreamAlerts(**run, settings=last.settings, periods=tuple(shown), events=printable(dict(events)),
@@ -242,14 +262,21 @@ class _Reader:
     def show(self, period):
         """Return the next period with the headlines that are shown, ready to print; count what is held back."""
         self._update_events(period)
-        texts = {name: printable(getattr(period, name)) for name in ("documents_of", "headlines", "below", "unseen")}
+        texts = {
+            name: printable(getattr(period, name))
+            for name in ("documents_of", "headlines", "below", "unseen")
+        }
         withheld = Counter({("", "empty"): period.empty, ("", "repeated"): period.repeats})
         budget = period.settings["budget"] if self.budget is None else self.budget
-        period = replace(period, **texts, budget=Alerts(budget=budget).room(len(np.unique(period.item))))
+        period = replace(
+            period, **texts, budget=Alerts(budget=budget).room(len(np.unique(period.item)))
+        )
         period.headlines = self._headlines(period, withheld)
         period.novel = self._novel(period, withheld)
         period.withheld = tuple(
-            Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
+            Withheld(visible(what), verdict, count)
+            for (what, verdict), count in sorted(withheld.items())
+            if count
         )
         return period
 
@@ -257,7 +284,9 @@ class _Reader:
         """Update the events by what happened in a period."""
         names = {one.event: one.name for one in reversed(period.headlines)}
         for number, examples in period.born:
-            self.events[number] = Event(number, names.get(number, ()), (), 0.0, period.t, period.first)
+            self.events[number] = Event(
+                number, names.get(number, ()), (), 0.0, period.t, period.first
+            )
             self.events[number].examples = examples
         for number, size in period.sizes:
             self.events[number].sizes[period.t] = size
@@ -271,11 +300,17 @@ class _Reader:
             if one.gate == "lone" and not self.lone:
                 continue
             first = documents[one.examples[0]] if one.examples else None
-            members, source = (first.members, first.source) if first and one.gate == "lone" else ((), "")
+            members, source = (
+                (first.members, first.source) if first and one.gate == "lone" else ((), "")
+            )
             source = one.name[1] if one.gate == "volume" and len(one.name) > 1 else source
-            entry = self.verdicts.of_item(members, source, one.event, one.state or "new", period.first)
+            entry = self.verdicts.of_item(
+                members, source, one.event, one.state or "new", period.first
+            )
             if entry is not None and entry.verdict == "follow":
-                documents |= {row: replace(documents[row], feedback="follow") for row in one.examples}
+                documents |= {
+                    row: replace(documents[row], feedback="follow") for row in one.examples
+                }
                 shown.append(one)
             elif entry is not None:
                 withheld[entry.what, entry.verdict] += not one.repeated
@@ -290,7 +325,9 @@ class _Reader:
         chosen, documents = [], period.documents_of
         for row in period.novel.tolist():
             document = documents[row]
-            entry = self.verdicts.of_item(document.members, document.source, NO_EVENT, "new", period.first)
+            entry = self.verdicts.of_item(
+                document.members, document.source, NO_EVENT, "new", period.first
+            )
             following = entry is not None and entry.verdict == "follow"
             alert = period.tail[row] <= period.settings["tail"] and len(chosen) < period.budget
             if entry is not None and not following:
@@ -311,14 +348,21 @@ def printable(value):
         return value._replace(**{name: printable(one) for name, one in value._asdict().items()})
     if is_dataclass(value):
         texts = {each.name: getattr(value, each.name) for each in fields(value)}
-        return replace(value, **{name: PRINTABLE_FIELDS.get(name, printable)(text) for name, text in texts.items()})
+        return replace(
+            value,
+            **{name: PRINTABLE_FIELDS.get(name, printable)(text) for name, text in texts.items()},
+        )
     return tuple(map(printable, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _examples(examples):
     """Return the rows of the examples of a headline, or the printable ids and titles of other examples."""
     pairs = [one for one in examples if not isinstance(one, int)]
-    return tuple((visible(ident), heading(title)) for ident, title in pairs) if pairs else tuple(examples)
+    return (
+        tuple((visible(ident), heading(title)) for ident, title in pairs)
+        if pairs
+        else tuple(examples)
+    )
 
 
 NAMED_TUPLES = (Near, Reason, Rest)

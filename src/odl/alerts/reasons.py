@@ -82,7 +82,8 @@ class Explanation(NamedTuple):
     words : dict of str to float
         Share of each word of the document in its score, largest first.
     context : float
-        Remainder that belongs to no word (`odl.novelty.shares`); together with the shares it adds up to the score.
+        Remainder that belongs to no word (`odl.novelty.shares`); together with the shares it adds
+        up to the score.
     atoms : list of Atom
         The nearest known atoms, nearest first.
 
@@ -134,7 +135,8 @@ def explain(
     n_atoms : int
         Largest number of atoms.
     fold : callable, optional
-        Maps shares of all terms to shares of words. Needed if the first columns of P are pieces of words.
+        Maps shares of all terms to shares of words. Needed if the first columns of P are pieces of
+        words.
 
     Returns
     -------
@@ -161,11 +163,17 @@ def explain(
         atoms = []
         for atom, cosine in near[row]:
             if atom not in tops:
-                top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]])[first:], ATOM_WORDS)[0]
+                top = novelty.top_terms(
+                    sparse.csc_array(state.dictionary[:, [atom]])[first:], ATOM_WORDS
+                )[0]
                 tops[atom] = [(names[term], weight) for term, weight in top]
             atoms.append(Atom(atom, cosine, float(scored.codes[row, atom]), tops[atom]))
-        heavy = sorted(shares_of(words, row).items(), key=lambda pair: (-pair[1], pair[0]))[:n_words]
-        explanations.append(Explanation(score, {names[term]: part for term, part in heavy}, rest, atoms))
+        heavy = sorted(shares_of(words, row).items(), key=lambda pair: (-pair[1], pair[0]))[
+            :n_words
+        ]
+        explanations.append(
+            Explanation(score, {names[term]: part for term, part in heavy}, rest, atoms)
+        )
     return explanations
 
 
@@ -182,8 +190,8 @@ def nearest(P, A, most):
 def word_shares(parts, counts, pieces=None):
     """Return the shares of words in scores (`odl.novelty.shares`), float32, with the sparsity pattern of `counts`.
 
-    If the first columns of `parts` are pieces of words (`odl.stream.weighting.Pieces`), shares of pieces are added
-    to those of their words.
+    If the first columns of `parts` are pieces of words (`odl.stream.weighting.Pieces`), shares of
+    pieces are added to those of their words.
     """
     parts = pieces.folded(parts, counts) if pieces else parts
     return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
@@ -206,7 +214,8 @@ def items(period, rows, words, data, near, origins, most, shown=None):
         Shares of the words of all documents (`odl.novelty.shares`).
     data : odl.stream.features.FeatureFile
     near : dict of int to (str, str)
-        Words of each atom that is near to a document of `rows`, and the id of the document most like the atom.
+        Words of each atom that is near to a document of `rows`, and the id of the document most
+        like the atom.
     origins : Origins
         Origins of all documents.
     most : int
@@ -220,21 +229,34 @@ def items(period, rows, words, data, near, origins, most, shown=None):
         The records, with rank 0, and the texts of the period by which phrases were chosen.
     """
     order = np.argsort(period.item, kind="stable")
-    spans = np.searchsorted(period.item[order], rows), np.searchsorted(period.item[order], rows, side="right")
+    spans = (
+        np.searchsorted(period.item[order], rows),
+        np.searchsorted(period.item[order], rows, side="right"),
+    )
     firsts = np.flatnonzero(period.item == np.arange(len(period.item)))
     shared, items = shared_terms(data.frequencies, words, firsts), []
-    texts = phrasing.PeriodTexts.from_counts(origins.texts(firsts.tolist()), words[firsts], data.vocabulary)
+    texts = phrasing.PeriodTexts.from_counts(
+        origins.texts(firsts.tolist()), words[firsts], data.vocabulary
+    )
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.stored[row]
         led = lead(words, row, shared, None)
         least = LEAST_SHARE * period.score[row]
-        leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}
+        leading = {
+            named[term]: parts[term] for term in led if shared[term] and parts[term] >= least
+        }
         first = {named[term] for term in led[:most]}
-        found = phrasing.phrases([text], leading, 1, texts) if text and (shown is None or row in shown) else []
+        found = (
+            phrasing.phrases([text], leading, 1, texts)
+            if text and (shown is None or row in shown)
+            else []
+        )
         phrases = [one for one in found if first & {*one[1]}]
         kept = first.union(*(inside for _, inside in phrases))
         terms = [term for term in led if named[term] in kept]
-        passage = excerpt(_behind(data.titles[row], text), [named[term] for term in terms[:EXCERPT_WORDS]])
+        passage = excerpt(
+            _behind(data.titles[row], text), [named[term] for term in terms[:EXCERPT_WORDS]]
+        )
         items.append(
             Document(
                 **period.facts_of(row),
@@ -260,9 +282,13 @@ def items(period, rows, words, data, near, origins, most, shown=None):
 def _nearest(near, atoms, likeness):
     """Return `Near` records of the atoms near to a document; -1 in `atoms` is no atom."""
     found = [
-        (atom, cosine, *near.get(atom, ("", ""))) for atom, cosine in zip(atoms, likeness, strict=True) if atom >= 0
+        (atom, cosine, *near.get(atom, ("", "")))
+        for atom, cosine in zip(atoms, likeness, strict=True)
+        if atom >= 0
     ]
-    return tuple(Near(atom, tuple(words.split()), cosine, ident) for atom, cosine, words, ident in found)
+    return tuple(
+        Near(atom, tuple(words.split()), cosine, ident) for atom, cosine, words, ident in found
+    )
 
 
 def _behind(title, text):
@@ -284,7 +310,9 @@ def origins(batch, n):
         with storage.reading(batch, "batch") as file:
             kept = storage.names_in(file, "/") & columns.keys()
             columns |= {name: storage.read_strings(file, name) for name in kept}
-    return Origins(columns["files"], columns["urls"], columns["authors"], phrasing.Texts(columns["texts"]))
+    return Origins(
+        columns["files"], columns["urls"], columns["authors"], phrasing.Texts(columns["texts"])
+    )
 
 
 def lead(words, row, shared, most):

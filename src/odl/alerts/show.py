@@ -1,7 +1,8 @@
 """Lists of what is new as text of a terminal, Markdown or Slack, from one view of a headline and one of a document.
 
-The page and the feeds (`odl.report`) use the same views. A list has a table of headlines, the largest evidence first,
-then each headline with examples, then what else is to be known of the periods (`closing`).
+The page and the feeds (`odl.report`) use the same views. A list has a table of headlines, the
+largest evidence first, then each headline with examples, then what else is to be known of the
+periods (`closing`).
 """
 
 import json
@@ -26,22 +27,40 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
 TEXT_COLUMNS = 110  # largest width of a text
-EXAMPLES_SHOWN, HEADLINES_DETAILED = 3, 10  # documents shown of a headline; headlines shown with their documents
-BELOW_SHOWN, UNPROVEN_SHOWN = 5, 5  # headlines below the bar that are named; documents shown of unproven periods
+EXAMPLES_SHOWN, HEADLINES_DETAILED = (
+    3,
+    10,
+)  # documents shown of a headline; headlines shown with their documents
+BELOW_SHOWN, UNPROVEN_SHOWN = (
+    5,
+    5,
+)  # headlines below the bar that are named; documents shown of unproven periods
 NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
-LOG10_WORDS = 4.0  # log10 of the words of a period: the largest of that many t is as rare as one t this much smaller
-CUT_WORD = 30  # characters: longest word at the end of a cut title that the text below repeats from its start
+# log10 of the words of a period: the largest of that many t is as rare as one t this much smaller
+LOG10_WORDS = 4.0
+# characters: longest word at the end of a cut title that the text below repeats from its start
+CUT_WORD = 30
 TABLE_TITLES = ("date", "event", "headline", "documents", "usually", "by chance", "example")
 COUNT_COLUMNS = {1, 3, 4}  # columns with numbers, aligned to the right
 DROP_ORDER = (1, 5, 4)  # columns that a narrow terminal lacks, the first one first
 OPENING_LABEL = "more than usual"  # stands before the words of its headline that a document has
-UNREAD_PHRASES = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
+UNREAD_PHRASES = {
+    "empty": "without a word",
+    "repeated": "nearly the same as one of an earlier period",
+}
 FORM_NOTE = "Nearly all documents have these new words: their form has changed."
-SLACK_BLOCKS, SLACK_TEXT = 47, 2000  # blocks of a Slack message (Slack allows 50); characters of one (3000)
+SLACK_BLOCKS, SLACK_TEXT = (
+    47,
+    2000,
+)  # blocks of a Slack message (Slack allows 50); characters of one (3000)
 SLACK_MESSAGE = 9000  # characters of all blocks; Slack refuses messages from about 13,000 on
-ISOLATED = re.compile("\u2068[^\u2069]*\u2069")  # text of another direction of writing, kept in one line
-MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # signs to escape; no hyphen within a word
+ISOLATED = re.compile(
+    "\u2068[^\u2069]*\u2069"
+)  # text of another direction of writing, kept in one line
+MARKDOWN = re.compile(
+    r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))"
+)  # signs to escape; no hyphen within a word
 LINK = re.compile(r"https?://[^\s<>|]+")
 
 
@@ -55,7 +74,8 @@ class HeadlineView(NamedTuple):
     others : tuple of (Period, Headline)
         Other headlines of the same event, by time.
     examples : tuple of DocumentView
-        Stored documents of the headline, the most central first. Documents that rows above show are left out.
+        Stored documents of the headline, the most central first. Documents that rows above show are
+        left out.
     """
 
     period: Period
@@ -87,7 +107,9 @@ class HeadlineView(NamedTuple):
     @property
     def documents(self):
         """Its number of documents and the usual number, as text."""
-        return plural(self.headline.size, "document") + (f", usually {self.usual}" if self.usual else "")
+        return plural(self.headline.size, "document") + (
+            f", usually {self.usual}" if self.usual else ""
+        )
 
     @property
     def chance(self):
@@ -102,7 +124,9 @@ class HeadlineView(NamedTuple):
     @property
     def facts(self):
         """Event, documents and rarity in a line, for lists without columns."""
-        chance = self.chance.replace("1 in", "by chance once in") + " periods" * self.chance.startswith("1 in")
+        chance = self.chance.replace(
+            "1 in", "by chance once in"
+        ) + " periods" * self.chance.startswith("1 in")
         return "; ".join(filter(None, [self.event, self.documents, chance]))
 
     @property
@@ -111,7 +135,15 @@ class HeadlineView(NamedTuple):
         one, first = self.headline, self.examples[:1] if self.headline.name else []
         day = date_of(self.period.first) or self.date
         example = "".join(isolated(view.title) for view in first)
-        return day, str(one.event or ""), self.name, f"{one.size:,}", self.usual, self.chance, example
+        return (
+            day,
+            str(one.event or ""),
+            self.name,
+            f"{one.size:,}",
+            self.usual,
+            self.chance,
+            example,
+        )
 
 
 class DocumentView(NamedTuple):
@@ -141,7 +173,9 @@ class DocumentView(NamedTuple):
     def notes(self):
         """Notes behind its title: the number of near-duplicates, and whether a user follows it."""
         alike = len(self.document.members) - 1
-        return [f"+ {alike} alike"] * (alike > 0) + ["followed"] * (self.document.feedback == "follow")
+        return [f"+ {alike} alike"] * (alike > 0) + ["followed"] * (
+            self.document.feedback == "follow"
+        )
 
     @property
     def opening(self):
@@ -157,7 +191,9 @@ class DocumentView(NamedTuple):
     def words(self):
         """Words to mark in its title and excerpt: named reasons and words of its headline."""
         one = self.document
-        own = [reason.word for reason in one.reasons[one.led :] if reason.share > 0][: breakdown.NAMED_OWN_WORDS]
+        own = [reason.word for reason in one.reasons[one.led :] if reason.share > 0][
+            : breakdown.NAMED_OWN_WORDS
+        ]
         return [*(reason.word for reason in breakdown.named_words(one)), *own, *one.opening]
 
     def marked(self, text, mark):
@@ -173,7 +209,9 @@ class DocumentView(NamedTuple):
         longer, cut = max(known, text, key=len), title != known
         at = _end_of(title.removesuffix("…") if cut else title, longer)
         begin = longer.rfind(" ", 0, at) + 1
-        if longer[at : at + 1].strip() and at - begin <= CUT_WORD:  # a title that begins a text may end inside a word
+        if (
+            longer[at : at + 1].strip() and at - begin <= CUT_WORD
+        ):  # a title that begins a text may end inside a word
             at, cut = begin, True
         rest = longer[at:].strip()
         return title, "…" * (cut and bool(rest)) + rest
@@ -189,7 +227,11 @@ def _end_of(beginning, text):
     (18, 4, 0)
     """
     letters, signs = re.sub(r"\W", "", beginning), re.findall(r"\W*$", beginning)[0]
-    match = re.match(r"\W*".join(["", *map(re.escape, letters)]) + f"(?:{re.escape(signs)})?", text, re.IGNORECASE)
+    match = re.match(
+        r"\W*".join(["", *map(re.escape, letters)]) + f"(?:{re.escape(signs)})?",
+        text,
+        re.IGNORECASE,
+    )
     return match.end() if match else 0
 
 
@@ -209,7 +251,10 @@ def rows_of(periods):
     rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
     shown: set[str] = set()
     for place, row in enumerate(rows):
-        views = [DocumentView(row.period.documents_of[number], row.period) for number in row.headline.examples]
+        views = [
+            DocumentView(row.period.documents_of[number], row.period)
+            for number in row.headline.examples
+        ]
         views = [view for view in views if view.document.id not in shown] or views
         shown |= {view.document.id for view in views[:EXAMPLES_SHOWN]}
         rows[place] = row._replace(examples=tuple(views))
@@ -223,14 +268,24 @@ def evidence(headline):
 
 def with_below(periods):
     """Return copies of periods whose headlines include those that are not unusual for the stream."""
-    return tuple(replace(period, headlines=(*period.headlines, *period.below)) for period in periods)
+    return tuple(
+        replace(period, headlines=(*period.headlines, *period.below)) for period in periods
+    )
 
 
 def name_of(headline, period=None):
     """Return the name of a headline or an event as text."""
     if not headline.name:
-        return isolated(DocumentView(period.documents_of[headline.rows[0]], period).title) if period else "documents"
-    between = " of " if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume" else ", "
+        return (
+            isolated(DocumentView(period.documents_of[headline.rows[0]], period).title)
+            if period
+            else "documents"
+        )
+    between = (
+        " of "
+        if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume"
+        else ", "
+    )
     return between.join(map(isolated, headline.name))
 
 
@@ -270,13 +325,19 @@ def day_of(watch, t):
 def days_of(periods):
     """Return the first and the last day of periods as text; empty if they are unknown."""
     dated = [each for each in periods if each.first != NO_TIME]
-    ends = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
+    ends = (
+        [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))]
+        if dated
+        else []
+    )
     return " to ".join(dict.fromkeys(ends))
 
 
 def urn(watch, kind="", what=""):
     """Return the permanent name (URN) of a stream, or of an event or a document of it."""
-    return ":".join(["urn:odl", quote(watch.corpus), *([kind, quote(str(what), safe="")] if kind else [])])
+    return ":".join(
+        ["urn:odl", quote(watch.corpus), *([kind, quote(str(what), safe="")] if kind else [])]
+    )
 
 
 def since(watch, text=None, until=None):
@@ -286,8 +347,8 @@ def since(watch, text=None, until=None):
     ----------
     watch : odl.alerts.model.StreamAlerts
     text, until : str, optional
-        Values of `--since` and `--until`. With `until` alone, the result is the last period before its end; with
-        neither, the last period.
+        Values of `--since` and `--until`. With `until` alone, the result is the last period before
+        its end; with neither, the last period.
 
     Raises
     ------
@@ -300,11 +361,21 @@ def since(watch, text=None, until=None):
         return watch.periods[-1:]
     option = f"--until {until}" if text is None else f"--since {text}"
     if all(period.last == NO_TIME for period in watch.periods):
-        raise ParameterError(f"{option} for documents without dates", "documents with dates", "leave it out")
+        raise ParameterError(
+            f"{option} for documents without dates", "documents with dates", "leave it out"
+        )
     if start is not None and end is not None and end <= start:
-        raise ParameterError(f"{option} --until {until}", "an end that is not before the begin", "correct one of them")
+        raise ParameterError(
+            f"{option} --until {until}",
+            "an end that is not before the begin",
+            "correct one of them",
+        )
     dated = (period for period in watch.periods if period.last != NO_TIME)
-    found = tuple(one for one in dated if (end is None or one.first < end) and (start is None or one.last >= start))
+    found = tuple(
+        one
+        for one in dated
+        if (end is None or one.first < end) and (start is None or one.last >= start)
+    )
     return found[-1:] if text is None else found
 
 
@@ -322,9 +393,15 @@ def heading(watch, periods):
 
 def lead(watch, periods):
     """Return a sentence with the number of headlines, or why there are none."""
-    proven, several, gates = [one for one in periods if not one.unproven], len(periods) > 1, watch.settings["gates"]
+    proven, several, gates = (
+        [one for one in periods if not one.unproven],
+        len(periods) > 1,
+        watch.settings["gates"],
+    )
     if not proven:
-        scored = watch.scored + sum(one.documents for one in watch.periods if 0 < one.t < periods[-1].t)
+        scored = watch.scored + sum(
+            one.documents for one in watch.periods if 0 < one.t < periods[-1].t
+        )
         need = f"alerts begin when {watch.settings['warm_up']} documents were scored"
         return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
     found = [one.headlines if gates else one.novel for one in proven]
@@ -344,7 +421,9 @@ def closing(watch, periods):
     lines = [lead(watch, periods)]
     if 0 < len(proven) < len(periods):
         n = len(periods) - len(proven)
-        lines.append(f"The first {plural(n, 'period')} {'are' if n > 1 else 'is'} unproven and without alerts.")
+        lines.append(
+            f"The first {plural(n, 'period')} {'are' if n > 1 else 'is'} unproven and without alerts."
+        )
     lines += ["Not unusual here (all of them: odl new FOLDER --below):"] if below else []
     lines += [f"- {row.name}: {row.documents}" + f" ({row.date})" * several for row in below]
     return lines + [f"Held back: {what}." for what in held_back(proven)]
@@ -368,10 +447,18 @@ def held_back(periods):
 def novel_of(watch, periods):
     """Return a title and the documents that are listed by novelty: in unproven periods, and with `gates: false`."""
     if periods[-1].unproven:
-        views = [DocumentView(each.documents_of[row], each) for each in _scored(periods) for row in each.novel]
-        return "Most novel documents (unproven)", sorted(views, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
+        views = [
+            DocumentView(each.documents_of[row], each)
+            for each in _scored(periods)
+            for row in each.novel
+        ]
+        return "Most novel documents (unproven)", sorted(
+            views, key=lambda view: -view.document.score
+        )[:UNPROVEN_SHOWN]
     chosen = [each for each in periods if not each.unproven and not watch.settings["gates"]]
-    return "Most novel documents", [DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel]
+    return "Most novel documents", [
+        DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel
+    ]
 
 
 def _scored(periods):
@@ -381,7 +468,11 @@ def _scored(periods):
 
 def listed(watch, periods):
     """Return the rows of a list: headlines, or the strongest words if the last period is unproven."""
-    return rows_of(with_below(_scored(periods)))[:BELOW_SHOWN] if periods[-1].unproven else rows_of(periods)
+    return (
+        rows_of(with_below(_scored(periods)))[:BELOW_SHOWN]
+        if periods[-1].unproven
+        else rows_of(periods)
+    )
 
 
 def as_text(watch, periods):
@@ -393,8 +484,12 @@ def as_text(watch, periods):
     parts = [wrapped(heading(watch, periods), columns), _table(rows, columns)]
     parts += [_details(row, columns) for row in rows[:HEADLINES_DETAILED]]
     if rows[HEADLINES_DETAILED:]:
-        parts.append([f"Details of the first {HEADLINES_DETAILED}. Of any event: odl explain FOLDER NUMBER"])
-    parts.append([title, *(line for one in novel for line in _document_lines(one, columns))] if novel else [])
+        parts.append(
+            [f"Details of the first {HEADLINES_DETAILED}. Of any event: odl explain FOLDER NUMBER"]
+        )
+    parts.append(
+        [title, *(line for one in novel for line in _document_lines(one, columns))] if novel else []
+    )
     parts.append([line for text in closing(watch, periods) for line in fitted(text, columns)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
@@ -425,9 +520,15 @@ def _table(rows, columns):
     room = columns - sum(sizes[at] + 2 for at in shown)
     if room < EXAMPLE_COLUMNS:  # too few columns for an example: names get them
         sizes[2] = max(sizes[2], min(max([least, *names]), sizes[2] + room + 2))
-    lines = ["  ".join(padded(cells[at], sizes[at], at in COUNT_COLUMNS) for at in shown) for cells in table]
+    lines = [
+        "  ".join(padded(cells[at], sizes[at], at in COUNT_COLUMNS) for at in shown)
+        for cells in table
+    ]
     if room >= EXAMPLE_COLUMNS:
-        lines = [f"{line}  {shortened(cells[-1], room)}" for line, cells in zip(lines, table, strict=True)]
+        lines = [
+            f"{line}  {shortened(cells[-1], room)}"
+            for line, cells in zip(lines, table, strict=True)
+        ]
     return [shortened(line, columns).rstrip() for line in lines] if rows else []
 
 
@@ -439,7 +540,10 @@ def _details(row, columns):
     name = row.name if one.name else "a document that stands alone"
     lines = [shortened(f"{row.date}  {name}" + f" ({row.event})" * bool(one.event), columns)]
     lines += [f"  {FORM_NOTE}"] if one.form else []
-    also = [f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}" for t, other in row.others]
+    also = [
+        f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}"
+        for t, other in row.others
+    ]
     lines += [f"  {shortened(line, columns - 2)}" for line in also]
     lines += [line for view in shown for line in _document_lines(view, columns)]
     more, hint = one.size - len(shown), f": odl explain FOLDER {one.event}" if one.event else ""
@@ -451,7 +555,10 @@ def _document_lines(view, columns):
     one, notes = view.document, "".join(f" ({note})" for note in view.notes)
     title, text = view.texts(columns - 4 - len(notes))
     facts = [f"{OPENING_LABEL}: {view.opening}"] * bool(view.opening) + [f"because: {view.because}"]
-    facts = ["      " + ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact) for fact in facts]
+    facts = [
+        "      " + ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact)
+        for fact in facts
+    ]
     place = ", ".join(filter(None, [*view.place, one.url]))
     known = f"id: {one.id}" + f"  ({place})" * bool(place)
     return [
@@ -464,13 +571,19 @@ def _document_lines(view, columns):
 
 def passage(view, text, indent, columns=TEXT_COLUMNS):
     """Return a text of a document as indented lines of a terminal."""
-    return [" " * indent + isolated(_bold(line, view), text) for line in wrapped(text, columns - indent)]
+    return [
+        " " * indent + isolated(_bold(line, view), text) for line in wrapped(text, columns - indent)
+    ]
 
 
 def _bold(line, view):
     """Return a line of a document's text, with its words in bold if output is a terminal."""
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return view.marked(line, lambda text, is_word: f"\x1b[1m{text}\x1b[22m" if is_word else text) if bold else line
+    return (
+        view.marked(line, lambda text, is_word: f"\x1b[1m{text}\x1b[22m" if is_word else text)
+        if bold
+        else line
+    )
 
 
 def as_markdown(watch, periods):
@@ -480,12 +593,21 @@ def as_markdown(watch, periods):
     rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
     lines = [f"### {escaped(heading(watch, periods))}", ""]
     if rows:
-        lines += [f"| {' | '.join((TABLE_TITLES[0], *TABLE_TITLES[2:]))} |", "|---|---|--:|--:|---|---|"]
+        lines += [
+            f"| {' | '.join((TABLE_TITLES[0], *TABLE_TITLES[2:]))} |",
+            "|---|---|--:|--:|---|---|",
+        ]
     for row in rows:
-        name = f"**{escaped(row.name)}**" + f" ({row.event})" * bool(row.event) + " (new form)" * row.headline.form
+        name = (
+            f"**{escaped(row.name)}**"
+            + f" ({row.event})" * bool(row.event)
+            + " (new form)" * row.headline.form
+        )
         cells = [row.date, name if row.headline.name else "document", *map(escaped, row.cells[3:6])]
         lines.append(f"| {' | '.join([*cells, *map(_linked, row.examples[:1] or [None])])} |")
-    lines += [""] * bool(rows) + ([f"{title}:", "", *(f"1. {_linked(view)}" for view in novel), ""] if novel else [])
+    lines += [""] * bool(rows) + (
+        [f"{title}:", "", *(f"1. {_linked(view)}" for view in novel), ""] if novel else []
+    )
     return "\n".join([*lines, *(f"{escaped(line)}  " for line in closing(watch, periods))]).rstrip()
 
 
@@ -498,7 +620,9 @@ def _linked(view):
     """Return the title of a document in Markdown: words in bold, linked to its address; empty for None."""
     if view is None:
         return ""
-    title = view.marked(view.title, lambda text, is_word: f"**{escaped(text)}**" if is_word else escaped(text))
+    title = view.marked(
+        view.title, lambda text, is_word: f"**{escaped(text)}**" if is_word else escaped(text)
+    )
     return f"[{title}](<{view.document.url}>)" if LINK.fullmatch(view.document.url) else title
 
 
@@ -508,7 +632,13 @@ def as_slack(watch, periods):
         return ""
     title, novel = novel_of(watch, periods)
     texts = [
-        "\n".join([f"*{row.date} {_plain(row.name)}*", _plain(row.facts), *map(_bullet, row.examples[:EXAMPLES_SHOWN])])
+        "\n".join(
+            [
+                f"*{row.date} {_plain(row.name)}*",
+                _plain(row.facts),
+                *map(_bullet, row.examples[:EXAMPLES_SHOWN]),
+            ]
+        )
         for row in listed(watch, periods)
     ]
     texts += ["\n".join([f"*{title}*", *map(_bullet, novel)])] if novel else []
@@ -516,7 +646,9 @@ def as_slack(watch, periods):
     room = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
     more = [f"{len(texts) - room} more: odl new"] * (len(texts) > room)
     texts = [f"*{_plain(heading(watch, periods))}*", *texts[:room], *more]
-    blocks: list = [{"type": "section", "text": {"type": "mrkdwn", "text": text[:SLACK_TEXT]}} for text in texts]
+    blocks: list = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": text[:SLACK_TEXT]}} for text in texts
+    ]
     last = _plain("\n".join(closing(watch, periods)))[:SLACK_TEXT]
     blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": last}]})
     return json.dumps({"text": heading(watch, periods), "blocks": blocks}, ensure_ascii=False)

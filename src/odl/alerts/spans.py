@@ -8,15 +8,18 @@ from odl.errors import ParameterError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SPAN_FORMS = "today, yesterday, 12h, 7d, 2w, 3mo, 1y, 2026, 2026-03, 2026-W10, 2026-03-01 or 2026-03-01T12:00"
-AGO = re.compile(r"(\d{1,6}) ?(h|hours?|d|days?|w|weeks?|mo|months?|y|years?)( ago)?", re.IGNORECASE)
+AGO = re.compile(
+    r"(\d{1,6}) ?(h|hours?|d|days?|w|weeks?|mo|months?|y|years?)( ago)?", re.IGNORECASE
+)
 UNIT_DAYS = {"w": 7, "d": 1}  # length of a week and a day in days
 
 
 def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
     """Return the begin and the end (exclusive) of a span of time, in milliseconds since 1970.
 
-    Days, weeks, months and years begin in UTC. "7d" or "2w" is the day that many days or weeks ago, "12h" the hour
-    that begins 12 hours ago. A time of day is a span of one minute, or of one second if it has seconds.
+    Days, weeks, months and years begin in UTC. "7d" or "2w" is the day that many days or weeks ago,
+    "12h" the hour that begins 12 hours ago. A time of day is a span of one minute, or of one second
+    if it has seconds.
 
     Parameters
     ----------
@@ -43,7 +46,9 @@ def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
     try:
         first, end = _span(" ".join(text.split()), moment)
     except (ValueError, OverflowError) as error:
-        raise ParameterError(f"{option} {text}", f"a date or time: {SPAN_FORMS}", "correct it") from error
+        raise ParameterError(
+            f"{option} {text}", f"a date or time: {SPAN_FORMS}", "correct it"
+        ) from error
     return (first - EPOCH) // timedelta(milliseconds=1), (end - EPOCH) // timedelta(milliseconds=1)
 
 
@@ -62,7 +67,9 @@ def _span(text, now):
         year, number = int(month[1]), int(month[2])
         return _month(year, number), _month(year + number // 12, number % 12 + 1)
     if week := re.fullmatch(r"(\d{4})-?W(\d\d)", text, re.IGNORECASE):
-        first = datetime.combine(date.fromisocalendar(int(week[1]), int(week[2]), 1), datetime.min.time(), UTC)
+        first = datetime.combine(
+            date.fromisocalendar(int(week[1]), int(week[2]), 1), datetime.min.time(), UTC
+        )
         return first, first + 7 * day
     first = datetime.fromisoformat(text)
     first = first if first.tzinfo else first.replace(tzinfo=UTC)

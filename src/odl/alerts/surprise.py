@@ -5,15 +5,16 @@ a = d + 1/2 + (N + 1) `FLOOR`,
 
     t_w = -log10 P(X >= x),   X negative binomial of mean n a / (N + 1) and shape r,   1 / r = 1 / a + `SPREAD`:
 
-X is a Poisson number. Its rate has a gamma distribution of shape a, estimated from the N documents, and varies between
-periods as subjects come and go. P(X >= x) is the regularised incomplete beta function I(x, r) at mean / (r + mean).
-There are two backgrounds: all earlier documents, and earlier documents with a weight that halves every `HALF_LIFE`
-periods. The smaller t_w is used, so a word is news only if it is frequent compared with both. Words of titles are
-counted separately: one title is enough, and t_w is doubled in periods of fewer than `FEW` documents.
+X is a Poisson number. Its rate has a gamma distribution of shape a, estimated from the N documents,
+and varies between periods as subjects come and go. P(X >= x) is the regularised incomplete beta
+function I(x, r) at mean / (r + mean). There are two backgrounds: all earlier documents, and earlier
+documents with a weight that halves every `HALF_LIFE` periods. The smaller t_w is used, so a word is
+news only if it is frequent compared with both. Words of titles are counted separately: one title is
+enough, and t_w is doubled in periods of fewer than `FEW` documents.
 
-Near-duplicates in the same period count once, in x and n as well as in d and N. A document that repeats one of an
-earlier period is counted in n, so that rare words are recognised in a stream of many repeats. Repeats alone make no
-word news.
+Near-duplicates in the same period count once, in x and n as well as in d and N. A document that
+repeats one of an earlier period is counted in n, so that rare words are recognised in a stream of
+many repeats. Repeats alone make no word news.
 """
 
 from typing import NamedTuple
@@ -21,8 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-FLOOR = 1 / 2000  # expected share of documents with an unseen word; 1/4000 to 1/20000 give the same results
-SPREAD = 0.04  # relative variance of a word's rate between periods; measured .01 to .1 on posts, Reuters, arXiv
+FLOOR = (
+    1 / 2000
+)  # expected share of documents with an unseen word; 1/4000 to 1/20000 give the same results
+# relative variance of a word's rate between periods; measured .01 to .1 on posts, Reuters, arXiv
+SPREAD = 0.04
 HALF_LIFE = 30  # periods in which the weight of earlier documents halves
 FEW = 25  # titles count double in periods with fewer documents
 TITLE_WEIGHT = 2.0  # weight of the evidence of titles in such periods
@@ -61,12 +65,16 @@ class Counts(NamedTuple):
         """Return the counts of documents from their matrices of words in texts and in titles."""
         n_terms = X.shape[1]
         return cls(
-            np.bincount(X.indices, minlength=n_terms), np.bincount(titles.indices, minlength=n_terms), X.shape[0]
+            np.bincount(X.indices, minlength=n_terms),
+            np.bincount(titles.indices, minlength=n_terms),
+            X.shape[0],
         )
 
     def where(self, words, titles):
         """Return a copy with counts of 0 for terms outside of two masks."""
-        return self._replace(words=np.where(words, self.words, 0), titles=np.where(titles, self.titles, 0))
+        return self._replace(
+            words=np.where(words, self.words, 0), titles=np.where(titles, self.titles, 0)
+        )
 
     def plus(self, other):
         """Return the sum of the counts of two disjoint sets of documents."""
@@ -83,7 +91,8 @@ class WordHistory(NamedTuple):
     Attributes
     ----------
     words, titles, recent, recent_titles : ndarray of float64, shape (n_terms,)
-        Documents and titles with each term, unweighted and with weights that halve every `HALF_LIFE` periods.
+        Documents and titles with each term, unweighted and with weights that halve every
+        `HALF_LIFE` periods.
     n, n_recent : float
         Number of documents, and the sum of their weights.
     last, last_titles : ndarray of int64, shape (n_terms,)
@@ -127,7 +136,10 @@ class WordHistory(NamedTuple):
         n, weight = self.n - self.n_last, 0.5 ** (-1 / HALF_LIFE)
         n_recent = (self.n_recent - self.n_last) * weight
         return (
-            (Background(self.words - self.last, n), Background((self.recent - self.last) * weight, n_recent)),
+            (
+                Background(self.words - self.last, n),
+                Background((self.recent - self.last) * weight, n_recent),
+            ),
             (
                 Background(self.titles - self.last_titles, n),
                 Background((self.recent_titles - self.last_titles) * weight, n_recent),
@@ -155,7 +167,14 @@ class WordHistory(NamedTuple):
         )  # fmt: skip
 
 
-ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")  # `WordHistory`: one number per term
+ARRAYS = (
+    "words",
+    "titles",
+    "recent",
+    "recent_titles",
+    "last",
+    "last_titles",
+)  # `WordHistory`: one number per term
 
 
 class Evidence(NamedTuple):
@@ -222,7 +241,9 @@ def evidence(counts, texts, titles, least=2, least_titles=1):
 
 def presence(matrix):
     """Return a copy of a sparse matrix with all stored entries set to 1."""
-    return sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return sparse.csr_array(
+        (np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
+    )
 
 
 def _rounded(values):

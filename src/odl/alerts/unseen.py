@@ -1,13 +1,15 @@
 """Words that no document before a period has, compared with the unseen words of earlier periods.
 
-Let x of the n items of a period contain an unseen word. Its t is the evidence of `odl.alerts.surprise` against all
-earlier documents, with d = 0, and T is the largest t of a period. A word is beyond chance if t reaches the limit (1)
-of `odl.alerts.gates` at the level `UNSEEN_LEVEL`. This limit is computed from the T of the last `gates.HISTORY`
-periods, each at most the limit of its own period. Unseen words open no gate.
+Let x of the n items of a period contain an unseen word. Its t is the evidence of
+`odl.alerts.surprise` against all earlier documents, with d = 0, and T is the largest t of a period.
+A word is beyond chance if t reaches the limit (1) of `odl.alerts.gates` at the level
+`UNSEEN_LEVEL`. This limit is computed from the T of the last `gates.HISTORY` periods, each at most
+the limit of its own period. Unseen words open no gate.
 
-If the vocabulary is bounded (`features.max_terms`), a word may have been removed from it after it was seen. A Bloom
-filter (Bloom 1970) of `FILTER_BITS` bits therefore stores all words so far. No word that was seen is reported as
-unseen. After w words, a share (1 - exp(-`WORD_BITS` w / `FILTER_BITS`))^`WORD_BITS` of the unseen words is missed.
+If the vocabulary is bounded (`features.max_terms`), a word may have been removed from it after it
+was seen. A Bloom filter (Bloom 1970) of `FILTER_BITS` bits therefore stores all words so far. No
+word that was seen is reported as unseen. After w words, a share (1 - exp(-`WORD_BITS` w /
+`FILTER_BITS`))^`WORD_BITS` of the unseen words is missed.
 """
 
 import hashlib
@@ -25,7 +27,9 @@ from odl.files.documents import NO_TIME
 UNSEEN_LEVEL = 0.01  # probability that a period in which nothing is new has a word beyond chance
 STORED_SHARES = 20  # largest shares that are stored of a period
 MAX_WORDS = 50  # most words of a period that are reported
-WORD_DOCUMENTS = 20  # most documents of a word that are stored; its phrase is taken from their texts
+WORD_DOCUMENTS = (
+    20  # most documents of a word that are stored; its phrase is taken from their texts
+)
 FILTER_BITS, WORD_BITS = 1 << 20, 3  # size of the Bloom filter; bits that a word sets
 MAX_NEIGHBOURS = 8  # most other words that may be in the phrase of a word
 MAX_NEIGHBOUR_SHARE = 0.1  # largest share of earlier documents that have such a word
@@ -39,7 +43,8 @@ class SeenWords(NamedTuple):
     largest : ndarray of float64, shape (at most `gates.HISTORY`, 2)
         T and the number of items of each period.
     shares : ndarray of float64, shape (at most `gates.HISTORY`, `STORED_SHARES`)
-        Shares of the items of a period that contain each of its unseen words, largest first, padded with 0.
+        Shares of the items of a period that contain each of its unseen words, largest first, padded
+        with 0.
     met : ndarray of uint8, shape (`FILTER_BITS` / 8,) or (0,)
         Packed bits of the filter; empty if the vocabulary is not bounded.
     """
@@ -63,7 +68,9 @@ class SeenWords(NamedTuple):
 
 def _bits(word):
     """Return the positions of the bits that a word sets in the filter."""
-    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4 * WORD_BITS).digest()
+    digest = hashlib.blake2b(
+        word.encode("utf-8", "surrogatepass"), digest_size=4 * WORD_BITS
+    ).digest()
     return np.frombuffer(digest, dtype="<u4") % FILTER_BITS
 
 
@@ -121,22 +128,33 @@ def judge(past, items, settings, unproven=False):
         x[unseen[before]] = 0
     columns = np.flatnonzero(x >= settings.unseen)
     if settings.unseen_sources > 1:
-        columns = np.array([at for at in columns if _sources(items, by_word, at) >= settings.unseen_sources], dtype=int)
+        columns = np.array(
+            [at for at in columns if _sources(items, by_word, at) >= settings.unseen_sources],
+            dtype=int,
+        )
     columns = columns[np.lexsort((columns, -x[columns]))]
-    background, found = surprise.Background(items.frequencies, items.n_documents), np.flatnonzero(x >= 2)
+    background, found = (
+        surprise.Background(items.frequencies, items.n_documents),
+        np.flatnonzero(x >= 2),
+    )
     t = np.zeros(len(x))
     t[found] = surprise.tail(x[found], n, background, found)
     limit = gates.law_of_largest(np.insert(past.largest, 1, 0.0, axis=1), n).quantile(UNSEEN_LEVEL)
     shares = np.zeros(STORED_SHARES)
     shares[: len(columns)] = x[columns[:STORED_SHARES]] / max(n, 1)
     largest = [min(t.max(initial=0.0), limit), n]
-    after = [np.vstack(rows)[-gates.HISTORY :] for rows in ([past.largest, largest], [past.shares, shares])]
+    after = [
+        np.vstack(rows)[-gates.HISTORY :]
+        for rows in ([past.largest, largest], [past.shares, shares])
+    ]
     after = SeenWords(*after, past.met)
     if unproven or not len(columns):
         return [], after
     reports: dict[str, Unseen] = {}
     period = phrasing.PeriodTexts.from_counts(items.texts(np.arange(n)), items.X, items.vocabulary)
-    for column, excess in zip(columns[:MAX_WORDS].tolist(), t[columns[:MAX_WORDS]].tolist(), strict=True):
+    for column, excess in zip(
+        columns[:MAX_WORDS].tolist(), t[columns[:MAX_WORDS]].tolist(), strict=True
+    ):
         one = _unseen_word(items, by_word, column, past, excess >= limit, period)
         first = next((first for first in reports if _covers(first, one)), one.phrase)
         earlier = reports.setdefault(first, one)
@@ -148,9 +166,12 @@ def judge(past, items, settings, unproven=False):
 def _covers(phrase, one):
     """Return whether a phrase covers an unseen word.
 
-    It does if it is the phrase of the word, or if both are written without spaces and the phrase overlaps the word.
+    It does if it is the phrase of the word, or if both are written without spaces and the phrase
+    overlaps the word.
     """
-    if phrase == one.phrase or not (phrasing.is_unspaced(phrase) and phrasing.is_unspaced(one.phrase)):
+    if phrase == one.phrase or not (
+        phrasing.is_unspaced(phrase) and phrasing.is_unspaced(one.phrase)
+    ):
         return phrase == one.phrase
     start, at = one.phrase.find(one.words[0]), one.phrase.find(phrase)
     inside = at >= 0 and start >= 0 and at < start + len(one.words[0]) and start < at + len(phrase)
@@ -179,7 +200,9 @@ def _unseen_word(items, by_word, column, past, beyond, period):
         half=int(times[(len(times) - 1) // 2] - times[0]) if len(times) else 0,
         expected=past.expected(len(rows) / items.X.shape[0]),
         beyond=bool(beyond),
-        documents=tuple((items.ids[row], items.titles[row]) for row in rows[:WORD_DOCUMENTS].tolist()),
+        documents=tuple(
+            (items.ids[row], items.titles[row]) for row in rows[:WORD_DOCUMENTS].tolist()
+        ),
     )
 
 

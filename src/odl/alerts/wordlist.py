@@ -9,7 +9,10 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
-WORD_TITLES, WORD_PHRASES = 3, 6  # documents of a word, and phrases of the same documents, that are named
+WORD_TITLES, WORD_PHRASES = (
+    3,
+    6,
+)  # documents of a word, and phrases of the same documents, that are named
 
 
 def describe(one):
@@ -29,7 +32,9 @@ def span(milliseconds):
     >>> span(0), span(86_400_000), span(90_000_000)
     ('a minute', 'a day', '2 days')
     """
-    length, unit = next(((length, unit) for length, unit in SPANS if milliseconds >= length), SPANS[-1])
+    length, unit = next(
+        ((length, unit) for length, unit in SPANS if milliseconds >= length), SPANS[-1]
+    )
     count = max(-(-milliseconds // length), 1)
     return f"{count:,} {unit}s" if count > 1 else f"a{'n' * (unit == 'hour')} {unit}"
 
@@ -51,7 +56,9 @@ def as_text(watch, periods):
     """Return the words of periods as text for a terminal; words above the chance level have their first documents."""
     least, columns, lines = watch.settings["unseen"], show.terminal_width(), []
     if not least:
-        return "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
+        return (
+            "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
+        )
     for period in periods:
         lines += [show.heading(watch, [period]), ""]
         beyond = group_phrases([one for one in period.unseen if one.beyond])
@@ -64,11 +71,19 @@ def as_text(watch, periods):
         if period.unproven:
             lines.append("Unproven: too little came before to tell which words are new.")
         elif not beyond:
-            lines.append("No word was seen for the first time in more documents than chance brings.")
-        if others := [f"{isolated(one.phrase)} ({one.items})" for one in period.unseen if not one.beyond]:
-            lines.append(f"As many as chance brings, from {least} documents on: {', '.join(others)}")
+            lines.append(
+                "No word was seen for the first time in more documents than chance brings."
+            )
+        if others := [
+            f"{isolated(one.phrase)} ({one.items})" for one in period.unseen if not one.beyond
+        ]:
+            lines.append(
+                f"As many as chance brings, from {least} documents on: {', '.join(others)}"
+            )
         lines.append("")
-    return "\n".join(part for line in lines for part in show.fitted(line, columns) or [""]).rstrip("\n")
+    return "\n".join(part for line in lines for part in show.fitted(line, columns) or [""]).rstrip(
+        "\n"
+    )
 
 
 def as_jsonl(watch, periods):
@@ -76,7 +91,13 @@ def as_jsonl(watch, periods):
     lines = []
     for period, one in ((each, one) for each in periods for one in each.unseen):
         first = show.date_of(one.first, exact=True) or None
-        values = {"version": JSON_VERSION, "period": period.t, **vars(one), "first": first, "half": first and one.half}
+        values = {
+            "version": JSON_VERSION,
+            "period": period.t,
+            **vars(one),
+            "first": first,
+            "half": first and one.half,
+        }
         values["documents"] = [{"id": ident, "title": title} for ident, title in one.documents]
         lines.append(json.dumps(values, ensure_ascii=False))
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The ``odl`` command: parsing of its subcommands, and their exit status.
 
-A command for users is declared by `subcommand` next to its function; a step of the workflow by `step`. Each checks its
-arguments and calls one module, which is imported only then.
+A command for users is declared by `subcommand` next to its function; a step of the workflow by
+`step`. Each checks its arguments and calls one module, which is imported only then.
 """
 
 import argparse
@@ -23,7 +23,9 @@ ESCAPE_HANDLER = "odl.escaped"  # name of the codec error handler of standard st
 MIN_ADDRESS_SPACE = 512  # MB; a stream of 6,000 short documents takes 430
 
 HELP_SUMMARY = "What is new in a stream of documents, and why."
-HELP_FOOTER = "`odl COMMAND --help` describes a command. `odl step --help` lists the steps of the workflow."
+HELP_FOOTER = (
+    "`odl COMMAND --help` describes a command. `odl step --help` lists the steps of the workflow."
+)
 STEPS_SUMMARY = "One step of a study, as the rules of the workflow call it. Steps are listed in the order of a study."
 
 
@@ -51,8 +53,8 @@ def subcommand(help, *arguments, more="", examples=()):
 def step(function):
     """Declare a function as the step with its name. Help and arguments follow from its docstring and signature.
 
-    The attribute ``begins_in`` of a step names the files where the code of its result begins, if these are not the
-    imports of the function (`odl.config.sources`).
+    The attribute ``begins_in`` of a step names the files where the code of its result begins, if
+    these are not the imports of the function (`odl.config.sources`).
     """
     first, _, more = inspect.getdoc(function).partition("\n\n")
     arguments = tuple(map(_argument_of, inspect.signature(function).parameters.values()))
@@ -65,7 +67,11 @@ def _argument_of(parameter):
     """Return the argument of a command for a parameter of a function. A keyword-only parameter becomes an option."""
     kind, needed = parameter.annotation, parameter.default is parameter.empty
     kind = get_args(kind)[0] if isinstance(kind, types.UnionType) else kind  # int | None
-    options = {} if needed else {"default": list(parameter.default) if kind is list else parameter.default}
+    options = (
+        {}
+        if needed
+        else {"default": list(parameter.default) if kind is list else parameter.default}
+    )
     if kind is bool:
         options["action"] = "store_true"
     elif kind is list:
@@ -77,13 +83,21 @@ def _argument_of(parameter):
     elif kind is not parameter.empty:
         options["type"] = kind
     if parameter.kind is parameter.KEYWORD_ONLY:
-        return argument(f"--{parameter.name.replace('_', '-')}", **options, **({"required": True} if needed else {}))
-    return argument(parameter.name, **options, **({} if needed or "nargs" in options else {"nargs": "?"}))
+        return argument(
+            f"--{parameter.name.replace('_', '-')}",
+            **options,
+            **({"required": True} if needed else {}),
+        )
+    return argument(
+        parameter.name, **options, **({} if needed or "nargs" in options else {"nargs": "?"})
+    )
 
 
 def declared_in(*modules):
     """Return the subcommands in some modules, as name to `Declared`, in the order of the modules."""
-    functions = (one for module in modules for one in vars(module).values() if hasattr(one, "declared"))
+    functions = (
+        one for module in modules for one in vars(module).values() if hasattr(one, "declared")
+    )
     return {one.declared.name: one.declared for one in functions}
 
 
@@ -172,7 +186,10 @@ def _parser(with_steps=True):
         lines += [f"  {name:<12}{declared.help}", f"{'':14}$ {declared.examples[0]}"]
     parser.description, parser.epilog = "\n".join(lines), HELP_FOOTER
     parser_of_steps = _new(
-        subparsers.add_parser, "step", usage="odl step NAME ...", help="run one step of the workflow"
+        subparsers.add_parser,
+        "step",
+        usage="odl step NAME ...",
+        help="run one step of the workflow",
     )
     if with_steps:
         _add_steps(parser_of_steps)
@@ -180,8 +197,15 @@ def _parser(with_steps=True):
 
 
 def _add_steps(parser):
-    lines = [STEPS_SUMMARY, "", *(f"  {name:<12}{declared.help}" for name, declared in steps().items())]
-    parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of a step."
+    lines = [
+        STEPS_SUMMARY,
+        "",
+        *(f"  {name:<12}{declared.help}" for name, declared in steps().items()),
+    ]
+    parser.description, parser.epilog = (
+        "\n".join(lines),
+        "`odl step NAME --help` lists the arguments of a step.",
+    )
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
     for name, declared in steps().items():
@@ -202,8 +226,12 @@ def _fill(parser, declared):
 def _fill_step(parser, declared):
     _fill(parser, declared)
     names = inspect.signature(declared.function).parameters
-    parser.set_defaults(function=lambda args: declared.function(**{name: getattr(args, name) for name in names}))
-    parser.add_argument("--costs", metavar="FILE", help="write seconds and memory of this call into this table")
+    parser.set_defaults(
+        function=lambda args: declared.function(**{name: getattr(args, name) for name in names})
+    )
+    parser.add_argument(
+        "--costs", metavar="FILE", help="write seconds and memory of this call into this table"
+    )
 
 
 def _parsed(words):
@@ -212,9 +240,14 @@ def _parsed(words):
 
     named = words[:1] == ["step"] and "".join(words[1:2])
     if named and named.isalpha() and not places.has_papers() and named not in steps():
-        print(f"odl: `odl step {named}` is not in this copy of odl, which lacks odl.papers.", file=sys.stderr)
+        print(
+            f"odl: `odl step {named}` is not in this copy of odl, which lacks odl.papers.",
+            file=sys.stderr,
+        )
         return None
-    if named in (known := steps() if named else {}):  # parsers of all steps would take as long as a small step
+    if named in (
+        known := steps() if named else {}
+    ):  # parsers of all steps would take as long as a small step
         parser = _new(argparse.ArgumentParser, prog=f"odl step {named}")
         _fill_step(parser, known[named])
         return parser.parse_args(words[2:], argparse.Namespace(command=named))
@@ -224,7 +257,10 @@ def _parsed(words):
         return None
     args, unknown = parser.parse_known_args(words)
     if args.command == "init" and not any(word.startswith("-") for word in unknown):
-        args.sources, unknown = [*args.sources, *unknown], []  # argparse does not parse files after an option
+        args.sources, unknown = (
+            [*args.sources, *unknown],
+            [],
+        )  # argparse does not parse files after an option
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     return args
@@ -253,8 +289,8 @@ def main(words=None):
 def open_streams():
     """Make the standard streams usable: open closed ones on /dev/null, and escape characters that the encoding lacks.
 
-    If a standard stream is closed, the next file that is opened gets its number, and printed text would go into this
-    file.
+    If a standard stream is closed, the next file that is opened gets its number, and printed text
+    would go into this file.
     """
     codecs.register_error(ESCAPE_HANDLER, _escape)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
@@ -316,7 +352,8 @@ def _main(words):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 141
     except OSError as error:
-        # A full disk or a read-only folder. Files are written atomically, so no partial file remains.
+        # A full disk or a read-only folder. Files are written atomically, so no partial file
+        # remains.
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
         where = f" ({error.filename})" if error.filename else ""
         expected = "expected a readable file and a writable disk; check space and permissions."
@@ -344,12 +381,15 @@ def _check_room():
 def _write_costs(path):
     """Write a table with the costs of this process: seconds, maximum MB of memory, CPU seconds with finished children.
 
-    The columns are those of Snakemake's `benchmark:`, which samples processes twice a second and misses short jobs.
+    The columns are those of Snakemake's `benchmark:`, which samples processes twice a second and
+    misses short jobs.
     """
     from odl.files import tables
 
     cpu = sum(os.times()[:4])
-    tables.write_table(path, [{"s": time.monotonic() - PROCESS_START, "max_rss": _most_memory(), "cpu_time": cpu}])
+    tables.write_table(
+        path, [{"s": time.monotonic() - PROCESS_START, "max_rss": _most_memory(), "cpu_time": cpu}]
+    )
 
 
 def _most_memory():

@@ -57,7 +57,9 @@ def report(folder, assignments, since=None, form="text"):
         n = len([*periods.paths(working.folder_of("alerts"))])
         if working.chain["features"]["idf"] == "corpus":
             corpus_features = working.path(PATTERNS["features"], n - 1)
-        found = replay.replay(lambda kind, t: working.path(PATTERNS[kind], t), run, settings, n, corpus_features)
+        found = replay.replay(
+            lambda kind, t: working.path(PATTERNS[kind], t), run, settings, n, corpus_features
+        )
         instead = read.watch((period for period, _ in found), entries)
     stored = read.watch(read.records(place), entries, place=place)
     after = show.since(instead, since) if since else instead.periods
@@ -65,7 +67,10 @@ def report(folder, assignments, since=None, form="text"):
     before = [period for period in stored.periods if period.t >= first][: len(after)]
     if not after:
         return f"No period since {since}."
-    changed = [f"alerts.{name}: {new} instead of {old}" for name, (old, new) in _changes(stored, instead).items()]
+    changed = [
+        f"alerts.{name}: {new} instead of {old}"
+        for name, (old, new) in _changes(stored, instead).items()
+    ]
     return WRITERS[form](instead, before, after, changed)
 
 
@@ -82,12 +87,17 @@ def _with(working, assignments):
         key, equals, value = text.partition("=")
         section, _, name = key.strip().partition(".")
         if not equals or not name:
-            raise ParameterError(f"--set {text}", "KEY=VALUE such as alerts.level=.02", "correct it")
+            raise ParameterError(
+                f"--set {text}", "KEY=VALUE such as alerts.level=.02", "correct it"
+            )
         if section != "alerts":
             todo = (
-                f"set it in {project.FILE} of a copy of the folder and type odl run: it learns {folders.cost(working)}"
+                f"set it in {project.FILE} of a copy of the folder and type odl run: "
+                f"it learns {folders.cost(working)}"
             )
-            raise ConfigError(f"--set {key} needs learning again", "a key of alerts, which needs none", todo)
+            raise ConfigError(
+                f"--set {key} needs learning again", "a key of alerts, which needs none", todo
+            )
         with contextlib.suppress(yaml.YAMLError):
             value = yaml.safe_load(value)
         values[name] = value

@@ -42,13 +42,27 @@ ROLE_NAMES = {
 }  # fmt: skip
 MAX_COUNTED_WORDS = 2000  # words of a value; limits the effect of one long value
 INCOMPLETE_IDS = ("id", "guid", "uuid")  # columns with these names may lack the id of a few rows
-CLOCK_NAMES = ("time", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "ora", "tijd", "godzina", "时间", "時刻")
+CLOCK_NAMES = (
+    "time",
+    "clock",
+    "hour",
+    "uhrzeit",
+    "zeit",
+    "heure",
+    "hora",
+    "ora",
+    "tijd",
+    "godzina",
+    "时间",
+    "時刻",
+)
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:\s?[AaPp]\.?[Mm]\.?)?")
 HEADER_ADVICE = "add a first line with the names of the columns, such as id,time,text"
 SPACELESS_LETTER = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 MAX_VALUES = 500  # values of a column that are inspected
 MIN_SHARE = 0.95  # smallest share of the values that fit a role
-MIN_NAMED_SHARE = 0.8  # the same for a column with the name of the role; documents with other values are set aside
+# the same for a column with the name of the role; documents with other values are set aside
+MIN_NAMED_SHARE = 0.8
 MAX_AUTHOR_WORDS = 4  # words of an author's name
 UNTITLED = "none; the beginning of the text is shown"
 
@@ -108,7 +122,9 @@ class Column:
 
     def words(self):
         """Return the mean number of words of a value; 0 for values that are not strings."""
-        return sum(min(len(text.split()), MAX_COUNTED_WORDS) for text in self.texts()) / max(len(self.values), 1)
+        return sum(min(len(text.split()), MAX_COUNTED_WORDS) for text in self.texts()) / max(
+            len(self.values), 1
+        )
 
     def length(self):
         """Return the mean number of characters of a value; 0 for values that are not strings."""
@@ -121,7 +137,10 @@ class Column:
         for place, name in enumerate(ROLE_NAMES[role]):
             if name in whole:
                 return 100 - place
-        return max((50 - ROLE_NAMES[role].index(part) for part in parts if part in ROLE_NAMES[role]), default=0)
+        return max(
+            (50 - ROLE_NAMES[role].index(part) for part in parts if part in ROLE_NAMES[role]),
+            default=0,
+        )
 
     def example(self):
         """Return the first value, shortened and quoted for printing."""
@@ -150,8 +169,14 @@ def choose(columns, n_rows, answers, time_formats=()):
     roles, left = {}, dict(columns)
     for role, name in answers.items():
         if name and name not in columns:
-            raise ConfigError(f"--{role} names {name!r}", "one of the columns " + ", ".join(columns), "correct it")
-        if role == "text" and name and not columns[name].share(lambda value: isinstance(value, str)):
+            raise ConfigError(
+                f"--{role} names {name!r}", "one of the columns " + ", ".join(columns), "correct it"
+            )
+        if (
+            role == "text"
+            and name
+            and not columns[name].share(lambda value: isinstance(value, str))
+        ):
             fault = f"--text names {name!r}, which contains {columns[name].example()}"
             raise ConfigError(fault, "a column of texts", "name another")
         roles[role] = (left.pop(name) if name else None, "as you say")
@@ -172,7 +197,9 @@ def choose(columns, n_rows, answers, time_formats=()):
     if roles["text"][0] is None and not any(name == "counts" for name in columns):
         listed = ", ".join(columns) or "none"
         raise ConfigError(
-            f"no column contains text; the columns are {listed}", "a column of texts", "name it by --text"
+            f"no column contains text; the columns are {listed}",
+            "a column of texts",
+            "name it by --text",
         )
     return {role: roles[role] for role in ROLE_NAMES}
 
@@ -184,21 +211,37 @@ def _best(columns, role, fits):
 
 
 def _url(columns, n_rows, roles):
-    addresses = [column for column in columns if column.values and column.share(fields.parse_url) > MIN_SHARE]
+    addresses = [
+        column for column in columns if column.values and column.share(fields.parse_url) > MIN_SHARE
+    ]
     best = max(addresses, key=lambda column: column.rank("url"), default=None)
     return (best, "contains addresses") if best else (None, "no column contains addresses")
 
 
 def _time(columns, n_rows, roles, formats=()):
     is_time = partial(_is_time, formats=formats)
-    least = {column.name: MIN_NAMED_SHARE if column.rank("time") else MIN_SHARE for column in columns}
-    fitting = [column for column in columns if column.values and column.share(is_time) >= least[column.name]]
+    least = {
+        column.name: MIN_NAMED_SHARE if column.rank("time") else MIN_SHARE for column in columns
+    }
+    fitting = [
+        column
+        for column in columns
+        if column.values and column.share(is_time) >= least[column.name]
+    ]
     fitting = [column for column in fitting if column.filled >= n_rows / 2] or fitting
     named = [column for column in fitting if column.rank("time")]
-    texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MIN_SHARE]
-    best = max(named or texts, key=lambda column: (column.rank("time"), column.filled), default=None)
+    texts = [
+        column for column in fitting if column.share(lambda value: not _numeric(value)) >= MIN_SHARE
+    ]
+    best = max(
+        named or texts, key=lambda column: (column.rank("time"), column.filled), default=None
+    )
     if best is None:
-        nearly = (column for column in columns if column.rank("time") and 0.3 < column.share(is_time) < MIN_NAMED_SHARE)
+        nearly = (
+            column
+            for column in columns
+            if column.rank("time") and 0.3 < column.share(is_time) < MIN_NAMED_SHARE
+        )
         best = max(nearly, key=lambda column: column.rank("time"), default=None)
         if best is None:
             named = max(columns, key=lambda column: column.rank("time"), default=None)
@@ -208,27 +251,38 @@ def _time(columns, n_rows, roles, formats=()):
             return None, f"no column contains dates{other}; the order is that of the files"
         wrong = next(value for value in best.values if not is_time(value))
         fault = f"the column {best.name!r} contains {wrong!r}, which is no date"
-        todo = "correct it, set --time-format, choose another column by --time, or use none: --time ''"
+        todo = (
+            "correct it, set --time-format, choose another column by --time, or use none: --time ''"
+        )
         raise ConfigError(fault, "dates in all rows", todo)
     if not _numeric(best.name) and _is_time(best.name):
-        raise ConfigError(f"a column is named {best.name!r}, which is a date", "names in the first line", HEADER_ADVICE)
+        raise ConfigError(
+            f"a column is named {best.name!r}, which is a date",
+            "names in the first line",
+            HEADER_ADVICE,
+        )
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
     if best.filled < MIN_NAMED_SHARE * n_rows:
-        without = next((file for column in columns for file in column.files if file not in best.files), "")
+        without = next(
+            (file for column in columns for file in column.files if file not in best.files), ""
+        )
         its = ", ".join(column.name for column in columns if without in column.files)
         where = f" ({without} has only the columns {its})" if without else ""
         fault = f"{n_rows - best.filled} of {n_rows} rows have no value in the column {best.name!r}{where}"
         own = ", use a separate folder for files with other columns" * bool(without)
         todo = f"correct it, choose another column by --time{own}, or use none: --time ''"
         raise ConfigError(fault, "dates in all rows", todo)
-    return best, "contains dates" + ("" if best.rank("time") else ", although its name does not say so")
+    return best, "contains dates" + (
+        "" if best.rank("time") else ", although its name does not say so"
+    )
 
 
 def clock_column(columns, dates):
     """Return the column with the clocks of a column of dates, or None.
 
-    Its name is in `CLOCK_NAMES` and its values are clocks, such as 08:15, while no date has a clock.
+    Its name is in `CLOCK_NAMES` and its values are clocks, such as 08:15, while no date has a
+    clock.
 
     Parameters
     ----------
@@ -238,7 +292,11 @@ def clock_column(columns, dates):
     """
     if dates.share(lambda value: isinstance(value, str) and ":" not in value) < 1:
         return None
-    clocks = (column for column in columns.values() if column.name.strip().lower() in CLOCK_NAMES and column.values)
+    clocks = (
+        column
+        for column in columns.values()
+        if column.name.strip().lower() in CLOCK_NAMES and column.values
+    )
     return next((one for one in clocks if one.share(_is_clock) >= MIN_SHARE), None)
 
 
@@ -247,7 +305,9 @@ def _is_clock(value):
 
 
 def _numeric(value):
-    return isinstance(value, int | float) or (isinstance(value, str) and fields.NUMBER.fullmatch(value.strip()))
+    return isinstance(value, int | float) or (
+        isinstance(value, str) and fields.NUMBER.fullmatch(value.strip())
+    )
 
 
 def _is_time(value, formats=()):
@@ -261,8 +321,12 @@ def _is_time(value, formats=()):
 
 
 def _text(columns, n_rows, roles):
-    least = {column.name: MIN_NAMED_SHARE if column.rank("text") else MIN_SHARE for column in columns}
-    texts = [one for one in columns if one.share(lambda value: isinstance(value, str)) >= least[one.name]]
+    least = {
+        column.name: MIN_NAMED_SHARE if column.rank("text") else MIN_SHARE for column in columns
+    }
+    texts = [
+        one for one in columns if one.share(lambda value: isinstance(value, str)) >= least[one.name]
+    ]
     if not any(column.values for column in texts):
         return None, "no column contains text"
     best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
@@ -272,12 +336,18 @@ def _text(columns, n_rows, roles):
 
 
 def _title(columns, n_rows, roles):
-    best = _best(columns, "title", lambda column: column.share(lambda value: isinstance(value, str)) >= MIN_SHARE)
+    best = _best(
+        columns,
+        "title",
+        lambda column: column.share(lambda value: isinstance(value, str)) >= MIN_SHARE,
+    )
     if best:
         return best, "by its name"
     text = roles["text"][0]
     short = [
-        column for column in columns if text and _fits_title(column, n_rows) and 2 * column.length() < text.length()
+        column
+        for column in columns
+        if text and _fits_title(column, n_rows) and 2 * column.length() < text.length()
     ]
     return (short[0], "short texts") if len(short) == 1 else (None, UNTITLED)
 
@@ -287,28 +357,48 @@ def _fits_title(column, n_rows):
 
     def is_line(value):
         return (
-            isinstance(value, str) and "\n" not in value and (len(value.split()) > 2 or SPACELESS_LETTER.search(value))
+            isinstance(value, str)
+            and "\n" not in value
+            and (len(value.split()) > 2 or SPACELESS_LETTER.search(value))
         )
 
     return column.share(is_line) > 0.5 and len(column.distinct) > MIN_SHARE * n_rows
 
 
 def _id(columns, n_rows, roles):
-    least = {column.name: MIN_SHARE if column.name.lower() in INCOMPLETE_IDS else 1 for column in columns}
+    least = {
+        column.name: MIN_SHARE if column.name.lower() in INCOMPLETE_IDS else 1 for column in columns
+    }
     whole = [one for one in columns if one.rank("id") and one.filled >= least[one.name] * n_rows]
-    best = _best(whole, "id", lambda one: not one.doubled and one.share(_may_be_id) >= least[one.name])
+    best = _best(
+        whole, "id", lambda one: not one.doubled and one.share(_may_be_id) >= least[one.name]
+    )
     if best:
         return best, "all different" + " within a file" * (len(best.distinct) < n_rows)
-    best = next((column for column in columns if column.filled == n_rows and _may_all_be_ids(column, n_rows)), None)
+    best = next(
+        (
+            column
+            for column in columns
+            if column.filled == n_rows and _may_all_be_ids(column, n_rows)
+        ),
+        None,
+    )
     if best:
         return best, "all different"
     repeated = max(whole, key=lambda column: column.rank("id"), default=None)
-    return None, (f"{repeated.name!r} has repeated values" if repeated else "none") + "; file and line are the ids"
+    return None, (
+        f"{repeated.name!r} has repeated values" if repeated else "none"
+    ) + "; file and line are the ids"
 
 
 def _may_all_be_ids(column, n_rows):
     """Return whether each row has a different word in a column. Numbers are not ids: they may be measurements."""
-    word = column.share(lambda value: isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80) == 1
+    word = (
+        column.share(
+            lambda value: isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80
+        )
+        == 1
+    )
     return word and column.share(_numeric) < 1 and len(column.distinct) == n_rows and n_rows > 1
 
 
@@ -323,13 +413,23 @@ def _topics(columns, n_rows, roles):
     best = max(fitting, key=lambda column: column.rank("topics"), default=None)
     others = " or ".join(repr(column.name) for column in fitting if column is not best)
     more = f", rather than {others} (--topics)" if others else ""
-    return (best, f"{len(best.distinct)} different{more}") if best else (None, "none; they are not needed")
+    return (
+        (best, f"{len(best.distinct)} different{more}")
+        if best
+        else (None, "none; they are not needed")
+    )
 
 
 def _author(columns, n_rows, roles):
     """Choose a column with the name of the role in which most rows have a value and some values repeat."""
-    named = [column for column in columns if column.rank("author") > 50 and column.filled > n_rows / 2]
-    named = [column for column in named if column.share(_may_be_author) >= MIN_SHARE and not _is_place(column)]
+    named = [
+        column for column in columns if column.rank("author") > 50 and column.filled > n_rows / 2
+    ]
+    named = [
+        column
+        for column in named
+        if column.share(_may_be_author) >= MIN_SHARE and not _is_place(column)
+    ]
     repeated = [column for column in named if 1 < len(column.distinct) < MIN_SHARE * column.filled]
     best = max(repeated, key=lambda column: column.rank("author"), default=None)
     return (best, f"{len(best.distinct):,} different") if best else (None, "")
@@ -337,7 +437,10 @@ def _author(columns, n_rows, roles):
 
 def _is_place(column):
     """Return whether a column "from" has no mail addresses, so that it may name a place."""
-    return column.name.strip().lower() == "from" and column.share(lambda value: "@" in str(value)) < MIN_SHARE
+    return (
+        column.name.strip().lower() == "from"
+        and column.share(lambda value: "@" in str(value)) < MIN_SHARE
+    )
 
 
 def _may_be_author(value):

@@ -29,7 +29,12 @@ FOREIGN_STARTS = (  # (first bytes, format, what can be read instead, advice)
         "JSON",
         "write it by journalctl -o json",
     ),
-    (re.compile(rb"(?:---\s*\n)?- [\w.-]+: [^\n]*\n  [\w.-]+: "), "YAML", "JSON or a table", "convert it, as yq does"),
+    (
+        re.compile(rb"(?:---\s*\n)?- [\w.-]+: [^\n]*\n  [\w.-]+: "),
+        "YAML",
+        "JSON or a table",
+        "convert it, as yq does",
+    ),
     (
         re.compile(rb"BABYL OPTIONS:"),
         "mail of Rmail (Babyl)",
@@ -60,8 +65,8 @@ NON_ASCII, MIN_DETECTED_BYTES = re.compile(rb"[\x80-\xff]"), 6  # with fewer, co
 def find(sources, kind=None, only=False):
     """Return the sources for odl.yaml, and the kind of the files if neither names nor contents tell it.
 
-    A folder becomes a pattern for all readable files. Sources that are all files of a folder with the same ending
-    become a pattern too, so that later files are read; with `only` they do not.
+    A folder becomes a pattern for all readable files. Sources that are all files of a folder with
+    the same ending become a pattern too, so that later files are read; with `only` they do not.
 
     Raises
     ------
@@ -70,12 +75,16 @@ def find(sources, kind=None, only=False):
     """
     named, unnamed = [], listing.not_utf8(sources, kind or "text")
     if unnamed and all(
-        path in unnamed for source in sources for _, path in listing.expand(source, kind or "text") or ()
+        path in unnamed
+        for source in sources
+        for _, path in listing.expand(source, kind or "text") or ()
     ):
         refuse_names(unnamed)
     for source in (one for one in sources if one not in unnamed):
         if not os.path.exists(source) and not glob.has_magic(source):
-            raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
+            raise DataError(
+                f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
+            )
         named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
     named = named if only else _gathered(named)
     paths = [path for source in named for _, path in listing.expand(source, kind or "text") or ()]
@@ -83,7 +92,11 @@ def find(sources, kind=None, only=False):
     if kind or not unknown or (len(unknown) < len(paths) and all(map(_is_left_out, unknown))):
         return named, kind
     if pdf := next((path for path in unknown if path.lower().endswith(".pdf")), None):
-        raise DataError(f"{pdf} is a PDF", "texts", "make texts of such files, as pdftotext does, and name those")
+        raise DataError(
+            f"{pdf} is a PDF",
+            "texts",
+            "make texts of such files, as pdftotext does, and name those",
+        )
     kinds = {sniff(path) for path in unknown[:MAX_DETECTED_LINES]}
     return named, kinds.pop() if len(kinds) == 1 and len(unknown) == len(paths) else None
 
@@ -98,9 +111,17 @@ def _pattern_of(folder):
     every = os.path.join(glob.escape(folder), "**")
     paths = [path for _, path in listing.expand(every, "text")]
     if not paths:
-        raise DataError(f"the folder {folder} contains no files", "files of " + listing.endings(), "put some there")
+        raise DataError(
+            f"the folder {folder} contains no files",
+            "files of " + listing.endings(),
+            "put some there",
+        )
     read = [path for path in paths if listing.is_read(path)] or paths
-    return every if any(os.path.dirname(path) != folder.rstrip(os.sep) for path in read) else every[:-1]
+    return (
+        every
+        if any(os.path.dirname(path) != folder.rstrip(os.sep) for path in read)
+        else every[:-1]
+    )
 
 
 def _gathered(sources):
@@ -114,8 +135,12 @@ def _gathered(sources):
             named.append(source)
     for (_, end), group in groups.items():
         rotated = any(map(is_rotated, group))
-        pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}{'*' * (rotated and end > '')}")
-        every = {os.path.abspath(path) for _, path in listing.expand(pattern) if listing.is_utf8(path)}
+        pattern = os.path.join(
+            glob.escape(os.path.dirname(group[0])), f"*{end}{'*' * (rotated and end > '')}"
+        )
+        every = {
+            os.path.abspath(path) for _, path in listing.expand(pattern) if listing.is_utf8(path)
+        }
         whole = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
         named += [pattern] if whole else sorted(group)
     return list(dict.fromkeys(named))
@@ -135,8 +160,16 @@ def is_rotated(path):
 
 def unread_siblings(sources, kind=None):
     """Return the unread files in the folders of the sources that have the same ending as the sources."""
-    read = {os.path.abspath(path) for source in sources for _, path in listing.expand(source, kind) or ()}
-    patterns = {os.path.join(glob.escape(os.path.dirname(path)), f"*{end}") for path in read if (end := ending(path))}
+    read = {
+        os.path.abspath(path)
+        for source in sources
+        for _, path in listing.expand(source, kind) or ()
+    }
+    patterns = {
+        os.path.join(glob.escape(os.path.dirname(path)), f"*{end}")
+        for path in read
+        if (end := ending(path))
+    }
     patterns |= {f"{pattern}*" for pattern in patterns if pattern.endswith(".log")}
     return sorted({path for pattern in patterns for _, path in listing.expand(pattern)} - read)
 
@@ -152,7 +185,11 @@ def account(sources, named):
         rest = "; --only reads the named files only" if gathered else ""
         said.append(f"{_few(others)}: later files are read too{rest}")
     if files:
-        what = f"the {len(files):,} files that are" if len(files) > 1 else f"{visible(files[0])}, which is"
+        what = (
+            f"the {len(files):,} files that are"
+            if len(files) > 1
+            else f"{visible(files[0])}, which is"
+        )
         said.append(f"{what} named; later files are not read")
     return "; ".join(said)
 
@@ -168,22 +205,35 @@ def left_out(sources, kind=None):
     wide = [source for source in sources if kind is None and not os.path.isfile(source)]
     every = {path for source in wide for _, path in listing.expand(source, "text") or ()}
     others = sorted(every - {path for source in wide for _, path in listing.expand(source) or ()})
-    counts = Counter((listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in others)
-    parts = [f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in counts.most_common(MAX_ENDINGS)]
+    counts = Counter(
+        (listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in others
+    )
+    parts = [
+        f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in counts.most_common(MAX_ENDINGS)
+    ]
     more = sum(counts.values()) - sum(n for _, n in counts.most_common(MAX_ENDINGS))
     parts += [f"{more:,} others"] * bool(more)
     said = [f"{len(others):,} files of other kinds: {', '.join(parts)}"] * bool(others)
     paths = [path for source in sources for _, path in listing.expand(source, kind) or ()]
     copies = sorted(listing.packed_copies(paths).items())
-    named = [f"{os.path.basename(path)} (the same as {os.path.basename(plain)})" for path, plain in copies]
+    named = [
+        f"{os.path.basename(path)} (the same as {os.path.basename(plain)})"
+        for path, plain in copies
+    ]
     what = "copies" if len(copies) > 1 else "copy"
     said += [f"{len(copies):,} packed {what}: {_few(named)}"] * bool(copies)
     mail = listing.hidden_mail(sources)
     if unnamed := [os.path.normpath(path) for path in listing.not_utf8(sources, kind)]:
         names = "files whose names are" if len(unnamed) > 1 else "file whose name is"
-        said.append(f"{len(unnamed):,} {names} not UTF-8 (rename): {_few(map(listing.printable_name, unnamed))}")
+        said.append(
+            f"{len(unnamed):,} {names} not UTF-8 (rename): {_few(map(listing.printable_name, unnamed))}"
+        )
     n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
-    return "; ".join(said + [f"{n:,} messages in hidden folders, which are read only if named: {folders}"] * bool(mail))
+    return "; ".join(
+        said
+        + [f"{n:,} messages in hidden folders, which are read only if named: {folders}"]
+        * bool(mail)
+    )
 
 
 def _few(names):
@@ -203,22 +253,30 @@ def sniff(path):
     """
     with open(path, "rb") as file:
         start = file.read(16)
-    with contextlib.suppress(OSError, EOFError, ValueError, zlib.error), packing.opened(path) as file:
+    with (
+        contextlib.suppress(OSError, EOFError, ValueError, zlib.error),
+        packing.opened(path) as file,
+    ):
         head = file.read(512)
         if foreign := next((told for begin, *told in FOREIGN_STARTS if begin.match(head)), None):
             raise DataError(f"{path} is {foreign[0]}", foreign[1], foreign[2])
-    if unpack := next((unpack for begin, unpack in PACKED_STARTS.items() if start.startswith(begin)), None):
+    if unpack := next(
+        (unpack for begin, unpack in PACKED_STARTS.items() if start.startswith(begin)), None
+    ):
         raise DataError(f"{path} is packed", "plain files, .gz, .bz2 or .xz", unpack)
     kind = listing.kind_in(path)
     if kind is None:
-        raise DataError(f"{path} is no text", "files of " + listing.endings(), "convert it, or say --kind")
+        raise DataError(
+            f"{path} is no text", "files of " + listing.endings(), "convert it, or say --kind"
+        )
     return kind
 
 
 def encoding_of(files, kind=None):
     """Return the option ``encoding`` (None for UTF-8), and a phrase about it.
 
-    The encoding is detected from lines that are not UTF-8. UTF-16 with a byte order mark needs no option.
+    The encoding is detected from lines that are not UTF-8. UTF-16 with a byte order mark needs no
+    option.
     """
     good, wrong, first, lines = 0, 0, (), []
     for _, path in files:
@@ -229,25 +287,33 @@ def encoding_of(files, kind=None):
                 line.decode("utf-8")
                 good += 1
             except UnicodeDecodeError as error:
-                first = first or (f"{path}:{number}", line[max(0, error.start - 12) : error.start + 12])
+                first = first or (
+                    f"{path}:{number}",
+                    line[max(0, error.start - 12) : error.start + 12],
+                )
                 wrong += 1
                 kept = NON_ASCII.findall(
                     line.decode("utf-8", "ignore").encode()
                 )  # more than half is UTF-8: only a cut character is wrong
-                lines += [line] * (wrong <= MAX_DETECTED_LINES and 2 * len(kept) < len(NON_ASCII.findall(line)))
+                lines += [line] * (
+                    wrong <= MAX_DETECTED_LINES and 2 * len(kept) < len(NON_ASCII.findall(line))
+                )
     if not wrong:
         return None, ""
     name = detected(b"".join(lines))
     option, others = (["utf-8", name], f"; {good} others are UTF-8") if good else (name, "")
     first = f"the first, {first[0]}, becomes {first[1].decode(name, 'replace').strip()!r}"
-    return option, f"{name}: {wrong} lines are not UTF-8; {first}{others}; --encoding sets another one"
+    return (
+        option,
+        f"{name}: {wrong} lines are not UTF-8; {first}{others}; --encoding sets another one",
+    )
 
 
 def detected(data):
     """Return the encoding that chardet detects in bytes that are not UTF-8; cp1252 if it gives the same text.
 
-    With few non-ASCII bytes, chardet chooses among the encodings of web pages, and other encodings of Latin letters
-    than cp1252 are not taken.
+    With few non-ASCII bytes, chardet chooses among the encodings of web pages, and other encodings
+    of Latin letters than cp1252 are not taken.
     """
     import chardet
 
@@ -278,7 +344,9 @@ def _lines(path, encoding=UTF8):
         contextlib.suppress(DataError, OSError, EOFError, zlib.error),
         formats.opened(path) as file,
     ):  # the reader sets the file aside
-        for number, line in enumerate(formats.lines(recoded(file, path, encoding)[0], path), start=1):
+        for number, line in enumerate(
+            formats.lines(recoded(file, path, encoding)[0], path), start=1
+        ):
             if number > MAX_SURVEYED_LINES:
                 return
             yield number, line
@@ -291,7 +359,10 @@ def yearless(files, kind, encoding):
     reader = check_encoding(encoding or "utf-8")
     for name, path in files:
         if (kind or listing.kind_in(path)) == "log" and not formats.day_of(name):
-            head = (line.decode("utf-8", "replace") for _, line in islice(_lines(path, reader), MAX_DATED_LINES))
+            head = (
+                line.decode("utf-8", "replace")
+                for _, line in islice(_lines(path, reader), MAX_DATED_LINES)
+            )
             if first := logs.lacks_year(head):
                 return path, first
     return None
@@ -336,7 +407,10 @@ def _wrong_rows(path, reader, quoted):
 
     try:
         rows = csv.reader(
-            (text for _, text in _texts(path, reader)), delimiter="\t", strict=True, quoting=formats.QUOTING[quoted]
+            (text for _, text in _texts(path, reader)),
+            delimiter="\t",
+            strict=True,
+            quoting=formats.QUOTING[quoted],
         )
         return len({len(row) for row in rows if row}) > 1
     except csv.Error:

@@ -34,7 +34,12 @@ UNTIMED = (
     "format of times, --times modified takes missing times from the last change of each file"
 )
 KEEP_TEXT = 2000  # characters of a text that are stored
-KIND_LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
+KIND_LABELS = {
+    **{kind: kind for kind in listing.KINDS},
+    "jsonl": "JSONL",
+    "csv": "CSV",
+    "parquet": "Parquet",
+}
 MAX_ASIDE_SHARE = 0.2  # largest share of documents that may be set aside
 MAX_REASONS = 3  # reasons in a message
 INIT_OPTIONS = {  # advice about odl.yaml in a message -> advice for odl init
@@ -46,9 +51,13 @@ INIT_OPTIONS = {  # advice about odl.yaml in a message -> advice for odl init
     "set columns.text or columns.counts": "name it by --text",
     "set the option kind": "say --kind",
 }
-VALUE_IN_REASON = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # reasons that differ in values only are grouped
+VALUE_IN_REASON = re.compile(
+    r"'[^']*'|\"[^\"]*\"|\d+"
+)  # reasons that differ in values only are grouped
 MAX_AUTHOR_SHARE = 0.1  # share of one author's documents above which authors are not read
-MIN_TITLE_SHARE = 0.5  # titles are added to the texts if at least this share of them lacks its title
+MIN_TITLE_SHARE = (
+    0.5  # titles are added to the texts if at least this share of them lacks its title
+)
 
 
 def write(folder, sources, answers, force=False, snakemake=False):
@@ -74,10 +83,14 @@ def write(folder, sources, answers, force=False, snakemake=False):
     folder = Path(folder)
     path = folder / CONFIG_FILE
     if path.exists() and not force:
-        raise ConfigError(f"{path} exists", "a separate folder for each stream", "type --force to replace it")
+        raise ConfigError(
+            f"{path} exists", "a separate folder for each stream", "type --force to replace it"
+        )
     if not sources and not folder.is_dir():
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
-        raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
+        raise ConfigError(
+            f"no files are named, and {folder} is no folder", "the files of your documents", todo
+        )
     try:
         report = survey(list(sources) or [str(folder)], answers)
     except DataError as error:  # there is no odl.yaml yet, so advise options of odl init
@@ -88,7 +101,9 @@ def write(folder, sources, answers, force=False, snakemake=False):
     contents = {CONFIG_FILE: text(report, project.name_of(folder.resolve().name), folder)}
     if snakemake:
         contents[CONFIG_FILE] += f"{project.DRIVER}: snakemake\n"
-        contents |= {name: path.read_text(encoding="utf-8") for name, path in SNAKEMAKE_FILES.items()}
+        contents |= {
+            name: path.read_text(encoding="utf-8") for name, path in SNAKEMAKE_FILES.items()
+        }
     links.refuse(folder)
     _write(folder, contents)
     return report
@@ -125,7 +140,9 @@ def _flow(value):
     """Return a value as YAML on one line."""
     import yaml
 
-    return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=1 << 20).strip()
+    return yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=1 << 20
+    ).strip()
 
 
 def _write(folder, contents):
@@ -188,9 +205,10 @@ def survey(sources, answers):
     ----------
     sources : list of str
     answers : dict
-        Choices of the user: roles of `odl.cli.columns.ROLE_NAMES`; the reader's options kind, delimiter, encoding,
-        dates and times; stop_words, period. None or missing: detected. ``only``: whether later files are not to be
-        read. ``meaning``: whether vectors are used next to words.
+        Choices of the user: roles of `odl.cli.columns.ROLE_NAMES`; the reader's options kind,
+        delimiter, encoding, dates and times; stop_words, period. None or missing: detected.
+        ``only``: whether later files are not to be read. ``meaning``: whether vectors are used next
+        to words.
 
     Returns
     -------
@@ -204,14 +222,21 @@ def survey(sources, answers):
     answers = {name: value for name, value in answers.items() if value is not None}
     named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
     report = Survey(named)
-    files = [(name, path) for name, path in listing.find_files(named, kind) if listing.is_utf8(path)]
+    files = [
+        (name, path) for name, path in listing.find_files(named, kind) if listing.is_utf8(path)
+    ]
     report.set("kind", kind)
     kinds = Counter(kind or listing.kind_in(path) for _, path in files)
-    report.say("files", ", ".join(f"{n} {KIND_LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
+    report.say(
+        "files",
+        ", ".join(f"{n} {KIND_LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()),
+    )
     report.say("sources", filekinds.account(sources, named))
     if others := filekinds.unread_siblings(named, kind):
         report.say("not read", filekinds.unread(others))
-    if left_out := filekinds.left_out([*named, *filter(os.path.isfile, listing.not_utf8(sources, kind))], kind):
+    if left_out := filekinds.left_out(
+        [*named, *filter(os.path.isfile, listing.not_utf8(sources, kind))], kind
+    ):
         report.say("left out", left_out)
     _encoding(report, files, answers)
     _years(report, files, answers)
@@ -239,18 +264,28 @@ def survey(sources, answers):
     report.features |= weights
     if weights:
         report.say("pieces", why)
-    options, weights, why = preparation.meaning_of(texts, report.options["tokens"], answers.get("meaning", False))
+    options, weights, why = preparation.meaning_of(
+        texts, report.options["tokens"], answers.get("meaning", False)
+    )
     report.options |= options
     report.features |= weights
     if why:
         report.say("meaning", why)
     if "encoded" in shares:  # the remainder of an encoded file is no document
         fewest = preparation.MIN_WORDS
-        report.set("min_words", fewest, f"{fewest}; documents with fewer words after cleaning are left out and counted")
+        report.set(
+            "min_words",
+            fewest,
+            f"{fewest}; documents with fewer words after cleaning are left out and counted",
+        )
     report.set("duplicates", True)
-    told = f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages"
+    told = (
+        f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages"
+    )
     report.set(
-        "keep_text", KEEP_TEXT if texts else None, (told + "; options.keep_text: 0 stores titles only") * bool(texts)
+        "keep_text",
+        KEEP_TEXT if texts else None,
+        (told + "; options.keep_text: 0 stores titles only") * bool(texts),
     )
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
@@ -269,7 +304,8 @@ def _years(report, files, answers):
         path, first = found
         if any((kind or listing.kind_in(path)) == "text" for _, path in files):
             todo = (
-                "--times modified takes it from the last change of each file, which is then also the time of each text"
+                "--times modified takes it from the last change of each file, "
+                "which is then also the time of each text"
             )
             report.say("years", f"none in {path}, such as {first!r}: {todo}")
         else:
@@ -320,12 +356,16 @@ def _rows(report, files):
 def _read(report, files):
     """Return (columns, categories, times, sample) of the files.
 
-    Columns are those of tables, categories those of feeds. Times are values of mail, feeds and logs whose order of day
-    and month may be unclear. The sample contains (path of a table or None, row).
+    Columns are those of tables, categories those of feeds. Times are values of mail, feeds and logs
+    whose order of day and month may be unclear. The sample contains (path of a table or None, row).
     """
     columns, sample, n_rows, n, draw, rows = {}, [], 0, -1, random.Random(0), set()
     days = set()
-    categories, stamps, dated = roles.Column(CATEGORY), roles.Column("time"), not report.options.get("time_format")
+    categories, stamps, dated = (
+        roles.Column(CATEGORY),
+        roles.Column("time"),
+        not report.options.get("time_format"),
+    )
     for table, row in _rows(report, files):
         if (key := hash(repr(row))) in rows:  # repeated in overlapping exports
             continue
@@ -336,7 +376,12 @@ def _read(report, files):
             columns.setdefault(str(name), roles.Column(str(name))).add(value, table)
         for name in row.get(CATEGORY, ()) if not table else ():
             categories.add(name)
-        if dated and not table and (date := fields.year_last(row.get("time") or "")) and date[0] not in days:
+        if (
+            dated
+            and not table
+            and (date := fields.year_last(row.get("time") or ""))
+            and date[0] not in days
+        ):
             days.add(date[0])
             stamps.add(row["time"])
         if n < MAX_SAMPLED_TEXTS:
@@ -367,7 +412,10 @@ def _columns(report, columns, answers):
     alone = not dates or "time" in said or "time_format" in report.options
     if clock := None if alone else roles.clock_column(columns, dates):
         written["time"] = [dates.name, clock.name]
-        report.say("clock", f"column {clock.name!r}, added to the dates of {dates.name!r}: {clock.example()}")
+        report.say(
+            "clock",
+            f"column {clock.name!r}, added to the dates of {dates.name!r}: {clock.example()}",
+        )
     report.set("columns", written or None)
     if dates:
         order, why = roles.date_form(dates, answers.get("dates"))
@@ -378,8 +426,8 @@ def _columns(report, columns, answers):
 def _authors(report, sample, answers):
     """Set the column of authors, unless one author wrote a large share of all documents.
 
-    Each author counts once in a period. If few people write all documents, this would hide what one of them writes
-    about.
+    Each author counts once in a period. If few people write all documents, this would hide what one
+    of them writes about.
     """
     columns = dict(report.options.get("columns", {}))
     column, answer = columns.pop("author", None), answers.get("author")
@@ -396,7 +444,10 @@ def _authors(report, sample, answers):
         report.options |= {"columns": columns}
     else:
         report.set("columns", columns | {"author": column})
-        report.say("author", f"{where}, {len(known):,} in {known.total():,} documents; each counts once per period")
+        report.say(
+            "author",
+            f"{where}, {len(known):,} in {known.total():,} documents; each counts once per period",
+        )
 
 
 def _join_titles(report, sample, answers):
@@ -408,7 +459,10 @@ def _join_titles(report, sample, answers):
     apart = sum(one not in other for one, other in pairs)
     if "text" not in answers and pairs and apart >= MIN_TITLE_SHARE * len(pairs):
         report.options["columns"] = {**(report.options.get("columns") or {}), "text": [title, text]}
-        report.say("text", f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not contain")
+        report.say(
+            "text",
+            f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not contain",
+        )
 
 
 def _plain(value):
@@ -419,17 +473,28 @@ def _categories(report, column, name):
     """Use the categories of feeds as topics if they are few, or if the user says so."""
     n = len(column.distinct)
     if name not in (None, "", CATEGORY):
-        raise ConfigError(f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct it")
+        raise ConfigError(
+            f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct it"
+        )
     if name == CATEGORY or (name is None and n and n <= max(2, report.n_documents // 3)):
         report.options["columns"] = {"topics": CATEGORY}
-        report.say("topics", f"categories of the feeds, {n} different: {column.example()} (--topics '' uses none)")
+        report.say(
+            "topics",
+            f"categories of the feeds, {n} different: {column.example()} (--topics '' uses none)",
+        )
     elif n and name is None:
-        report.say("topics", f"none; {n} different categories are too many (--topics {CATEGORY} uses them)")
+        report.say(
+            "topics", f"none; {n} different categories are too many (--topics {CATEGORY} uses them)"
+        )
 
 
 def _documents(report, files):
     """Yield (file name, kind, place, row, with_ids) of documents, at most `MAX_SURVEYED_ROWS` (see `documents_in`)."""
-    form, columns, n_rows = collection.form_of(report.options), collection.columns_of(report.options), 0
+    form, columns, n_rows = (
+        collection.form_of(report.options),
+        collection.columns_of(report.options),
+        0,
+    )
     for name, path in files:
         for one in collection.documents_in(name, path, form, columns, strict=False):
             n_rows += 1
@@ -448,7 +513,9 @@ def _times(report, files, answers):
                 raise ValueError(row)
             collection.check_id(row, with_ids, kind)
             identity, content = row.get("id"), collection.content_of(row)
-            identity = None if fields.missing(identity) else ids.name(fields.parse_id(identity), content)
+            identity = (
+                None if fields.missing(identity) else ids.name(fields.parse_id(identity), content)
+            )
             if identity is None and not fields.missing(row.get("id")):
                 continue
             times.append(parser.parse(row, kind).time)
@@ -480,8 +547,12 @@ def _times(report, files, answers):
             why = f"{late} of the dates, the last {_day(max(times))}; correct it: it remains the last period"
             report.say("to come", why)
         if early := sum(value < 0 for value in times):
-            report.say("long ago", f"{early} of the dates are before 1970, the first {_day(min(times))}")
-        report.say("read as", "; ".join(f"{str(value)!r} as {_minute(time)}" for value, time in read))
+            report.say(
+                "long ago", f"{early} of the dates are before 1970, the first {_day(min(times))}"
+            )
+        report.say(
+            "read as", "; ".join(f"{str(value)!r} as {_minute(time)}" for value, time in read)
+        )
     if times and missing:
         report.ties = "source"
         if kind not in listing.TABULAR:
@@ -496,7 +567,11 @@ def _check_aside(report, aside, todos, n, strict):
     """
     if strict:
         report.set("strict", True)
-    if damaged := [f"{entry.reason} ({entry.file})" for entry in aside if entry.place == setaside.DAMAGED_BUT_READ]:
+    if damaged := [
+        f"{entry.reason} ({entry.file})"
+        for entry in aside
+        if entry.place == setaside.DAMAGED_BUT_READ
+    ]:
         more = f"; {len(damaged) - MAX_REASONS:,} more" if len(damaged) > MAX_REASONS else ""
         report.say("damaged", "; ".join(damaged[:MAX_REASONS]) + more)
     aside = [entry for entry in aside if entry.place != setaside.DAMAGED_BUT_READ]
@@ -507,15 +582,26 @@ def _check_aside(report, aside, todos, n, strict):
         groups.setdefault(VALUE_IN_REASON.sub("...", entry.reason), []).append(entry)
     groups = sorted(groups.values(), key=len, reverse=True)[:MAX_REASONS]
     firsts = [" ".join(filter(None, group[0][:2])) for group in groups]
-    parts = [f"{group[0].reason} ({len(group):,}, first {first})" for group, first in zip(groups, firsts, strict=True)]
-    n_documents = sum(bool(entry.place) and not entry.place.startswith(setaside.REST_PREFIX) for entry in aside)
+    parts = [
+        f"{group[0].reason} ({len(group):,}, first {first})"
+        for group, first in zip(groups, firsts, strict=True)
+    ]
+    n_documents = sum(
+        bool(entry.place) and not entry.place.startswith(setaside.REST_PREFIX) for entry in aside
+    )
     account = setaside.account(aside).replace("was set", "is set").replace("were set", "are set")
     if strict or n < 2 or n_documents > MAX_ASIDE_SHARE * (n + n_documents):
         first = groups[0][0].reason
         todo = todos.get(first) or "correct or remove them"
-        expected = "none (--strict)" if strict else f"at most {MAX_ASIDE_SHARE:.0%} of {n + n_documents:,} documents"
+        expected = (
+            "none (--strict)"
+            if strict
+            else f"at most {MAX_ASIDE_SHARE:.0%} of {n + n_documents:,} documents"
+        )
         raise DataError(f"{account}: {'; '.join(parts)}", expected, todo)
-    report.say("set aside", _answered(f"{account} by odl run, which lists them: {'; '.join(parts)}"))
+    report.say(
+        "set aside", _answered(f"{account} by odl run, which lists them: {'; '.join(parts)}")
+    )
 
 
 def _answered(text):
@@ -536,4 +622,7 @@ def _minute(milliseconds):
 def _texts(report, sample):
     """Return the texts of the sample."""
     name = collection.columns_of(report.options).get("text")
-    return [str(fields.joined(collection.value_of(row, name if table else "text")) or "") for table, row in sample]
+    return [
+        str(fields.joined(collection.value_of(row, name if table else "text")) or "")
+        for table, row in sample
+    ]

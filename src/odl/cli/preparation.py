@@ -36,9 +36,12 @@ MIN_WORDS = 5  # words of a document
 STOP_WORD_SHARE = 0.5  # share of documents above which a word is a stop word
 MIN_MEDIAN_PERIOD = 7  # documents of the median period; with fewer, a longer period is used
 UNDATED_BATCHES = 40  # number of batches of a stream without times
-MAX_SHORT_TEXT = 16  # distinct words up to which vectors weigh half or more (docs/method.md#meaning-beside-words)
+# distinct words up to which vectors weigh half or more (docs/method.md#meaning-beside-words)
+MAX_SHORT_TEXT = 16
 ENCODER, ENCODER_COST = "wordllama", "about .1 ms and 3 kB per document, 320 kB per checkpoint"
-MORE_DOCUMENTS = "add more; a text file is one document, unless --kind log makes each line a document"
+MORE_DOCUMENTS = (
+    "add more; a text file is one document, unless --kind log makes each line a document"
+)
 FIRST_BATCH = 100  # maximum number of documents in the first batch
 
 
@@ -50,15 +53,24 @@ def stop_words_of(texts, name=None):
             raise ConfigError(f"--stop-words is {name!r}", expected, "correct it")
         return None if name == "none" else name, {}, "as you say"
     counts, vocabulary = count_words(
-        (text[:MAX_DETECTED_CHARACTERS] for text in texts), {"tokeniser": "words", "stop_words": None}
+        (text[:MAX_DETECTED_CHARACTERS] for text in texts),
+        {"tokeniser": "words", "stop_words": None},
     )
-    stop_words = stopwords.StopWords(vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)))
+    stop_words = stopwords.StopWords(
+        vocabulary, np.bincount(counts.indices, minlength=len(vocabulary))
+    )
     mix = stopwords.mix(counts, stop_words, alone=True)
     listed, why = mix.keys() & stopwords.LISTS.keys(), "not known (--stop-words names one)"
     if any(mix):
         names = sorted(mix, key=lambda name: (not name, -mix[name]))
-        why = ", ".join(f"{stopwords.shown(name, 'not known')} ({mix[name] / len(texts):.0%})" for name in names)
-        why += "; stop words of a document's language have no weight" if listed else ", without a list of stop words"
+        why = ", ".join(
+            f"{stopwords.shown(name, 'not known')} ({mix[name] / len(texts):.0%})" for name in names
+        )
+        why += (
+            "; stop words of a document's language have no weight"
+            if listed
+            else ", without a list of stop words"
+        )
     why += f"; words in more than {STOP_WORD_SHARE:.0%} of the documents have no weight"
     return None, {"languages": True, "max_share": STOP_WORD_SHARE}, why
 
@@ -76,16 +88,21 @@ def _count(texts, tokens):
 def tokens_of(texts, stop_words):
     """Return the option ``tokens``: words of every script; Korean in pairs of syllables if texts contain some."""
     tokens = {"tokeniser": "words", "stop_words": stop_words}
-    letters = "".join(word for text in texts for word in LETTERS.findall(text[:MAX_DETECTED_CHARACTERS]))
+    letters = "".join(
+        word for text in texts for word in LETTERS.findall(text[:MAX_DETECTED_CHARACTERS])
+    )
     return tokens | (
-        {"hangul": "pairs"} if len(HANGUL_SYLLABLE.findall(letters)) > MIN_HANGUL_SHARE * len(letters) else {}
+        {"hangul": "pairs"}
+        if len(HANGUL_SYLLABLE.findall(letters)) > MIN_HANGUL_SHARE * len(letters)
+        else {}
     )
 
 
 def meaning_of(texts, tokens, asked):
     """Return (options, features, reason) for vectors next to words, if the user asked for them.
 
-    Otherwise options and features are empty, and English texts with few words have a reason that recommends vectors.
+    Otherwise options and features are empty, and English texts with few words have a reason that
+    recommends vectors.
 
     Raises
     ------
@@ -97,7 +114,11 @@ def meaning_of(texts, tokens, asked):
     if asked:
         encoder.encoder_of(ENCODER)
         weight = f"with a weight of {weight_of([length]):.2f} for about {length:.0f} distinct words a text"
-        return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} next to words, {weight}; {ENCODER_COST}"
+        return (
+            {"vectors": ENCODER},
+            {"meaning": None},
+            f"vectors of {ENCODER} next to words, {weight}; {ENCODER_COST}",
+        )
     if not 0 < length <= MAX_SHORT_TEXT or not english:
         return {}, {}, ""
     offer = f"none; texts have about {length:.0f} distinct words; with texts this short, vectors would help"
@@ -163,7 +184,9 @@ def batches_of(times, period=None):
     n = len(times)
     if n < 2:
         raise DataError(
-            f"{n} document{'s' * (n != 1)}", "at least two: one to start from and one to score", MORE_DOCUMENTS
+            f"{n} document{'s' * (n != 1)}",
+            "at least two: one to start from and one to score",
+            MORE_DOCUMENTS,
         )
     initial = min(FIRST_BATCH, max(1, n // 5))
     dated = n and NO_TIME not in times
@@ -172,13 +195,21 @@ def batches_of(times, period=None):
         rest = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]] if dated else []
         if rest and (period or median(Counter(keys).values()) >= MIN_MEDIAN_PERIOD):
             first, middle = n - sum(rest), median(Counter(keys).values())
-            why = "as you say" if period else f"the shortest period that usually has {MIN_MEDIAN_PERIOD} documents"
+            why = (
+                "as you say"
+                if period
+                else f"the shortest period that usually has {MIN_MEDIAN_PERIOD} documents"
+            )
             said = f"by {name}, {why} (median {middle:.0f}): each {name} is compared with those before it; "
             said += f"the first batch has {first} documents, then {len(rest)} {name}{'s' * (len(rest) > 1)}; "
             said += alerts_begin(rest)
             return {"by": "period", "period": name, "initial": initial}, said
     if period:
-        raise DataError(f"batches by {period}", "documents of several such periods, all with times", "choose another")
+        raise DataError(
+            f"batches by {period}",
+            "documents of several such periods, all with times",
+            "choose another",
+        )
     size = min(500, max(MIN_MEDIAN_PERIOD, (n - initial) // UNDATED_BATCHES))
     said = f"of {size} document{'s' * (size > 1)}; the first has {initial}"
     said += "" if dated else ", since there are no times"

@@ -1,8 +1,9 @@
 """The schema file of the workflow: settings, learners, readers, experiments, figures and stages.
 
-``workflow/schemas/config.schema.json`` contains the sections of a configuration (`odl.config.sections`), the settings
-of every learner, reader and experiment, and under ``registry`` the facts that the rules need. `odl step schema --write`
-writes it; a test fails if it is stale.
+``workflow/schemas/config.schema.json`` contains the sections of a configuration
+(`odl.config.sections`), the settings of every learner, reader and experiment, and under
+``registry`` the facts that the rules need. `odl step schema --write` writes it; a test fails if it
+is stale.
 """
 
 import ast
@@ -43,7 +44,11 @@ def schema(steps):
     whole = Study.schema()
     for section, key, entries in (
         ("corpora", "reader", _readers()),
-        ("learners", "algorithm", {name: {"properties": entry} for name, entry in learners.schema().items()}),
+        (
+            "learners",
+            "algorithm",
+            {name: {"properties": entry} for name, entry in learners.schema().items()},
+        ),
         ("experiments", "experiment", _experiments()),
     ):
         select = {"key": key, "todo": NEW_NAME_ADVICE, "schemas": entries}
@@ -56,11 +61,15 @@ def registry(steps):
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
     facts = ("needs_history", "has_regret", "over_ranks", "opens", "numbers_per_atom")
     return {
-        "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
+        "learners": {
+            name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()
+        },
         "readers": {name: _file_of(module.__name__) for name, module in corpora.readers().items()},
         "experiments": {name: _experiment(module) for name, module in _modules().items()},
         "figures": {name: _file_of(module.__name__) for name, module in figures.modules().items()},
-        "stages": {name: _roots(calls.FUNCTIONS.get(name, one.function)) for name, one in steps.items()},
+        "stages": {
+            name: _roots(calls.FUNCTIONS.get(name, one.function)) for name, one in steps.items()
+        },
     }
 
 
@@ -73,9 +82,21 @@ def tables(text):
     """Return config/README.md with current tables of sections and rows of single settings."""
     for section in (Stream, *SECTIONS):
         rows = rf"(?:^\| `{re.escape(section.place)}\.(?!reader|sources|options)[^\n]*\n)+"
-        text = re.sub(rows, lambda _, section=section: setting.table(section, section.place), text, count=1, flags=re.M)
+        text = re.sub(
+            rows,
+            lambda _, section=section: setting.table(section, section.place),
+            text,
+            count=1,
+            flags=re.M,
+        )
     for row in setting.table(Study, "", inside=False).splitlines():
-        text = re.sub(rf"^{re.escape(row.split(' | ')[0])} \|.*$", lambda _, row=row: row, text, count=1, flags=re.M)
+        text = re.sub(
+            rf"^{re.escape(row.split(' | ')[0])} \|.*$",
+            lambda _, row=row: row,
+            text,
+            count=1,
+            flags=re.M,
+        )
     return text
 
 
@@ -84,7 +105,10 @@ def write(steps, folder=SCHEMA_FOLDER):
     readme = os.path.join(folder, README_PATH)
     with open(readme, encoding="utf-8") as file:
         described = tables(file.read())
-    for path, content in ((os.path.join(folder, SCHEMA_FILE), text(schema(steps))), (readme, described)):
+    for path, content in (
+        (os.path.join(folder, SCHEMA_FILE), text(schema(steps))),
+        (readme, described),
+    ):
         with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(content)
 
@@ -112,7 +136,9 @@ def _modules():
 def _experiments():
     entries = {}
     for name, module in _modules().items():
-        entries[name] = {"properties": {**{key: INPUT_SCHEMAS[key] for key in module.TAKES}, **module.SETTINGS}}
+        entries[name] = {
+            "properties": {**{key: INPUT_SCHEMAS[key] for key in module.TAKES}, **module.SETTINGS}
+        }
         if needed := [key for key in module.TAKES if INPUT_SCHEMAS[key].get("minItems")]:
             entries[name]["required"] = needed
     return entries

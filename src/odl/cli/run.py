@@ -1,7 +1,7 @@
 """``odl run``: the loop over a user's folder, its progress, and its printed report.
 
-Results do not depend on earlier runs. The number of documents is stored after a successful run, to report the
-difference.
+Results do not depend on earlier runs. The number of documents is stored after a successful run, to
+report the difference.
 """
 
 import contextlib
@@ -57,13 +57,18 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     Raises
     ------
     OdlError
-        If the folder, its configuration or a file is wrong; `BusyError` if another run uses the folder.
+        If the folder, its configuration or a file is wrong; `BusyError` if another run uses the
+        folder.
     """
     began, named = time.monotonic(), os.fspath(folder)
     said, words, first = project.read(folder), [], []
     if said.get("driver") == "snakemake":
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
-        raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {processes.cores()}")
+        raise ConfigError(
+            fault,
+            "a folder of `odl run`",
+            f"type: cd {folder} && snakemake --cores {processes.cores()}",
+        )
     with contextlib.chdir(folder), _told_from(named):
         if os.path.isdir("inbox"):
             from odl.live import inbox  # of a watched folder
@@ -77,7 +82,9 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         place = folders.opened(named)
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(
-                f"{wrong} cannot be written", "a folder that can be written", "correct it or set 'results'"
+                f"{wrong} cannot be written",
+                "a folder that can be written",
+                "correct it or set 'results'",
             )
         alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)
         with processes.heeding() as heed, alone:
@@ -85,7 +92,12 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             known = again or ledger.facts.get("format") == FORMAT  # avoids importing HDF5
             if not known and (error := folders.earlier_error(place, named)):
                 raise error
-            options = {"words": words, "again": again, "dry": dry, "cores": cores or processes.cores()}
+            options = {
+                "words": words,
+                "again": again,
+                "dry": dry,
+                "cores": cores or processes.cores(),
+            }
             *lines, last = _run(place, ledger, named, began, check=heed.check, **options)
     return "\n".join([*first, *lines, *filter(None, [unread(folder, place.stream)]), last])
 
@@ -104,7 +116,12 @@ def _told_from(named):
 def _run(place, ledger, named, began, *, words, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     loop = Loop(
-        place, ledger, None if dry else shown, dry=dry, before_replacing=lambda: _begin_again(place, ledger), **options
+        place,
+        ledger,
+        None if dry else shown,
+        dry=dry,
+        before_replacing=lambda: _begin_again(place, ledger),
+        **options,
     )
     try:
         n = loop.run()
@@ -125,13 +142,24 @@ def _run(place, ledger, named, began, *, words, dry, **options):
         raise
     finally:
         loop.write_costs()
-    told = told.replace("odl explain FOLDER", f"odl explain {named}").replace("odl new FOLDER", f"odl new {named}")
+    told = told.replace("odl explain FOLDER", f"odl explain {named}").replace(
+        "odl new FOLDER", f"odl new {named}"
+    )
     lines = [told, _documents(place, ledger)]
     ledger.save()
-    lines += [*moved, *_set_aside(place, ledger, named), *_outdated(loop, named), *_told(ledger, words, named)]
+    lines += [
+        *moved,
+        *_set_aside(place, ledger, named),
+        *_outdated(loop, named),
+        *_told(ledger, words, named),
+    ]
     ledger.save()
     page = os.path.join(named, "new.html")
-    done = f"done in {duration(time.monotonic() - began)}" if loop.done else "nothing has changed since the last run"
+    done = (
+        f"done in {duration(time.monotonic() - began)}"
+        if loop.done
+        else "nothing has changed since the last run"
+    )
     return [*lines, f"{done}; open {page}"]
 
 
@@ -157,7 +185,9 @@ def _ending(place, ledger, n, loop):
         watch = read.alerts_of(".", last=n - first)
     periods = watch.periods[first - watch.periods[0].t :]
     stream = Path(place.names["root"], place.names["corpus"])
-    cleaned = boilerplate.sentence(stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5"))
+    cleaned = boilerplate.sentence(
+        stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5")
+    )
     text = "\n".join([show.as_text(watch, periods), "", *filter(None, [cleaned])])
     ledger.set_fact("ending", [*key, text])
     return text
@@ -170,7 +200,9 @@ def _begin_again(place, ledger):
     _note_events(place, ledger)
     folder = place.folder_of("alerts")
     if periods.are_earlier(folder):
-        for path in list(periods.paths(folder))[:0:-1]:  # the first one remains: its format is checked again
+        for path in list(periods.paths(folder))[
+            :0:-1
+        ]:  # the first one remains: its format is checked again
             ledger.forget(path)
 
 
@@ -224,7 +256,10 @@ def _documents(place, ledger):
     else:
         ledger.set_fact("implausible", wrong)
     many = "documents have times" if wrong > 1 else "document has a time"
-    warned = f"{wrong:,} {many} before 1970 or after tomorrow, such as {visible(first)}; correct them" * bool(wrong)
+    warned = (
+        f"{wrong:,} {many} before 1970 or after tomorrow, such as {visible(first)}; correct them"
+        * bool(wrong)
+    )
     return "; ".join(filter(None, [account_of(n, before), str(repeats), warned]))
 
 
@@ -286,11 +321,16 @@ def _outdated(loop, named):
     """Return a line about results that another version of the code wrote."""
     if not loop.outdated:
         return []
-    parts = ", ".join(f"{name} of {len(steps)}" if len(steps) > 1 else name for name, steps in loop.outdated.items())
+    parts = ", ".join(
+        f"{name} of {len(steps)}" if len(steps) > 1 else name
+        for name, steps in loop.outdated.items()
+    )
     options = loop.folder.stream["options"]
     encoder = ["the encoder"] if isinstance(options.get("vectors"), dict) else []
     made = " or ".join(["odl", *packages_of(options), *encoder])
-    return [f"computed by another version of {made}, and still used: {parts}; `odl run {named} --again` repeats them"]
+    return [
+        f"computed by another version of {made}, and still used: {parts}; `odl run {named} --again` repeats them"
+    ]
 
 
 def _plan(loop):
@@ -300,7 +340,10 @@ def _plan(loop):
     groups = {}
     for one in loop.done:
         groups.setdefault((one.step, re.sub(r"\d+\.h5", "", one.reason)), []).append(one)
-    lines = [f"  {name}{_spans([one.t for one in steps])}: {steps[0].reason}" for (name, _), steps in groups.items()]
+    lines = [
+        f"  {name}{_spans([one.t for one in steps])}: {steps[0].reason}"
+        for (name, _), steps in groups.items()
+    ]
     return "\n".join(["would be done:", *lines, "and every later step whose input changes"])
 
 
@@ -354,8 +397,14 @@ class Progress:
             self._show(f"reading      {note}", f"  {duration(spent)}", end=True)
         elif t is not None:
             done, days = t - self.first, re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", note)
-            left = f"  {duration(spent / done * (self.steps - t))} left" if 0 < done < self.steps - self.first else ""
-            self._show(f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}", left)
+            left = (
+                f"  {duration(spent / done * (self.steps - t))} left"
+                if 0 < done < self.steps - self.first
+                else ""
+            )
+            self._show(
+                f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}", left
+            )
 
     def close(self):
         """End the current line. If the run ended early, the line shows the last state."""

@@ -1,8 +1,8 @@
 """``python -m odl.cli.runs FOLDER SECONDS``: run a folder on request, with `odl watch` as the only caller.
 
-Each line of standard input is a request: the same as ``odl run FOLDER --wait SECONDS``, in this process, so that
-libraries are imported once for all periods. The exit status of each run is written to standard output, one line each.
-What the runs print goes to standard error.
+Each line of standard input is a request: the same as ``odl run FOLDER --wait SECONDS``, in this
+process, so that libraries are imported once for all periods. The exit status of each run is written
+to standard output, one line each. What the runs print goes to standard error.
 """
 
 import contextlib
@@ -23,7 +23,9 @@ def serve(folder, seconds):
         status = cli.main(["run", folder, "--wait", seconds])
         if status >= 128:  # a signal
             return status
-        with contextlib.suppress(BrokenPipeError):  # the watch was killed: its end of standard input is closed, too
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # the watch was killed: its end of standard input is closed, too
             print(status, file=replies, flush=True)
     return 0
 

@@ -44,8 +44,13 @@ def _described(function):
             _prune(arguments["state"])
 
     reads = STEPS[function.__name__].reads
-    more = {role: None for role, pattern in reads.items() if "{before}" in pattern} | {"code": ""}  # stamp of the code
-    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in more.items()]
+    more = {role: None for role, pattern in reads.items() if "{before}" in pattern} | {
+        "code": ""
+    }  # stamp of the code
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+        for name, value in more.items()
+    ]
     do.__signature__ = inspect.Signature([*inspect.signature(function).parameters.values(), *more])
     return step(do)
 
@@ -69,7 +74,9 @@ def _files(arguments):
         raise ParameterError(fault, "only one of them, for the reader documents", "correct it")
     if ends:
         return portions.members(source, options, *ends)
-    return listing.find_files(source, options.get("kind")) if own and not arguments["shares"] else []
+    return (
+        listing.find_files(source, options.get("kind")) if own and not arguments["shares"] else []
+    )
 
 
 def _page_inputs(arguments):
@@ -79,16 +86,32 @@ def _page_inputs(arguments):
     place = read.place_of(arguments["folder"], arguments["stream"])
     said = os.path.join(arguments["home"] or place.home, feedback.FEEDBACK_FILE)
     n = read.first_of(place, 0)
-    named = {"documents": place.documents, "features": os.path.join(place.features, f"{n - 1}.h5"), "feedback": said}
+    named = {
+        "documents": place.documents,
+        "features": os.path.join(place.features, f"{n - 1}.h5"),
+        "feedback": said,
+    }
     alerts = [os.path.join(place.alerts, f"{t}.h5") for t in range(n)]
-    return {"alerts": alerts, **{name: path if os.path.exists(path) else "" for name, path in named.items()}}
+    return {
+        "alerts": alerts,
+        **{name: path if os.path.exists(path) else "" for name, path in named.items()},
+    }
 
 
 @_described
-def read(reader, output, *, source: list = (), options: Json = "{}", files: tuple[str, str] = (), shares: list = ()):
+def read(
+    reader,
+    output,
+    *,
+    source: list = (),
+    options: Json = "{}",
+    files: tuple[str, str] = (),
+    shares: list = (),
+):
     """Read a corpus into the internal form.
 
-    --files FIRST LAST: read only these user files and those between. --shares: outputs of --files for all files.
+    --files FIRST LAST: read only these user files and those between. --shares: outputs of --files
+    for all files.
     """
 
 
@@ -96,7 +119,8 @@ def read(reader, output, *, source: list = (), options: Json = "{}", files: tupl
 def index(documents, table, order, *, seed: int, stream: Json, made=None):
     """Divide the stream into batches.
 
-    --stream: JSON of batches, protocol, topic_entry, ties. --made: folder of existing batches, to find late documents.
+    --stream: JSON of batches, protocol, topic_entry, ties. --made: folder of existing batches, to
+    find late documents.
     """
 
 
@@ -109,7 +133,9 @@ def aside(documents, output):
     with storage.reading(documents, "documents") as file:
         entries = setaside.read(file)
     columns = setaside.Aside._fields
-    tables.write_table(output, [dict(zip(columns, map(guarded, one), strict=True)) for one in entries], columns)
+    tables.write_table(
+        output, [dict(zip(columns, map(guarded, one), strict=True)) for one in entries], columns
+    )
 
 
 @_described
@@ -124,7 +150,8 @@ def batch(documents, order, output, *, t: int, sha256=""):
 def features(output, batch, *, max_terms: int = 0):
     """Update vocabulary, frequencies and near-duplicates by a timestep.
 
-    Earlier batches are in the same folder. --max-terms: maximum size of the vocabulary; 0: unlimited.
+    Earlier batches are in the same folder. --max-terms: maximum size of the vocabulary; 0:
+    unlimited.
     """
 
 
@@ -132,17 +159,28 @@ def features(output, batch, *, max_terms: int = 0):
 def update(features, *, state, scores, timings, run: Json, corpus_features=None, history=None):
     """Score one timestep, then learn from it.
 
-    --run: JSON of corpus, seed, run, atoms, learner, features. --previous: previous checkpoint. --corpus-features: last
-    features of the stream, for idf: corpus. --history: folder of all earlier features, for batch learners.
+    --run: JSON of corpus, seed, run, atoms, learner, features. --previous: previous checkpoint.
+    --corpus-features: last features of the stream, for idf: corpus. --history: folder of all
+    earlier features, for batch learners.
     """
 
 
 @_described
-def alerts(features, scores, state, output, *, run: Json, batch=None, corpus_features=None, settings: Json = "{}"):
+def alerts(
+    features,
+    scores,
+    state,
+    output,
+    *,
+    run: Json,
+    batch=None,
+    corpus_features=None,
+    settings: Json = "{}",
+):
     """Compute the alerts of one timestep: headlines, events, reasons.
 
-    --known and --previous: checkpoint and alerts of the previous timestep. --batch: for the sources of its documents.
-    --settings: JSON of budget, level, window, ....
+    --known and --previous: checkpoint and alerts of the previous timestep. --batch: for the sources
+    of its documents. --settings: JSON of budget, level, window, ....
     """
 
 
@@ -150,8 +188,9 @@ def alerts(features, scores, state, output, *, run: Json, batch=None, corpus_fea
 def newpage(output, folder, *, stream=None, home=None, study=None, atom=None, feed=None):
     """Write the page about what is new in a stream.
 
-    FOLDER contains odl.yaml, or is results/STUDY, or contains the alerts. --home: folder of feedback.csv, if it is
-    another one. --study: the study page, linked if documents have topics. --atom, --feed: Atom and JSON feeds to write.
+    FOLDER contains odl.yaml, or is results/STUDY, or contains the alerts. --home: folder of
+    feedback.csv, if it is another one. --study: the study page, linked if documents have topics.
+    --atom, --feed: Atom and JSON feeds to write.
     """
 
 
@@ -190,8 +229,8 @@ def collect(features, *, state, scores, run: Json, previous=None, corpus_feature
 def baselines(output, features, *, past, window: int | None = None):
     """Score one timestep by neighbours, unknown words and length.
 
-    --past: folder of the features of earlier timesteps. --window: number of earlier timesteps to compare with; 0: all.
-    Default: all documents up to 50,000, or the last 10,000 if there are more.
+    --past: folder of the features of earlier timesteps. --window: number of earlier timesteps to
+    compare with; 0: all. Default: all documents up to 50,000, or the last 10,000 if there are more.
     """
     from odl.evaluation import baselines, scorefiles
     from odl.files import storage
@@ -204,7 +243,10 @@ def baselines(output, features, *, past, window: int | None = None):
             name = f"last{window}timesteps"
     else:
         newest_first = (storage.earlier(past, t, 1)[0] for t in range(batch.t, 0, -1))
-        before, name = baselines.latest(map(read, newest_first), baselines.PAST_WINDOW), f"last{baselines.PAST_WINDOW}"
+        before, name = (
+            baselines.latest(map(read, newest_first), baselines.PAST_WINDOW),
+            f"last{baselines.PAST_WINDOW}",
+        )
     scorefiles.write_baselines(output, batch, baselines.score(batch, before), name)
 
 
@@ -228,7 +270,9 @@ def plan(output, *, config: Json):
     from odl.evaluation import study
 
     if missing := [name for name in sections.PLANNED if name not in config]:
-        raise ParameterError(f"--config has no '{missing[0]}'", "a complete configuration", "add the missing keys")
+        raise ParameterError(
+            f"--config has no '{missing[0]}'", "a complete configuration", "add the missing keys"
+        )
     study.write_plan(output, chains.plan(config, chains.lengths(config)))
 
 
@@ -271,12 +315,18 @@ def page(
     from odl.report import studypage
 
     if plan is not None and figures is None:
-        raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
+        raise ParameterError(
+            "a plan without tables and figures", "PLAN TABLES FIGURES", "name all three"
+        )
     topics = [partial(places.papers("emergingfiles").section, emerging)] if emerging else []
-    title = f"{'Experiments' if plan is None else 'Novel documents'}: {config.get('study', 'a study')}"
+    title = (
+        f"{'Experiments' if plan is None else 'Novel documents'}: {config.get('study', 'a study')}"
+    )
     streams = studypage.Streams(plan, tables, figures, settings, {"Emerging topics": topics})
     shown = [places.papers("experiments").section(folder) for folder in experiments]
-    studypage.write(output, streams if plan is not None else None, title=title, config=config, experiments=shown)
+    studypage.write(
+        output, streams if plan is not None else None, title=title, config=config, experiments=shown
+    )
 
 
 page.begins_in = "report/studypage", "config/places"  # the rule adds the modules of odl.papers
@@ -286,8 +336,8 @@ page.begins_in = "report/studypage", "config/places"  # the rule adds the module
 def schema(*, write: bool = False, folder="workflow/schemas"):
     """Print the schema of the configuration.
 
-    It includes the facts that the workflow needs about learners, readers and experiments. --write: write it to the file
-    of the workflow.
+    It includes the facts that the workflow needs about learners, readers and experiments. --write:
+    write it to the file of the workflow.
     """
     from odl import cli
     from odl.cli import registry

@@ -13,17 +13,32 @@ from odl.files.listing import KINDS
 
 COLUMN_ROLES = ("id", "time", "text", "title", "url", "topics", "author")
 SOURCES_HELP = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; without any: the files in FOLDER"
-INIT_ANSWERS = (*COLUMN_ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
+INIT_ANSWERS = (
+    *COLUMN_ROLES,
+    "kind",
+    "delimiter",
+    "encoding",
+    "dates",
+    "time_format",
+    "times",
+    "period",
+)
 INIT_ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
-NEWS, ALARM = 10, 11  # exit status of `odl new --fail`: something is new; else an alarm needs attention
+NEWS, ALARM = (
+    10,
+    11,
+)  # exit status of `odl new --fail`: something is new; else an alarm needs attention
 SINCE_LAST, MARKS_FILE = "last", ".seen.json"  # the mark of a reader
 STREAM_OPTION = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml, or results/STUDY")
 WHAT_ARGUMENT = argument(
-    "what", help="number of an event (12 or event:12), id of a document, or source:FILE as odl new prints it"
+    "what",
+    help="number of an event (12 or event:12), id of a document, or source:FILE as odl new prints it",
 )
 UNTIL_OPTION = argument(
-    "--until", default="", help="date from which it no longer holds; grows: it does not hold while the event grows"
+    "--until",
+    default="",
+    help="date from which it no longer holds; grows: it does not hold while the event grows",
 )
 FEEDBACK_HELP = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
 NOTE_OPTION = argument("--note", default="", help="why, for whoever reads feedback.csv")
@@ -44,36 +59,63 @@ NO_MARK = Mark(-1, 0)
     argument("folder", help="folder to write; it is created if it does not exist"),
     argument("sources", nargs="*", default=[], help=SOURCES_HELP),
     *(
-        argument(f"--{role}", metavar="COLUMN", help=f"name of the column with the {role}; '' for none")
+        argument(
+            f"--{role}", metavar="COLUMN", help=f"name of the column with the {role}; '' for none"
+        )
         for role in COLUMN_ROLES
     ),
     argument("--kind", choices=KINDS, help="format of the files"),
     argument("--delimiter", help="character between the fields of CSV files"),
-    argument("--unquoted", action="store_true", help="treat quotation marks in CSV files as part of the texts"),
-    argument("--encoding", help="encoding of the files, such as cp1252, or utf-8,cp1252 if both occur"),
     argument(
-        "--dates", choices=("day-first", "month-first"), help="order of day and month in dates such as 03/04/2026"
+        "--unquoted",
+        action="store_true",
+        help="treat quotation marks in CSV files as part of the texts",
     ),
     argument(
-        "--time-format", action="append", metavar="FORMAT", help="format of times, as for strptime; may be repeated"
+        "--encoding", help="encoding of the files, such as cp1252, or utf-8,cp1252 if both occur"
+    ),
+    argument(
+        "--dates",
+        choices=("day-first", "month-first"),
+        help="order of day and month in dates such as 03/04/2026",
+    ),
+    argument(
+        "--time-format",
+        action="append",
+        metavar="FORMAT",
+        help="format of times, as for strptime; may be repeated",
     ),
     argument(
         "--times",
         choices=("name", "front-matter", "modified"),
         help="where to find the times of text files, and the years of logs",
     ),
-    argument("--period", choices=("day", "week", "month", "quarter", "year"), help="length of a batch"),
-    argument("--stop-words", metavar="LANGUAGE", help="language whose stop words are ignored, or none"),
-    argument("--meaning", action="store_true", help="also compare texts by vectors; needs the extra meaning"),
+    argument(
+        "--period", choices=("day", "week", "month", "quarter", "year"), help="length of a batch"
+    ),
+    argument(
+        "--stop-words", metavar="LANGUAGE", help="language whose stop words are ignored, or none"
+    ),
+    argument(
+        "--meaning",
+        action="store_true",
+        help="also compare texts by vectors; needs the extra meaning",
+    ),
     argument(
         "--strict",
         action="store_true",
         help="end with an error at a document that cannot be read, instead of setting it aside",
     ),
-    argument("--only", action="store_true", help="read only the named files; ignore files that are added later"),
+    argument(
+        "--only",
+        action="store_true",
+        help="read only the named files; ignore files that are added later",
+    ),
     argument("--force", action="store_true", help="overwrite the files of an earlier odl init"),
     argument(
-        "--snakemake", action="store_true", help="write a Snakefile, for a cluster; Snakemake then replaces odl run"
+        "--snakemake",
+        action="store_true",
+        help="write a Snakefile, for a cluster; Snakemake then replaces odl run",
     ),
     more="It prints what it detected, and writes FOLDER/odl.yaml.",
     examples=("odl init news posts/*.jsonl", "odl init mail archive.mbox --period month"),
@@ -86,20 +128,42 @@ def init(args):
     print(f"{report.n_documents:,} documents" + (f", {report.span}" if report.span else ""))
     for what, why in report.said:
         print(f"  {what.replace('_', ' '):<10}{why}")
-    then = f"cd {args.folder} && snakemake --cores 2" if args.snakemake else f"odl run {args.folder}"
+    then = (
+        f"cd {args.folder} && snakemake --cores 2" if args.snakemake else f"odl run {args.folder}"
+    )
     print(f"wrote {os.path.join(args.folder, init.CONFIG_FILE)}; now: {then}")
 
 
 @subcommand(
     "run a folder that odl init wrote",
     argument("folder"),
-    argument("--dry-run", "-n", action="store_true", help="print what would be done and why, without doing it"),
-    argument("--again", action="store_true", help="compute again the results of another version of odl"),
-    argument("--check", action="store_true", help="read and verify all files, including those that have not changed"),
     argument(
-        "--wait", type=float, default=0.0, metavar="SECONDS", help="longest wait for another run of the folder to end"
+        "--dry-run",
+        "-n",
+        action="store_true",
+        help="print what would be done and why, without doing it",
     ),
-    argument("--cores", type=int, metavar="N", help="number of processes that read files (default: all cores)"),
+    argument(
+        "--again", action="store_true", help="compute again the results of another version of odl"
+    ),
+    argument(
+        "--check",
+        action="store_true",
+        help="read and verify all files, including those that have not changed",
+    ),
+    argument(
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="longest wait for another run of the folder to end",
+    ),
+    argument(
+        "--cores",
+        type=int,
+        metavar="N",
+        help="number of processes that read files (default: all cores)",
+    ),
     more="It reads, scores and learns new documents; finished steps are not repeated.",
     examples=("odl run news", "odl run news --dry-run", "odl run news --wait 600"),
 )
@@ -108,7 +172,13 @@ def run(args):
     from odl.config import project
 
     project.check(args.folder)
-    options = {"again": args.again, "check": args.check, "dry": args.dry_run, "wait": args.wait, "cores": args.cores}
+    options = {
+        "again": args.again,
+        "check": args.check,
+        "dry": args.dry_run,
+        "wait": args.wait,
+        "cores": args.cores,
+    }
     print(run.run(args.folder, **options))
 
 
@@ -117,16 +187,42 @@ def run(args):
     FOLDER_ARGUMENT,
     STREAM_OPTION,
     argument(
-        "--since", metavar="WHEN", help="from then on: a date, 2026, 2026-03, yesterday, 7d, 2w; or last: since --seen"
+        "--since",
+        metavar="WHEN",
+        help="from then on: a date, 2026, 2026-03, yesterday, 7d, 2w; or last: since --seen",
     ),
-    argument("--until", metavar="WHEN", help="up to the end of that day, month, ...; alone: the last period before it"),
-    argument("--seen", action="store_true", help="mark everything shown as seen; --since last starts after it"),
-    argument("--budget", type=float, help="maximum number of headlines of a period, instead of that in odl.yaml"),
+    argument(
+        "--until",
+        metavar="WHEN",
+        help="up to the end of that day, month, ...; alone: the last period before it",
+    ),
+    argument(
+        "--seen",
+        action="store_true",
+        help="mark everything shown as seen; --since last starts after it",
+    ),
+    argument(
+        "--budget",
+        type=float,
+        help="maximum number of headlines of a period, instead of that in odl.yaml",
+    ),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
-    argument("--below", action="store_true", help="include headlines that are not unusual for this stream"),
+    argument(
+        "--below",
+        action="store_true",
+        help="include headlines that are not unusual for this stream",
+    ),
     argument("--events-only", action="store_true", help="leave out documents that stand alone"),
-    argument("--words", action="store_true", help="list words that no document before had instead, as text or jsonl"),
-    argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new, {ALARM} at an alarm"),
+    argument(
+        "--words",
+        action="store_true",
+        help="list words that no document before had instead, as text or jsonl",
+    ),
+    argument(
+        "--fail",
+        action="store_true",
+        help=f"end with status {NEWS} if something is new, {ALARM} at an alarm",
+    ),
     more="Without options it shows the last period. Events keep their numbers; `odl explain` takes numbers and ids.\n"
     "--seen alone shows what is new since the last --seen, and marks that as seen.",
     examples=(
@@ -142,7 +238,11 @@ def new(args):
 
     since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
-        raise ParameterError("--seen and --until", "one of them: --seen marks the last period as seen", "leave one out")
+        raise ParameterError(
+            "--seen and --until",
+            "one of them: --seen marks the last period as seen",
+            "leave one out",
+        )
     mark = Mark(*_marks(args).get(_stream(args), NO_MARK)) if since == SINCE_LAST else NO_MARK
     last = None if since or args.until else 1
     if since == SINCE_LAST:
@@ -156,8 +256,15 @@ def new(args):
     else:
         periods = show.since(watch, since, args.until)
     periods = tuple(each for each in periods if (each.t, each.documents) != mark)
-    news = any(period.headlines or (period.novel and not watch.settings["gates"]) for period in periods)
-    forms = {"text": show.as_text, "jsonl": maps.as_jsonl, "csv": maps.as_csv, "md": show.as_markdown}
+    news = any(
+        period.headlines or (period.novel and not watch.settings["gates"]) for period in periods
+    )
+    forms = {
+        "text": show.as_text,
+        "jsonl": maps.as_jsonl,
+        "csv": maps.as_csv,
+        "md": show.as_markdown,
+    }
     forms["slack"] = show.as_slack
     if args.words:
         forms = {"text": wordlist.as_text, "jsonl": wordlist.as_jsonl}
@@ -166,8 +273,12 @@ def new(args):
         raise ParameterError(fault, f"one of {', '.join(forms)}", remedy)
     text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
     if args.format == "text":
-        named = " ".join(f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when)
-        text = text or ("Nothing since the last time." if since == SINCE_LAST else f"No period {named}.")
+        named = " ".join(
+            f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when
+        )
+        text = text or (
+            "Nothing since the last time." if since == SINCE_LAST else f"No period {named}."
+        )
         text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")
         text = text.replace("odl new FOLDER", f"odl new {args.folder}")
     if text:
@@ -188,11 +299,19 @@ def new(args):
         default=[],
         help="a setting of alerts, such as alerts.level=.02; may be repeated",
     ),
-    argument("--from", dest="since", metavar="WHEN", help="compare from this date on: 2026, 2026-03, 2026-03-14"),
+    argument(
+        "--from",
+        dest="since",
+        metavar="WHEN",
+        help="compare from this date on: 2026, 2026-03, 2026-03-14",
+    ),
     argument("--format", choices=("text", "json"), default="text"),
     more="It computes the headlines of all periods again from stored features and scores, and changes nothing in\n"
     "FOLDER. Settings without --set are those of odl.yaml.",
-    examples=("odl backtest news --set alerts.level=.02", "odl backtest news --set alerts.certain=0 --from 2026-03"),
+    examples=(
+        "odl backtest news --set alerts.level=.02",
+        "odl backtest news --set alerts.certain=0 --from 2026-03",
+    ),
 )
 def backtest(args):
     from odl.cli import backtest
@@ -209,7 +328,8 @@ def _sound(args, watch, news):
     now = time.time_ns() // 1_000_000
     if args.fail:
         sounded = alarms.find_alarms(
-            read.alerts_of(args.folder, args.stream, last=alarms.MAX_PAST + alarms.CHANGED_PERIODS), now
+            read.alerts_of(args.folder, args.stream, last=alarms.MAX_PAST + alarms.CHANGED_PERIODS),
+            now,
         )
     else:
         sounded = list(filter(None, [alarms.ahead(watch.periods, now)]))
@@ -225,7 +345,9 @@ def _move_mark(args, watch):
 
     _refuse_links(args.folder)
     last = watch.periods[-1]
-    tables.write_json(_place_of_mark(args), {**_marks(args), _stream(args): Mark(last.t, last.documents)})
+    tables.write_json(
+        _place_of_mark(args), {**_marks(args), _stream(args): Mark(last.t, last.documents)}
+    )
 
 
 def _refuse_links(folder):
@@ -257,7 +379,9 @@ def _place_of_mark(args):
 
     if not os.path.exists(os.path.join(args.folder, project.FILE)):
         fault = f"{args.folder} holds no {project.FILE}, and no mark is kept in results"
-        raise DataError(fault, "a folder that odl init wrote", "name it, or a date: --since 2026-03-01")
+        raise DataError(
+            fault, "a folder that odl init wrote", "name it, or a date: --since 2026-03-01"
+        )
     return os.path.join(args.folder, MARKS_FILE)
 
 
@@ -277,10 +401,18 @@ def explain(args):
     place, number = explain.resolve(watch, args.what)
     if number:
         told = maps.event_map(watch, number)
-        print(explain.event_text(watch, number) if args.format == "text" else json.dumps(told, ensure_ascii=False))
+        print(
+            explain.event_text(watch, number)
+            if args.format == "text"
+            else json.dumps(told, ensure_ascii=False)
+        )
         return
     if place is None:
-        raise DataError(f"{args.what} is no document or event of {args.folder}", "the id of one", "look at odl new")
+        raise DataError(
+            f"{args.what} is no document or event of {args.folder}",
+            "the id of one",
+            "look at odl new",
+        )
     document, earlier, meant, words = explain.explain_document(watch.place, *place)
     if args.format == "text":
         print(explain.document_text(watch, document, earlier, meant, words))
@@ -335,7 +467,11 @@ def unmute(args):
         expected = f"what it speaks of: {said}" if said else "a line of it"
         raise ParameterError(fault, expected, "name one of these" if said else "it has none")
     line = gone[-1]
-    print(visible(f"odl unmute: {line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}."))
+    print(
+        visible(
+            f"odl unmute: {line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}."
+        )
+    )
 
 
 def _say(args, verdict):
@@ -345,7 +481,9 @@ def _say(args, verdict):
     watch = read.alerts_of(args.folder, args.stream)
     what = " ".join(args.what.split())
     what = explain.feedback_name(watch, what)
-    entry = feedback.FeedbackLine(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
+    entry = feedback.FeedbackLine(
+        what, verdict, feedback.parse_until(args.until), " ".join(args.note.split())
+    )
     _refuse_links(args.folder)
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
@@ -369,7 +507,9 @@ def _say(args, verdict):
         help="how long to wait for late documents after a period ends",
     ),
     argument(
-        "--clock", action="store_true", help="end periods by the clock too, not only at the first document of the next"
+        "--clock",
+        action="store_true",
+        help="end periods by the clock too, not only at the first document of the next",
     ),
     argument(
         "--http",
@@ -387,10 +527,16 @@ def _say(args, verdict):
         metavar="DIRECTORY",
         help="read documents from the .jsonl and .ndjson files of this directory while they grow",
     ),
-    argument("--strict", action="store_true", help="end with an error at a line that cannot be read"),
+    argument(
+        "--strict", action="store_true", help="end with an error at a line that cannot be read"
+    ),
     more="Documents are lines of JSON on standard input; answers are printed on standard output.\n"
     "Documents are stored in FOLDER/inbox. odl run reads them too, and gives the same results.",
-    examples=("odl watch news", "odl watch news --follow incoming", "odl watch news --http 127.0.0.1:8080"),
+    examples=(
+        "odl watch news",
+        "odl watch news --follow incoming",
+        "odl watch news --http 127.0.0.1:8080",
+    ),
 )
 def watch(args):
     from odl.config import project

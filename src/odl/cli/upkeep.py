@@ -33,13 +33,26 @@ def show(args):
     gone = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
     note = ["forgotten: this row of your file is no longer read"] * gone
     head = [place, *note, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]
-    print("\n".join([*map(visible, map(fields.without_ansi, head)), "", *map(readable, str(text).splitlines())]))
+    print(
+        "\n".join(
+            [
+                *map(visible, map(fields.without_ansi, head)),
+                "",
+                *map(readable, str(text).splitlines()),
+            ]
+        )
+    )
 
 
 @subcommand(
     "remove a document from all stored results",
     *(FOLDER_ARGUMENT, ID_ARGUMENT),
-    argument("--dry-run", "-n", action="store_true", help="print what would be learned again; change nothing"),
+    argument(
+        "--dry-run",
+        "-n",
+        action="store_true",
+        help="print what would be learned again; change nothing",
+    ),
     more="Its text, its words and what was learned from them are removed: later periods are learned again.\n"
     "Its line in the inbox is removed. Its row in your own file remains, but is no longer read: forgotten.txt\n"
     "contains a digest of its id.",
@@ -73,7 +86,9 @@ def forget(args):
     if args.dry_run:
         print(visible(f"{args.id} ({place}): {cost}, and nothing of it remains in the results."))
         return
-    project.forget(args.folder, collection.forgotten_as(row["id"]))  # first, so that a killed command can be repeated
+    project.forget(
+        args.folder, collection.forgotten_as(row["id"])
+    )  # first, so that a killed command can be repeated
     with contextlib.chdir(args.folder):
         inbox.remove(row["id"])
         Path(project.VECTORS).unlink(missing_ok=True)  # its rows do not name their documents
@@ -114,15 +129,28 @@ def _row_of(folder, ident):
                     continue
                 identity = collection.identity_of(row, name, place)
                 if ident in (identity, identity + collection.name_end(collection.content_of(row))):
-                    values = {role: value for role, value in row.items() if not fields.missing(value)}
-                    return f"{os.path.normpath(os.path.join(folder, path))} {place}", {**values, "id": identity}
-    raise DataError(f"no row of the sources of {folder} has the id {ident}", "an id that odl new prints", "correct it")
+                    values = {
+                        role: value for role, value in row.items() if not fields.missing(value)
+                    }
+                    return f"{os.path.normpath(os.path.join(folder, path))} {place}", {
+                        **values,
+                        "id": identity,
+                    }
+    raise DataError(
+        f"no row of the sources of {folder} has the id {ident}",
+        "an id that odl new prints",
+        "correct it",
+    )
 
 
 @subcommand(
     "print the main table of a finished study",
     argument("folder", help="results/STUDY"),
-    argument("--beside", metavar="FILE", help="CSV with the columns id and score: compare these scores with the study"),
+    argument(
+        "--beside",
+        metavar="FILE",
+        help="CSV with the columns id and score: compare these scores with the study",
+    ),
     argument("--stream", help="with --beside: the stream, if the study has several"),
     argument("--seed", type=int, help="with --beside: seed of the batches (default: the first)"),
     more="AUC of novel documents by run and number of atoms, for documents with topics; report.html has more.",
@@ -137,7 +165,9 @@ def table(args):
         from odl.evaluation import outside
 
         own = outside.read(args.beside)
-        print(outside.as_text(*outside.compare(args.folder, own, stream=args.stream, seed=args.seed)))
+        print(
+            outside.as_text(*outside.compare(args.folder, own, stream=args.stream, seed=args.seed))
+        )
         return
     print(studypage.main_table(f"{args.folder}/tables"))
     print(f"Report: {args.folder}/report.html")
@@ -147,9 +177,15 @@ def _check_finished(folder):
     """Raise `DataError` if a folder has no tables; the message names a study below it, if there is one."""
     if os.path.isdir(os.path.join(folder, "tables")):
         return
-    below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")))
+    below = sorted(
+        glob.glob(
+            os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")
+        )
+    )
     todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another"
-    raise DataError(f"{folder} contains no tables", "the folder results/STUDY of a finished study", todo)
+    raise DataError(
+        f"{folder} contains no tables", "the folder results/STUDY of a finished study", todo
+    )
 
 
 @subcommand(
@@ -206,7 +242,12 @@ def _pages(folder):
     """Return the pages new*.html in a folder of results, and in the user's folder that it belongs to."""
     own = folder.parent.parent
     places = [folder, own] if (own / project.FILE).exists() else [folder]
-    return [path for place in places for name in ("new.html", "new-*.html") for path in sorted(place.glob(name))]
+    return [
+        path
+        for place in places
+        for name in ("new.html", "new-*.html")
+        for path in sorted(place.glob(name))
+    ]
 
 
 def _inputs_of(path, record):
@@ -218,7 +259,9 @@ def _inputs_of(path, record):
 
     step = steps.STEPS.get(record["step"])
     for written in step.writes.values() if step else ():
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written)).replace("[^/]+", ".+", 1)
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written)).replace(
+            "[^/]+", ".+", 1
+        )
         match = re.fullmatch(pattern, path)
         if not match or not match.groupdict().get("t", "").isdecimal():
             continue
@@ -229,6 +272,8 @@ def _inputs_of(path, record):
             if place.startswith(steps.STREAM_FOLDER) and "{last}" not in place:
                 yield (
                     role,
-                    place.format(**names if place.startswith(steps.RUN_FOLDER) else {**names, "seed": "*"}),
+                    place.format(
+                        **names if place.startswith(steps.RUN_FOLDER) else {**names, "seed": "*"}
+                    ),
                     digest,
                 )

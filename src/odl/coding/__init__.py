@@ -13,7 +13,12 @@ _SHARED = ("P", "A", "lam", "return_gap")
 
 
 def sparse_code(
-    P: MatrixLike, A: MatrixLike, lam: float = 0.1, solver: str = "exact", return_gap: bool = False, **options: Any
+    P: MatrixLike,
+    A: MatrixLike,
+    lam: float = 0.1,
+    solver: str = "exact",
+    return_gap: bool = False,
+    **options: Any,
 ) -> tuple:
     """Code documents on a dictionary.
 
@@ -26,8 +31,8 @@ def sparse_code(
     A : sparse or dense, shape (n_terms, n_atoms)
         Dictionary, non-negative, atoms in columns; not modified.
     lam : float
-        Weight of the penalty, at least 0. An atom of unit mass enters a code only if more than (1 + lam)/2 of
-        its mass is on words of the document.
+        Weight of the penalty, at least 0. An atom of unit mass enters a code only if more than (1 +
+        lam)/2 of its mass is on words of the document.
     solver : {"exact", "admm"}
         See `odl.coding.exact.codes` and `odl.coding.admm.codes`.
     return_gap : bool
@@ -40,7 +45,8 @@ def sparse_code(
     X : csr_array of float64, shape (n_documents, n_atoms)
         Codes; P is approximated by ``X @ A.T``.
     objective : ndarray of float64, shape (n_documents,)
-        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. The penalty in it is ``lam * X.sum(axis=1)``.
+        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. The penalty in it is ``lam *
+        X.sum(axis=1)``.
     gap : ndarray of float64, shape (n_documents,), only with `return_gap`
         Upper bound on the objective minus the optimum.
 
@@ -67,5 +73,7 @@ def sparse_code(
     for name in options:
         if name not in known:
             expected = f"options among {', '.join(known)}" if known else "no options"
-            raise ParameterError(f"the coder {solver!r} has no option {name!r}", expected, f"remove {name!r}")
+            raise ParameterError(
+                f"the coder {solver!r} has no option {name!r}", expected, f"remove {name!r}"
+            )
     return SOLVERS[solver](P, A, lam, return_gap=return_gap, **options)

@@ -1,7 +1,8 @@
 """The papers' coder: ADMM on min_{x >= 0} ||p - A x||_1 + lam ||x||_1, a fixed number of iterations.
 
-It exists to reproduce the papers; `odl.coding.exact` is faster and exact. Terms that no atom uses do not influence the
-codes, so the iterations leave them out. The other terms are dense in small blocks of documents.
+It exists to reproduce the papers; `odl.coding.exact` is faster and exact. Terms that no atom uses
+do not influence the codes, so the iterations leave them out. The other terms are dense in small
+blocks of documents.
 """
 
 import numpy as np
@@ -73,7 +74,8 @@ def codes(
         X   = max(X - kappa G - lam kappa/phi, 0)
         rho = rho + gamma phi (P - A X - E)
 
-    It can converge slowly: after 100 iterations the objective was 1.7 % above the optimum on average.
+    It can converge slowly: after 100 iterations the objective was 1.7 % above the optimum on
+    average.
 
     Equation `admm-codes` of docs/method.md.
 
@@ -132,19 +134,31 @@ def codes(
         D, Q = A[used], P[:, used]
         kappa = 1.0 / psi
         blocks = [
-            _iterate(Q[first : first + ADMM_BLOCK].toarray().T.copy(), D, lam, kappa, iterations, phi, gamma)
+            _iterate(
+                Q[first : first + ADMM_BLOCK].toarray().T.copy(),
+                D,
+                lam,
+                kappa,
+                iterations,
+                phi,
+                gamma,
+            )
             for first in range(0, P.shape[0], ADMM_BLOCK)
         ]
         X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     objective = objectives(P, A, lam, X)
     if not np.isfinite(objective).all():
-        raise ParameterError("ADMM left the range of floating point numbers", "weights near 1", "rescale P and A")
+        raise ParameterError(
+            "ADMM left the range of floating point numbers", "weights near 1", "rescale P and A"
+        )
     if not return_gap:
         return X, objective
     return X, objective, np.maximum(objective - exact.codes(P, A, lam)[1], 0.0)
 
 
-def objectives(P: sparse.csr_array, A: sparse.csc_array, lam: float, X: sparse.csr_array) -> np.ndarray:
+def objectives(
+    P: sparse.csr_array, A: sparse.csc_array, lam: float, X: sparse.csr_array
+) -> np.ndarray:
     """Return ``||p - A x||_1 + lam sum(x)`` for each pair of rows (p, x) of P and X, by definition.
 
     Examples

@@ -1,8 +1,9 @@
 """Exact codes: min_{x >= 0} ||p - A x||_1 + lam ||x||_1, solved on the document's own terms.
 
-A, x and p are non-negative, so outside S = supp(p) the loss is linear and the problem has |S| rows. An atom can be
-in a code only if 2 g_j > c_j + lam, where c_j is its mass and g_j its mass on S; few atoms meet this. A simplex method
-with a piecewise linear line search solves the reduced problem. The dual certifies the solution:
+A, x and p are non-negative, so outside S = supp(p) the loss is linear and the problem has |S| rows.
+An atom can be in a code only if 2 g_j > c_j + lam, where c_j is its mass and g_j its mass on S; few
+atoms meet this. A simplex method with a piecewise linear line search solves the reduced problem.
+The dual certifies the solution:
 
     max_y  p_S^T y - ||p||_1    subject to  A_S^T y <= c + lam,  0 <= y <= 2.
 """
@@ -32,7 +33,8 @@ def check_matrices(P, A):
     Raises
     ------
     ParameterError
-        If one of them is not real, finite and non-negative, if a weight exceeds 1e300, or if A does not match P.
+        If one of them is not real, finite and non-negative, if a weight exceeds 1e300, or if A does
+        not match P.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A")
     check_terms(P, A)
@@ -40,7 +42,9 @@ def check_matrices(P, A):
         check_signs(matrix, name)
         projections.check_sizes(matrix.data, name, LARGEST_WEIGHT)
     A = projections.without_zeros(A)
-    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # integers if empty
+    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(
+        float
+    )  # integers if empty
     if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
         raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
     return P, A, mass
@@ -49,9 +53,9 @@ def check_matrices(P, A):
 def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False) -> tuple:
     """Code every document exactly.
 
-    Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. If the optimum is not unique, the same
-    optimal code is returned each time. Each document is coded alone, so its code has the same bits however the stream
-    is cut into batches.
+    Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. If the optimum is not
+    unique, the same optimal code is returned each time. Each document is coded alone, so its code
+    has the same bits however the stream is cut into batches.
 
     Equations `exact-codes` and `certificate` of docs/method.md.
 
@@ -71,9 +75,9 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False)
     X : csr_array of float64, shape (n_documents, n_atoms)
         Codes; only positive entries are stored.
     objective : ndarray of float64, shape (n_documents,)
-        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. If x = 0 it is ``||p||_1``, or exactly 1 if that
-        differs from 1 only by the rounding of the sum. The penalty is ``lam * X.sum(axis=1)``, the residual the
-        objective minus the penalty.
+        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. If x = 0 it is ``||p||_1``, or
+        exactly 1 if that differs from 1 only by the rounding of the sum. The penalty is ``lam *
+        X.sum(axis=1)``, the residual the objective minus the penalty.
     gap : ndarray of float64, shape (n_documents,), only with `return_gap`
         Objective minus a feasible dual value: an upper bound on the distance to the optimum.
 
@@ -111,7 +115,8 @@ def solve(P, A, lam, limit=-1):
     lam : float
         As in `codes`; not checked here.
     limit : int
-        Pivots per document before HiGHS solves it instead. -1 is a multiple of the size of the document.
+        Pivots per document before HiGHS solves it instead. -1 is a multiple of the size of the
+        document.
 
     Returns
     -------
@@ -121,7 +126,9 @@ def solve(P, A, lam, limit=-1):
     lengths, atoms, values, objective, gap, failed = edge_following.code_documents(
         parts(P), parts(A), parts(A.tocsc()), mass, float(lam), limit
     )
-    X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(P.shape[0], A.shape[1]))
+    X = sparse.csr_array(
+        (values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(P.shape[0], A.shape[1])
+    )
     if failed.any():
         X = _repair(P, A, lam, mass, X, objective, gap, np.flatnonzero(failed))
     if not (np.isfinite(objective).all() and np.isfinite(X.data).all()):
@@ -159,7 +166,9 @@ def _solve_by_highs(document, A, lam, mass):
     weights = part[:, atoms].multiply(1.0 / mass[atoms]).tocsr()
     bound = 1.0 + lam / mass[atoms]
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    result = linprog(-p / norm, A_ub=weights.T, b_ub=bound, bounds=(0.0, 2.0), method="highs-ds", options=options)
+    result = linprog(
+        -p / norm, A_ub=weights.T, b_ub=bound, bounds=(0.0, 2.0), method="highs-ds", options=options
+    )
     if result.x is None or result.ineqlin.marginals is None:
         return None, np.inf, np.inf
     x = np.maximum(-result.ineqlin.marginals, 0.0)

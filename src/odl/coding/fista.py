@@ -59,14 +59,14 @@ def codes(
 ) -> Codes:
     """Code documents: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)`` for every row p of P, over all x or x >= 0.
 
-    A dense P with fewer terms than atoms (patches of images) is coded by ADMM, which needs less than half of the
-    iterations of FISTA; FISTA continues if ADMM has not stopped after 100 iterations. Every other P is coded by FISTA
-    alone.
+    A dense P with fewer terms than atoms (patches of images) is coded by ADMM, which needs less
+    than half of the iterations of FISTA; FISTA continues if ADMM has not stopped after 100
+    iterations. Every other P is coded by FISTA alone.
 
-    FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) uses only D^T D and D^T p, so a
-    sparse P is never made dense. Each document has its own momentum, restarts and stopping time. Therefore its code
-    has the same bits however the documents are cut into batches. The recursion of the prox also computes the dual
-    norm for the duality gap.
+    FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) uses only D^T
+    D and D^T p, so a sparse P is never made dense. Each document has its own momentum, restarts and
+    stopping time. Therefore its code has the same bits however the documents are cut into batches.
+    The recursion of the prox also computes the dual norm for the duality gap.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def codes(
     nonnegative : bool
         Minimise over x >= 0. True by default.
     stop : {"gap", "decrease"}
-        Stop when the duality gap ("gap", the default), or the decrease over the last five iterations, is at most
-        `tolerance` times the objective. The gap bounds the error, but it never closes if lam = 0; then only
-        `iterations` stops the search.
+        Stop when the duality gap ("gap", the default), or the decrease over the last five
+        iterations, is at most `tolerance` times the objective. The gap bounds the error, but it
+        never closes if lam = 0; then only `iterations` stops the search.
     tolerance : float
         1e-6 by default.
     iterations : int
@@ -133,13 +133,19 @@ def codes(
         mask = np.asarray(mask) != 0
         P = np.where(mask, P, 0.0)
     else:
-        P = real_matrix(P, "P")  # also a dense P: sparse products sum in one order for any number of threads
+        P = real_matrix(
+            P, "P"
+        )  # also a dense P: sparse products sum in one order for any number of threads
     start = None if start is None else real_matrix(start, "start")
     pieces, parts = [], []
     for first in range(0, P.shape[0], FISTA_BLOCK):
         part = slice(first, first + FISTA_BLOCK)
         block = P[part]
-        X = np.zeros((block.shape[0], D.shape[1])) if start is None else start[part].toarray()[:, order]
+        X = (
+            np.zeros((block.shape[0], D.shape[1]))
+            if start is None
+            else start[part].toarray()[:, order]
+        )
         X = np.ascontiguousarray(X)
         last = (plan, lam, lipschitz, infinity, positive, rule)
         if mask is not None:
@@ -151,7 +157,9 @@ def codes(
         pieces.append(sparse.csr_array(back))
     if not pieces:
         nothing = np.empty(0)
-        return Codes(sparse.csr_array((0, D.shape[1])), nothing, nothing, nothing, np.empty(0, np.int64))
+        return Codes(
+            sparse.csr_array((0, D.shape[1])), nothing, nothing, nothing, np.empty(0, np.int64)
+        )
     residual, penalty, gap, done = np.concatenate(parts).T.copy()
     X = sparse.csr_array(sparse.vstack(pieces, format="csr"))
     return Codes(X, residual, penalty, gap, done.astype(np.int64))
@@ -159,8 +167,15 @@ def codes(
 
 def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
     if stop not in STOPS:
-        raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these")
-    rule = (stop == "gap", number(tolerance, "tolerance"), as_integer(iterations, "iterations", 0), CHECK_INTERVAL)
+        raise ParameterError(
+            f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these"
+        )
+    rule = (
+        stop == "gap",
+        number(tolerance, "tolerance"),
+        as_integer(iterations, "iterations", 0),
+        CHECK_INTERVAL,
+    )
     return rule, is_infinity(norm), bool(nonnegative)
 
 
@@ -192,4 +207,6 @@ def _lipschitz(gram):
 def _squares(P):
     """Return ||p||^2 of every row."""
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(np.float64)  # integers if empty
+    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(
+        np.float64
+    )  # integers if empty

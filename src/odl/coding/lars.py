@@ -1,9 +1,10 @@
 """Non-negative LARS: exact codes under the l2 norm, squared or not.
 
-The codes of ``min_{x >= 0} 1/2 ||p - A x||_2^2 + mu sum(x)`` are piecewise linear in mu. The code of
-``min_{x >= 0} ||p - A x||_2 + lam sum(x)`` is the point of this path with mu = lam ||p - A x||_2. The kernel follows
-the path from x = 0, one atom at a time, and stops inside the linear piece that contains the optimum. It needs
-G = A^T A (computed once per dictionary) and the sparse rows A^T p.
+The codes of ``min_{x >= 0} 1/2 ||p - A x||_2^2 + mu sum(x)`` are piecewise linear in mu. The code
+of ``min_{x >= 0} ||p - A x||_2 + lam sum(x)`` is the point of this path with mu = lam ||p - A
+x||_2. The kernel follows the path from x = 0, one atom at a time, and stops inside the linear piece
+that contains the optimum. It needs G = A^T A (computed once per dictionary) and the sparse rows A^T
+p.
 """
 
 from typing import Literal, NamedTuple
@@ -13,11 +14,20 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import lars_path
-from odl.prox.projections import EPSILON, MatrixLike, check_sizes, check_terms, number, parts, real_matrix
+from odl.prox.projections import (
+    EPSILON,
+    MatrixLike,
+    check_sizes,
+    check_terms,
+    number,
+    parts,
+    real_matrix,
+)
 
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
-# Rounding noise; smallest squared sine of an entering atom; share of ||p||^2 below which c is recomputed; steps.
+# Rounding noise; smallest squared sine of an entering atom; share of ||p||^2 below which c is
+# recomputed; steps.
 LARS_SETTINGS = (EPSILON, 1e-13, 1e-4, 100.0)
 
 
@@ -33,9 +43,9 @@ class LarsCodes(NamedTuple):
     residual : ndarray, shape (n_documents,)
         ``||p - A x||_2`` for both losses.
     gap : ndarray, shape (n_documents,)
-        Duality gap: the objective minus the value of a dual point that is feasible up to rounding. It bounds the
-        distance to the optimum. The bound is loose if rounding breaks the path: lam near 0 with atoms that are nearly
-        dependent or differ much in length.
+        Duality gap: the objective minus the value of a dual point that is feasible up to rounding.
+        It bounds the distance to the optimum. The bound is loose if rounding breaks the path: lam
+        near 0 with atoms that are nearly dependent or differ much in length.
 
     Examples
     --------
@@ -75,7 +85,9 @@ def check_arguments(P, A, lam):
     return P, A, number(lam, "lam", 0.0, LARGEST_WEIGHT)
 
 
-def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "squared"] = "norm") -> LarsCodes:
+def codes(
+    P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "squared"] = "norm"
+) -> LarsCodes:
     """Code every document exactly under the l2 norm.
 
     Solves, for every row p of P,
@@ -83,8 +95,8 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
         loss "norm":     min_{x >= 0}  ||p - A x||_2 + lam sum(x)
         loss "squared":  min_{x >= 0}  1/2 ||p - A x||_2^2 + lam sum(x)
 
-    Each document is coded alone, so its code has the same bits however the stream is cut into batches. If the optimum
-    is not unique, the same optimal code is returned each time.
+    Each document is coded alone, so its code has the same bits however the stream is cut into
+    batches. If the optimum is not unique, the same optimal code is returned each time.
 
     Equation `l2-path` of docs/method.md.
 
@@ -95,8 +107,8 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     A : sparse or dense, shape (n_terms, n_atoms)
         Dictionary, atoms in columns; not modified.
     lam : float
-        Weight of the penalty, at least 0. With loss "norm" the code of a document is 0 if and only if its product
-        with each atom is at most lam times its norm.
+        Weight of the penalty, at least 0. With loss "norm" the code of a document is 0 if and only
+        if its product with each atom is at most lam times its norm.
     loss : {"norm", "squared"}
 
     Returns
@@ -111,8 +123,9 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
 
     References
     ----------
-    Efron, Hastie, Johnstone, Tibshirani, Annals of Statistics 32 (2004), section 3 (the path, with the positive
-    modification); Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement, Algorithm 5 (the objective).
+    Efron, Hastie, Johnstone, Tibshirani, Annals of Statistics 32 (2004), section 3 (the path, with
+    the positive modification); Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement,
+    Algorithm 5 (the objective).
 
     Examples
     --------
@@ -123,7 +136,9 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     """
     P, A, lam = check_arguments(P, A, lam)
     if loss not in LOSSES:
-        raise ParameterError(f"loss is {loss!r}", f"one of {', '.join(map(repr, LOSSES))}", "choose one of them")
+        raise ParameterError(
+            f"loss is {loss!r}", f"one of {', '.join(map(repr, LOSSES))}", "choose one of them"
+        )
     # Dividing A by a power of two near its largest weight loses no bit and prevents overflow.
     largest = np.abs(A.data).max(initial=0.0)
     unit = 2.0 ** np.frexp(largest)[1] if largest > 0.0 else 1.0

@@ -12,13 +12,23 @@ from odl.config.setting import earlier_of, without
 from odl.errors import ConfigError, DataError
 from odl.files.tables import read_cells
 
-EXPERIMENT_KEYS = ("experiment", "files", "streams", "learners", "experiments")  # keys that every experiment may have
-MAX_HASHED_BYTES = 100_000_000  # bytes; of larger files only the size is hashed when Snakemake starts
+EXPERIMENT_KEYS = (
+    "experiment",
+    "files",
+    "streams",
+    "learners",
+    "experiments",
+)  # keys that every experiment may have
+MAX_HASHED_BYTES = (
+    100_000_000  # bytes; of larger files only the size is hashed when Snakemake starts
+)
 
-WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")  # part of a file name that Snakemake takes for a wildcard
+WILDCARD = re.compile(
+    r"\{\s*\w+\s*(,[^{}]*)?\}"
+)  # part of a file name that Snakemake takes for a wildcard
 
-# Files are read in shares, one job each. The end of a share depends on nearby files only, so a file that is added,
-# removed or changed does not move the other shares.
+# Files are read in shares, one job each. The end of a share depends on nearby files only, so a file
+# that is added, removed or changed does not move the other shares.
 MIN_SHARE_BYTES = 1 << 20  # bytes of a share; doubled until there are at most MAX_SHARES shares
 MAX_SHARES = 128  # jobs
 MIN_SPLIT_BYTES = 2 * MIN_SHARE_BYTES  # bytes; one job reads a smaller corpus
@@ -27,7 +37,9 @@ END_BYTE = 32  # a file may end a half full share if a byte of its digest is bel
 
 def corpora_of(config):
     """Return the names of the corpora of a study: its streams and the streams of its experiments, each once."""
-    more = [stream for entry in config["experiments"].values() for stream in entry.get("streams", [])]
+    more = [
+        stream for entry in config["experiments"].values() for stream in entry.get("streams", [])
+    ]
     return list(dict.fromkeys([*config["streams"], *more]))
 
 
@@ -58,11 +70,14 @@ def sources_of(config, corpus, registry, data):
     Raises
     ------
     ConfigError
-        If a source of the user does not exist, a folder cannot be read, or a file name is not UTF-8.
+        If a source of the user does not exist, a folder cannot be read, or a file name is not
+        UTF-8.
     """
     reader = config["corpora"][corpus]["reader"]
     if reader != "documents":
-        return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == reader]
+        return [
+            f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == reader
+        ]
     paths = [path for _, path in own_files(config, corpus)]
     refuse_names(paths)
     return paths
@@ -80,7 +95,9 @@ def own_files(config, corpus):
         raise ConfigError(f"{where}: {error.given}", error.expected, error.todo) from error
     except OSError as error:
         fault = f"{where} names {error.filename}, which cannot be read ({error.strerror})"
-        raise ConfigError(fault, "a file, a folder or a pattern", "correct its permissions") from error
+        raise ConfigError(
+            fault, "a file, a folder or a pattern", "correct its permissions"
+        ) from error
     return [(name, path if path in named else str(Path(path))) for name, path in members]
 
 
@@ -119,7 +136,11 @@ def refuse_names(paths, wildcards=False):
 
     for path in paths:
         if not listing.is_utf8(path):
-            raise ConfigError(f"the name of {listing.printable_name(path)} is not UTF-8", "names in UTF-8", "rename it")
+            raise ConfigError(
+                f"the name of {listing.printable_name(path)} is not UTF-8",
+                "names in UTF-8",
+                "rename it",
+            )
         if wildcards and WILDCARD.search(path):
             defect = f"the name of {path} contains {WILDCARD.search(path)[0]}, which is a wildcard of Snakemake"
             raise ConfigError(defect, "names without such braces", "rename it")
@@ -128,8 +149,9 @@ def refuse_names(paths, wildcards=False):
 def contents_of(paths):
     """Return a digest of the contents of files; for files above `MAX_HASHED_BYTES`, of their sizes.
 
-    Snakemake compares times, and misses a changed file that is older than its result (a copy that preserves times, a
-    clock that was set back). Unreadable files are reported by the job that reads them.
+    Snakemake compares times, and misses a changed file that is older than its result (a copy that
+    preserves times, a clock that was set back). Unreadable files are reported by the job that reads
+    them.
 
     Parameters
     ----------
@@ -162,8 +184,8 @@ def shares_of(paths):
     Returns
     -------
     dict
-        Name of a share to its files, in order. A large file is a share by itself. Empty if the files fit one share
-        and have at most `MIN_SPLIT_BYTES`.
+        Name of a share to its files, in order. A large file is a share by itself. Empty if the
+        files fit one share and have at most `MIN_SPLIT_BYTES`.
     """
     sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
     size = MIN_SHARE_BYTES
@@ -176,7 +198,9 @@ def shares_of(paths):
             current, filled = shares.setdefault(digest[:6].hex(), []), 0
         current.append(path)
         filled += length
-        if 2 * filled > size and digest[-1] < END_BYTE:  # decided by this file alone, so later shares do not move
+        if (
+            2 * filled > size and digest[-1] < END_BYTE
+        ):  # decided by this file alone, so later shares do not move
             current = None
     return shares if len(shares) > 1 or sum(sizes) > MIN_SPLIT_BYTES else {}
 
@@ -200,8 +224,9 @@ def run_of(config, run, /, **names):
     Returns
     -------
     dict
-        `names`; ``learner``: algorithm and hyper-parameters; ``features``: the weighting of the study, with the
-        changes of the run. Settings with the value of an earlier version, which lacked them, are left out.
+        `names`; ``learner``: algorithm and hyper-parameters; ``features``: the weighting of the
+        study, with the changes of the run. Settings with the value of an earlier version, which
+        lacked them, are left out.
     """
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
@@ -249,7 +274,11 @@ def learner_of(settings: dict) -> dict:
 def alerts_of(config):
     """Return (run, atoms, seed) of the alerts of a study, or None. The default of atoms is the largest size."""
     run, k = config["alerts"]["run"], config["alerts"]["atoms"]
-    return (run, k or max(atoms_of(config, run)), config["report"]["seed"]) if run and config["streams"] else None
+    return (
+        (run, k or max(atoms_of(config, run)), config["report"]["seed"])
+        if run and config["streams"]
+        else None
+    )
 
 
 def regret_of(config, run):
@@ -271,7 +300,11 @@ def emerging_of(config, run):
 
 def experiment_of(config, name):
     """Return the own settings of an experiment, without the keys that every experiment may have."""
-    return {key: value for key, value in config["experiments"][name].items() if key not in EXPERIMENT_KEYS}
+    return {
+        key: value
+        for key, value in config["experiments"][name].items()
+        if key not in EXPERIMENT_KEYS
+    }
 
 
 def whole_experiment_of(config, name, schema):
@@ -295,12 +328,20 @@ def study_of(config, name):
     dict
         Empty if the experiment names no stream. If it names no learner, all learners.
     """
-    entry, keys = config["experiments"][name], ("protocol", "topic_entry", "ties", "batches", "timesteps")
+    entry, keys = (
+        config["experiments"][name],
+        ("protocol", "topic_entry", "ties", "batches", "timesteps"),
+    )
     if not entry.get("streams"):
         return {}
     return {
-        "streams": {stream: {key: config["corpora"][stream][key] for key in keys} for stream in entry["streams"]},
-        "learners": {run: run_of(config, run) for run in entry.get("learners") or config["learners"]},
+        "streams": {
+            stream: {key: config["corpora"][stream][key] for key in keys}
+            for stream in entry["streams"]
+        },
+        "learners": {
+            run: run_of(config, run) for run in entry.get("learners") or config["learners"]
+        },
         "evaluate": config["evaluate"],
         "seeds": config["seeds"],
     }
@@ -338,10 +379,19 @@ def plan(config, lengths):
         if config["baselines"]["enabled"]:
             named = {"run": "baselines", "algorithm": "baseline", "k": None, "parameters": {}}
             orders = sorted({order_seed(config, corpus, seed) for seed in config["seeds"]})
-            chains += [{**named, "seed": seed, "folder": f"seed{seed}/baselines"} for seed in orders]
+            chains += [
+                {**named, "seed": seed, "folder": f"seed{seed}/baselines"} for seed in orders
+            ]
         for chain in chains:
             steps = list(range(lengths[corpus, order_seed(config, corpus, chain["seed"])]))
-            entries.append({**common, **chain, "folder": f"{root}/{corpus}/{chain['folder']}", "timesteps": steps})
+            entries.append(
+                {
+                    **common,
+                    **chain,
+                    "folder": f"{root}/{corpus}/{chain['folder']}",
+                    "timesteps": steps,
+                }
+            )
     return entries
 
 
@@ -351,7 +401,9 @@ def _check_timesteps(config, corpus, lengths):
     shortest = min(length for (name, _), length in lengths.items() if name == corpus)
     if named >= shortest:
         expected = f"timesteps of the stream, 1 to {shortest - 1}"
-        raise ConfigError(f"corpora.{corpus}.timesteps names {named}", expected, "remove what does not exist")
+        raise ConfigError(
+            f"corpora.{corpus}.timesteps names {named}", expected, "remove what does not exist"
+        )
 
 
 def lengths(config):

@@ -56,7 +56,11 @@ def named(folder):
     vectors = options.get("vectors") if isinstance(options, dict) else None
     commands = {project.NOTIFY: said.get(project.NOTIFY)}
     commands[VECTORS_COMMAND] = vectors.get("command") if isinstance(vectors, dict) else None
-    return {key: words_of(text, f"{key} in {path}") for key, text in commands.items() if text is not None}
+    return {
+        key: words_of(text, f"{key} in {path}")
+        for key, text in commands.items()
+        if text is not None
+    }
 
 
 def trust(folder):
@@ -83,7 +87,9 @@ def is_trusted(folder, words):
     Files in the folder that the command runs must be unchanged since then.
     """
     known = _trusted().get(os.path.realpath(folder), [])
-    return _digest(folder, words) in ([known] if isinstance(known, str) else known)  # str: files of odl 0.3 and before
+    return _digest(folder, words) in (
+        [known] if isinstance(known, str) else known
+    )  # str: files of odl 0.3 and before
 
 
 def _place():
@@ -105,21 +111,31 @@ def _digest(folder, words):
     for path in sorted(_files_of(os.fspath(folder), words)):
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"\0{os.path.relpath(path, folder)}\0{content}".encode("utf-8", "surrogateescape"))
+        digest.update(
+            f"\0{os.path.relpath(path, folder)}\0{content}".encode("utf-8", "surrogateescape")
+        )
     return digest.hexdigest()
 
 
 def _files_of(folder, words):
     """Return the files in a folder that a command may run, and the Python files that these may import.
 
-    The command may run its first word, the first file among its words, and each word that is a program or script.
-    Words inside a quoted word (``sh -c "./tell.sh"``), values of options, and modules (``python -m tell``) count too.
+    The command may run its first word, the first file among its words, and each word that is a
+    program or script. Words inside a quoted word (``sh -c "./tell.sh"``), values of options, and
+    modules (``python -m tell``) count too.
     """
-    parts = [part for word in words for part in (word, *re.split(r"[\s=,;:|&()<>\"']+", word)) if part]
+    parts = [
+        part for word in words for part in (word, *re.split(r"[\s=,;:|&()<>\"']+", word)) if part
+    ]
     home, found = os.path.realpath(folder), set()
     for part in dict.fromkeys(parts):
         module = part.replace(".", os.sep)
-        for name in (part, f"{module}.py", os.path.join(module, "__main__.py"), os.path.join(part, "__main__.py")):
+        for name in (
+            part,
+            f"{module}.py",
+            os.path.join(module, "__main__.py"),
+            os.path.join(part, "__main__.py"),
+        ):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and (part == words[0] or not found or _is_code(path)):
                 found.add(path)
@@ -153,7 +169,12 @@ def run(folder, words, text, limit):
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         try:
             process = subprocess.Popen(
-                words, cwd=folder, stdin=subprocess.PIPE, stdout=said, stderr=complained, start_new_session=True
+                words,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=said,
+                stderr=complained,
+                start_new_session=True,
             )
         except OSError as error:
             return b"", f"cannot be started ({error.strerror})"
@@ -162,13 +183,17 @@ def run(folder, words, text, limit):
         except subprocess.TimeoutExpired:
             return b"", f"took more than {limit:.0f} s"
         finally:
-            with contextlib.suppress(ProcessLookupError):  # the whole group: also processes that it started
+            with contextlib.suppress(
+                ProcessLookupError
+            ):  # the whole group: also processes that it started
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         printed, last = (_all(file) for file in (said, complained))
         if not process.returncode:
             return printed, ""
-        last = (last.strip() or printed[-2000:].strip()).decode("utf-8", "replace").rpartition("\n")[2]
+        last = (
+            (last.strip() or printed[-2000:].strip()).decode("utf-8", "replace").rpartition("\n")[2]
+        )
         return printed, f"ended with {process.returncode}" + (f": {last[:200]}" if last else "")
 
 

@@ -14,7 +14,8 @@ RESERVED_RUNS = ("baselines", "batches", "features")  # folders next to those of
 def check_config(config, schema):
     """Check a configuration against the schema (`odl.config.schema.check_map`) and its settings against each other.
 
-    Missing settings are set to their defaults, and the atoms of a run whose size follows from its memory are set.
+    Missing settings are set to their defaults, and the atoms of a run whose size follows from its
+    memory are set.
 
     Raises
     ------
@@ -40,8 +41,13 @@ def _check_doubles(config):
     lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
     for section in ("regret", "emerging"):
         lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
-    lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
-    lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
+    lists |= {
+        f"learners.{name}.atoms": entry.get("atoms", [])
+        for name, entry in config["learners"].items()
+    }
+    lists |= {
+        f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()
+    }
     lists |= {
         f"experiments.{name}.{key}": values
         for name, entry in config["experiments"].items()
@@ -77,13 +83,17 @@ def _check_names(config, schema):
     _check_experiments(config)
     if not config["streams"]:
         if not config["experiments"]:
-            raise ConfigError("streams is empty", "a stream, or something under experiments", "add one")
+            raise ConfigError(
+                "streams is empty", "a stream, or something under experiments", "add one"
+            )
         return  # experiments only: streams and runs are not used
     _check_among("streams", config["streams"], config["corpora"], "add it to corpora")
     _check_among("runs", config["runs"], config["learners"], "add it to learners")
     for name in config["runs"]:
         if name in RESERVED_RUNS or re.fullmatch(r"seed\d+", name):
-            raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
+            raise ConfigError(
+                f"a run is named '{name}'", "a name that no folder of a study has", "rename the run"
+            )
     _settle_memory(config, schema)
     for name in config["streams"]:
         _check_start(config, name, algorithms)
@@ -134,20 +144,29 @@ def _settle_memory(config, schema):
         size = memory // (terms + extra)
         if not size:
             expected = f"room for one atom, terms and {extra} numbers"
-            raise ConfigError(f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms")
+            raise ConfigError(
+                f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms"
+            )
         if entry.setdefault("atoms", [size]) != [size]:
             expected = f"{size}, which follows from memory and terms"
-            raise ConfigError(f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory")
+            raise ConfigError(
+                f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory"
+            )
 
 
 def _check_start(config, name, algorithms):
     """Refuse more atoms than documents in the first batch, except for learners that add atoms on demand."""
     batches = config["corpora"][name]["batches"]
     for run in config["runs"] if batches["by"] == "documents" else ():
-        most, opens = max(atoms_of(config, run)), algorithms[config["learners"][run]["algorithm"]]["opens"]
+        most, opens = (
+            max(atoms_of(config, run)),
+            algorithms[config["learners"][run]["algorithm"]]["opens"],
+        )
         if most > batches["initial"] and not opens:
             defect = f"run '{run}' has {most} atoms and corpora.{name}.batches.initial is {batches['initial']}"
-            raise ConfigError(defect, "no more atoms than documents to start from", "lower atoms or raise initial")
+            raise ConfigError(
+                defect, "no more atoms than documents to start from", "lower atoms or raise initial"
+            )
 
 
 def _check_corpus(config, name):
@@ -155,7 +174,9 @@ def _check_corpus(config, name):
     corpus = config["corpora"][name]
     TopicEntry.from_map(corpus["topic_entry"])
     if corpus["reader"] == "documents" and not corpus["sources"]:
-        raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+        raise ConfigError(
+            f"corpora.{name}.sources is empty", "the files or the folder to read", "name them"
+        )
 
 
 def _check_bound(config):
@@ -164,10 +185,14 @@ def _check_bound(config):
     for run in config["runs"] if most else ():
         if run_of(config, run)["features"]["idf"] == "corpus":
             defect = f"features.max_terms is {most} and run '{run}' has idf 'corpus'"
-            raise ConfigError(defect, "frequencies of all terms, or idf 'past' or 'none'", "change one of them")
+            raise ConfigError(
+                defect, "frequencies of all terms, or idf 'past' or 'none'", "change one of them"
+            )
     if most and config["regret"]["enabled"]:
         defect = f"features.max_terms is {most} and regret is enabled"
-        raise ConfigError(defect, "a vocabulary without removal if regret is measured", "change one of them")
+        raise ConfigError(
+            defect, "a vocabulary without removal if regret is measured", "change one of them"
+        )
 
 
 def _check_meaning(config):
@@ -189,15 +214,23 @@ def _check_experiments(config):
     """Refuse unknown names in experiments, and experiments that need each other in a circle."""
     waits = {name: entry.get("experiments", []) for name, entry in config["experiments"].items()}
     for name, entry in config["experiments"].items():
-        for key, table in (("streams", "corpora"), ("learners", "learners"), ("experiments", "experiments")):
-            _check_among(f"experiments.{name}.{key}", entry.get(key, []), config[table], f"add it to {table}")
+        for key, table in (
+            ("streams", "corpora"),
+            ("learners", "learners"),
+            ("experiments", "experiments"),
+        ):
+            _check_among(
+                f"experiments.{name}.{key}", entry.get(key, []), config[table], f"add it to {table}"
+            )
         for stream in entry.get("streams", []):
             _check_corpus(config, stream)
     while waits:
         ready = [name for name, others in waits.items() if not set(others) & waits.keys()]
         if not ready:
             defect = f"experiments {', '.join(waits)} wait for each other"
-            raise ConfigError(defect, "an experiment that needs no other", "remove a name from experiments")
+            raise ConfigError(
+                defect, "an experiment that needs no other", "remove a name from experiments"
+            )
         waits = {name: others for name, others in waits.items() if name not in ready}
 
 
@@ -211,7 +244,9 @@ def _check_trees(config):
             try:
                 trees.parse(learner.get("tree", "binary"), k)
             except ParameterError as error:
-                raise ConfigError(f"run '{run}': {error.given}", error.expected, error.todo) from error
+                raise ConfigError(
+                    f"run '{run}': {error.given}", error.expected, error.todo
+                ) from error
 
 
 def _check_shown(config):
@@ -219,16 +254,28 @@ def _check_shown(config):
     report, alerts, emerging = config["report"], config["alerts"], config["emerging"]
     FollowedAlerts.from_map(alerts)
     runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
-    named = {"report.runs": report["runs"], "report.run": [report["run"]], "alerts.run": [alerts["run"]]}
+    named = {
+        "report.runs": report["runs"],
+        "report.run": [report["run"]],
+        "alerts.run": [alerts["run"]],
+    }
     named |= {"emerging.runs": emerging["runs"]} if emerging["enabled"] else {}
     for where, names in named.items():
-        todo = "correct it or add it to runs" + (", or set it to null" if where == "alerts.run" else "")
+        todo = "correct it or add it to runs" + (
+            ", or set it to null" if where == "alerts.run" else ""
+        )
         _check_among(where, [name for name in names if name], config["runs"], todo)
     sizes = {"report.atoms": ([report["atoms"]], runs)}
     sizes |= {"alerts.atoms": ([alerts["atoms"]], [alerts["run"]])} if alerts["run"] else {}
-    sizes |= {"emerging.sizes": (emerging["sizes"], emerging["runs"] or config["runs"])} if emerging["enabled"] else {}
+    sizes |= (
+        {"emerging.sizes": (emerging["sizes"], emerging["runs"] or config["runs"])}
+        if emerging["enabled"]
+        else {}
+    )
     for where, (values, among) in sizes.items():
-        _check_among(where, [k for k in values if k], _sizes(config, among), "correct it or add it to atoms")
+        _check_among(
+            where, [k for k in values if k], _sizes(config, among), "correct it or add it to atoms"
+        )
     _check_among("report.seed", [report["seed"]], config["seeds"], "correct it or add it to seeds")
     if alerts["run"] in config["ranks"]:
         defect = f"alerts.run names '{alerts['run']}', which runs on MPI ranks"
@@ -239,8 +286,17 @@ def _check_regret(config):
     """Refuse regret without runs, with deleted checkpoints, or of sizes that are not run."""
     settings = config["regret"]
     if not settings["runs"]:
-        raise ConfigError("regret is enabled without runs", "names among runs", "add some to regret.runs")
+        raise ConfigError(
+            "regret is enabled without runs", "names among runs", "add some to regret.runs"
+        )
     if config["checkpoints"]["keep"]:
         defect = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
-        raise ConfigError(defect, "all checkpoints where regret is computed", "set one of them to 0 or false")
-    _check_among("regret.sizes", settings["sizes"], _sizes(config, settings["runs"]), "correct it or add it to atoms")
+        raise ConfigError(
+            defect, "all checkpoints where regret is computed", "set one of them to 0 or false"
+        )
+    _check_among(
+        "regret.sizes",
+        settings["sizes"],
+        _sizes(config, settings["runs"]),
+        "correct it or add it to atoms",
+    )

@@ -10,7 +10,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 WHEEL_DATA = PACKAGE / "share"  # files that CMakeLists.txt adds to a wheel
 HOME = WHEEL_DATA if (WHEEL_DATA / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "workflow" / "Snakefile"
-FOLDER_SNAKEFILE = HOME / "workflow" / "own.smk"  # Snakefile for a folder made by `odl init --snakemake`
+FOLDER_SNAKEFILE = (
+    HOME / "workflow" / "own.smk"
+)  # Snakefile for a folder made by `odl init --snakemake`
 PROFILE = HOME / "profiles" / "default" / "config.yaml"
 REGISTRY = HOME / "data" / "corpora.csv"
 SCHEMAS = HOME / "workflow" / "schemas"
@@ -48,5 +50,7 @@ def papers(name):
     """
     if not has_papers():
         given = "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)"
-        raise ConfigError(given, "the complete package", "install it, or leave these out of the study")
+        raise ConfigError(
+            given, "the complete package", "install it, or leave these out of the study"
+        )
     return import_module(f"odl.papers.{name}")

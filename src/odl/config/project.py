@@ -16,12 +16,20 @@ from odl.files import linesums, links, listing
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
-FORGOTTEN = listing.FORGOTTEN  # file next to odl.yaml: digests of the ids of forgotten documents, one per line
+FORGOTTEN = (
+    listing.FORGOTTEN
+)  # file next to odl.yaml: digests of the ids of forgotten documents, one per line
 VERIFIED = ".verified.json"  # file in the results of odl run: digests of verified files
 DRIVER = "driver"  # key: "snakemake" if Snakemake runs the folder
-VECTORS = ".vectors.sqlite"  # file next to odl.yaml: answers of options.vectors.command, by digest of the text
+# file next to odl.yaml: answers of options.vectors.command, by digest of the text
+VECTORS = ".vectors.sqlite"
 NOTIFY = "notify"  # key: command that receives each alert
-STREAM_KEYS = ("sources", "options", "ties", "batches")  # keys of odl.yaml for its stream; others are of a study
+STREAM_KEYS = (
+    "sources",
+    "options",
+    "ties",
+    "batches",
+)  # keys of odl.yaml for its stream; others are of a study
 KEEP = 20  # interval between retained checkpoints, in timesteps
 LEARNER = "levels"  # default run
 
@@ -32,33 +40,41 @@ def expand(config):
     Parameters
     ----------
     config : dict
-        Content of odl.yaml: ``sources``, ``options`` (of the reader `odl.corpora.collection`), ``batches`` and any key
-        of a configuration. Only ``sources`` is required.
+        Content of odl.yaml: ``sources``, ``options`` (of the reader `odl.corpora.collection`),
+        ``batches`` and any key of a configuration. Only ``sources`` is required.
 
     Returns
     -------
     dict
-        One stream without labels, one run with its alerts, no baselines. The other settings are left to their
-        defaults.
+        One stream without labels, one run with its alerts, no baselines. The other settings are
+        left to their defaults.
 
     Raises
     ------
     ConfigError
         If ``sources`` is missing or a key is unknown.
     """
-    general = {key: value for key, value in config.items() if key not in (*STREAM_KEYS, DRIVER, NOTIFY)}
+    general = {
+        key: value for key, value in config.items() if key not in (*STREAM_KEYS, DRIVER, NOTIFY)
+    }
     if isinstance(general.get("study"), int):  # check now: a huge integer cannot be printed
         check_map(general["study"], {}, "study")
     name = str(general.get("study") or name_of(Path.cwd().name))
     if not config.get("sources"):
-        raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
+        raise ConfigError(
+            f"{FILE} has no sources",
+            "the files of the documents",
+            "name them, or run odl init again",
+        )
     _check_keys(general)
     stream = {key: config[key] for key in STREAM_KEYS if key in config}
     options = stream.get("options") or {}
     if isinstance(options, dict):  # the schema refuses other types later
         more = {"forgotten": digests} if (digests := forgotten(".")) else {}
         stream["options"] = {**_rule(stream), **options, **more}
-    runs = general["runs"] if isinstance(general.get("runs"), list) and general["runs"] else [LEARNER]
+    runs = (
+        general["runs"] if isinstance(general.get("runs"), list) and general["runs"] else [LEARNER]
+    )
     run, named = runs[0], general.get("atoms") or None
     atoms = named or min(500, _initial(stream))
     atoms = atoms if isinstance(atoms, list) else [atoms]
@@ -80,7 +96,9 @@ def expand(config):
         "report": {"runs": runs, "run": run, "atoms": shown, "seed": 0},
     }
     if named and run == LEARNER:
-        whole["learners"][LEARNER] |= {"atoms": atoms}  # check_config refuses a size that its memory does not give
+        whole["learners"][LEARNER] |= {
+            "atoms": atoms
+        }  # check_config refuses a size that its memory does not give
     return merge({**general, "atoms": atoms}, whole)
 
 
@@ -100,7 +118,10 @@ def checked(config):
         whole = expand(config)
         root = Path(str(whole.get("results", "results")), str(whole["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
-            defect, todo = f"{root} was written by odl run", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
+            defect, todo = (
+                f"{root} was written by odl run",
+                f"type odl run, or write '{DRIVER}: snakemake' into {FILE}",
+            )
             raise ConfigError(defect, "one driver per folder", todo)
         return whole
     except ConfigError as error:
@@ -116,7 +137,9 @@ def check(folder):
     DataError
     """
     if not (Path(folder) / FILE).is_file():
-        raise ConfigError(f"{folder} contains no {FILE}", "a folder that odl init wrote", "run odl init first")
+        raise ConfigError(
+            f"{folder} contains no {FILE}", "a folder that odl init wrote", "run odl init first"
+        )
     links.refuse(folder, results_of(folder))
 
 
@@ -137,14 +160,18 @@ def read(folder):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
             if twice is not None:
-                raise ConfigError(f"{path} has the key {twice} twice", "each key once", "put both under one")
+                raise ConfigError(
+                    f"{path} has the key {twice} twice", "each key once", "put both under one"
+                )
             return super().construct_mapping(node, deep)
 
         def whole_number(self, node):
             number = self.construct_yaml_int(node)
             if abs(number) > MAX_INTEGER:
                 place = f"{path} line {node.start_mark.line + 1}"
-                raise ConfigError(f"{place} has a whole number beyond 2^63 - 1", "a smaller one", "correct it")
+                raise ConfigError(
+                    f"{place} has a whole number beyond 2^63 - 1", "a smaller one", "correct it"
+                )
             return number
 
     Once.add_constructor("tag:yaml.org,2002:int", Once.whole_number)
@@ -153,7 +180,9 @@ def read(folder):
         config = Once(path.read_text(encoding="utf-8")).get_single_data()
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} cannot be read ({reason})", "lines `key: value`", "correct it") from error
+        raise ConfigError(
+            f"{path} cannot be read ({reason})", "lines `key: value`", "correct it"
+        ) from error
     if not isinstance(config, dict):
         raise ConfigError(f"{path} contains no keys", "lines `key: value`", "run odl init again")
     return config
@@ -162,7 +191,8 @@ def read(folder):
 def forgotten(folder):
     """Return the digests of the ids of a folder's forgotten documents, which are not read.
 
-    A file without checksums is accepted if each line is a digest: earlier versions and users write such files.
+    A file without checksums is accepted if each line is a digest: earlier versions and users write
+    such files.
 
     Raises
     ------
@@ -227,4 +257,6 @@ def _check_keys(general):
     for key in general:
         if key not in KEYS:
             todo = advice(key, [*STREAM_KEYS, NOTIFY, *KEYS], "remove it")
-            raise ConfigError(f"{FILE} has a key '{key}'", "one of " + ", ".join([*STREAM_KEYS, *KEYS]), todo)
+            raise ConfigError(
+                f"{FILE} has a key '{key}'", "one of " + ", ".join([*STREAM_KEYS, *KEYS]), todo
+            )

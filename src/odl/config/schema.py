@@ -16,7 +16,11 @@ class _Short(reprlib.Repr):
     """Short reprs for messages. Python refuses to print integers of more than 4300 digits."""
 
     def repr_int(self, x, level):
-        return super().repr_int(x, level) if abs(x) <= MAX_INTEGER else "a whole number beyond 2^63 - 1"
+        return (
+            super().repr_int(x, level)
+            if abs(x) <= MAX_INTEGER
+            else "a whole number beyond 2^63 - 1"
+        )
 
 
 _SHORT = _Short()
@@ -52,9 +56,9 @@ def check_map(value, schema, path=""):
     value
         A configuration or a part of it.
     schema : dict
-        A subset of JSON schema: type, properties, required, additionalProperties, items, enum, minimum, maximum,
-        exclusiveMinimum, exclusiveMaximum, minItems, minLength, pattern (full match), and ``select``: further
-        properties of a map, chosen by the value of one of its keys.
+        A subset of JSON schema: type, properties, required, additionalProperties, items, enum,
+        minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, minLength, pattern (full
+        match), and ``select``: further properties of a map, chosen by the value of one of its keys.
     path : str
         Name of the value in messages.
 
@@ -70,7 +74,9 @@ def check_map(value, schema, path=""):
         raise ConfigError(f"{where} is {_shown(value)}", _describe(schema), "correct it")
     if "enum" in schema and value not in schema["enum"]:
         todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")
-        raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
+        raise ConfigError(
+            f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo
+        )
     if isinstance(value, list):
         for position, item in enumerate(value):
             check_map(item, schema.get("items", {}), f"{where}[{position}]")
@@ -82,12 +88,18 @@ def _check_keys(value, schema, path):
     where = path or "the configuration"
     if "select" in schema:
         more = _selected(value, schema["select"], path)
-        schema = {**schema, **{key: _joined(schema.get(key), more.get(key)) for key in ("properties", "required")}}
+        schema = {
+            **schema,
+            **{key: _joined(schema.get(key), more.get(key)) for key in ("properties", "required")},
+        }
     known = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for name, item in value.items():
         if not isinstance(name, str):
-            fault, todo = f"the key {_shown(name)} in {where} is not text", f"write it in quotes: '{_shown(name)}'"
+            fault, todo = (
+                f"the key {_shown(name)} in {where} is not text",
+                f"write it in quotes: '{_shown(name)}'",
+            )
             raise ConfigError(fault, "a name", todo)
         inner = f"{path}.{name}".lstrip(".")
         if name in known:
@@ -103,7 +115,9 @@ def _check_keys(value, schema, path):
             check_map(item, others if isinstance(others, dict) else {}, inner)
     for name in schema.get("required", []):
         if name not in value:
-            raise ConfigError(f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it")
+            raise ConfigError(
+                f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it"
+            )
 
 
 def _selected(value, select, path):
@@ -111,12 +125,20 @@ def _selected(value, select, path):
     key, where = select["key"], path or "the configuration"
     if key not in value:
         raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
-    check_map(value[key], {"enum": list(select["schemas"]), "todo": select.get("todo")}, f"{path}.{key}".lstrip("."))
+    check_map(
+        value[key],
+        {"enum": list(select["schemas"]), "todo": select.get("todo")},
+        f"{path}.{key}".lstrip("."),
+    )
     return select["schemas"][value[key]]
 
 
 def _joined(shared, own):
-    return [*(shared or ()), *(own or ())] if isinstance(shared or own, list) else {**(shared or {}), **(own or {})}
+    return (
+        [*(shared or ()), *(own or ())]
+        if isinstance(shared or own, list)
+        else {**(shared or {}), **(own or {})}
+    )
 
 
 def _is(value, kind):
@@ -128,20 +150,31 @@ def _is(value, kind):
 def _within(value, schema):
     """Return whether a value fits the schema's range (numbers), pattern (strings) and minimum length."""
     if isinstance(value, str):
-        return len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
+        return len(value) >= schema.get("minLength", 0) and re.fullmatch(
+            schema.get("pattern", "(?s:.*)"), value
+        )
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return not isinstance(value, list) or len(value) >= schema.get("minItems", 0)
     if isinstance(value, numbers.Integral) and abs(int(value)) > MAX_INTEGER:
         return False
     inside = schema.get("minimum", -inf) <= value <= schema.get("maximum", inf)
-    return inside and schema.get("exclusiveMinimum", -inf) < value < schema.get("exclusiveMaximum", inf)
+    return inside and schema.get("exclusiveMinimum", -inf) < value < schema.get(
+        "exclusiveMaximum", inf
+    )
 
 
 def _describe(schema):
     kinds = schema.get("type", "value")
     text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
-    words = " or ".join(text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds))
-    limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
+    words = " or ".join(
+        text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds)
+    )
+    limits = {
+        "minimum": "at least",
+        "exclusiveMinimum": "above",
+        "maximum": "at most",
+        "exclusiveMaximum": "below",
+    }
     shown = [f"{phrase} {schema[key]}" for key, phrase in limits.items() if key in schema]
     words += f" {' and '.join(shown)}" if shown else ""
     if schema.get("minItems") or schema.get("minLength"):

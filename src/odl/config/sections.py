@@ -17,7 +17,8 @@ __all__ = [
     "Evaluation", "Features", "FollowedAlerts", "Order", "Regret", "Report", "SmallDictionary", "Stream",
     "Study", "TopicEntry", "Weighting",
 ]  # fmt: skip
-# Pattern of the name of a study or a corpus: lower-case ASCII letters, letters of other scripts, digits and hyphens.
+# Pattern of the name of a study or a corpus: lower-case ASCII letters, letters of other scripts,
+# digits and hyphens.
 NAME_PATTERN = r"[a-z0-9\u00aa-\u1fff\u2c00-\ufdff-]+"
 
 
@@ -54,7 +55,10 @@ class Report(Section):
         values="a name or `null`",
     )
     atoms: int | None = setting(
-        None, "number of atoms of the run shown in detail; `null`: the best", values="atoms or `null`", minimum=1
+        None,
+        "number of atoms of the run shown in detail; `null`: the best",
+        values="atoms or `null`",
+        minimum=1,
     )
     seed: int = setting(0, "seed of the run shown in detail, one of `seeds`", "a seed", minimum=0)
 
@@ -95,7 +99,11 @@ class Study(Section):
     corpora: dict = setting(
         propertyNames={"type": "string", "pattern": NAME_PATTERN},
         additionalProperties=closed(
-            {"reader": {"type": "string"}, "sources": {"type": "array", **NAME_ITEMS}, **Stream.schema()["properties"]}
+            {
+                "reader": {"type": "string"},
+                "sources": {"type": "array", **NAME_ITEMS},
+                **Stream.schema()["properties"],
+            }
         ),
     )
     seeds: list[int] = setting(
@@ -112,7 +120,9 @@ class Study(Section):
         minItems=1,
         **SIZE_ITEMS,
     )
-    runs: list[str] = setting(meaning="learners to run", values="names under `learners`", minItems=1, **NAME_ITEMS)
+    runs: list[str] = setting(
+        meaning="learners to run", values="names under `learners`", minItems=1, **NAME_ITEMS
+    )
     learners: dict = setting(
         propertyNames={"type": "string", "pattern": r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*"},
         additionalProperties=closed(
@@ -152,7 +162,18 @@ class Study(Section):
 
 
 # Settings that determine the list of a study's runs.
-PLANNED = ("study", "results", "streams", "corpora", "seeds", "features", "atoms", "runs", "learners", "baselines")
+PLANNED = (
+    "study",
+    "results",
+    "streams",
+    "corpora",
+    "seeds",
+    "features",
+    "atoms",
+    "runs",
+    "learners",
+    "baselines",
+)
 SECTIONS = tuple(entry.type for entry in fields(Study) if is_section(entry.type))
 
 

@@ -13,10 +13,23 @@ from typing import Any, ClassVar, Self, cast, get_args, get_origin
 from odl.config.schema import check_map, closed
 from odl.errors import ConfigError, OdlError, ParameterError
 
-JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
-POSITIVE_SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}  # JSON Schema of 0 < share <= 1
-NAME_ITEMS: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}  # JSON Schema of a list of names
-SIZE_ITEMS: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}  # JSON Schema of a list of dictionary sizes
+JSON_TYPES = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    types.NoneType: "null",
+}
+POSITIVE_SHARE: dict[str, Any] = {
+    "exclusiveMinimum": 0,
+    "maximum": 1,
+}  # JSON Schema of 0 < share <= 1
+NAME_ITEMS: dict[str, Any] = {
+    "items": {"type": "string", "minLength": 1}
+}  # JSON Schema of a list of names
+SIZE_ITEMS: dict[str, Any] = {
+    "items": {"type": "integer", "minimum": 1}
+}  # JSON Schema of a list of dictionary sizes
 
 
 def setting(
@@ -40,10 +53,12 @@ def setting(
         Description of the values in the tables, if type, range and unit do not say it.
     earlier
         Value that reproduces the versions without this setting; required for settings newer than
-        `tests/config/settings.json`. A record without the setting means this value, and a record with this value
-        leaves the setting out. Therefore folders of these versions are not learned again.
+        `tests/config/settings.json`. A record without the setting means this value, and a record
+        with this value leaves the setting out. Therefore folders of these versions are not learned
+        again.
     **limits
-        Keywords of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength, minItems, items, ....
+        Keywords of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength,
+        minItems, items, ....
 
     Examples
     --------
@@ -99,9 +114,15 @@ class Section:
             At the first wrong key or value. For a typo it names the nearest key.
         """
         check_map(values, _closed(cast(type, cls)), cls.place if place is None else place)
-        inner = {entry.name: entry.type for entry in fields(cls) if is_section(entry.type) and entry.name in values}
+        inner = {
+            entry.name: entry.type
+            for entry in fields(cls)
+            if is_section(entry.type) and entry.name in values
+        }
         try:
-            return cls(**{**values, **{name: kind.from_map(values[name]) for name, kind in inner.items()}})
+            return cls(
+                **{**values, **{name: kind.from_map(values[name]) for name, kind in inner.items()}}
+            )
         except ParameterError as error:
             raise ConfigError(error.given, error.expected, error.todo) from None
 
@@ -132,7 +153,11 @@ class Section:
     def schema(cls) -> dict:
         """Return the JSON schema of the section, closed."""
         entries = fields(cls)
-        needed = [one.name for one in entries if not is_section(one.type) and one.default is one.default_factory]
+        needed = [
+            one.name
+            for one in entries
+            if not is_section(one.type) and one.default is one.default_factory
+        ]
         properties = {one.name: _schema(one) for one in entries}
         removed = {"x-removed": cls.removed} if cls.removed else {}
         return closed(properties, *needed) | removed
@@ -160,7 +185,9 @@ def _schema(entry):
         kind = _kind(entry.type)
     except KeyError:
         fault = f"{entry.name} is a {getattr(entry.type, '__name__', entry.type)}"
-        raise ParameterError(fault, "bool, int, float, str, or a list of one", "change its annotation") from None
+        raise ParameterError(
+            fault, "bool, int, float, str, or a list of one", "change its annotation"
+        ) from None
     default = factory if entry.default is MISSING else {"default": entry.default}
     return {**kind, **default, **said["limits"], **described}
 
@@ -182,7 +209,9 @@ def table(section: type[Section], key: str, inside: bool = True) -> str:
         if is_section(entry.type):
             lines.append(table(cast(type[Section], entry.type), inner) if inside else "")
         elif said["meaning"]:
-            lines.append(f"| `{inner}` | {said['meaning']} | {_values(entry)} | {_default(entry)} |\n")
+            lines.append(
+                f"| `{inner}` | {said['meaning']} | {_values(entry)} | {_default(entry)} |\n"
+            )
     return "".join(lines)
 
 

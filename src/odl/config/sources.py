@@ -1,7 +1,8 @@
 """Stamps of code: digests of the source files that a step imports, directly or indirectly.
 
-The stamp is a parameter of every rule, so an edit repeats the steps that it may change, and no others. Modules that
-are imported by name at run time (one of the learners or readers) are not found here; the rules add them.
+The stamp is a parameter of every rule, so an edit repeats the steps that it may change, and no
+others. Modules that are imported by name at run time (one of the learners or readers) are not found
+here; the rules add them.
 """
 
 import ast
@@ -18,7 +19,8 @@ PACKAGE = Path(__file__).parents[1]
 DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # data files of a module, with the module's name
 CPP = (".cpp", ".h")  # endings of kernel files; their names here include the ending
 INCLUDE = re.compile(r'^#include "(\w+)\.h"', re.M)
-# Matches a string literal (group 1), or text to ignore: comments, white space, and raw strings, which are docstrings.
+# Matches a string literal (group 1), or text to ignore: comments, white space, and raw strings,
+# which are docstrings.
 CPP_PARTS = re.compile(r'("(?:\\.|[^"\\\n])*")|(?:R"\((?:.|\n)*?\)"|//[^\n]*|\s+)+')
 
 
@@ -29,7 +31,8 @@ def imports(name):
     Parameters
     ----------
     name : str
-        Path below the package, without ending for Python: ``coding/exact``, ``kernels/tree_norm.cpp``.
+        Path below the package, without ending for Python: ``coding/exact``,
+        ``kernels/tree_norm.cpp``.
 
     Returns
     -------
@@ -61,7 +64,10 @@ def _names_of(tree):
 
 def _files_of(names):
     """Return the files of dotted names (``odl.coding.exact``, or a name in it) and of paths (``kernels/sums.h``)."""
-    found = {name if "/" in name else _file_of(name) or _file_of(name.rpartition(".")[0]) for name in names}
+    found = {
+        name if "/" in name else _file_of(name) or _file_of(name.rpartition(".")[0])
+        for name in names
+    }
     return frozenset(found - {None})
 
 
@@ -109,7 +115,11 @@ def digest(*names, packages=(), more=""):
 @functools.cache
 def _stamp_of(name):
     """Return the bytes of a file that enter a stamp: its name, its digest, and its data files."""
-    data = [path.read_bytes() for suffix in DATA_ENDINGS if (path := PACKAGE / f"{name}{suffix}").exists()]
+    data = [
+        path.read_bytes()
+        for suffix in DATA_ENDINGS
+        if (path := PACKAGE / f"{name}{suffix}").exists()
+    ]
     return b"".join([f"{name}\0{_stamps().facts(name)[0]}".encode(), *data])
 
 
@@ -161,7 +171,9 @@ class Stamps:
 def facts_of(name, text):
     """Return (digest without comments, imports) of a file. A C++ header also imports the source with its name."""
     if name.endswith(CPP):
-        meant = hashlib.sha256(CPP_PARTS.sub(lambda part: part[1] or " ", text).strip().encode()).hexdigest()[:16]
+        meant = hashlib.sha256(
+            CPP_PARTS.sub(lambda part: part[1] or " ", text).strip().encode()
+        ).hexdigest()[:16]
         near = [f"kernels/{header}{suffix}" for header in INCLUDE.findall(text) for suffix in CPP]
         return meant, sorted(file for file in near if _path_of(file).is_file() and file != name)
     tree = ast.parse(text)
@@ -201,5 +213,7 @@ def _plain(node):
         return [_plain(item) for item in node]
     if not isinstance(node, ast.AST):
         return node
-    fields = [(name, _plain(value)) for name, value in ast.iter_fields(node) if value not in (None, [])]
+    fields = [
+        (name, _plain(value)) for name, value in ast.iter_fields(node) if value not in (None, [])
+    ]
     return type(node).__name__, fields

@@ -1,7 +1,7 @@
 """The steps of a stream: the files that each reads and writes, and the settings that it depends on.
 
-The workflow, the loop of `odl run` and `odl step NAME` use these names of arguments. The files and settings of a step
-are recorded in its output (`odl.files.provenance`).
+The workflow, the loop of `odl run` and `odl step NAME` use these names of arguments. The files and
+settings of a step are recorded in its output (`odl.files.provenance`).
 """
 
 from typing import NamedTuple
@@ -16,7 +16,10 @@ STREAM_FOLDER = CORPUS_FOLDER + "/seed{seed}"
 RUN_FOLDER = STREAM_FOLDER + "/{run}/k{k}"
 SHARE_FILE, DOCUMENTS_FILE = CORPUS_FOLDER + "/shares/{share}.h5", CORPUS_FOLDER + "/documents.h5"
 ORDER_FILE, BATCH_FILE = STREAM_FOLDER + "/order.h5", STREAM_FOLDER + "/batches/{t}.h5"
-FEATURES_FILE, LAST_FEATURES = STREAM_FOLDER + "/features/{t}.h5", STREAM_FOLDER + "/features/{last}.h5"
+FEATURES_FILE, LAST_FEATURES = (
+    STREAM_FOLDER + "/features/{t}.h5",
+    STREAM_FOLDER + "/features/{last}.h5",
+)
 STATE_FILE, STATE_BEFORE, SCORES_FILE = (
     RUN_FOLDER + "/{t}.h5",
     RUN_FOLDER + "/{before}.h5",
@@ -33,12 +36,13 @@ class Step(NamedTuple):
     reads : dict
         Argument to pattern of the input files. ``{before}`` is the previous timestep.
     writes : dict
-        Argument to pattern of the output file, in the order of writing. The last file contains the record that
-        decides whether all of them are fresh.
+        Argument to pattern of the output file, in the order of writing. The last file contains the
+        record that decides whether all of them are fresh.
     settings : tuple of str
         Arguments that are not files.
     untraced : tuple of str
-        Members of `reads` that are not recorded, since another argument has a digest of the part that is used.
+        Members of `reads` that are not recorded, since another argument has a digest of the part
+        that is used.
     """
 
     reads: dict
@@ -49,9 +53,13 @@ class Step(NamedTuple):
 
 STEPS = {
     "share": Step({"sources": ""}, {"output": SHARE_FILE}, ("options",)),
-    "read": Step({"sources": "", "shares": SHARE_FILE}, {"output": DOCUMENTS_FILE}, ("reader", "options")),
+    "read": Step(
+        {"sources": "", "shares": SHARE_FILE}, {"output": DOCUMENTS_FILE}, ("reader", "options")
+    ),
     "index": Step(
-        {"documents": DOCUMENTS_FILE}, {"table": STREAM_FOLDER + "/index.tsv", "order": ORDER_FILE}, ("seed", "stream")
+        {"documents": DOCUMENTS_FILE},
+        {"table": STREAM_FOLDER + "/index.tsv", "order": ORDER_FILE},
+        ("seed", "stream"),
     ),
     "batch": Step(
         {"documents": DOCUMENTS_FILE, "order": ORDER_FILE},
@@ -83,7 +91,12 @@ STEPS = {
         ("run", "settings"),
     ),
     "newpage": Step(
-        {"alerts": ALERTS_FILE, "documents": DOCUMENTS_FILE, "features": LAST_FEATURES, "feedback": "feedback.csv"},
+        {
+            "alerts": ALERTS_FILE,
+            "documents": DOCUMENTS_FILE,
+            "features": LAST_FEATURES,
+            "feedback": "feedback.csv",
+        },
         {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
         (),
     ),
@@ -97,8 +110,9 @@ def record_of(name, arguments, digest_of):
     ----------
     name : str
     arguments : dict
-        Arguments of the step: paths, settings, and ``code``, the stamp of its code ("" if unknown). A value is a path,
-        a list of paths, or a list of (name, path) for user files, whose names are part of the documents.
+        Arguments of the step: paths, settings, and ``code``, the stamp of its code ("" if unknown).
+        A value is a path, a list of paths, or a list of (name, path) for user files, whose names
+        are part of the documents.
     digest_of : callable
         Path to the digest of its content.
 
@@ -110,7 +124,12 @@ def record_of(name, arguments, digest_of):
     traced = [role for role in step.reads if role not in step.untraced and arguments.get(role)]
     settings = {key: _as_recorded(key, arguments[key]) for key in step.settings}
     inputs = {role: _joint(arguments[role], digest_of) for role in traced}
-    return {"step": name, "code": arguments.get("code") or "", "settings": settings, "inputs": inputs}
+    return {
+        "step": name,
+        "code": arguments.get("code") or "",
+        "settings": settings,
+        "inputs": inputs,
+    }
 
 
 def _as_recorded(key, value):
@@ -118,7 +137,11 @@ def _as_recorded(key, value):
 
     For a run, `odl.config.chains.run_of` has done this already.
     """
-    earlier = {"settings": Alerts.earlier, "stream": Order.earlier, "options": chains.earlier_options}
+    earlier = {
+        "settings": Alerts.earlier,
+        "stream": Order.earlier,
+        "options": chains.earlier_options,
+    }
     return without(value, earlier[key]()) if key in earlier else value
 
 

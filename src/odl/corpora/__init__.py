@@ -32,11 +32,15 @@ def readers() -> dict[str, ModuleType]:
     >>> sorted(corpora.readers())[:3]
     ['20news', 'arxiv-cs', 'documents']
     """
-    modules = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    modules = (
+        import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
+    )
     return {module.READER: module for module in modules if hasattr(module, "READER")}
 
 
-def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str, Any] | None = None) -> "Documents":
+def read(
+    name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str, Any] | None = None
+) -> "Documents":
     """Read a corpus.
 
     Parameters
@@ -44,8 +48,8 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     name : str
         Name of a reader (see `readers`).
     sources : sequence of path-like
-        Source files, in the order of the registry. For ``documents`` files or folders; none for ``scipydocs`` and
-        ``simulation``.
+        Source files, in the order of the registry. For ``documents`` files or folders; none for
+        ``scipydocs`` and ``simulation``.
     options : dict, optional
         Options of the reader (see its module).
 
@@ -73,7 +77,9 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     module, options = _reader(name), {} if options is None else options
     check_options(name, options, module.OPTIONS)
     paths = [str(source) for source in sources]
-    documents = module.read(paths if module.FILES is None else check_sources(name, paths, module.FILES), options)
+    documents = module.read(
+        paths if module.FILES is None else check_sources(name, paths, module.FILES), options
+    )
     if not len(documents):
         fault = f"{', '.join(paths) or name} contains no document"
         raise DataError(fault, "at least one", "correct the source, or fetch it again")
@@ -86,5 +92,9 @@ def _reader(name):
         return import_module(f"{__name__}.collection")
     if name not in readers():
         expected = "one of " + ", ".join(readers())
-        raise ConfigError(f"the reader {name!r} is unknown{nearest(name, readers())}", expected, "correct the name")
+        raise ConfigError(
+            f"the reader {name!r} is unknown{nearest(name, readers())}",
+            expected,
+            "correct the name",
+        )
     return readers()[name]

@@ -37,15 +37,17 @@ def read(sources, options):
     sources : list of path-like
         The file.
     options : dict
-        ``tokens`` (see `odl.text.tokens`); ``topics``: ``"all"`` (default) or ``"primary"``; ``limit``: read only this
-        number of papers; ``every``: of these, read every nth paper; ``fields``: parts of the text, ``title``,
-        ``abstract`` or both (default); ``vectors`` (see `odl.text.encoder`, default null).
+        ``tokens`` (see `odl.text.tokens`); ``topics``: ``"all"`` (default) or ``"primary"``;
+        ``limit``: read only this number of papers; ``every``: of these, read every nth paper;
+        ``fields``: parts of the text, ``title``, ``abstract`` or both (default); ``vectors`` (see
+        `odl.text.encoder`, default null).
 
     Returns
     -------
     Documents
-        105392 papers by day of creation, then arXiv number. The text is title and abstract, or one of them. Topics are
-        the primary category, then the other categories of the paper. Times are midnight UTC of the day.
+        105392 papers by day of creation, then arXiv number. The text is title and abstract, or one
+        of them. Topics are the primary category, then the other categories of the paper. Times are
+        midnight UTC of the day.
 
     Raises
     ------
@@ -65,9 +67,15 @@ def records(path, options):
     with opening(path, "days of creation as YYYY-MM-DD"):
         for paper in islice(rows(path), 0, options.get("limit"), options.get("every", 1)):
             number, created, primary, categories, *texts = paper
-            others = [] if primary_only else [name for name in categories.split(",") if name and name != primary]
+            others = (
+                []
+                if primary_only
+                else [name for name in categories.split(",") if name and name != primary]
+            )
             time = int(np.datetime64(created, "D").astype("datetime64[ms]").astype(np.int64))
-            text = "\n".join(text for name, text in zip(FIELDS, texts, strict=True) if name in parts)
+            text = "\n".join(
+                text for name, text in zip(FIELDS, texts, strict=True) if name in parts
+            )
             yield number, time, (primary, *dict.fromkeys(others)), texts[0], text
 
 
@@ -83,8 +91,8 @@ def abstracts(paths, output):
     Parameters
     ----------
     paths : list of path-like
-        One file per category, named by it; tab-separated, quoted as by pandas. A paper is written once if its primary
-        category is among these.
+        One file per category, named by it; tab-separated, quoted as by pandas. A paper is written
+        once if its primary category is among these.
     output : path-like
         The table to write, compressed by xz.
 
@@ -104,7 +112,9 @@ def abstracts(paths, output):
                 if row["primary_cat"] in wanted:
                     number, created, *rest = (" ".join(row[name].split()) for name in TABLE_COLUMNS)
                     papers.setdefault(number, [number, created[:10], *rest])
-    check_content("the ArXiV Archive", {"number of papers": len(papers)}, {"number of papers": N_DOCUMENTS})
+    check_content(
+        "the ArXiV Archive", {"number of papers": len(papers)}, {"number of papers": N_DOCUMENTS}
+    )
     ordered = sorted(papers.values(), key=lambda paper: (paper[1], paper[0]))
     with lzma.open(output, "wt", encoding="utf-8", newline="\n") as file:
         file.writelines("\t".join(row) + "\n" for row in [TABLE_COLUMNS, *ordered])

@@ -77,10 +77,14 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
     """
     if len(sources) != len(files):
         expected = (f"{len(files)}: " + ", ".join(files)) if files else "none"
-        raise DataError(f"{len(sources)} source files for {reader}", expected, "correct the list of sources")
+        raise DataError(
+            f"{len(sources)} source files for {reader}", expected, "correct the list of sources"
+        )
     for source in sources:
         if not os.path.isfile(source):
-            raise DataError(f"{source} is not a file", f"a file of the corpus {reader}", "download it first")
+            raise DataError(
+                f"{source} is not a file", f"a file of the corpus {reader}", "download it first"
+            )
     return sources
 
 
@@ -143,8 +147,12 @@ def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Docume
             yield text
 
     meaning = encoder.encoder_of(options.get("vectors"))
-    counts, vocabulary = count_words(meaning.through(texts()) if meaning else texts(), options.get("tokens"))
-    ids, times, topics, titles = map(list, zip(*fields, strict=True)) if fields else ([], [], [], [])
+    counts, vocabulary = count_words(
+        meaning.through(texts()) if meaning else texts(), options.get("tokens")
+    )
+    ids, times, topics, titles = (
+        map(list, zip(*fields, strict=True)) if fields else ([], [], [], [])
+    )
     return Documents(
         counts=counts,
         vocabulary=vocabulary,
@@ -177,7 +185,9 @@ def lines(file, path):
     DataError
         Names a line that is too long.
     """
-    for number, line in enumerate(iter(partial(file.readline, MAX_LINE), file.readline(0)), start=1):
+    for number, line in enumerate(
+        iter(partial(file.readline, MAX_LINE), file.readline(0)), start=1
+    ):
         if len(line) == MAX_LINE:
             fault = f"{path} line {number} has {MAX_LINE} characters or more"
             raise DataError(fault, "shorter lines", "look for a missing line break")
@@ -192,7 +202,9 @@ def table(file, path, columns):
         raise DataError(f"{path} has the columns {', '.join(header)}", ", ".join(columns), FETCH)
     for number, fields in enumerate(others, start=2):
         if len(fields) != len(columns):
-            raise DataError(f"{path} line {number} has {len(fields)} fields", f"{len(columns)}", FETCH)
+            raise DataError(
+                f"{path} line {number} has {len(fields)} fields", f"{len(columns)}", FETCH
+            )
         yield fields
 
 
@@ -230,5 +242,7 @@ def tar_members(path, wanted=None):
                     if member.size > MAX_MEMBER_BYTES:
                         raise ValueError(f"{member.name} has more than {MAX_MEMBER_BYTES} bytes")
                     yield member.name, archive.extractfile(member).read()
-        while stream.read(1 << 20):  # tarfile ignores a missing end; reading on verifies the checksum
+        while stream.read(
+            1 << 20
+        ):  # tarfile ignores a missing end; reading on verifies the checksum
             pass

@@ -24,7 +24,14 @@ from odl.text.tokens import TOKENS_SCHEMA, Tally
 
 READER = "documents"
 FILES = None
-DEFAULT_COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
+DEFAULT_COLUMNS = {
+    "id": "id",
+    "time": "time",
+    "text": "text",
+    "counts": "counts",
+    "topics": "topics",
+    "title": "title",
+}
 COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
 OPTIONS = {
@@ -49,11 +56,16 @@ OPTIONS = {
     "vectors": encoder.VECTORS_SCHEMA,
     "changed": {"type": "string", "enum": ["keep", "new"]},
     "forgotten": {"type": "array", "items": {"type": "string"}},
-    "strict": {"type": "boolean", "earlier": False},  # of files in which all can be read, both give the same
+    "strict": {
+        "type": "boolean",
+        "earlier": False,
+    },  # of files in which all can be read, both give the same
     "needs_time": {"type": "boolean", "earlier": True},
 }
 
-OWN_COLUMNS = {role: role for role in COLUMN_ROLES if role != "author"}  # columns of mail, feeds, logs and texts
+OWN_COLUMNS = {
+    role: role for role in COLUMN_ROLES if role != "author"
+}  # columns of mail, feeds, logs and texts
 SUBJECT_LINE = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 DAMAGE_REASONS = {  # key of a row of mail or feeds -> reason in the list of documents set aside
     "repaired": "items that are not XML, repaired",
@@ -64,7 +76,8 @@ WITHOUT_TIME = Unreadable(
     "it has no time", "add them, or choose another source of all times: --times modified, or name"
 )
 OTHER_COLUMNS = (
-    "correct them, or set another column (--text, columns.text); use a separate folder for files with other columns"
+    "correct them, or set another column (--text, columns.text); "
+    "use a separate folder for files with other columns"
 )
 DIGEST_BYTES = 16  # size of the digest of a row's content
 
@@ -77,15 +90,16 @@ def read(sources, options):
     sources : list of path-like
         Files, patterns, or folders of tables (`odl.files.listing`).
     options : dict
-        - ``columns``: names of the columns id, time, text, counts, topics, title, url, author, vector; null for a
-          column that is not used. A name other than the default must exist in tables. url, author and vector are only
-          read if they are named; a named author also reads the authors of mail and feeds. A list for text is joined by
-          line breaks, a list for time (date and clock) by spaces. ``topics: category`` also reads the categories of
-          feeds.
+        - ``columns``: names of the columns id, time, text, counts, topics, title, url, author,
+          vector; null for a column that is not used. A name other than the default must exist in
+          tables. url, author and vector are only read if they are named; a named author also reads
+          the authors of mail and feeds. A list for text is joined by line breaks, a list for time
+          (date and clock) by spaces. ``topics: category`` also reads the categories of feeds.
         - ``separator``: between the topics of a string (default ";"; null: one topic per string).
         - ``quoted``: whether quotation marks may enclose the fields of CSV files (default true).
         - ``delimiter``: of CSV files (default: detected).
-        - ``encoding``: default utf-8; in a list of two, the second decodes bytes that do not fit the first.
+        - ``encoding``: default utf-8; in a list of two, the second decodes bytes that do not fit
+          the first.
         - ``dates``: day-first or month-first.
         - ``time_format``: one or more formats of strptime, for the times of tables and logs.
         - ``kind``: one of `odl.files.listing.KINDS`, for all files.
@@ -93,24 +107,27 @@ def read(sources, options):
         - ``tokens``: see `odl.text.tokens`; for texts.
         - ``clean``: names of `odl.text.cleaning.CLEANERS` that are applied to texts (default none).
         - ``min_words``: documents with fewer tokens are left out, and listed (default 0).
-        - ``duplicates``: whether to store the shingles of texts, for `odl.stream.duplicates` (default false).
-        - ``keep_text``: characters at the start of each cleaned text that are stored, to show passages (default 0).
+        - ``duplicates``: whether to store the shingles of texts, for `odl.stream.duplicates`
+          (default false).
+        - ``keep_text``: characters at the start of each cleaned text that are stored, to show
+          passages (default 0).
         - ``vectors``: encoder of the cleaned texts, see `odl.text.encoder` (default null).
         - ``forgotten``: digests of ids that are not read (see `forgotten_as`).
-        - ``changed``: use of a row whose id occurred before with other content: ``keep`` leaves it out (default),
-          ``new`` makes it a document whose id ends in a digest of its content.
-        - ``strict``: whether a document or file that cannot be read raises an error (default true; false in an
-          odl.yaml); otherwise it is set aside.
-        - ``needs_time``: whether a document without a time cannot be read (default false; true in an odl.yaml with
-          batches by period).
+        - ``changed``: use of a row whose id occurred before with other content: ``keep`` leaves it
+          out (default), ``new`` makes it a document whose id ends in a digest of its content.
+        - ``strict``: whether a document or file that cannot be read raises an error (default true;
+          false in an odl.yaml); otherwise it is set aside.
+        - ``needs_time``: whether a document without a time cannot be read (default false; true in
+          an odl.yaml with batches by period).
 
     Returns
     -------
     Documents
-        In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string) or else text. Without
-        a column of ids, the id is file name and row, such as ``a.csv:12``. White space inside tokens becomes "_",
-        inside ids and topics one space. Times are parsed by `odl.corpora.times.parse_time`. A row whose id and content
-        occurred before is left out and counted in ``repeats``; ``aside`` lists what could not be read.
+        In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string)
+        or else text. Without a column of ids, the id is file name and row, such as ``a.csv:12``.
+        White space inside tokens becomes "_", inside ids and topics one space. Times are parsed by
+        `odl.corpora.times.parse_time`. A row whose id and content occurred before is left out and
+        counted in ``repeats``; ``aside`` lists what could not be read.
 
     Raises
     ------
@@ -132,7 +149,9 @@ def form_of(options):
     encoding = encodings.check_encoding(options.get("encoding", "utf-8"))
     more = {name: options.get(name) for name in ("kind", "delimiter", "times")}
     formatted = times.check_formats(options.get("time_format"))
-    return Form(encoding=encoding, quoted=options.get("quoted", True), time_formats=formatted, **more)
+    return Form(
+        encoding=encoding, quoted=options.get("quoted", True), time_formats=formatted, **more
+    )
 
 
 def columns_of(options):
@@ -143,7 +162,11 @@ def columns_of(options):
 
 def own_columns(kind, columns):
     """Return role -> column of mail, texts, logs and feeds, with authors and categories if `columns` asks for them."""
-    topics = {"topics": listing.CATEGORY} if kind == "feed" and columns.get("topics") == listing.CATEGORY else {}
+    topics = (
+        {"topics": listing.CATEGORY}
+        if kind == "feed" and columns.get("topics") == listing.CATEGORY
+        else {}
+    )
     return OWN_COLUMNS | topics | ({"author": "author"} if "author" in columns else {})
 
 
@@ -163,7 +186,10 @@ def value_of(row, column, between="\n"):
 
 def values_by_role(row, columns):
     """Return role -> value of a row. Texts of several columns are joined by line breaks, date and clock by a space."""
-    return {role: value_of(row, column, " " if role == "time" else "\n") for role, column in columns.items()}
+    return {
+        role: value_of(row, column, " " if role == "time" else "\n")
+        for role, column in columns.items()
+    }
 
 
 def documents_in(name, path, form, columns, strict=True):
@@ -177,9 +203,10 @@ def documents_in(name, path, form, columns, strict=True):
     columns : dict
         Result of `columns_of`.
     strict : bool
-        Whether a fault is raised. Otherwise the row is an `Unreadable`: of one document; of the rest of the file if the
-        place begins with ``after``; of the complete file if the place is empty. With the place ``read``, it is the
-        number of documents that were read but are damaged.
+        Whether a fault is raised. Otherwise the row is an `Unreadable`: of one document; of the
+        rest of the file if the place begins with ``after``; of the complete file if the place is
+        empty. With the place ``read``, it is the number of documents that were read but are
+        damaged.
 
     Raises
     ------
@@ -219,7 +246,11 @@ def documents_in(name, path, form, columns, strict=True):
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
         yield last and setaside.REST_PREFIX + last, Unreadable(reason), False
     for name in () if strict else sorted(damaged):
-        yield setaside.DAMAGED_BUT_READ, Unreadable(f"{DAMAGE_REASONS[name]}: {damaged[name]:,}"), False
+        yield (
+            setaside.DAMAGED_BUT_READ,
+            Unreadable(f"{DAMAGE_REASONS[name]}: {damaged[name]:,}"),
+            False,
+        )
 
 
 def _check_header(path, kind, row, columns, strict):
@@ -228,7 +259,9 @@ def _check_header(path, kind, row, columns, strict):
         check_first_row(path, row, columns)
     if not strict and kind in ("csv", "parquet"):
         needed = ("id", "time", "text", "counts", "vector")
-        check_columns_seen(path, row, {role: name for role, name in columns.items() if role in needed})
+        check_columns_seen(
+            path, row, {role: name for role, name in columns.items() if role in needed}
+        )
 
 
 def _without_text(row, columns):
@@ -236,7 +269,9 @@ def _without_text(row, columns):
     wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if any(name in row for name in wanted):
         return ""
-    return Unreadable(f"it has neither {' nor '.join(wanted)}, but the columns {_listed(row)}", OTHER_COLUMNS)
+    return Unreadable(
+        f"it has neither {' nor '.join(wanted)}, but the columns {_listed(row)}", OTHER_COLUMNS
+    )
 
 
 def _refusal(path, place, reason):
@@ -249,7 +284,8 @@ class Register:
     Parameters
     ----------
     changed : str
-        Use of a row with a known id and other content: "keep" leaves it out, "new" makes it a document.
+        Use of a row with a known id and other content: "keep" leaves it out, "new" makes it a
+        document.
     """
 
     def __init__(self, changed="keep"):
@@ -258,7 +294,11 @@ class Register:
     def name(self, identity, content):
         """Return the id of a row as a document, or None if it is left out. Call `enter` to register it."""
         first = self.contents.get(identity)
-        name = identity + name_end(content) if first not in (None, content) and self.changed == "new" else identity
+        name = (
+            identity + name_end(content)
+            if first not in (None, content) and self.changed == "new"
+            else identity
+        )
         if name not in self.contents:
             return name
         self.again.append((identity, content))
@@ -277,7 +317,11 @@ class Register:
 
 def identity_of(row, name, place):
     """Return the id of a row: its own id, or file name and row number."""
-    return f"{name}:{place.split()[-1]}" if fields.missing(row.get("id")) else fields.parse_id(row["id"])
+    return (
+        f"{name}:{place.split()[-1]}"
+        if fields.missing(row.get("id"))
+        else fields.parse_id(row["id"])
+    )
 
 
 class Values(NamedTuple):
@@ -294,8 +338,14 @@ class Parser:
 
     def __init__(self, options):
         self.names = names_of(columns_of(options).get("text", "text"))
-        self.separator, self.needs_time = options.get("separator", ";"), options.get("needs_time", False)
-        self.dates, self.time_formats = options.get("dates"), times.check_formats(options.get("time_format"))
+        self.separator, self.needs_time = (
+            options.get("separator", ";"),
+            options.get("needs_time", False),
+        )
+        self.dates, self.time_formats = (
+            options.get("dates"),
+            times.check_formats(options.get("time_format")),
+        )
 
     def parse(self, row, kind=None):
         """Return the `Values` of a row; raise ValueError if one is wrong."""
@@ -310,7 +360,9 @@ class Parser:
         if not fields.missing(row.get("counts")):
             return Values(time, topics, fields.parse_counts(row["counts"]), None)
         if row.get("text") is None or row["text"] != row["text"]:
-            raise ValueError(Unreadable(f"it has neither {' nor '.join(self.names)} nor counts", OTHER_COLUMNS))
+            raise ValueError(
+                Unreadable(f"it has neither {' nor '.join(self.names)} nor counts", OTHER_COLUMNS)
+            )
         return Values(time, topics, None, fields.parse_text(row["text"]))
 
 
@@ -318,7 +370,9 @@ def check_id(row, with_ids, kind=None):
     """Raise ValueError if a row lacks an id although the first row of its file has one, or the other way round."""
     if (kind is None or kind in listing.TABULAR) and with_ids == fields.missing(row.get("id")):
         reason = "it has no id" if with_ids else "it has an id, but the first row has none"
-        raise ValueError(Unreadable(reason, "correct them, or name another column (--id, columns.id)"))
+        raise ValueError(
+            Unreadable(reason, "correct them, or name another column (--id, columns.id)")
+        )
 
 
 def forgotten_as(identity):
@@ -334,7 +388,9 @@ def name_end(content):
 def content_of(row):
     """Return a digest of all values of a row except its id."""
     values = [value for role, value in row.items() if role != "id"]
-    return hashlib.blake2b(json.dumps(values, default=str).encode(), digest_size=DIGEST_BYTES).digest()
+    return hashlib.blake2b(
+        json.dumps(values, default=str).encode(), digest_size=DIGEST_BYTES
+    ).digest()
 
 
 class Collection:
@@ -349,25 +405,40 @@ class Collection:
     def __init__(self, options):
         self.columns, self.parser = columns_of(options), Parser(options)
         self.min_words, self.kept = options.get("min_words", 0), options.get("keep_text", 0)
-        self.counted, self.cleaner = Tally(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
+        self.counted, self.cleaner = (
+            Tally(options.get("tokens")),
+            cleaning.Cleaning(options.get("clean")),
+        )
         self.meaning = encoder.encoder_of(options.get("vectors"))
         if self.meaning and "vector" in self.columns:
             raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
-        self.changed, self.forgotten = options.get("changed", "keep"), set(options.get("forgotten", ()))
+        self.changed, self.forgotten = (
+            options.get("changed", "keep"),
+            set(options.get("forgotten", ())),
+        )
         self.strict = options.get("strict", True)
         self.n_dimensions = None
         self._begin()
 
     def _begin(self):
         self.ids, self.dropped, self.aside = Register(self.changed), {}, []
-        self.topics, self.titles, self.files, self.urls, self.texts, self.authors = [], [], [], [], [], []
+        self.topics, self.titles, self.files, self.urls, self.texts, self.authors = (
+            [],
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
         self.times, self.vectors = array("q"), []
 
     def restart(self):
         """Remove the documents, but retain the known words."""
-        for part in filter(None, (self.counted, self.cleaner, self.meaning, self.shingler, self.splitter)):
+        for part in filter(
+            None, (self.counted, self.cleaner, self.meaning, self.shingler, self.splitter)
+        ):
             part.restart()
         self._begin()
 
@@ -382,7 +453,9 @@ class Collection:
                 self.add_row(name, place, row, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
                 if self.strict:
-                    raise error if isinstance(error, ConfigError) else _refusal(path, place, error) from error
+                    raise (
+                        error if isinstance(error, ConfigError) else _refusal(path, place, error)
+                    ) from error
                 self.aside.append(setaside.aside(name, place, error))
 
     def add_row(self, name, place, row, with_ids, kind=None):
@@ -416,7 +489,9 @@ class Collection:
         title = row.get("title")
         if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
             title = subject_of(row.get("text"))
-        self.titles.append(one_line(clean(text if fields.missing(title) else without_ansi(str(title)))))
+        self.titles.append(
+            one_line(clean(text if fields.missing(title) else without_ansi(str(title))))
+        )
         self.ids.enter(identity, content)
         self.times.append(time)
         self.topics.append(topics)
@@ -453,7 +528,13 @@ class Collection:
         """Return the documents, with the vocabulary sorted."""
         ids = [identity for identity in self.ids.contents if identity not in self.dropped]
         counts, vocabulary = self.counted.matrix()
-        vectors = self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None
+        vectors = (
+            self.meaning.vectors()
+            if self.meaning
+            else np.array(self.vectors)
+            if self.vectors
+            else None
+        )
         self.n_dimensions = vectors.shape[1] if vectors is not None else self.n_dimensions
         columns = self.counted.columns(vocabulary)
         return Documents(
@@ -467,7 +548,9 @@ class Collection:
             removed=self.cleaner.removed(),
             dropped=self._dropped() if self.min_words else None,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
-            passages=self.splitter.passages(columns, len(vocabulary)) if self.splitter is not None else None,
+            passages=self.splitter.passages(columns, len(vocabulary))
+            if self.splitter is not None
+            else None,
             urls=self.urls if any(self.urls) else [],
             authors=self.authors if any(self.authors) else [],
             repeats=self.ids.repeats(),
@@ -478,7 +561,9 @@ class Collection:
 
     def _dropped(self):
         times, words = zip(*self.dropped.values(), strict=True) if self.dropped else ((), ())
-        return Dropped(list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64))
+        return Dropped(
+            list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64)
+        )
 
 
 def subject_of(text):
@@ -492,7 +577,9 @@ def check_held(documents, options, n_terms):
     if not len(documents) and not documents.dropped and documents.aside:
         first = documents.aside[0]
         fault = f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: {first.reason}"
-        raise DataError(fault, "documents that can be read", "correct the files, or the options of the reader")
+        raise DataError(
+            fault, "documents that can be read", "correct the files, or the options of the reader"
+        )
     n_dropped = len(documents.dropped.ids) if documents.dropped else 0
     if not n_terms and n_dropped:
         fault = f"all {len(documents) + n_dropped} documents have fewer than {options['min_words']} words"
@@ -508,7 +595,9 @@ def check_first_row(path, row, columns):
     wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if not any(name in row for name in wanted):
         hint = next((near for name in wanted if (near := nearest(name, row))), "")
-        expected = " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts"
+        expected = (
+            " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts"
+        )
         todo = delimiter_of(row) or "rename it, or set columns.text or columns.counts"
         raise DataError(f"{path} has the columns {_listed(row)}{hint}", expected, todo)
 
@@ -516,13 +605,15 @@ def check_first_row(path, row, columns):
 def check_columns_seen(path, seen, columns):
     """Refuse a file without a column that the options name, or with a default name in another spelling.
 
-    Default columns are optional. A column that differs from a default name in case or outer white space only is
-    refused, since it would be ignored silently.
+    Default columns are optional. A column that differs from a default name in case or outer white
+    space only is refused, since it would be ignored silently.
     """
     for role, name in ((role, name) for role, names in columns.items() for name in names_of(names)):
         if name in seen:
             continue
-        alike = next((str(other) for other in seen if str(other).strip().lower() == name.lower()), None)
+        alike = next(
+            (str(other) for other in seen if str(other).strip().lower() == name.lower()), None
+        )
         if name != DEFAULT_COLUMNS.get(role) or alike is not None:
             fault = f"{path} has the columns {_listed(seen)}{nearest(name, seen)}"
             raise DataError(fault, f"a column {name!r}", f"rename it, or set columns.{role}")

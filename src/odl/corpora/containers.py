@@ -9,15 +9,18 @@ from odl.corpora.checks import MAX_LINE, Unreadable
 CRI_LINE = re.compile(
     r"(?P<head>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? "
 )  # prefix of containerd and CRI-O
-DOCKER_START, DOCKER_END = '{"log":"', r'\n","stream":"'  # start of a Docker line; part of it if it is complete
+DOCKER_START, DOCKER_END = (
+    '{"log":"',
+    r'\n","stream":"',
+)  # start of a Docker line; part of it if it is complete
 DOCKER_SIZE = 1 << 14  # bytes at which Docker splits a line
 
 
 def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     """Yield (number, line) with the parts of split lines joined, with the number of the first part.
 
-    Docker lines without a line break at the end are parts only if an earlier line has one, or if they have the size at
-    which Docker splits. Other programs write such lines without breaks.
+    Docker lines without a line break at the end are parts only if an earlier line has one, or if
+    they have the size at which Docker splits. Other programs write such lines without breaks.
 
     Parameters
     ----------
@@ -37,7 +40,9 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
         breaks |= ended and line.startswith(DOCKER_START)
         found = CRI_LINE.match(line)
         cut = found["tag"] == "P" if found else not ended and (breaks or len(line) > DOCKER_SIZE)
-        pieces = _split(line, found) if (cut or parts) and not isinstance(line, Unreadable) else None
+        pieces = (
+            _split(line, found) if (cut or parts) and not isinstance(line, Unreadable) else None
+        )
         if pieces is None or not (cut or pieces[0] in parts):
             yield number, line
             continue
@@ -55,14 +60,18 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
 def _split(line, found):
     """Return (stream, prefix, text) of a log line of a container; None for a line of another form.
 
-    In the text form of CRI a complete line has the flag F, and the prefix is what precedes the text. In the JSON form
-    of Docker the prefix is the whole object, whose key "log" has the text.
+    In the text form of CRI a complete line has the flag F, and the prefix is what precedes the
+    text. In the JSON form of Docker the prefix is the whole object, whose key "log" has the text.
     """
     if found:
         return found["stream"], f"{found['head']}F ", line[found.end() :].rstrip("\r\n")
     try:
         row = json.loads(line)
-        return (row["stream"], row, row["log"]) if isinstance(row["log"] + row["stream"], str) else None
+        return (
+            (row["stream"], row, row["log"])
+            if isinstance(row["log"] + row["stream"], str)
+            else None
+        )
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 

@@ -1,10 +1,11 @@
 """Download of the files in the registry: from the mirror first, then from the original address. Each file is checked.
 
-The registry (data/corpora.csv) has one row per file. `sha256` contains the accepted checksums. The word ``unknown``
-means that the checksum of the original is not known: then any complete gzip file from there is accepted, and the reader
-checks its content. `route` is ``download`` (the addresses, separated by spaces, are tried in turn), ``build`` (the
-reader's `ORIGINALS` builds the file from the files at the addresses; ``{a,b}`` stands for one address each) or
-``mirror`` (the file is on mirrors only; the address is its origin).
+The registry (data/corpora.csv) has one row per file. `sha256` contains the accepted checksums. The
+word ``unknown`` means that the checksum of the original is not known: then any complete gzip file
+from there is accepted, and the reader checks its content. `route` is ``download`` (the addresses,
+separated by spaces, are tried in turn), ``build`` (the reader's `ORIGINALS` builds the file from
+the files at the addresses; ``{a,b}`` stands for one address each) or ``mirror`` (the file is on
+mirrors only; the address is its origin).
 """
 
 import gzip
@@ -25,12 +26,25 @@ from odl.errors import DataError, DownloadError
 from odl.files.storage import replacing, sha256_of
 
 REGISTRY_PATH = "data/corpora.csv"
-REGISTRY_COLUMNS = ("corpus", "folder", "file", "url", "sha256", "route", "tried", "licence", "citation")
+REGISTRY_COLUMNS = (
+    "corpus",
+    "folder",
+    "file",
+    "url",
+    "sha256",
+    "route",
+    "tried",
+    "licence",
+    "citation",
+)
 UNKNOWN_SUM = "unknown"
 BUILT_SOURCE = "built from its originals"
 READ_BYTES = 1 << 18  # bytes that are read at once
 RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}  # of HTTP
-PERMANENT_ERRORS = (socket.gaierror, ssl.SSLCertVerificationError)  # unknown host, wrong certificate
+PERMANENT_ERRORS = (
+    socket.gaierror,
+    ssl.SSLCertVerificationError,
+)  # unknown host, wrong certificate
 
 
 def load_registry(path=REGISTRY_PATH):
@@ -71,7 +85,14 @@ def print_line(line):
 
 
 def download(
-    folder_file, output, registry=REGISTRY_PATH, mirror=None, progress=print_line, retries=4, wait=2.0, timeout=60.0
+    folder_file,
+    output,
+    registry=REGISTRY_PATH,
+    mirror=None,
+    progress=print_line,
+    retries=4,
+    wait=2.0,
+    timeout=60.0,
 ):
     """Fetch one file, check it, and move it to `output`. If it is wrong, no file is written.
 
@@ -84,8 +105,8 @@ def download(
     registry : path-like or list of dict
         The registry or its rows.
     mirror : str, optional
-        A folder or base address (http, https, file) that contains ``folder/file``; tried first. By default the
-        environment variable ODL_MIRROR.
+        A folder or base address (http, https, file) that contains ``folder/file``; tried first. By
+        default the environment variable ODL_MIRROR.
     progress : callable or None
         Called with lines of text, at most one every 5 seconds during a transfer.
     retries : int
@@ -101,13 +122,22 @@ def download(
         With the answer of each source, and how to set a mirror or place the file by hand.
     """
     row = _find(folder_file, _rows(registry))
-    accepted, fetching = row["sha256"].split(), Fetching(progress or (lambda line: None), retries, wait, timeout)
+    accepted, fetching = (
+        row["sha256"].split(),
+        Fetching(progress or (lambda line: None), retries, wait, timeout),
+    )
     if os.path.isfile(output) and sha256_of(output) in accepted:
         fetching.show(f"{folder_file}: already downloaded")
         return
     mirror, answers = mirror or os.environ.get("ODL_MIRROR") or "", []
     sources = [_mirrored(mirror, folder_file)] if mirror else []
-    sources += row["url"].split() if row["route"] == "download" else [BUILT_SOURCE] if row["route"] == "build" else []
+    sources += (
+        row["url"].split()
+        if row["route"] == "download"
+        else [BUILT_SOURCE]
+        if row["route"] == "build"
+        else []
+    )
     with replacing(output) as part:
         for source in sources:
             try:
@@ -130,7 +160,9 @@ def _find(folder_file, rows):
         if f"{row['folder']}/{row['file']}" == folder_file:
             return row
     known = ", ".join(f"{row['folder']}/{row['file']}" for row in rows)
-    raise DownloadError(f"{folder_file} is not in the registry", f"one of {known}", "correct the name")
+    raise DownloadError(
+        f"{folder_file} is not in the registry", f"one of {known}", "correct the name"
+    )
 
 
 def _mirrored(mirror, folder_file):
@@ -209,18 +241,25 @@ class Fetching:
                 return
             except urllib.error.HTTPError as error:
                 error.close()
-                trouble, transient = f"HTTP {error.code} {error.reason}".strip(), error.code in RETRIED_STATUSES
+                trouble, transient = (
+                    f"HTTP {error.code} {error.reason}".strip(),
+                    error.code in RETRIED_STATUSES,
+                )
             except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
                 reason = getattr(error, "reason", error)
                 said = getattr(reason, "strerror", None) or str(reason) or repr(reason)
                 trouble = "no answer in time" if isinstance(reason, TimeoutError) else said
-                passing = isinstance(reason, HTTPException | OSError) and not isinstance(reason, PERMANENT_ERRORS)
+                passing = isinstance(reason, HTTPException | OSError) and not isinstance(
+                    reason, PERMANENT_ERRORS
+                )
                 transient = "://" in source and passing
             if not transient:
                 raise SourceRefused(trouble)
             if attempt < self.retries:
                 pause = min(self.wait * 2**attempt, 60.0)
-                self.show(f"{source}: {trouble}; attempt {attempt + 2} of {self.retries + 1} in {pause:g} s")
+                self.show(
+                    f"{source}: {trouble}; attempt {attempt + 2} of {self.retries + 1} in {pause:g} s"
+                )
                 time.sleep(pause)
         raise SourceRefused(f"{trouble}, after {self.retries + 1} attempts")
 
@@ -233,14 +272,18 @@ class Fetching:
             return open(urllib.request.url2pathname(urllib.parse.urlsplit(source).path), "rb")
         if scheme not in ("http", "https"):
             raise SourceRefused(f"{scheme} is not fetched")
-        request = urllib.request.Request(source, headers={"Accept-Encoding": "identity", "User-Agent": "odl"})
+        request = urllib.request.Request(
+            source, headers={"Accept-Encoding": "identity", "User-Agent": "odl"}
+        )
         return urllib.request.urlopen(request, timeout=self.timeout)
 
     def _pour(self, source, stream, file):
         """Copy the data of a stream, and show progress at most every five seconds."""
         length = getattr(stream, "headers", {}).get("Content-Length")
         total = int(length) if length and length.isdigit() else None
-        read = getattr(stream, "read1", stream.read)  # read1 returns available data, so a slow server shows progress
+        read = getattr(
+            stream, "read1", stream.read
+        )  # read1 returns available data, so a slow server shows progress
         shown = time.monotonic()
         while block := read(READ_BYTES):
             file.write(block)

@@ -1,6 +1,7 @@
 """Encodings: the option ``encoding``, and decoding of bytes with a stated encoding that may be wrong (mail, feeds).
 
-Files in UTF-16 or UTF-32 begin with a byte order mark; they are converted to UTF-8 while they are read.
+Files in UTF-16 or UTF-32 begin with a byte order mark; they are converted to UTF-8 while they are
+read.
 """
 
 import codecs
@@ -13,16 +14,34 @@ import webencodings
 
 from odl.errors import ConfigError, DataError
 
-ENCODING_SCHEMA = {"type": ["string", "array"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
+ENCODING_SCHEMA = {
+    "type": ["string", "array"],
+    "items": {"type": "string"},
+    "minLength": 1,
+    "minItems": 1,
+}
 ASCII_BYTES = bytes(range(128))
 SHOWN_BYTES = 12  # bytes on both sides of a wrong byte in a message
 BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),  # the first begins like that of UTF-16
+    # the first begins like that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
 WIDE_ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
-FOREIGN_HEADS = {b"%PDF": "a PDF", b"GIF8": "a GIF image", b"PAR1": "Parquet", b"\x89PNG": "a PNG image"}
-CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}  # control characters that do not occur in text
+FOREIGN_HEADS = {
+    b"%PDF": "a PDF",
+    b"GIF8": "a GIF image",
+    b"PAR1": "Parquet",
+    b"\x89PNG": "a PNG image",
+}
+CONTROL_BYTES = {
+    *range(1, 9),
+    *range(14, 27),
+    28,
+    29,
+    30,
+    31,
+}  # control characters that do not occur in text
 MAX_ZERO_RATIO = 0.7  # zeros at even : odd places, or odd : even; below it, the text is UTF-16
 ZERO_BYTES = 4096  # bytes of a file in which zeros are searched
 RECODED_BYTES = 1 << 16  # bytes that are converted at once
@@ -34,16 +53,30 @@ TEXT_CODECS = re.compile(
 CODE_PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
 SEVEN_BIT = re.compile(r"iso2022|hz|utf-7")  # 7-bit encodings, which are valid UTF-8
 ISO2022_ESCAPE = b"\x1b$"  # starts two-byte characters in ISO-2022
-MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")  # of characters from U+0800
+MULTIBYTE = (
+    "gb18030",
+    "big5hkscs",
+    "cp932",
+    "cp949",
+    "euc_jp",
+    "johab",
+    "cp874",
+)  # of characters from U+0800
 MAX_CHANCE_CHARACTERS = 6  # non-ASCII characters of a text that may be UTF-8 by chance
 NEXT_TO_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
 CUT_CHARACTER = re.compile(
     rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
 )  # incomplete UTF-8 character at the end
-WIDER_CODECS = {"gbk": ["gb18030"], "big5hkscs": ["big5hkscs", "cp950"], "euc_jp": ["euc_jp", "euc_jis_2004"]}
+WIDER_CODECS = {
+    "gbk": ["gb18030"],
+    "big5hkscs": ["big5hkscs", "cp950"],
+    "euc_jp": ["euc_jp", "euc_jis_2004"],
+}
 WIDER_CODECS |= {"iso2022_jp": ["iso2022_jp_ext", "iso2022_jp"]}
 JIS_ESCAPE = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
-META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)  # of HTML
+META_CHARSET = re.compile(
+    rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I
+)  # of HTML
 META_BYTES = 4096  # bytes of HTML in which the meta element is searched
 
 
@@ -55,7 +88,8 @@ class Encoding:
     ----------
     name : str
     second : str, optional
-        Encoding of single bytes that do not fit `name`, as in a file whose older lines have another encoding.
+        Encoding of single bytes that do not fit `name`, as in a file whose older lines have another
+        encoding.
     """
 
     name: str = "utf-8"
@@ -106,7 +140,12 @@ def codecs_of(label: str) -> list[str]:
         name = found.codec_info.name
     else:
         page = CODE_PAGE.match(label)
-        name = next(filter(None, map(_codec, (f"cp{page[1]}" if page else "", label, label.removeprefix("x-")))), "")
+        name = next(
+            filter(
+                None, map(_codec, (f"cp{page[1]}" if page else "", label, label.removeprefix("x-")))
+            ),
+            "",
+        )
     if name == "cp1252" and _codec(label) == "ascii":
         return []
     return WIDER_CODECS.get(name, [name] if name else [])
@@ -124,8 +163,9 @@ def _codec(label):
 def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str, int]:
     """Return (text, number of characters replaced by U+FFFD).
 
-    UTF-8 is tried first, since few other texts are valid UTF-8, then the stated encoding as browsers interpret it. If
-    most of a text is UTF-8, only the other bytes are decoded by the stated encoding.
+    UTF-8 is tried first, since few other texts are valid UTF-8, then the stated encoding as
+    browsers interpret it. If most of a text is UTF-8, only the other bytes are decoded by the
+    stated encoding.
 
     Parameters
     ----------
@@ -153,7 +193,9 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     text = _strictly(data, "utf-8")
     if text is not None and not (names and names[0] in MULTIBYTE and _short_by_chance(text)):
         return text, 0
-    names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS] or [default.second or FALLBACK]
+    names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS] or [
+        default.second or FALLBACK
+    ]
     mixed = text is None and _mostly_utf8(data)
     readings = (_strictly(data, name) for name in names if not mixed or name in MULTIBYTE)
     if (reading := next((one for one in readings if one is not None), text)) is not None:
@@ -177,7 +219,9 @@ def _short_by_chance(text):
     """Return whether a text may be UTF-8 by chance: a few two-byte characters, none next to a Latin letter."""
     others = text.translate(dict.fromkeys(range(128)))
     return (
-        len(others) <= MAX_CHANCE_CHARACTERS and max(others, default="") < "\u0800" and not NEXT_TO_LATIN.search(text)
+        len(others) <= MAX_CHANCE_CHARACTERS
+        and max(others, default="") < "\u0800"
+        and not NEXT_TO_LATIN.search(text)
     )
 
 
@@ -200,7 +244,11 @@ def _shifted(data, names):
         return text, 0
     if not data.isascii():
         return decode(data, "utf-8")
-    return _replacing(_as_cp932(data), "cp932") if names[0].startswith("iso2022_jp") else _replacing(data, names[0])
+    return (
+        _replacing(_as_cp932(data), "cp932")
+        if names[0].startswith("iso2022_jp")
+        else _replacing(data, names[0])
+    )
 
 
 def _as_cp932(data):
@@ -238,15 +286,21 @@ def check_encoding(value):
     """
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not 1 <= len(names) <= 2:
-        raise ConfigError(f"encoding is {value!r}", "a name such as utf-8, or a list of two", "correct it")
+        raise ConfigError(
+            f"encoding is {value!r}", "a name such as utf-8, or a list of two", "correct it"
+        )
     for name in names:
         try:
-            fits = (len(names) == 1 and Encoding(name).wide) or ASCII_BYTES.decode(name) == ASCII_BYTES.decode("ascii")
+            fits = (len(names) == 1 and Encoding(name).wide) or ASCII_BYTES.decode(
+                name
+            ) == ASCII_BYTES.decode("ascii")
         except (LookupError, TypeError, ValueError):
             fits = False
         if not fits:
             expected = "a name such as utf-8, cp1252, utf-16 or latin-1, two only if ASCII is ASCII in both"
-            raise ConfigError(f"encoding is {name!r}", expected, "correct it, or convert the files to UTF-8")
+            raise ConfigError(
+                f"encoding is {name!r}", expected, "correct it, or convert the files to UTF-8"
+            )
     return Encoding(*names)
 
 
@@ -254,13 +308,19 @@ def not_decoded(path, place, encoding, error):
     """Return the error for bytes that do not fit an encoding, with their place and an encoding to try."""
     data, byte = error.object, error.object[error.start]
     near = (
-        data[max(0, error.start - SHOWN_BYTES) : error.start + SHOWN_BYTES].split(b"\n")[0].decode("cp1252", "replace")
+        data[max(0, error.start - SHOWN_BYTES) : error.start + SHOWN_BYTES]
+        .split(b"\n")[0]
+        .decode("cp1252", "replace")
     )
     name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else encoding.name
     second = "latin-1" if name.lower() == "cp1252" else "cp1252"
-    todo = f"set the option encoding, such as [{name.lower()}, {second}], which reads {near!r} there"
+    todo = (
+        f"set the option encoding, such as [{name.lower()}, {second}], which reads {near!r} there"
+    )
     return DataError(
-        f"{path} {place} is not {name} (byte 0x{byte:02x})", f"{name} text", f"{todo}, or convert the file"
+        f"{path} {place} is not {name} (byte 0x{byte:02x})",
+        f"{name} text",
+        f"{todo}, or convert the file",
     )
 
 
@@ -282,7 +342,11 @@ def recoded(file, path, encoding):
         If the file contains zeros but is not UTF-16 or UTF-32, or is a PDF, an image or Parquet.
     """
     file = file if hasattr(file, "peek") else io.BufferedReader(file)
-    name = codecs.lookup(encoding.name).name if encoding.wide else wide_name(file.peek(ZERO_BYTES)[:ZERO_BYTES], path)
+    name = (
+        codecs.lookup(encoding.name).name
+        if encoding.wide
+        else wide_name(file.peek(ZERO_BYTES)[:ZERO_BYTES], path)
+    )
     if name is None:
         return file, encoding
     return io.BufferedReader(_Recoded(file, path, name), RECODED_BYTES), Encoding()
@@ -292,7 +356,9 @@ def wide_name(head, path):
     """Return the encoding of a file with these first bytes if it is UTF-16 or UTF-32, else None."""
     marked = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None)
     if begin := next((name for begin, name in FOREIGN_HEADS.items() if head.startswith(begin)), ""):
-        raise DataError(f"{path} begins like {begin}", "text", "convert it, or name the files to read")
+        raise DataError(
+            f"{path} begins like {begin}", "text", "convert it, or name the files to read"
+        )
     if marked or _is_text(head):
         return marked
     if len({*head} & CONTROL_BYTES) > 2:
@@ -329,7 +395,9 @@ class _Recoded(io.RawIOBase):
             except UnicodeError as error:
                 reason = getattr(error, "reason", error)
                 fault = f"{self.path} is not {self.name.upper()} throughout ({reason})"
-                raise DataError(fault, "a complete file", "create it again, or convert it to UTF-8") from error
+                raise DataError(
+                    fault, "a complete file", "create it again, or convert it to UTF-8"
+                ) from error
             if not block:
                 break
         taken, self.left = self.left[: len(buffer)], self.left[len(buffer) :]

@@ -1,7 +1,7 @@
 """Items of feeds: RSS 0.9 to 2.0, Atom and JSON Feed.
 
-XML is parsed by expat, one item at a time. From an error on, the remaining items are parsed one by one, and repaired if
-necessary. Entities of HTML, which feeds use without declaring them, are known.
+XML is parsed by expat, one item at a time. From an error on, the remaining items are parsed one by
+one, and repaired if necessary. Entities of HTML, which feeds use without declaring them, are known.
 """
 
 import codecs
@@ -16,7 +16,14 @@ from xml.parsers import expat
 
 from odl.corpora import fields
 from odl.corpora.checks import MAX_LINE, Unreadable
-from odl.corpora.encodings import BYTE_ORDER_MARKS, FALLBACK, UTF8, WIDE_ENCODINGS, Encoding, codecs_of
+from odl.corpora.encodings import (
+    BYTE_ORDER_MARKS,
+    FALLBACK,
+    UTF8,
+    WIDE_ENCODINGS,
+    Encoding,
+    codecs_of,
+)
 from odl.errors import DataError
 from odl.files.listing import CATEGORY
 
@@ -24,13 +31,20 @@ ROOT_ELEMENTS = {"rss", "rdf", "feed", "channel"}
 ITEM_ELEMENTS = {"item", "entry"}
 FEED_VOCABULARY = "own"  # vocabulary of the elements of RSS and Atom
 VOCABULARIES = {  # namespace, without its scheme and last / or #, -> vocabulary
-    **dict.fromkeys(("", "www.w3.org/2005/atom", "purl.org/atom/ns", "purl.org/rss/1.0"), FEED_VOCABULARY),
-    **dict.fromkeys(("my.netscape.com/rdf/simple/0.9", "backend.userland.com/rss2"), FEED_VOCABULARY),
+    **dict.fromkeys(
+        ("", "www.w3.org/2005/atom", "purl.org/atom/ns", "purl.org/rss/1.0"), FEED_VOCABULARY
+    ),
+    **dict.fromkeys(
+        ("my.netscape.com/rdf/simple/0.9", "backend.userland.com/rss2"), FEED_VOCABULARY
+    ),
     "purl.org/rss/1.0/modules/content": "content",
     "purl.org/dc/elements/1.1": "dc",
     "purl.org/dc/terms": "dcterms",
     "www.w3.org/1999/xhtml": "xhtml",
-    **dict.fromkeys(("search.yahoo.com/mrss", "video.search.yahoo.com/mrss", "www.rssboard.org/media-rss"), "media"),
+    **dict.fromkeys(
+        ("search.yahoo.com/mrss", "video.search.yahoo.com/mrss", "www.rssboard.org/media-rss"),
+        "media",
+    ),
     "www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
     "www.google.com/schemas/play-podcasts/1.0": "googleplay",
 }
@@ -60,19 +74,30 @@ JSON_PREFERENCES = {
     "time": ("date_published", "date_modified"),
     "url": ("url", "external_url"),
 }
-HIDDEN_ELEMENTS = {"script", "style", "email", "uri"}  # elements whose text is ignored inside another element
+HIDDEN_ELEMENTS = {
+    "script",
+    "style",
+    "email",
+    "uri",
+}  # elements whose text is ignored inside another element
 CONTAINER_ELEMENTS = {("media", "group"), ("media", "content")}
 LOWEST_RANK = 99  # rank of a value that is used if there is no other
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace "
 RDF_ABOUT = "http://www.w3.org/1999/02/22-rdf-syntax-ns# about"
 DECLARED_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"'>]{1,40})["']""")
-BEFORE_XML = re.compile(rb"\A(?![{]|<[?!]).*?(?=<\?xml\s|<(?:[\w.-]+:)?(?:rss|feed|rdf)[\s>])", re.S | re.I)
+BEFORE_XML = re.compile(
+    rb"\A(?![{]|<[?!]).*?(?=<\?xml\s|<(?:[\w.-]+:)?(?:rss|feed|rdf)[\s>])", re.S | re.I
+)
 ITEM_START = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)(?=[\s>/])", re.I)
 ITEM_END = re.compile(rb"</(?:[\w.-]+:)?(?:item|entry)\s*>", re.I)
 USED_PREFIX = re.compile(rb"[<\s/]([A-Za-z_][\w.-]*):[\w.-]+")
-INVALID_CHARACTER = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")  # not allowed in XML
+INVALID_CHARACTER = re.compile(
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]"
+)  # not allowed in XML
 BARE_AMPERSAND = re.compile(rb"(<!\[CDATA\[.*?\]\]>)|&(?!(?:\w+|#\d+|#[xX][\da-fA-F]+);)", re.S)
-CAPTION_ELEMENTS = re.compile(rb"<((?:media|itunes|googleplay):[\w-]+)\b[^>]*?(?:/>|>.*?</\1\s*>)", re.S | re.I)
+CAPTION_ELEMENTS = re.compile(
+    rb"<((?:media|itunes|googleplay):[\w-]+)\b[^>]*?(?:/>|>.*?</\1\s*>)", re.S | re.I
+)
 TEXT_ELEMENT = re.compile(rb"<(?:[\w.-]+:)?(?:description|summary|content|encoded)\b", re.I)
 FEED_BYTES = 1 << 16  # bytes that are read at once
 MAX_TAG_BYTES = 64  # bytes of the tag that begins or ends an item
@@ -82,12 +107,14 @@ MAX_ITEM_BYTES = 1 << 24  # bytes of an item that can be repaired
 def feed_rows(file, path, encoding=UTF8):
     """Yield (place, row) of each item of a feed.
 
-    A row has id, time, text, title and url, and, if the item has them, author and category (a list).
+    A row has id, time, text, title and url, and, if the item has them, author and category (a
+    list).
 
-    The id is the item's guid or id, or else its address. The text is the title and the first element of `PREFERENCES`
-    with text; the time is the first one that is a date. ``repaired`` is true if the item is not valid XML; ``replaced``
-    is the number of characters that could not be decoded. An item that cannot be repaired is an `Unreadable`. One item
-    is in memory at a time; a JSON feed is read at once.
+    The id is the item's guid or id, or else its address. The text is the title and the first
+    element of `PREFERENCES` with text; the time is the first one that is a date. ``repaired`` is
+    true if the item is not valid XML; ``replaced`` is the number of characters that could not be
+    decoded. An item that cannot be repaired is an `Unreadable`. One item is in memory at a time; a
+    JSON feed is read at once.
 
     Parameters
     ----------
@@ -105,7 +132,11 @@ def feed_rows(file, path, encoding=UTF8):
     """
     blocks = _blocks(file, encoding)
     first = next(blocks, b"")
-    rows = _json_rows([first, *_at_most(blocks, path)], path) if first[:1] == b"{" else _xml_rows(first, blocks, path)
+    rows = (
+        _json_rows([first, *_at_most(blocks, path)], path)
+        if first[:1] == b"{"
+        else _xml_rows(first, blocks, path)
+    )
     for number, row in enumerate(rows, start=1):
         yield f"item {number}", row
 
@@ -124,7 +155,9 @@ def _xml_rows(first, blocks, path):
             yield row
         if not found:
             fault = f"{path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})"
-            raise DataError(fault, "a feed, RSS or Atom", "fetch it again, or correct it") from error
+            raise DataError(
+                fault, "a feed, RSS or Atom", "fetch it again, or correct it"
+            ) from error
 
 
 def _blocks(file, encoding):
@@ -223,7 +256,9 @@ class _Items:
         self.depth += 1
         vocabulary, bare = self.names.get(name) or self._name(name)
         if f"{XML_NAMESPACE}base" in attributes:
-            self.bases.append((self.depth, urljoin(self._base(), attributes[f"{XML_NAMESPACE}base"])))
+            self.bases.append(
+                (self.depth, urljoin(self._base(), attributes[f"{XML_NAMESPACE}base"]))
+            )
         if self.item is None:
             if self.depth == 1:
                 self._check_root(bare)
@@ -245,7 +280,9 @@ class _Items:
 
     def _check_root(self, bare):
         if bare not in ROOT_ELEMENTS:
-            raise DataError(f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it")
+            raise DataError(
+                f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it"
+            )
 
     def _begin_item(self, name, attributes):
         if (uri := name.rpartition(" ")[0]) != self.uri:
@@ -253,7 +290,10 @@ class _Items:
         self.item, self.inner, self.level = {CATEGORY: {0: []}}, self.depth, self.depth + 1
         self.link, self.hidden, self.caption, self.begin = False, 0, 0, self.parser.CurrentByteIndex
         if RDF_ABOUT in attributes:
-            self.item |= {"id": {LOWEST_RANK: [attributes[RDF_ABOUT]]}, "url": {LOWEST_RANK: [attributes[RDF_ABOUT]]}}
+            self.item |= {
+                "id": {LOWEST_RANK: [attributes[RDF_ABOUT]]},
+                "url": {LOWEST_RANK: [attributes[RDF_ABOUT]]},
+            }
 
     def _begin_element(self, vocabulary, bare, attributes):
         """Set the role of an element in an item, or enter an element that contains others."""
@@ -270,12 +310,18 @@ class _Items:
         elif role == "url" and "href" in attributes:
             if attributes.get("rel", "alternate") == "alternate":
                 rank += "html" not in attributes.get("type", "html")
-                self.item.setdefault(role, {}).setdefault(rank, [urljoin(self._base(), attributes["href"])])
+                self.item.setdefault(role, {}).setdefault(
+                    rank, [urljoin(self._base(), attributes["href"])]
+                )
         elif role is not None and not (attributes and _is_binary(bare, attributes)):
             texts = self.item.setdefault(role, {})
             self.role = texts.setdefault(rank, []) if not texts.get(rank) else None
             self.link = self.role is not None and role == "url"
-            if bare == "guid" and self.role is not None and attributes.get("isPermaLink", "true") == "true":
+            if (
+                bare == "guid"
+                and self.role is not None
+                and attributes.get("isPermaLink", "true") == "true"
+            ):
                 self.item.setdefault("url", {})[LOWEST_RANK] = self.role
 
     def _base(self):
@@ -312,7 +358,9 @@ def _is_binary(bare, attributes):
     """Return whether an Atom element contains a file, such as an image."""
     kind = attributes.get("type", "")
     text = kind.startswith("text/") or kind.endswith(("xml", "html"))
-    return bare in ("content", "summary") and (attributes.get("mode") == "base64" or ("/" in kind and not text))
+    return bare in ("content", "summary") and (
+        attributes.get("mode") == "base64" or ("/" in kind and not text)
+    )
 
 
 def _feed_row(item):
@@ -368,7 +416,11 @@ def _repaired(parser, blocks):
             continue
         data, ended = data[start.start() :], False
         searched = 1
-        while not (end := ITEM_END.search(data, searched)) and len(data) < MAX_ITEM_BYTES and not ended:
+        while (
+            not (end := ITEM_END.search(data, searched))
+            and len(data) < MAX_ITEM_BYTES
+            and not ended
+        ):
             searched = max(1, len(data) - MAX_TAG_BYTES)
             block = next(blocks, b"")
             data, ended = data + block, not block
@@ -381,7 +433,9 @@ def _repaired(parser, blocks):
             at = end.end()
         else:
             yield Unreadable(
-                "the file ends within the item" if ended else f"it is longer than {MAX_ITEM_BYTES >> 20} MiB"
+                "the file ends within the item"
+                if ended
+                else f"it is longer than {MAX_ITEM_BYTES >> 20} MiB"
             )
             at = len(data)
 
@@ -389,15 +443,21 @@ def _repaired(parser, blocks):
 def _item_row(data, parser):
     """Return the row of one item of a feed, or `Unreadable`.
 
-    Three attempts: as XML with the namespaces of the feed; with bare ampersands and invalid characters replaced; by the
-    tolerant parser. A row of the last two has the key "repaired". A row of the tolerant parser must have a text other
-    than its title, unless the item has no element for one.
+    Three attempts: as XML with the namespaces of the feed; with bare ampersands and invalid
+    characters replaced; by the tolerant parser. A row of the last two has the key "repaired". A row
+    of the tolerant parser must have a text other than its title, unless the item has no element for
+    one.
     """
     prefixes = {prefix.decode() for prefix in USED_PREFIX.findall(data)} - {"xml", "xmlns"}
     known = {**PREFIXES, **parser.namespaces}
-    declared = [f'xmlns="{known.get("", "")}"', *(f'xmlns:{one}="{known.get(one, "urn:" + one)}"' for one in prefixes)]
+    declared = [
+        f'xmlns="{known.get("", "")}"',
+        *(f'xmlns:{one}="{known.get(one, "urn:" + one)}"' for one in prefixes),
+    ]
     begin, end = f"<rss {' '.join(declared)}>".encode(), b"</rss>"
-    mended = BARE_AMPERSAND.sub(lambda match: match[1] or b"&amp;", INVALID_CHARACTER.sub(b" ", data))
+    mended = BARE_AMPERSAND.sub(
+        lambda match: match[1] or b"&amp;", INVALID_CHARACTER.sub(b" ", data)
+    )
     for text in (data, mended) if mended != data else (data,):
         reader = _Items(parser.path)
         try:
@@ -407,7 +467,9 @@ def _item_row(data, parser):
             reason = expat.ErrorString(error.code)
     for text in (CAPTION_ELEMENTS.sub(b"", mended), mended):
         row = _loose_row(begin + text + end)
-        if row["text"].removeprefix(row["title"]).strip() or (row["title"] and not TEXT_ELEMENT.search(text)):
+        if row["text"].removeprefix(row["title"]).strip() or (
+            row["title"] and not TEXT_ELEMENT.search(text)
+        ):
             return {**row, "repaired": True}
     return Unreadable(f"it is not XML ({reason}), and cannot be repaired")
 
@@ -423,10 +485,20 @@ def _loose_row(data):
     )  # not the entry's own `get`, which returns another date if one is missing
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]
-    roles = {"id": ["id"], "title": ["title"], "time": ["published", "created", "updated"], "url": ["link"]}
+    roles = {
+        "id": ["id"],
+        "title": ["title"],
+        "time": ["published", "created", "updated"],
+        "url": ["link"],
+    }
     roles["author"] = ["author"]
-    item = {role: {rank: [get(name) or ""] for rank, name in enumerate(keys)} for role, keys in roles.items()}
-    return _feed_row({**item, "text": dict(enumerate(map(list, texts))), CATEGORY: {0: ["\n".join(names)]}})
+    item = {
+        role: {rank: [get(name) or ""] for rank, name in enumerate(keys)}
+        for role, keys in roles.items()
+    }
+    return _feed_row(
+        {**item, "text": dict(enumerate(map(list, texts))), CATEGORY: {0: ["\n".join(names)]}}
+    )
 
 
 def _at_most(blocks, path):
@@ -435,22 +507,33 @@ def _at_most(blocks, path):
     for block in blocks:
         size += len(block)
         if size > MAX_LINE:
-            raise DataError(f"{path} is a JSON feed of more than {MAX_LINE >> 20} MiB", "a smaller one", "split it")
+            raise DataError(
+                f"{path} is a JSON feed of more than {MAX_LINE >> 20} MiB",
+                "a smaller one",
+                "split it",
+            )
         yield block
 
 
 def _json_rows(blocks, path):
     """Yield the rows of a JSON feed."""
     try:
-        items = [item if isinstance(item, dict) else {} for item in json.loads(b"".join(blocks))["items"]]
+        items = [
+            item if isinstance(item, dict) else {} for item in json.loads(b"".join(blocks))["items"]
+        ]
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise DataError(f"{path} is no JSON feed ({error})", "a feed: RSS, Atom or JSON Feed", "remove it") from error
+        raise DataError(
+            f"{path} is no JSON feed ({error})", "a feed: RSS, Atom or JSON Feed", "remove it"
+        ) from error
     for item in items:
         roles = {
             role: {rank: [str(item.get(name) or "")] for rank, name in enumerate(names)}
             for role, names in JSON_PREFERENCES.items()
         }
-        authors = [item.get("author"), *(item.get("authors") if isinstance(item.get("authors"), list) else [])]
+        authors = [
+            item.get("author"),
+            *(item.get("authors") if isinstance(item.get("authors"), list) else []),
+        ]
         roles["author"] = {0: [fields.parse_author(authors)]}
         tags = item.get("tags") if isinstance(item.get("tags"), list) else []
         yield _feed_row({**roles, CATEGORY: {0: ["\n".join(map(str, tags))]}})

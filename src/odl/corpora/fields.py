@@ -12,11 +12,25 @@ from odl.text.scripts import SPACELESS
 
 __all__ = ["DATES", "EPOCH", "NUMBER", "missing", "parse_time", "year_last"]
 LARGEST_COUNT = np.iinfo(np.int32).max
-TYPE_NAMES = {int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+TYPE_NAMES = {
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
 MAX_AUTHOR_CHARACTERS = 100
-AUTHOR_KEYS = ("screen_name", "login", "username", "name", "email", "id")  # keys of an object that names an author
+AUTHOR_KEYS = (
+    "screen_name",
+    "login",
+    "username",
+    "name",
+    "email",
+    "id",
+)  # keys of an object that names an author
 UNSPACED_LETTERS = "".join(SPACELESS)
-# A line break within a text without spaces: after 25 characters, not before a heading with a colon or a numbered item.
+# A line break within a text without spaces: after 25 characters, not before a heading with a colon
+# or a numbered item.
 BROKEN_LINE = re.compile(
     rf"(?:\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\n)|\r\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\r\n))"
     rf"(?=[{UNSPACED_LETTERS}])(?![^\s:：]{{1,8}}[:：]|[一二三四五六七八九十]{{1,3}}、)"
@@ -36,12 +50,14 @@ def parse_id(value):
 def parse_text(value):
     """Return a text without escape sequences. Line breaks within a run of characters without spaces are removed.
 
-    A list of strings, or of objects with a ``text``, is one text in pieces, as in chat exports. A list of bytes is
-    UTF-8, as in the journal of systemd.
+    A list of strings, or of objects with a ``text``, is one text in pieces, as in chat exports. A
+    list of bytes is UTF-8, as in the journal of systemd.
     """
     value = joined(value)
     if not isinstance(value, str):
-        raise ValueError(f"the text is {TYPE_NAMES.get(type(value), type(value).__name__)}, not a string")
+        raise ValueError(
+            f"the text is {TYPE_NAMES.get(type(value), type(value).__name__)}, not a string"
+        )
     value = without_ansi(value)
     return value if value.isascii() else BROKEN_LINE.sub("", clean(value))
 
@@ -91,7 +107,9 @@ def parse_vector(value, length=None):
     """
     value = _from_json(value, "the vector is")
     listed = isinstance(value, list | tuple) and len(value) > 0
-    if not listed or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in value):
+    if not listed or not all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in value
+    ):
         raise ValueError("the vector is no list of numbers")
     if length is not None and len(value) != length:
         raise ValueError(f"the vector has {len(value)} numbers, earlier ones {length}")
@@ -114,7 +132,11 @@ def parse_counts(value):
     """Return {token: count} from a map, a list of pairs, or a JSON string of either."""
     value = _from_json(value, "the counts are")
     try:
-        pairs = list(value.items()) if isinstance(value, dict) else [(token, count) for token, count in value]
+        pairs = (
+            list(value.items())
+            if isinstance(value, dict)
+            else [(token, count) for token, count in value]
+        )
     except (TypeError, ValueError) as error:
         raise ValueError(f"the counts are {str(value)[:60]!r}, not {{token: count}}") from error
     counts = {}
@@ -123,8 +145,14 @@ def parse_counts(value):
             continue
         if not isinstance(token, str) or not token.strip():
             raise ValueError(f"the token {token!r} is not a word")
-        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count <= LARGEST_COUNT:
-            raise ValueError(f"the count {count!r} of {token!r} is not a whole number from 0 to {LARGEST_COUNT}")
+        if (
+            isinstance(count, bool)
+            or not isinstance(count, int | float)
+            or not 0 <= count <= LARGEST_COUNT
+        ):
+            raise ValueError(
+                f"the count {count!r} of {token!r} is not a whole number from 0 to {LARGEST_COUNT}"
+            )
         if count != int(count):
             raise ValueError(f"the count {count!r} of {token!r} is not a whole number")
         word = "_".join(clean(token).split())
@@ -152,7 +180,9 @@ def parse_topics(value, separator):
         topic = topic.get("name") if isinstance(topic, dict) else topic
         if not isinstance(topic, str) and not _is_number(topic):
             raise ValueError(f"the topic {topic!r} is not a string")
-        text = topic if isinstance(topic, str) else str(topic).removesuffix(".0")  # a table may hold 3 as 3.0
+        text = (
+            topic if isinstance(topic, str) else str(topic).removesuffix(".0")
+        )  # a table may hold 3 as 3.0
         topics.append(" ".join(clean(text).split()))
     return tuple(topic for topic in dict.fromkeys(topics) if topic)
 

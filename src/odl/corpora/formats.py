@@ -22,15 +22,28 @@ from odl.files import listing
 from odl.files.packing import opened
 
 DELIMITERS = ";\t|,"
-UNIQUE_COLUMNS = ("id", "time", "text", "counts", "topics", "title")  # column names that must not be repeated
+UNIQUE_COLUMNS = (
+    "id",
+    "time",
+    "text",
+    "counts",
+    "topics",
+    "title",
+)  # column names that must not be repeated
 TIME_SOURCES = ("name", "front-matter", "modified")
-DAY_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
+DAY_IN_NAME = re.compile(
+    r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)"
+)
 HEADER_LINES = 200  # lines from which the delimiter of a table is detected
-ESCAPED_BYTE = re.compile("[\udc80-\udcff]")  # a byte that does not fit the encoding, as Python escapes it
+ESCAPED_BYTE = re.compile(
+    "[\udc80-\udcff]"
+)  # a byte that does not fit the encoding, as Python escapes it
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
 NULL_FIELD = r"\N"  # missing value in database exports
 ANY_DIGIT = re.compile(r"\d")
-LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")  # line above the header: blank, or of Excel or PowerShell
+LEADING_LINE = re.compile(
+    r"\s*|sep=.|#TYPE .*"
+)  # line above the header: blank, or of Excel or PowerShell
 PARQUET_BATCH = 1024  # rows of Parquet in memory
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
@@ -45,14 +58,16 @@ class Form:
     Parameters
     ----------
     kind : str, optional
-        One of `odl.files.listing.KINDS`, for all files; by default each file's kind follows from its name and content.
+        One of `odl.files.listing.KINDS`, for all files; by default each file's kind follows from
+        its name and content.
     delimiter : str, optional
         Delimiter of CSV files; by default detected from the first lines of a file.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
         Source of the time of a text file, one of `TIME_SOURCES`.
     quoted : bool
-        Whether quotation marks may enclose fields of CSV files. Otherwise they are ordinary characters.
+        Whether quotation marks may enclose fields of CSV files. Otherwise they are ordinary
+        characters.
     time_formats : tuple of str
         Formats of `datetime.strptime` for the times of logs.
     """
@@ -72,8 +87,8 @@ class Form:
 def rows(path, form=Form(), name=None):
     """Yield (place, row) of a file: "line 3", "row 3", "message 3" or "item 3", and a dict of column -> value.
 
-    For a row that cannot be read, an `odl.corpora.checks.Unreadable` is yielded in its place. One row is in memory at a
-    time; for Parquet, `PARQUET_BATCH` rows.
+    For a row that cannot be read, an `odl.corpora.checks.Unreadable` is yielded in its place. One
+    row is in memory at a time; for Parquet, `PARQUET_BATCH` rows.
 
     Parameters
     ----------
@@ -96,7 +111,9 @@ def rows(path, form=Form(), name=None):
         raise _located(path, form.encoding, error) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = " ".join(str(error).split())
-        raise DataError(f"{path} cannot be read ({reason})", "a complete, readable file", "create it again") from error
+        raise DataError(
+            f"{path} cannot be read ({reason})", "a complete, readable file", "create it again"
+        ) from error
     if empty:
         raise DataError(f"{path} contains no documents", "at least one", "fill or remove it")
 
@@ -154,7 +171,12 @@ def _numbered(file, encoding):
         if len(data) == MAX_LINE and not data.endswith(b"\n"):
             while (more := file.readline(MAX_LINE)) and not more.endswith(b"\n"):
                 pass
-            yield number, Unreadable(f"the line has more than {MAX_LINE >> 20} MiB; look for a missing line break")
+            yield (
+                number,
+                Unreadable(
+                    f"the line has more than {MAX_LINE >> 20} MiB; look for a missing line break"
+                ),
+            )
             continue
         try:
             yield number, encoding.text(data, first)
@@ -166,23 +188,32 @@ def _numbered(file, encoding):
 def _unfit(encoding, byte):
     """Return the `Unreadable` for a byte that does not fit the encoding."""
     name = "UTF-8" if encoding == UTF8 else encoding.name
-    return Unreadable(f"it is not {name} (byte 0x{byte:02x}); the option encoding sets another encoding")
+    return Unreadable(
+        f"it is not {name} (byte 0x{byte:02x}); the option encoding sets another encoding"
+    )
 
 
 def _log_rows(file, path, name, encoding, form):
     latest = logs.latest_of(day_of(name), _modified(path) if form.times == "modified" else None)
-    lines = ((f"line {number}", line) for number, line in containers.whole_lines(_numbered(file, encoding)))
+    lines = (
+        (f"line {number}", line)
+        for number, line in containers.whole_lines(_numbered(file, encoding))
+    )
     return logs.rows(lines, latest, form.time_formats)
 
 
 def _json_rows(file, encoding):
     lines = containers.whole_lines(_numbered(file, encoding))
-    return jsonrows.rows((n, line if isinstance(line, Unreadable) else jsonrows.mended(line)) for n, line in lines)
+    return jsonrows.rows(
+        (n, line if isinstance(line, Unreadable) else jsonrows.mended(line)) for n, line in lines
+    )
 
 
 def _csv_rows(binary, path, delimiter, encoding, quoted):
     """Yield the rows of a table. After a wrong record, which is `Unreadable`, reading resumes at the next line."""
-    limit = csv.field_size_limit(MAX_LINE)  # the default refuses texts of more than 131072 characters
+    limit = csv.field_size_limit(
+        MAX_LINE
+    )  # the default refuses texts of more than 131072 characters
     errors = encoding.errors if encoding.second else "surrogateescape"
     try:
         with io.TextIOWrapper(binary, encoding=encoding.start(), errors=errors, newline="") as file:
@@ -194,7 +225,9 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
                 head, every = [change(line) for line in head], map(change, every)
             delimiter, above = beginning_of(head, path, delimiter)
             before, after = unnamed(head, delimiter, above)
-            yield from _records(_Lines(every), path, delimiter, quoted, encoding, above, before, after)
+            yield from _records(
+                _Lines(every), path, delimiter, quoted, encoding, above, before, after
+            )
     finally:
         csv.field_size_limit(limit)
 
@@ -237,11 +270,15 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
         try:
             fields = next(records, None)
         except csv.Error as error:
-            todo = "correct it, or set options.quoted: false if quotation marks are part of the text"
+            todo = (
+                "correct it, or set options.quoted: false if quotation marks are part of the text"
+            )
             if any('\\"' in line for line in source.record):
                 todo = "correct it: write a quotation mark in a quoted field twice, not after a backslash"
             if header is None:
-                raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", todo) from error
+                raise DataError(
+                    f"{path} {place} is not CSV ({error})", "quoted fields", todo
+                ) from error
             source.go_back()
             records = reader()
             yield place, Unreadable(f"it is not CSV ({error}); {todo}")
@@ -264,12 +301,16 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
             if any(field.strip() for field in fields):
                 yield (
                     place,
-                    Unreadable(f"it has {len(fields)} field{'s' * (len(fields) > 1)}, the header {len(header)}"),
+                    Unreadable(
+                        f"it has {len(fields)} field{'s' * (len(fields) > 1)}, the header {len(header)}"
+                    ),
                 )
         elif fields:
             if NULL_FIELD in fields:
                 fields = ["" if field == NULL_FIELD else field for field in fields]
-            wrong = next((text for text in fields if not text.isascii() and ESCAPED_BYTE.search(text)), None)
+            wrong = next(
+                (text for text in fields if not text.isascii() and ESCAPED_BYTE.search(text)), None
+            )
             if wrong is not None:
                 yield place, _unfit(encoding, ord(ESCAPED_BYTE.search(wrong)[0]) - 0xDC00)
             else:
@@ -290,10 +331,21 @@ def _parquet_rows(path):
             if len(set(names)) < len(names):
                 raise ValueError("two columns have one name")
             batches = file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False)
-            every = (values for batch in batches for values in zip(*map(_values, batch.columns), strict=True))
+            every = (
+                values
+                for batch in batches
+                for values in zip(*map(_values, batch.columns), strict=True)
+            )
             for number, values in enumerate(every, start=1):
                 yield f"row {number}", dict(zip(names, values, strict=True))
-    except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError, MemoryError) as error:
+    except (
+        pa.ArrowException,
+        LookupError,
+        OverflowError,
+        TypeError,
+        ValueError,
+        MemoryError,
+    ) as error:
         fault = f"{path} cannot be read as Parquet ({' '.join(str(error).split())})"
         raise DataError(fault, "a complete Parquet file", "write it again") from error
 
@@ -305,7 +357,9 @@ def _values(column):
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         zone = getattr(column.type, "tz", None)
         numbers = column.cast(pa.timestamp("ms", tz=zone), safe=False).cast(pa.int64()).to_pylist()
-        return [None if number is None else EPOCH + timedelta(milliseconds=number) for number in numbers]
+        return [
+            None if number is None else EPOCH + timedelta(milliseconds=number) for number in numbers
+        ]
     return column.to_pylist()
 
 
@@ -321,25 +375,37 @@ def beginning_of(head, path, delimiter=None):
     if fitting_fields(head, best):
         return best, 0
     signs = [delimiter] if delimiter else dict.fromkeys((usual, *DELIMITERS))
-    return next(((sign, above) for sign in signs if (above := records_above(head, sign))), (best, 0))
+    return next(
+        ((sign, above) for sign in signs if (above := records_above(head, sign))), (best, 0)
+    )
 
 
 def records_above(head, sign):
     """Return the number of records above a clear header, such as the title of a report; 0 if there is no clear header.
 
-    Records above it have fewer fields, and nearly all records below it have as many. The header has no digits, while
-    some column below has digits in nearly all rows.
+    Records above it have fewer fields, and nearly all records below it have as many. The header has
+    no digits, while some column below has digits in nearly all rows.
     """
     try:
-        rows = [row for row in csv.reader(head, delimiter=sign) if not LEADING_LINE.fullmatch(sign.join(row))]
+        rows = [
+            row
+            for row in csv.reader(head, delimiter=sign)
+            if not LEADING_LINE.fullmatch(sign.join(row))
+        ]
     except csv.Error:
         return 0
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     above = next((number for number, row in enumerate(rows) if len(row) >= width), 0)
-    header, below = rows[above] if rows else [], [row for row in rows[above + 1 :] if len(row) == width]
+    header, below = (
+        rows[above] if rows else [],
+        [row for row in rows[above + 1 :] if len(row) == width],
+    )
     if width < 2 or len(header) != width or len(below) < max(2, 0.9 * (len(rows) - above - 1)):
         return 0
-    plain = all(field.strip() and not ANY_DIGIT.search(field) for field in header) and len(set(header)) == width
+    plain = (
+        all(field.strip() and not ANY_DIGIT.search(field) for field in header)
+        and len(set(header)) == width
+    )
     with_digits = (sum(ANY_DIGIT.search(row[n]) is not None for row in below) for n in range(width))
     return above if plain and max(with_digits) >= 0.9 * len(below) else 0
 
@@ -347,8 +413,9 @@ def records_above(head, sign):
 def unnamed(head, sign, above):
     """Return names to add before and after a header that lacks the name of one column.
 
-    R and pandas write row names in front without a name. Spreadsheets, Event Viewer and trailing delimiters give a
-    further column at the end. Both lists are empty unless all rows are one field longer than the header.
+    R and pandas write row names in front without a name. Spreadsheets, Event Viewer and trailing
+    delimiters give a further column at the end. Both lists are empty unless all rows are one field
+    longer than the header.
     """
     rows, records = [], csv.reader(head, delimiter=sign)
     with contextlib.suppress(csv.Error):
@@ -357,7 +424,9 @@ def unnamed(head, sign, above):
     below = below[:-1] if len(head) == HEADER_LINES else below  # the last record may be incomplete
     if len(header) < 2 or len(below) < 2 or any(len(row) != len(header) + 1 for row in below):
         return [], []
-    numbered = all(row[0].isdecimal() for row in below) and len({row[0] for row in below}) == len(below)
+    numbered = all(row[0].isdecimal() for row in below) and len({row[0] for row in below}) == len(
+        below
+    )
     return (["row"], []) if numbered else ([], [f"column {len(header) + 1}"])
 
 
@@ -373,7 +442,11 @@ def mending(head, sign):
 
 def has_backslashes(head, sign):
     """Return whether quotation marks follow a backslash, as in MySQL exports, and rows fit only if this is undone."""
-    return any('\\"' in line for line in head) and not _fits(head, sign) and _fits(list(map(doubled, head)), sign)
+    return (
+        any('\\"' in line for line in head)
+        and not _fits(head, sign)
+        and _fits(list(map(doubled, head)), sign)
+    )
 
 
 def doubled(line):
@@ -395,7 +468,10 @@ def _fits(head, sign):
 def delimiter_in(head, usual):
     """Return the delimiter that gives the most fields in the first lines of a table; the usual one if several do."""
     head = [line for line in head if not LEADING_LINE.fullmatch(line.rstrip("\r\n"))]
-    return max((usual, *(sign for sign in ",;\t|" if sign != usual)), key=lambda sign: fitting_fields(head, sign))
+    return max(
+        (usual, *(sign for sign in ",;\t|" if sign != usual)),
+        key=lambda sign: fitting_fields(head, sign),
+    )
 
 
 def fitting_fields(head, sign):
@@ -417,9 +493,14 @@ def delimiter_of(columns):
 
 def _header(path, fields):
     """Return column names without repetitions: the second "Labels", as in issue trackers, becomes "Labels.2"."""
-    double = next((name for name, n in Counter(fields).most_common() if n > 1 and name in UNIQUE_COLUMNS), None)
+    double = next(
+        (name for name, n in Counter(fields).most_common() if n > 1 and name in UNIQUE_COLUMNS),
+        None,
+    )
     if double:
-        raise DataError(f"{path} has two columns {double!r}", "different names in its first line", "rename one")
+        raise DataError(
+            f"{path} has two columns {double!r}", "different names in its first line", "rename one"
+        )
     names: dict = {}
     for name in fields:
         other, n = name, 1
@@ -441,9 +522,10 @@ def _text_row(file, path, name, encoding, times=None):
         Name of the file in the corpus. The id is this name without ending.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
-        Source of the time: ``name`` (a day or month in the name or its folders: 2026-01-03, 20260103, 2026/01),
-        ``front-matter`` (``date:`` between lines of three dashes at the beginning), ``modified`` (last change of the
-        file, which a copy may lose). By default the front matter, or else the name.
+        Source of the time: ``name`` (a day or month in the name or its folders: 2026-01-03,
+        20260103, 2026/01), ``front-matter`` (``date:`` between lines of three dashes at the
+        beginning), ``modified`` (last change of the file, which a copy may lose). By default the
+        front matter, or else the name.
 
     Raises
     ------
@@ -457,12 +539,23 @@ def _text_row(file, path, name, encoding, times=None):
         raise DataError(f"{path} is longer than {MAX_LINE >> 20} MiB", "a text", "split it")
     text = encoding.text(data, first=True)
     front = FRONT_MATTER.match(text)
-    said = {key.lower(): value.strip("\"'") for key, value in FRONT_MATTER_PAIR.findall(front[1])} if front else {}
+    said = (
+        {key.lower(): value.strip("\"'") for key, value in FRONT_MATTER_PAIR.findall(front[1])}
+        if front
+        else {}
+    )
     text = text[front.end() :] if front else text
-    title = said.get("title") or next((line.strip(" #\t") for line in text.splitlines() if line.strip()), "")
+    title = said.get("title") or next(
+        (line.strip(" #\t") for line in text.splitlines() if line.strip()), ""
+    )
     if "title" in said:
         text = f"{title}\n{text}"
-    row = {"id": os.path.splitext(name)[0], "text": text, "title": title, "url": said.get("url") or said.get("link")}
+    row = {
+        "id": os.path.splitext(name)[0],
+        "text": text,
+        "title": title,
+        "url": said.get("url") or said.get("link"),
+    }
     if said.get("topics"):
         row["topics"] = said["topics"].strip("[]").replace(",", ";")
     return {**row, "time": _time(path, name, said, times)}

@@ -30,7 +30,9 @@ def rows(lines):
     first = None
     for number, (place, row) in enumerate(_objects(lines)):
         if isinstance(row, dict) and isinstance(row.get("resourceLogs"), list):
-            yield from ((f"{place}.{at}", one) for at, one in enumerate(_of_telemetry(row), start=1))
+            yield from (
+                (f"{place}.{at}", one) for at, one in enumerate(_of_telemetry(row), start=1)
+            )
             continue
         if number == 0 and isinstance(row, dict) and (held := _table_in(row) or _list_in(row)):
             first = place, row, held
@@ -41,7 +43,11 @@ def rows(lines):
         yield place, row if isinstance(row, Unreadable) else flattened(row)
     if first:  # it is the only object in the file
         for at, one in enumerate(first[2], start=1):
-            row = flattened(one) if isinstance(one, dict) else Unreadable(f"it is a JSON {type(one).__name__}")
+            row = (
+                flattened(one)
+                if isinstance(one, dict)
+                else Unreadable(f"it is a JSON {type(one).__name__}")
+            )
             yield f"object {at}", row
 
 
@@ -118,7 +124,9 @@ def _alone(pending):
             row = Unreadable("it is not JSON (nested too deeply)")
         except ValueError as error:
             spelled = (
-                "; it is Python's repr(), which json.dumps() would write as JSON" if PYTHON_REPR.match(text) else ""
+                "; it is Python's repr(), which json.dumps() would write as JSON"
+                if PYTHON_REPR.match(text)
+                else ""
             )
             row = Unreadable(f"it is not JSON ({error}){spelled}")
         yield f"line {number}", row
@@ -148,16 +156,27 @@ def _table_in(row):
 
 
 def _has_sentence(value):
-    return isinstance(value, dict) and any(isinstance(one, str) and " " in one.strip() for one in value.values())
+    return isinstance(value, dict) and any(
+        isinstance(one, str) and " " in one.strip() for one in value.values()
+    )
 
 
 def _list_in(row, depth=1):
     """Return the only list of objects in an object or in nested objects, else None."""
-    plain = depth < MAX_DEPTH and not any(isinstance(value, str) and " " in value.strip() for value in row.values())
+    plain = depth < MAX_DEPTH and not any(
+        isinstance(value, str) and " " in value.strip() for value in row.values()
+    )
     inner = [one for one in row.values() if isinstance(one, dict)] if plain else []
     deeper = [found for one in inner if (found := _list_in(one, depth + 1))]
-    lists = [value for value in row.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
-    texts = any(isinstance(value, str) and " " in value.strip() and len(value) > 200 for value in row.values())
+    lists = [
+        value
+        for value in row.values()
+        if isinstance(value, list) and value and isinstance(value[0], dict)
+    ]
+    texts = any(
+        isinstance(value, str) and " " in value.strip() and len(value) > 200
+        for value in row.values()
+    )
     lists = lists or deeper
     if len(lists) > 1:  # the list with sentences, not lists of names and keys
         lists = [one for one in lists if any(map(_has_sentence, one[:MAX_KEYS]))]
@@ -168,10 +187,14 @@ def _of_telemetry(row):
     """Return the records of an OpenTelemetry export of logs: body, time, severity and attributes."""
     found = []
     for resource in _objects_in(row, "resourceLogs"):
-        scopes = _objects_in(resource, "scopeLogs") or _objects_in(resource, "instrumentationLibraryLogs")
+        scopes = _objects_in(resource, "scopeLogs") or _objects_in(
+            resource, "instrumentationLibraryLogs"
+        )
         for record in [record for scope in scopes for record in _objects_in(scope, "logRecords")]:
             values = (
-                one for one in _objects_in(record, "attributes") + _objects_in(resource.get("resource"), "attributes")
+                one
+                for one in _objects_in(record, "attributes")
+                + _objects_in(resource.get("resource"), "attributes")
             )
             named = {str(one.get("key")): _any_value(one.get("value")) for one in values}
             time = next(
@@ -183,7 +206,12 @@ def _of_telemetry(row):
                 None,
             )
             found.append(
-                {**named, "time": time, "body": _any_value(record.get("body")), "severity": record.get("severityText")}
+                {
+                    **named,
+                    "time": time,
+                    "body": _any_value(record.get("body")),
+                    "severity": record.get("severityText"),
+                }
             )
     return found
 
@@ -219,7 +247,9 @@ def document_of(value, names):
     else:
         several = None
     if several:
-        raise ValueError(f"it contains {len(several)} documents, expected one per line; {PANDAS_ADVICE}")
+        raise ValueError(
+            f"it contains {len(several)} documents, expected one per line; {PANDAS_ADVICE}"
+        )
     return row
 
 

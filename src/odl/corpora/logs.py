@@ -9,14 +9,18 @@ from odl.corpora import times
 from odl.corpora.checks import Unreadable
 from odl.files.escaping import without_ansi
 
-DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks, which chat exports write before a time
+# direction marks, which chat exports write before a time
+DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"
 MAX_LEADING_LINES = 10_000  # leading lines without a time that may take the first time found
 MONTH_PATTERN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-ZONE_NAMES = "|".join(sorted(times.ZONE_HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True))
+ZONE_NAMES = "|".join(
+    sorted(times.ZONE_HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True)
+)
 CLOCK_PATTERN = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\b\.?)?"
 ZONE_PATTERN = rf"(?: ?(?:Z\b|[+-]\d\d:?\d\d\b)| (?:{ZONE_NAMES})\b)?"
 LEVEL_PATTERN = (
-    r"trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert|emerg(?:ency)?|panic"
+    r"trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|"
+    r"fatal|severe|alert|emerg(?:ency)?|panic"
 )
 BEFORE_TIME = (
     r"(?:# Time: |Date: +|[\w.-]+ +\| )?(?:<\d{1,3}>\d{0,2} ?)?"
@@ -47,7 +51,8 @@ WEB_SERVER_TIME = re.compile(
 LOGFMT_TIME = re.compile(
     r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)=(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
 )
-TIME_AFTER_WORDS = re.compile(  # time after one or two words, as in logs of load balancers and Redis
+# time after one or two words, as in logs of load balancers and Redis
+TIME_AFTER_WORDS = re.compile(
     rf"\S{{1,40}} (?:\S{{1,40}} )?[\[(]?(?P<whole>{TIME_PATTERNS[0]}|{TIME_PATTERNS[2]}){AFTER_TIME}"
 )
 LTSV_TIME = re.compile(r"(?:^|\t)time:\[?(?P<whole>[^\t\]]{8,})\]?(?:\t|$)")
@@ -56,11 +61,13 @@ MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "body", "short_message
 TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
 
 
-def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tuple = ()) -> Iterator[tuple]:
+def rows(
+    lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tuple = ()
+) -> Iterator[tuple]:
     """Yield (place, row) of each line that is not blank. A line without a time gets the time of the line before.
 
-    Lines before the first time get the first time. Each line is a document, also in a stack trace, since a watched line
-    must be answered before the next one arrives.
+    Lines before the first time get the first time. Each line is a document, also in a stack trace,
+    since a watched line must be answered before the next one arrives.
 
     Parameters
     ----------
@@ -71,7 +78,11 @@ def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tup
     formats : sequence of str
         Formats of `datetime.strptime` that are tried first at the beginning of each line.
     """
-    own = re.compile(rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}") if formats else None
+    own = (
+        re.compile(rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}")
+        if formats
+        else None
+    )
     waiting: list | None = []
     time, behind = None, None
     for place, line in lines:
@@ -114,7 +125,9 @@ def split(text, latest=None, own=None, formats=(), behind=False):
         time = _time_of(stamp, latest, formats if own and stamp.re is own else ())
         if time is not None:
             begin = stamp.start("whole") if stamp.re is TIME_AFTER_WORDS else stamp.start()
-            text = text[:begin] + (stamp.groupdict().get("level") or "") + text[stamp.end() :] or text
+            text = (
+                text[:begin] + (stamp.groupdict().get("level") or "") + text[stamp.end() :] or text
+            )
     text = CONTAINER_STREAM.sub("", text, count=1) if text.startswith("std") else text
     if text.startswith("{") and text.endswith("}"):
         return _from_json(text, time)
@@ -171,8 +184,17 @@ def _from_json(text, time):
         row = json.loads(text)
     except (ValueError, RecursionError):
         return time, text
-    message = next((row[name] for name in MESSAGE_KEYS if isinstance(row.get(name), str) and row[name].strip()), None)
-    own = next((row[name] for name in TIME_KEYS if isinstance(row.get(name), str | int | float)), None)
+    message = next(
+        (
+            row[name]
+            for name in MESSAGE_KEYS
+            if isinstance(row.get(name), str) and row[name].strip()
+        ),
+        None,
+    )
+    own = next(
+        (row[name] for name in TIME_KEYS if isinstance(row.get(name), str | int | float)), None
+    )
     return own if time is None else time, text if message is None else message.strip()
 
 
@@ -189,7 +211,11 @@ def latest_of(day=None, modified=None):
 
 def lacks_year(lines: Iterable[str]) -> str | None:
     """Return the first time without a year if most lines with a time have such a time; else None."""
-    found = [stamp for line in lines if (stamp := TIME_STAMP.match(without_ansi(line).strip().lstrip(DIRECTION_MARKS)))]
+    found = [
+        stamp
+        for line in lines
+        if (stamp := TIME_STAMP.match(without_ansi(line).strip().lstrip(DIRECTION_MARKS)))
+    ]
     without = [stamp for stamp in found if not (stamp["whole"] or stamp["glog"])]
     first = next((stamp for stamp in without), None)
     if first is None or 2 * len(without) <= len(found):

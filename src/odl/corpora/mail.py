@@ -28,7 +28,9 @@ PATCH_DATE = b"Mon Sep 17 00:00:00 2001"  # in the From line of git's patches, a
 QUOTED_FROM = re.compile(rb">+From ")
 HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
 CONTENT_LENGTH = re.compile(rb"Content-Length:\s*(\d{1,9})\s*$", re.I)
-FROM_LINE_DATE = re.compile(rf"{WEEKDAY_PATTERN}.*|\d{{4}}-\d\d-\d\d.*", re.S)  # date in a From line
+FROM_LINE_DATE = re.compile(
+    rf"{WEEKDAY_PATTERN}.*|\d{{4}}-\d\d-\d\d.*", re.S
+)  # date in a From line
 RECEIVED_AT = re.compile(
     rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})"
 )  # seconds, in the properties of an .emlx
@@ -36,7 +38,14 @@ MAX_CONTENT_LENGTH = 1 << 26  # bytes; a larger Content-Length is ignored
 FLOWED_BREAK = re.compile(
     r"(?<!^--) \r?\n(?!>|-- ?$)", re.M
 )  # line break that a program inserted in a paragraph (RFC 3676)
-EMAIL_ERRORS = (ValueError, LookupError, RecursionError, AssertionError, TypeError, AttributeError)  # raised by `email`
+EMAIL_ERRORS = (
+    ValueError,
+    LookupError,
+    RecursionError,
+    AssertionError,
+    TypeError,
+    AttributeError,
+)  # raised by `email`
 DATE_HEADERS = (
     "Date",
     "Received",
@@ -44,7 +53,9 @@ DATE_HEADERS = (
     "Delivery-Date",
     "NNTP-Posting-Date",
 )  # the first date is used
-ENCODED_WORD = re.compile(rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S)
+ENCODED_WORD = re.compile(
+    rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S
+)
 USUAL_DATE = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} [12]\d{3} \d\d:\d\d:\d\d [+-]\d{4}")
 HEADER_COMMENT = re.compile(r"\([^()]*\)")
 MESSAGE_ID = re.compile(r"<([^<>]+)>")
@@ -52,7 +63,14 @@ BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
 SURELY_BASE64 = re.compile(rb"[A-Za-z0-9+/]{40}")
 NON_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 HTML_TAG = re.compile(r"<(?:style|script|title)\b.*?</|<!--.*?-->|<[^>]*>|&\w+;", re.S | re.I)
-SKIPPED_TYPES = ("text/calendar", "text/rtf", "text/css", "text/vcard", "text/x-vcard", "text/directory")
+SKIPPED_TYPES = (
+    "text/calendar",
+    "text/rtf",
+    "text/css",
+    "text/vcard",
+    "text/x-vcard",
+    "text/directory",
+)
 SKIPPED_TYPES += ("text/rfc822-headers", "message/delivery-status")
 TEXT, NAMED, ATTACHED = range(3)  # ranks of parts: text, named file shown as text, attachment
 MAX_NOTICE_WORDS = 40  # words of a plain part that only refers to the HTML part
@@ -61,10 +79,11 @@ MAX_NOTICE_WORDS = 40  # words of a plain part that only refers to the HTML part
 def mail_rows(file, path, encoding):
     """Yield (place, row) of each message: id, time, text, title, author; `Unreadable` for one that cannot be parsed.
 
-    The text consists of the subject and the parts that a mail program shows: of alternatives the plain one, unless it
-    is empty. Attachments are used if there is no other text. The time is the first date in the headers `DATE_HEADERS`
-    or in the From line; without a date, the text of Date, or None. ``replaced`` is the number of characters that could
-    not be decoded. The place is "message 3". One message is in memory at a time.
+    The text consists of the subject and the parts that a mail program shows: of alternatives the
+    plain one, unless it is empty. Attachments are used if there is no other text. The time is the
+    first date in the headers `DATE_HEADERS` or in the From line; without a date, the text of Date,
+    or None. ``replaced`` is the number of characters that could not be decoded. The place is
+    "message 3". One message is in memory at a time.
 
     Parameters
     ----------
@@ -78,7 +97,9 @@ def mail_rows(file, path, encoding):
         try:
             row = _mail_row(data, envelope, encoding)
         except EMAIL_ERRORS as error:
-            row = Unreadable(f"the message cannot be read ({' '.join(str(error).split()) or type(error).__name__})")
+            row = Unreadable(
+                f"the message cannot be read ({' '.join(str(error).split()) or type(error).__name__})"
+            )
         yield f"message {number}", row
 
 
@@ -88,7 +109,9 @@ def _messages(file, path):
     if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         file, _ = recoded(file, path, UTF8)
     lines = checks.lines(file, path)
-    first = next((line for line in lines if line.strip(b" \t\r\n\xef\xbb\xbf")), b"").removeprefix(codecs.BOM_UTF8)
+    first = next((line for line in lines if line.strip(b" \t\r\n\xef\xbb\xbf")), b"").removeprefix(
+        codecs.BOM_UTF8
+    )
     if contents.EMLX.fullmatch(first):
         data, properties = file.read(int(first)), file.read(checks.MAX_MEMBER_BYTES)
         received = RECEIVED_AT.search(properties)
@@ -114,8 +137,9 @@ def _between_marks(lines):
 def _split(first, lines):
     """Yield the messages of an mbox, or the single message of another file.
 
-    A line that looks like the first one of a message ends the message before it, unless that states a larger
-    Content-Length. `inner` has the positions of such lines inside a message, in case the length is wrong.
+    A line that looks like the first one of a message ends the message before it, unless that states
+    a larger Content-Length. `inner` has the positions of such lines inside a message, in case the
+    length is wrong.
     """
     envelope, body, size, end, inner = b"", [], 0, None, []
     several, blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
@@ -136,12 +160,14 @@ def _split(first, lines):
 def _begins(line, following, blank, several):
     """Return whether a From line begins a message, given the next line and whether a blank line is above.
 
-    With a date in the usual form, a header below is enough. Otherwise a blank line above and a header of mail are
-    needed.
+    With a date in the usual form, a header below is enough. Otherwise a blank line above and a
+    header of mail are needed.
     """
     if DATED_FROM_LINE.match(line) and (several or PATCH_DATE not in line):
         return HEADER_LINE.match(following) or (blank and not following.strip())
-    return several and blank and contents.ENVELOPE.match(line) and contents.begins_message(following)
+    return (
+        several and blank and contents.ENVELOPE.match(line) and contents.begins_message(following)
+    )
 
 
 def _stated_end(body):
@@ -251,7 +277,8 @@ def _texts(part, encoding):
 def _alternative(parts):
     """Return the plain text of alternative parts, or else the last one with text.
 
-    A short plain text with the word HTML or browser only refers to the HTML part, which is returned then.
+    A short plain text with the word HTML or browser only refers to the HTML part, which is returned
+    then.
     """
     plain, rich = None, []
     for texts in parts:
@@ -262,7 +289,9 @@ def _alternative(parts):
             plain, words = plain or texts, shown[0].words()
             if len(words) > MAX_NOTICE_WORDS or {"html", "HTML", "browser"}.isdisjoint(words):
                 return plain
-    enough = plain is None or sum(len(text.words()) for text in rich) > 2 * sum(len(text.words()) for text in plain)
+    enough = plain is None or sum(len(text.words()) for text in rich) > 2 * sum(
+        len(text.words()) for text in plain
+    )
     return rich if enough else plain
 
 
@@ -271,17 +300,32 @@ def _without_renditions(texts):
     if len({text.html for text in texts}) < 2:
         return texts
     plain = {word for text in texts if not text.html for word in text.words()}
-    return [text for text in texts if not text.html or 2 * len(plain & {*text.words()}) < len({*text.words()})]
+    return [
+        text
+        for text in texts
+        if not text.html or 2 * len(plain & {*text.words()}) < len({*text.words()})
+    ]
 
 
 def _leaf(part, kind, encoding):
     """Return the text of a part without parts, as a list; empty if it is not text."""
-    if not kind.startswith("text/") and not kind.startswith("multipart/") and kind != "application/xhtml+xml":
+    if (
+        not kind.startswith("text/")
+        and not kind.startswith("multipart/")
+        and kind != "application/xhtml+xml"
+    ):
         return []
-    data, label, html = _payload(part), part.get_content_charset() or "", kind.endswith(("/html", "/xhtml+xml"))
+    data, label, html = (
+        _payload(part),
+        part.get_content_charset() or "",
+        kind.endswith(("/html", "/xhtml+xml")),
+    )
     label = meta_charset(data) or label if html and not codecs_of(label) else label
     text, replaced = decode(data, label, encoding)
-    if "delsp" in str(part["Content-Type"]).lower() and str(part.get_param("delsp")).lower() == "yes":
+    if (
+        "delsp" in str(part["Content-Type"]).lower()
+        and str(part.get_param("delsp")).lower() == "yes"
+    ):
         text = FLOWED_BREAK.sub("", text)
     named = NAMED if part.get_filename() is not None else TEXT
     rank = ATTACHED if part.get_content_disposition() == "attachment" else named
@@ -296,10 +340,17 @@ def _payload(part, inner=None):
     """Return the decoded bytes of a part. `inner` is the part with the coded lines, if it is another one."""
     if not _is_base64(part):
         return part.get_payload(decode=True) or b""
-    lines = (part if inner is None else inner).get_payload().encode("ascii", "surrogateescape").splitlines()
+    lines = (
+        (part if inner is None else inner)
+        .get_payload()
+        .encode("ascii", "surrogateescape")
+        .splitlines()
+    )
     coded = [bool(BASE64_LINE.fullmatch(line.strip())) for line in lines]
     end = next((at for at, one in enumerate(coded) if not one and lines[at].strip()), len(lines))
-    end = max((at + 1 for at in range(end, len(lines)) if SURELY_BASE64.search(lines[at])), default=end)
+    end = max(
+        (at + 1 for at in range(end, len(lines)) if SURELY_BASE64.search(lines[at])), default=end
+    )
     below = b"\n".join(lines[end:])  # plain text added by mailing lists
     return _base64(b"".join(lines[:end])) + (b"\n" + below if below.strip() else b"")
 
@@ -307,19 +358,25 @@ def _payload(part, inner=None):
 def _base64(data):
     """Decode base64 that may contain other characters and several or missing ends."""
     pieces = [NON_BASE64.sub(b"", piece) for piece in re.split(b"=+", data)]
-    return b"".join(binascii.a2b_base64(piece[: len(piece) - (len(piece) % 4 == 1)] + b"==") for piece in pieces)
+    return b"".join(
+        binascii.a2b_base64(piece[: len(piece) - (len(piece) % 4 == 1)] + b"==") for piece in pieces
+    )
 
 
 def _header(message, name, encoding):
     """Return (text of a header on one line, number of characters that could not be decoded).
 
-    Encoded words (RFC 2047) may lack spaces around them or split a character. Other bytes are decoded by the charset of
-    the message.
+    Encoded words (RFC 2047) may lack spaces around them or split a character. Other bytes are
+    decoded by the charset of the message.
     """
     value = message[name]
     if value is None:
         return "", 0
-    raw = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else decode_header(value)[0][0]
+    raw = (
+        value.encode("utf-8", "surrogateescape")
+        if isinstance(value, str)
+        else decode_header(value)[0][0]
+    )
     if raw.isascii() and b"=?" not in raw and b"\x1b" not in raw:
         return " ".join(raw.decode("ascii").split()), 0
     charset = next(filter(None, (part.get_content_charset() for part in message.walk())), "")

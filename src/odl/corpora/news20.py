@@ -1,7 +1,7 @@
 """The reader ``20news``: 20 Newsgroups, "bydate" version, with the posting dates of the original 19997 posts.
 
-Source: http://qwone.com/~jason/20Newsgroups/. The table of dates comes from the Date headers of 20news-19997, which
-bydate leaves out.
+Source: http://qwone.com/~jason/20Newsgroups/. The table of dates comes from the Date headers of
+20news-19997, which bydate leaves out.
 """
 
 import csv
@@ -12,7 +12,16 @@ from email.utils import mktime_tz, parsedate_tz
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, documents_of, lines, opening, packing, tar_members, unpacked_text
+from odl.corpora.checks import (
+    FETCH,
+    check_content,
+    documents_of,
+    lines,
+    opening,
+    packing,
+    tar_members,
+    unpacked_text,
+)
 from odl.errors import DataError
 from odl.text import encoder
 from odl.text.tokens import TOKENS_SCHEMA
@@ -26,7 +35,11 @@ OPTIONS = {
     "vectors": encoder.VECTORS_SCHEMA,
 }
 
-KNOWN_CONTENT = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
+KNOWN_CONTENT = {
+    "number of documents": 18846,
+    "number of training posts": 11314,
+    "number of newsgroups": 20,
+}
 N_POSTS = 19997  # posts of the original
 POST_MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
 # Its header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so +0300 is meant.
@@ -34,7 +47,8 @@ CORRECTED_DATES = {"sci.med/58983": "1993-04-19T13:15:19Z"}
 POST_PATH = re.compile(r"([^/]+)/(\d{1,9})$")
 MAX_ZONE_SECONDS = 24 * 3600  # one header has +1700, which is used, one has +3000
 QUOTED_LINE = re.compile(
-    r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$", re.MULTILINE
+    r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$",
+    re.MULTILINE,
 )
 
 
@@ -46,15 +60,16 @@ def read(sources, options):
     sources : list of path-like
         The archive and the table 20news-bydate-dates.tsv.gz.
     options : dict
-        ``tokens`` (see `odl.text.tokens`); ``quotes``: whether to read quoted lines and the lines that introduce them
-        (default true); ``part``: ``"post"`` (default), or ``"subject"`` for the subject line only; ``vectors`` (see
-        `odl.text.encoder`, default null).
+        ``tokens`` (see `odl.text.tokens`); ``quotes``: whether to read quoted lines and the lines
+        that introduce them (default true); ``part``: ``"post"`` (default), or ``"subject"`` for the
+        subject line only; ``vectors`` (see `odl.text.encoder`, default null).
 
     Returns
     -------
     Documents
-        18846 posts, training posts first, then by newsgroup and number; ids such as ``sci.med/58983``. The text is
-        subject and body, without other header lines. Times to 1 s, by the senders' clocks.
+        18846 posts, training posts first, then by newsgroup and number; ids such as
+        ``sci.med/58983``. The text is subject and body, without other header lines. Times to 1 s,
+        by the senders' clocks.
 
     Raises
     ------
@@ -67,8 +82,12 @@ def read(sources, options):
         if match := POST_MEMBER.search(name):
             split, group, number = match.groups()
             if times.get((group, number)) is None:
-                raise DataError(f"{table} has no date for {group}/{number}", "one for each post", FETCH)
-            posts.append((split == "test", group, int(number), times[group, number], *split_post(data)))
+                raise DataError(
+                    f"{table} has no date for {group}/{number}", "one for each post", FETCH
+                )
+            posts.append(
+                (split == "test", group, int(number), times[group, number], *split_post(data))
+            )
     posts.sort(key=lambda post: post[:3])
     counted = {
         "number of documents": len(posts),
@@ -96,7 +115,9 @@ def read_dates(path):
     with opening(path, "a gzipped table"), unpacked_text(path) as file:
         for row in csv.DictReader(lines(file, path), delimiter="\t", quoting=csv.QUOTE_NONE):
             date = row["date_utc"] or CORRECTED_DATES.get(f"{row['newsgroup']}/{row['id']}")
-            time = int(np.datetime64(date.removesuffix("Z"), "ms").astype(np.int64)) if date else None
+            time = (
+                int(np.datetime64(date.removesuffix("Z"), "ms").astype(np.int64)) if date else None
+            )
             times[row["newsgroup"], row["id"]] = time
     return times
 
@@ -121,7 +142,8 @@ def dates(paths, output):
     paths : list of path-like
         The archive, with posts as ``.../newsgroup/number``.
     output : path-like
-        The table to write, compressed by gzip; ``date_utc`` is empty if the header has no valid date.
+        The table to write, compressed by gzip; ``date_utc`` is empty if the header has no valid
+        date.
 
     Raises
     ------
@@ -133,7 +155,9 @@ def dates(paths, output):
     for name, data in tar_members(path):
         if match := POST_PATH.search(name):
             head = data.decode("latin-1").replace("\r\n", "\n").partition("\n\n")[0]
-            date, message = (" ".join(header(head, name).split()) for name in ("Date", "Message-ID"))
+            date, message = (
+                " ".join(header(head, name).split()) for name in ("Date", "Message-ID")
+            )
             rows.append(["", match[1], match[2], utc(date), date, message])
     check_content(path, {"number of posts": len(rows)}, {"number of posts": N_POSTS})
     rows.sort(key=lambda row: (row[1], int(row[2])))

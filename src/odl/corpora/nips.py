@@ -17,7 +17,15 @@ READER = "nips"
 FILES = ("nips_0-12.tar.gz",)
 OPTIONS = {}
 
-MEMBERS = ("nips.corpus", "nips.docnames", "nips.docs", "nips.labels", "nips.labels.key", "nips.vocab", "nips.vols")
+MEMBERS = (
+    "nips.corpus",
+    "nips.docnames",
+    "nips.docs",
+    "nips.labels",
+    "nips.labels.key",
+    "nips.vocab",
+    "nips.vols",
+)
 KNOWN_CONTENT = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}
 NO_SECTION = "Uncategorised"
 
@@ -35,8 +43,9 @@ def read(sources, options):
     Returns
     -------
     Documents
-        1740 papers in the order of the volumes, ids such as ``nips00/0001``. The topic is the section of the conference
-        (none if it is "Uncategorised"). Times are 1 December of the conference's year.
+        1740 papers in the order of the volumes, ids such as ``nips00/0001``. The topic is the
+        section of the conference (none if it is "Uncategorised"). Times are 1 December of the
+        conference's year.
 
     Raises
     ------
@@ -59,8 +68,12 @@ def to_documents(path):
     members = tar_members(path, MEMBERS.__contains__)
     lines = {name.rpartition("/")[2]: data.decode("latin-1").split("\n") for name, data in members}
     if missing := [name for name in MEMBERS if name not in lines]:
-        raise DataError(f"{path} lacks {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH)
-    for name in MEMBERS:  # every file ends with a line break, nips.corpus with an empty line as well
+        raise DataError(
+            f"{path} lacks {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH
+        )
+    for (
+        name
+    ) in MEMBERS:  # every file ends with a line break, nips.corpus with an empty line as well
         while lines[name] and not lines[name][-1].strip():
             lines[name].pop()
     with opening(path, "the files of the NIPS0-12 collection"):
@@ -83,14 +96,20 @@ def parse_counts(lines, n_terms):
     rows = [[pair.split(":") for pair in line.split()[1:]] for line in lines]
     for number, (line, row) in enumerate(zip(lines, rows, strict=True), start=1):
         if int(line.split()[0]) != len(row):
-            raise ValueError(f"nips.corpus line {number} has another number of terms than it states")
+            raise ValueError(
+                f"nips.corpus line {number} has another number of terms than it states"
+            )
     pairs = np.array(list(chain.from_iterable(rows)), dtype=np.int64).reshape(-1, 2)
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
     if len(pairs) and not (
-        pairs[:, 0].min() >= 0 and pairs[:, 0].max() < n_terms and 0 <= pairs[:, 1].min() <= pairs[:, 1].max() < 2**31
+        pairs[:, 0].min() >= 0
+        and pairs[:, 0].max() < n_terms
+        and 0 <= pairs[:, 1].min() <= pairs[:, 1].max() < 2**31
     ):
         raise ValueError("nips.corpus names a term that nips.vocab lacks, or a negative count")
-    return sparse.csr_array((pairs[:, 1].astype(np.int32), pairs[:, 0], indptr), shape=(len(rows), n_terms))
+    return sparse.csr_array(
+        (pairs[:, 1].astype(np.int32), pairs[:, 0], indptr), shape=(len(rows), n_terms)
+    )
 
 
 def archive(paths, output):
@@ -112,8 +131,15 @@ def archive(paths, output):
             if bare in MEMBERS and bare not in members:
                 members[bare] = original.read(name)
     if missing := [name for name in MEMBERS if name not in members]:
-        raise DataError(f"{path} lacks {', '.join(missing)}", "the NIPS0-12 test collection", "fetch the original")
-    with packing(output) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as whole:
+        raise DataError(
+            f"{path} lacks {', '.join(missing)}",
+            "the NIPS0-12 test collection",
+            "fetch the original",
+        )
+    with (
+        packing(output) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as whole,
+    ):
         for name in sorted(members):
             member = tarfile.TarInfo(f"nips_0-12/{name}")
             member.size = len(members[name])

@@ -1,8 +1,9 @@
 """Reading of user files in shares: each job reads some of the files, and a list of all documents is joined from them.
 
-A share contains words. The list contains only what orders a stream, so adding a file to a long stream is cheap. The
-documents and errors are those of reading all files at once (`odl.corpora.collection`). If an error concerns several
-shares, the files are read at once to raise it.
+A share contains words. The list contains only what orders a stream, so adding a file to a long
+stream is cheap. The documents and errors are those of reading all files at once
+(`odl.corpora.collection`). If an error concerns several shares, the files are read at once to raise
+it.
 """
 
 import contextlib
@@ -45,9 +46,9 @@ def write(output, files, options):
     Parameters
     ----------
     output : path-like
-        Share: the documents, a digest of each document's content (``contents``, of documents with too few words last),
-        id and content of repeated rows (``again``), and the length of vectors (attribute ``dimensions``, 0 without
-        vectors).
+        Share: the documents, a digest of each document's content (``contents``, of documents with
+        too few words last), id and content of repeated rows (``again``), and the length of vectors
+        (attribute ``dimensions``, 0 without vectors).
     files : list of (str, path-like)
         Names and paths.
     options : dict
@@ -65,10 +66,14 @@ def write(output, files, options):
     with storage.writing(output, docs.SHARE, dimensions=gathered.n_dimensions or 0) as file:
         docs.write_fields(file, documents)
         storage.write_array(file, "digests", documents.digests())
-        storage.write_array(file, "contents", _stored([gathered.ids.contents[name] for name in names]))
+        storage.write_array(
+            file, "contents", _stored([gathered.ids.contents[name] for name in names])
+        )
         again = file.create_group("again")
         storage.write_strings(again, "ids", [identity for identity, _ in gathered.ids.again])
-        storage.write_array(again, "contents", _stored([content for _, content in gathered.ids.again]))
+        storage.write_array(
+            again, "contents", _stored([content for _, content in gathered.ids.again])
+        )
     return documents
 
 
@@ -78,8 +83,8 @@ def join(output, paths, sources, options, digests=None, appended=True):
     Parameters
     ----------
     output : path-like
-        List: ids, times, topics, files and digests of all documents, and the share and row with the words of each
-        (`odl.files.documents.Shares`).
+        List: ids, times, topics, files and digests of all documents, and the share and row with the
+        words of each (`odl.files.documents.Shares`).
     paths : list of path-like
         The shares, in order.
     sources, options
@@ -104,17 +109,23 @@ def join(output, paths, sources, options, digests=None, appended=True):
             expected = next((one.dimensions for one in accounts if one.dimensions), length)
             part = _listed(file, register)
             if length not in (0, expected) and not options.get("strict", True):
-                part = _set_aside(*part, f"the vector has {length} numbers, earlier ones {expected}")
+                part = _set_aside(
+                    *part, f"the vector has {length} numbers, earlier ones {expected}"
+                )
             parts.append(part)
             sizes.append(len(parts[-1][0]))
             accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
-    if not listed.isdisjoint(register.contents):  # an id of an unread share: its content is known only there
+    if not listed.isdisjoint(
+        register.contents
+    ):  # an id of an unread share: its content is known only there
         return join(output, paths, sources, options, digests, appended=False)
     if options.get("strict", True) and len({account.dimensions for account in accounts} - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length has disappeared from the files", *FILES_CHANGED)
     documents = _joined([part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names)
-    documents.repeats = Repeats(*(sum(getattr(account, name) for account in accounts) for name in Repeats._fields))
+    documents.repeats = Repeats(
+        *(sum(getattr(account, name) for account in accounts) for name in Repeats._fields)
+    )
     collection.check_held(documents, options, sum(account.terms for account in accounts))
     with storage.writing(output, "documents", reader=collection.READER) as file:
         docs.write_fields(file, documents)
@@ -129,10 +140,14 @@ def _before(path, named):
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:
             shares, accounts = docs.read_shares(file), docs.read_accounts(file)
-            pairs = zip(zip(shares.names, shares.digests, strict=True), named, accounts, strict=False)
+            pairs = zip(
+                zip(shares.names, shares.digests, strict=True), named, accounts, strict=False
+            )
             n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             sizes = shares.sizes[:n].tolist()
-            left_out, aside = (sum(getattr(one, name) for one in accounts[:n]) for name in ("dropped", "aside"))
+            left_out, aside = (
+                sum(getattr(one, name) for one in accounts[:n]) for name in ("dropped", "aside")
+            )
             documents = docs.read_list(file, sum(sizes), left_out, aside)
             digests = storage.read_array(file, "digests", "u", ndim=2)[: sum(sizes)]
             part = documents, digests, storage.read_array(file["shares"], "rows", "i")[: sum(sizes)]
@@ -148,7 +163,9 @@ def _account(file, documents, before, after):
     dropped = len(_ids(documents)) - len(documents)
     repeats = (now - was for now, was in zip(after, before, strict=True))
     terms = int(file["vocabulary"].attrs["length"])
-    return docs.Account(dropped, *repeats, terms, int(file.attrs["dimensions"]), len(documents.aside))
+    return docs.Account(
+        dropped, *repeats, terms, int(file.attrs["dimensions"]), len(documents.aside)
+    )
 
 
 def _stored(contents):
@@ -184,7 +201,11 @@ def _listed(file, register):
         [name for name in names[n:] if name is not None], dropped.times[stay], dropped.words[stay]
     )
     listed = share if len(rows) == n else share.select(rows)
-    listed.ids, listed.dropped, listed.aside = [names[row] for row in rows.tolist()], left_out, share.aside
+    listed.ids, listed.dropped, listed.aside = (
+        [names[row] for row in rows.tolist()],
+        left_out,
+        share.aside,
+    )
     return listed, own[rows], rows
 
 
@@ -192,7 +213,10 @@ def _set_aside(documents, digests, rows, reason):
     """Return the result of `_listed` with all documents of the share set aside for a reason."""
     none = documents.select(np.arange(0))
     names = zip(documents.files, documents.ids, strict=True)
-    none.aside = [*documents.aside, *(setaside.aside(file, f"document {name}", reason) for file, name in names)]
+    none.aside = [
+        *documents.aside,
+        *(setaside.aside(file, f"document {name}", reason) for file, name in names),
+    ]
     none.dropped = documents.dropped
     return none, digests[:0], rows[:0]
 
@@ -209,8 +233,11 @@ def _names(share, contents, ids):
         ids.contents.update(zip(own, contents, strict=True))
         return own
     names = [None] * len(own)
-    # The first row with an id must be registered before those with other content, whose ids have a suffix.
-    for place in sorted(range(len(own)), key=lambda place: own[place].endswith(collection.name_end(contents[place]))):
+    # The first row with an id must be registered before those with other content, whose ids have a
+    # suffix.
+    for place in sorted(
+        range(len(own)), key=lambda place: own[place].endswith(collection.name_end(contents[place]))
+    ):
         content = contents[place]
         identity = own[place].removesuffix(collection.name_end(content))
         names[place] = ids.name(identity, content)
@@ -227,12 +254,20 @@ def _joined(shares, cleaners):
         vocabulary=[],
         titles=[""] * n,
         times=np.concatenate([share.times for share in shares]),
-        **{name: [value for share in shares for value in getattr(share, name)] for name in docs.LIST_FIELDS},
-        removed={name: np.concatenate([share.removed[name] for share in shares]) for name in cleaners},
+        **{
+            name: [value for share in shares for value in getattr(share, name)]
+            for name in docs.LIST_FIELDS
+        },
+        removed={
+            name: np.concatenate([share.removed[name] for share in shares]) for name in cleaners
+        },
         aside=[entry for share in shares for entry in share.aside],
         dropped=dropped[0]
         and Dropped(
             [identity for part in dropped for identity in part.ids],
-            *(np.concatenate([getattr(part, name) for part in dropped]) for name in ("times", "words")),
+            *(
+                np.concatenate([getattr(part, name) for part in dropped])
+                for name in ("times", "words")
+            ),
         ),
     )

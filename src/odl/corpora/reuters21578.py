@@ -15,15 +15,23 @@ from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "reuters21578"
 FILES = ("reuters21578.tar.gz",)
-OPTIONS = {"tokens": TOKENS_SCHEMA, "labelled": {"type": "boolean", "description": "only documents with a topic"}}
+OPTIONS = {
+    "tokens": TOKENS_SCHEMA,
+    "labelled": {"type": "boolean", "description": "only documents with a topic"},
+}
 
 N_DOCUMENTS = 21578
-FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # of reut2-000.sgm, of which edited copies exist
+FIRST_FILE_MD5 = (
+    "f31a85bdfafd5cf663f325c728360b46"  # of reut2-000.sgm, of which edited copies exist
+)
 
 NEWID = re.compile(r'NEWID="(\d{1,9})"')
-# Some dates are followed by codes or a remark, some have two spaces. NEWID 17192 has the hour 605: its
-# number on the wire, f0391, lies between those of 05:07 and 05:17 of that day, so the 6 is a slip.
-DATE_ELEMENT = re.compile(r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})")
+# Some dates are followed by codes or a remark, some have two spaces. NEWID 17192 has the hour 605:
+# its number on the wire, f0391, lies between those of 05:07 and 05:17 of that day, so the 6 is a
+# slip.
+DATE_ELEMENT = re.compile(
+    r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})"
+)
 MONTHS_OF_1987 = {"FEB": 2, "MAR": 3, "APR": 4, "JUN": 6, "OCT": 10}
 TEXT_ELEMENT = re.compile(r'<TEXT(?: TYPE="(\w+)")?>')
 MARKUP_TAGS = re.compile(r"</?(?:TITLE|DATELINE|AUTHOR|BODY)>")
@@ -43,9 +51,9 @@ def read(sources, options):
     Returns
     -------
     Documents
-        21578 documents in the order of the files. The id is the NEWID. The text is title and body (the complete text of
-        unprocessed documents; the title of briefs, whose bodies are placeholders). All topics, in their order. Times to
-        1/100 s, taken as UTC.
+        21578 documents in the order of the files. The id is the NEWID. The text is title and body
+        (the complete text of unprocessed documents; the title of briefs, whose bodies are
+        placeholders). All topics, in their order. Times to 1/100 s, taken as UTC.
 
     Raises
     ------
@@ -60,10 +68,19 @@ def read(sources, options):
         held = f"a reut2-000.sgm with md5 {digest}" if files else "no reut2-*.sgm"
         raise DataError(f"{path} contains {held}", f"the original with md5 {FIRST_FILE_MD5}", FETCH)
     with opening(path, "the original SGML"):
-        parsed = [document for name in sorted(files) for document in parse(path, files[name].decode("latin-1"))]
+        parsed = [
+            document
+            for name in sorted(files)
+            for document in parse(path, files[name].decode("latin-1"))
+        ]
     numbers = [newid for newid, *_ in parsed]
-    counted = {"number of documents": len(parsed), "set of NEWIDs complete": {*numbers} == {*range(1, len(parsed) + 1)}}
-    check_content(path, counted, {"number of documents": N_DOCUMENTS, "set of NEWIDs complete": True})
+    counted = {
+        "number of documents": len(parsed),
+        "set of NEWIDs complete": {*numbers} == {*range(1, len(parsed) + 1)},
+    }
+    check_content(
+        path, counted, {"number of documents": N_DOCUMENTS, "set of NEWIDs complete": True}
+    )
     if options.get("labelled"):
         parsed = [document for document in parsed if document[2]]
     return documents_of(((str(newid), *fields) for newid, *fields in parsed), options)
@@ -75,10 +92,17 @@ def parse(path, sgml):
         newid, kind = NEWID.search(attributes), TEXT_ELEMENT.search(inside)
         element = kind and enclosed(inside, kind.end(), "</TEXT>")
         if not newid or element is None:
-            raise DataError(f"{path} contains a document without NEWID or TEXT", "the original SGML", FETCH)
+            raise DataError(
+                f"{path} contains a document without NEWID or TEXT", "the original SGML", FETCH
+            )
         parts = (between(inside, "TOPICS") or "").split("<D>")[1:]
         topics = tuple(part.partition("</D>")[0] for part in parts if "</D>" in part)
-        yield int(newid[1]), milliseconds(path, newid[1], inside), topics, *title_and_text(kind[1], element)
+        yield (
+            int(newid[1]),
+            milliseconds(path, newid[1], inside),
+            topics,
+            *title_and_text(kind[1], element),
+        )
 
 
 def elements(sgml):
@@ -103,13 +127,21 @@ def milliseconds(path, newid, inside):
     """Return the time of a document in milliseconds since 1970."""
     match = DATE_ELEMENT.search(inside)
     if not match or match[2] not in MONTHS_OF_1987:
-        raise DataError(f"{path} has no date for document {newid}", "a date such as 26-FEB-1987 15:01:01.79", FETCH)
+        raise DataError(
+            f"{path} has no date for document {newid}",
+            "a date such as 26-FEB-1987 15:01:01.79",
+            FETCH,
+        )
     day, month, year, hour, minute, second, fraction = match.groups()
-    date = f"{year}-{MONTHS_OF_1987[month]:02d}-{int(day):02d}T{hour}:{minute}:{second}.{fraction:0<3}"
+    date = (
+        f"{year}-{MONTHS_OF_1987[month]:02d}-{int(day):02d}T{hour}:{minute}:{second}.{fraction:0<3}"
+    )
     try:
         return int(np.datetime64(date, "ms").astype(np.int64))
     except ValueError as error:
-        raise DataError(f"{path} has the date {date} for document {newid}", "a date of 1987", FETCH) from error
+        raise DataError(
+            f"{path} has the date {date} for document {newid}", "a date of 1987", FETCH
+        ) from error
 
 
 def title_and_text(kind, element):
@@ -119,7 +151,9 @@ def title_and_text(kind, element):
         return title, title
     if kind == "UNPROC":
         whole = MARKUP_TAGS.sub(" ", plain(element))
-        return title or next((line.strip() for line in whole.splitlines() if line.strip()), ""), whole
+        return title or next(
+            (line.strip() for line in whole.splitlines() if line.strip()), ""
+        ), whole
     return title, title + "\n" + plain(between(element, "BODY") or "")
 
 

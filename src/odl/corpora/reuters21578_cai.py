@@ -1,7 +1,8 @@
 """The reader ``reuters21578-cai``: Deng Cai's term counts of Reuters-21578 (ModApte, documents of one topic, no dates).
 
-Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008). Only files with a known sha256 are
-read: SciPy's reader of MATLAB files can crash on damaged files and trusts the sizes that a file states.
+Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008). Only files with a
+known sha256 are read: SciPy's reader of MATLAB files can crash on damaged files and trusts the
+sizes that a file states.
 """
 
 import numpy as np
@@ -31,8 +32,8 @@ def read(sources, options):
     Returns
     -------
     Documents
-        8293 documents in the order of the file (by class), ids ``reuters-cai-0001`` by row, terms ``t00001`` by column,
-        topics ``topic01``...; no times.
+        8293 documents in the order of the file (by class), ids ``reuters-cai-0001`` by row, terms
+        ``t00001`` by column, topics ``topic01``...; no times.
 
     Raises
     ------
@@ -61,7 +62,9 @@ def matrices(path, file, sha256, names):
     from scipy.io import loadmat
 
     if (digest := sha256_of(path)) != sha256:
-        raise DataError(f"{path} is another file, with sha256 {digest}", f"{file} with sha256 {sha256}", FETCH)
+        raise DataError(
+            f"{path} is another file, with sha256 {digest}", f"{file} with sha256 {sha256}", FETCH
+        )
     with opening(path, "a MATLAB 5 file with matrices of numbers"):
         content = loadmat(path, variable_names=names)
         return [sparse.csr_array(content[name]).astype("int32") for name in names]

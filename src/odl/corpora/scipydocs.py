@@ -1,7 +1,8 @@
 """The reader ``scipydocs``: API documentation of installed scientific Python packages.
 
-Each docstring with at least 40 words is a document. Sources are parsed, not imported, so the corpus depends on the
-installed versions only. Docstrings that NumPy and SciPy attach with ``add_newdoc`` are read from these calls.
+Each docstring with at least 40 words is a document. Sources are parsed, not imported, so the corpus
+depends on the installed versions only. Docstrings that NumPy and SciPy attach with ``add_newdoc``
+are read from these calls.
 """
 
 import ast
@@ -41,16 +42,17 @@ def read(sources, options):
     sources : list
         Empty: the packages are found where Python would import them from.
     options : dict
-        ``packages``: names of distributions or top-level packages (default numpy, scipy, scikit-learn, pandas,
-        matplotlib); ``min_words`` (default 40); ``tokens`` (see `odl.text.tokens`); ``vectors`` (see
-        `odl.text.encoder`).
+        ``packages``: names of distributions or top-level packages (default numpy, scipy,
+        scikit-learn, pandas, matplotlib); ``min_words`` (default 40); ``tokens`` (see
+        `odl.text.tokens`); ``vectors`` (see `odl.text.encoder`).
 
     Returns
     -------
     Documents
-        Sorted by id, the dotted path of the object (with ``#2`` for a second definition). The topic is
-        package.subpackage without outer underscores: scipy.optimize._lbfgsb_py belongs to scipy.optimize, numpy._core
-        to numpy.core. Of equal docstrings only the first is used. No times.
+        Sorted by id, the dotted path of the object (with ``#2`` for a second definition). The topic
+        is package.subpackage without outer underscores: scipy.optimize._lbfgsb_py belongs to
+        scipy.optimize, numpy._core to numpy.core. Of equal docstrings only the first is used. No
+        times.
 
     Raises
     ------
@@ -75,7 +77,11 @@ def collect(packages, min_words):
                     if len(text.split()) >= min_words:
                         named[unused(name, named)] = (topic_of(module), text)
     if not named:
-        raise DataError(f"no docstring of {min_words} words in {packages}", "at least one", "name other packages")
+        raise DataError(
+            f"no docstring of {min_words} words in {packages}",
+            "at least one",
+            "name other packages",
+        )
     first = {}
     for name in sorted(named):
         first.setdefault(named[name][1], name)
@@ -85,7 +91,9 @@ def collect(packages, min_words):
 def package_folders(name):
     """Return {import name: folder} of a top-level package, or of the packages of a distribution."""
     if "." in name:
-        raise ConfigError(f"the package {name!r}", "names such as 'scipy' or 'scikit-learn'", "correct the name")
+        raise ConfigError(
+            f"the package {name!r}", "names such as 'scipy' or 'scikit-learn'", "correct the name"
+        )
     spec = importlib.util.find_spec(name)  # does not execute a top-level package
     if spec is not None and spec.submodule_search_locations:
         return {name: next(iter(spec.submodule_search_locations))}
@@ -94,10 +102,19 @@ def package_folders(name):
     except importlib.metadata.PackageNotFoundError:
         distribution = None
     files = (distribution.files or []) if distribution else []
-    inits = sorted(str(file) for file in files if len(file.parts) == 2 and file.name == "__init__.py")
+    inits = sorted(
+        str(file) for file in files if len(file.parts) == 2 and file.name == "__init__.py"
+    )
     if not inits:
-        raise DataError(f"the package {name!r} is not installed as a folder", "an installed package", "install it")
-    return {os.path.dirname(init): os.path.dirname(str(distribution.locate_file(init))) for init in inits}
+        raise DataError(
+            f"the package {name!r} is not installed as a folder",
+            "an installed package",
+            "install it",
+        )
+    return {
+        os.path.dirname(init): os.path.dirname(str(distribution.locate_file(init)))
+        for init in inits
+    }
 
 
 def modules(package, root):
@@ -122,7 +139,12 @@ def docstrings(module, path):
         return
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a template, another Python's, or too deep
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # a template, another Python's, or too deep
         return
     yield from own_docstring(tree, module)
     try:

@@ -29,7 +29,8 @@ def read(sources, options):
     sources : list of path-like
         Files of all languages, in the order of `FILES`.
     options : dict
-        ``language`` (one of `SIB200_LANGUAGES`, default ``"eng_Latn"``), ``tokens`` (see `odl.text.tokens`).
+        ``language`` (one of `SIB200_LANGUAGES`, default ``"eng_Latn"``), ``tokens`` (see
+        `odl.text.tokens`).
 
     Returns
     -------
@@ -42,8 +43,12 @@ def read(sources, options):
         If the file is damaged, incomplete, or has other columns.
     """
     path = dict(zip(SIB200_LANGUAGES, sources, strict=True))[options.get("language", "eng_Latn")]
-    documents = documents_of(((name, NO_TIME, (topic,), text, text) for name, topic, text in rows(path)), options)
-    check_content(path, {"number of documents": len(documents)}, {"number of documents": N_SENTENCES})
+    documents = documents_of(
+        ((name, NO_TIME, (topic,), text, text) for name, topic, text in rows(path)), options
+    )
+    check_content(
+        path, {"number of documents": len(documents)}, {"number of documents": N_SENTENCES}
+    )
     return documents
 
 
@@ -69,9 +74,16 @@ def sentences(paths, output):
     """
     fetched = []
     for path in paths:
-        with opening(path, "a table of sentences"), open(path, encoding="utf-8", newline="\n") as file:
+        with (
+            opening(path, "a table of sentences"),
+            open(path, encoding="utf-8", newline="\n") as file,
+        ):
             fetched += table(file, path, TABLE_COLUMNS)
-    check_content(os.fspath(output), {"number of sentences": len(fetched)}, {"number of sentences": N_SENTENCES})
+    check_content(
+        os.fspath(output),
+        {"number of sentences": len(fetched)},
+        {"number of sentences": N_SENTENCES},
+    )
     fetched.sort(key=lambda fields: int(fields[0]))
     text = "".join("\t".join(fields) + "\n" for fields in [TABLE_COLUMNS, *fetched])
     with packing(output) as file:

@@ -1,7 +1,7 @@
 """The reader ``simulation``: a synthetic stream whose new topics are known. They enter, return, drift or split.
 
-In the manner of Christophe, Velcin, Boumghar and others, How to detect novelty in textual data streams?,
-arXiv 1909.05099, who mix documents of known topics; here the words are synthetic too.
+In the manner of Christophe, Velcin, Boumghar and others, How to detect novelty in textual data
+streams?, arXiv 1909.05099, who mix documents of known topics; here the words are synthetic too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,20 @@ READER = "simulation"
 FILES = ()
 DEFAULTS = {"documents": 10000, "days": 10, "words": 40, "own": 0.2, "seed": 0}
 OPTIONS = {
-    **{name: {"type": "integer", "minimum": least} for name, least in (("documents", 1), ("days", 6), ("words", 1))},
+    **{
+        name: {"type": "integer", "minimum": least}
+        for name, least in (("documents", 1), ("days", 6), ("words", 1))
+    },
     "own": {"type": "number", "minimum": 0, "maximum": 1},
     "seed": {"type": "integer", "minimum": 0},
 }
-TOPICS_BY_KIND = {"steady": 12, "entering": 10, "returning": 6, "drifting": 6, "splitting": 4}  # number of topics
+TOPICS_BY_KIND = {
+    "steady": 12,
+    "entering": 10,
+    "returning": 6,
+    "drifting": 6,
+    "splitting": 4,
+}  # number of topics
 LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # number of words of the language, of a topic
 DAY_MS, START_MS = 86_400_000, 946_684_800_000  # 2000-01-01
 
@@ -33,22 +42,25 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
     sources : list
         Empty.
     options : dict
-        ``documents``: number of documents; ``days``: number of days, with equal numbers of documents; ``words``: mean
-        number of words of a document; ``own``: share of the words from its topic; ``seed``.
+        ``documents``: number of documents; ``days``: number of days, with equal numbers of
+        documents; ``words``: mean number of words of a document; ``own``: share of the words from
+        its topic; ``seed``.
 
     Returns
     -------
     Documents
-        In the order of days; ids ``sim-000001``, terms ``w00001`` in the order of their frequency in the language.
-        Topics are named by their kind:
+        In the order of days; ids ``sim-000001``, terms ``w00001`` in the order of their frequency
+        in the language. Topics are named by their kind:
 
         - ``steady-01``: every day.
         - ``entering-01``: from a day, the second at the earliest, to the end.
-        - ``returning-01``: on the first day, absent for a third of the days, then again. Not new when it returns.
-        - ``drifting-01``: every day; an equal share of its words is replaced from day to day, until all are. Not new.
-        - ``splitting-01``: up to a day in the middle; then two topics, ``-a`` and ``-b``, take its place, each with
-          half of its words and as many others. Their second topic is ``splitting-01``, so they are new by the dominant
-          topic and known by all topics.
+        - ``returning-01``: on the first day, absent for a third of the days, then again. Not new
+          when it returns.
+        - ``drifting-01``: every day; an equal share of its words is replaced from day to day, until
+          all are. Not new.
+        - ``splitting-01``: up to a day in the middle; then two topics, ``-a`` and ``-b``, take its
+          place, each with half of its words and as many others. Their second topic is
+          ``splitting-01``, so they are new by the dominant topic and known by all topics.
 
     Examples
     --------
@@ -64,7 +76,9 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
 def _drawn_stream(rng, settings):
     """Draw topics, then documents day by day."""
     topics = [
-        topic for kind, number in TOPICS_BY_KIND.items() for topic in _topics(rng, kind, number, settings["days"])
+        topic
+        for kind, number in TOPICS_BY_KIND.items()
+        for topic in _topics(rng, kind, number, settings["days"])
     ]
     law = 1.0 / np.arange(1, LANGUAGE_TERMS + 1)
     language, local = np.cumsum(law / law.sum()), np.cumsum(_local())
@@ -81,7 +95,9 @@ def _drawn_stream(rng, settings):
         rows.append(np.full(length, row))
         names.append(topic["names"])
     where = np.concatenate(rows), np.minimum(np.concatenate(columns), LANGUAGE_TERMS - 1)
-    counts = sparse.csr_array((np.ones(len(where[0]), dtype=np.int64), where), shape=(len(days), LANGUAGE_TERMS))
+    counts = sparse.csr_array(
+        (np.ones(len(where[0]), dtype=np.int64), where), shape=(len(days), LANGUAGE_TERMS)
+    )
     return Documents(
         counts=counts,
         vocabulary=[f"w{column:05d}" for column in range(1, LANGUAGE_TERMS + 1)],
@@ -117,13 +133,18 @@ def _topics(rng, kind, number, days):
             there[first : first + absent] = False
         elif kind == "drifting":
             other, order = _drawn(rng), rng.permutation(TOPIC_TERMS)
-            daily = [np.where(order < TOPIC_TERMS * day / (days - 1), other, words) for day in range(days)]
+            daily = [
+                np.where(order < TOPIC_TERMS * day / (days - 1), other, words)
+                for day in range(days)
+            ]
         elif kind == "splitting":
             split = days // 3 + rng.integers(days // 3)
             there[split:] = False
             halves = rng.permutation(TOPIC_TERMS) % 2
             for half, letter in enumerate("ab"):
                 own = np.where(halves == half, words, _drawn(rng))
-                topics.append({"names": (f"{name}-{letter}", name), "there": ~there, "words": [own] * days})
+                topics.append(
+                    {"names": (f"{name}-{letter}", name), "there": ~there, "words": [own] * days}
+                )
         topics.append({"names": (name,), "there": there, "words": daily})
     return topics

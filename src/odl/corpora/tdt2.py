@@ -1,6 +1,7 @@
 """The reader ``tdt2``: Deng Cai's term counts of the NIST TDT2 corpus, 30 topics, with the date of each document.
 
-The file contains one sparse matrix: counts, then a column with the topic (1 to 30) and one with month x 100 + day of
+The file contains one sparse matrix: counts, then a column with the topic (1 to 30) and one with
+month x 100 + day of
 1998. There is no word list; terms are named by their column.
 """
 
@@ -26,14 +27,14 @@ def read(sources, options):
     sources : list of path-like
         The file.
     options : dict
-        ``min_documents``: leave out terms of fewer documents of the complete corpus (default 0), as a vocabulary chosen
-        beforehand does.
+        ``min_documents``: leave out terms of fewer documents of the complete corpus (default 0), as
+        a vocabulary chosen beforehand does.
 
     Returns
     -------
     Documents
-        9394 documents in the order of the file, ids ``tdt2-00001`` by row, terms ``t00001`` by column of the file,
-        topics ``topic01``...; times are midnight UTC of the day.
+        9394 documents in the order of the file, ids ``tdt2-00001`` by row, terms ``t00001`` by
+        column of the file, topics ``topic01``...; times are midnight UTC of the day.
 
     Raises
     ------
@@ -48,7 +49,9 @@ def frequent(documents, least):
     """Return documents with the terms that occur in at least `least` of them."""
     if least == 0:
         return documents
-    kept = np.flatnonzero(np.bincount(documents.counts.indices, minlength=documents.counts.shape[1]) >= least)
+    kept = np.flatnonzero(
+        np.bincount(documents.counts.indices, minlength=documents.counts.shape[1]) >= least
+    )
     vocabulary = [documents.vocabulary[column] for column in kept]
     return replace(documents, counts=documents.counts[:, kept], vocabulary=vocabulary)
 

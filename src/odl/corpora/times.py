@@ -16,11 +16,18 @@ SPREADSHEET_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
 SPREADSHEET_DAYS = 20_000, 73_051  # range of such days: 1954 to 2099
 MAX_SECONDS, MAX_MILLISECONDS, MAX_MICROSECONDS, MAX_NANOSECONDS = 10**11, 10**14, 10**17, 10**20
 MAX_TIME_LENGTH = 200  # characters; a longer text is refused before the patterns below search it
-MIN_TIME, MAX_TIME = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the years 1 to 9999 in UTC
+MIN_TIME, MAX_TIME = (
+    -62_135_596_800_000,
+    253_402_300_800_000,
+)  # milliseconds of the years 1 to 9999 in UTC
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
 DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day of a spreadsheet, with a decimal comma
-COMPACT_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")  # 8, 12, 14 or 17 digits
-ZERO_DATE = re.compile(r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?")  # no time
+COMPACT_TIME = re.compile(
+    r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?"
+)  # 8, 12, 14 or 17 digits
+ZERO_DATE = re.compile(
+    r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?"
+)  # no time
 ISO_WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
 DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./ -])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})")
@@ -35,8 +42,12 @@ DOTTED_CLOCK = re.compile(
     r"(?<=[\s,])(?P<hour>\d{1,2})\.(?P<minute>\d\d)(?:\.(?P<second>\d\d))?(?:\s*(?P<half>[AaPp])[Mm])?$"
 )
 ZONE_OFFSET = re.compile(r"(?:^|(?<=[A-Za-z\s]))([+-])(\d{1,2})(?::?(\d\d))?(?::?\d\d)?(?!\d)")
-ZONE_REMARK = re.compile(r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$")  # a remark after the zone; the monotonic clock of Go
-ZONE_NAME = re.compile(r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$")  # name of a zone
+ZONE_REMARK = re.compile(
+    r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$"
+)  # a remark after the zone; the monotonic clock of Go
+ZONE_NAME = re.compile(
+    r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$"
+)  # name of a zone
 
 
 def _colons(found):
@@ -50,7 +61,12 @@ NORMAL_FORMS = (  # (pattern, replacement) that brings other forms into usual on
     (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"(\d{4}):(?=\d\d:\d\d:\d\d)"), r"\1 "),  # of web servers
     (re.compile(r"(\d)T(?=\d)|(?<=\d) @ (?=\d)"), r"\1 "),  # T of ISO 8601, @ of dashboards
-    (re.compile(r"\(?[月火水木金土日월화수목금토일](?:曜日?|요일)?\)(?=\s)|(?:星期|周)[一二三四五六日]"), ""),
+    (
+        re.compile(
+            r"\(?[月火水木金土日월화수목금토일](?:曜日?|요일)?\)(?=\s)|(?:星期|周)[一二三四五六日]"
+        ),
+        "",
+    ),
     (re.compile(r"\s*(?:上午|午前|오전)\s*"), " AM "),
     (re.compile(r"\s*(?:下午|午後|오후)\s*"), " PM "),
     (re.compile(r"(\d)\s?[时時点點시]\s?(\d{1,2})\s?[分분](?:\s?(\d{1,2})\s?[秒초])?"), _colons),
@@ -77,8 +93,15 @@ MAIL_DATE = re.compile(  # usual form of RFC 2822, in most mail and feeds
     r"(\d\d):(\d\d):(\d\d) (?:([+-]\d\d)(\d\d)|GMT|UTC?)"
 )
 MONTH_NUMBERS = {name[:3].title(): number for number, name in enumerate(MONTH_NAMES, 1)}
-FORMAT_SCHEMA = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
-TIME_FORMAT_ADVICE = "the option time_format (--time-format) sets the format of times, such as '%d.%m.%Y %H:%M'"
+FORMAT_SCHEMA = {
+    "type": ["string", "array", "null"],
+    "items": {"type": "string"},
+    "minLength": 1,
+    "minItems": 1,
+}
+TIME_FORMAT_ADVICE = (
+    "the option time_format (--time-format) sets the format of times, such as '%d.%m.%Y %H:%M'"
+)
 
 
 def missing(value):
@@ -89,11 +112,12 @@ def missing(value):
 def parse_time(value, dates=None, formats=()):
     """Return a time as milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
 
-    Strings are ISO 8601, or a date in numbers or with the name of a month, a clock of 24 or 12 hours and a zone, in the
-    orders of mail, databases, programming languages and spreadsheets. Without a zone they are UTC. Numbers, also in
-    strings: 4 digits are a year, 8 a day (YYYYMMDD), 12, 14 and 17 a day with a clock if they begin with 19 or 20.
-    Other numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, by their size. 5 digits are a day
-    of a spreadsheet. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is a missing value.
+    Strings are ISO 8601, or a date in numbers or with the name of a month, a clock of 24 or 12
+    hours and a zone, in the orders of mail, databases, programming languages and spreadsheets.
+    Without a zone they are UTC. Numbers, also in strings: 4 digits are a year, 8 a day (YYYYMMDD),
+    12, 14 and 17 a day with a clock if they begin with 19 or 20. Other numbers are seconds,
+    milliseconds, microseconds or nanoseconds since 1970, by their size. 5 digits are a day of a
+    spreadsheet. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is a missing value.
 
     Parameters
     ----------
@@ -101,14 +125,17 @@ def parse_time(value, dates=None, formats=()):
     dates : {"day-first", "month-first"}, optional
         Order of day and month if the year comes last; required if both orders are possible.
     formats : sequence of str, optional
-        Formats of `datetime.strptime`. If given, strings and numbers must fit one of them, or be ISO 8601 with a zone.
+        Formats of `datetime.strptime`. If given, strings and numbers must fit one of them, or be
+        ISO 8601 with a zone.
     """
     if missing(value):
         return NO_TIME
     if isinstance(value, str):
         value = value.strip()
         if len(value) > MAX_TIME_LENGTH:
-            raise ValueError(f"the time {value[:40]!r}... has {len(value)} characters, too many for a date")
+            raise ValueError(
+                f"the time {value[:40]!r}... has {len(value)} characters, too many for a date"
+            )
         value = value if value.isascii() else _in_ascii(value)
         if not value or (value.startswith("000") and ZERO_DATE.fullmatch(value)):
             return NO_TIME
@@ -144,10 +171,14 @@ def check_formats(option):
     """
     formats = tuple([option] if isinstance(option, str) else option or ())
     for one in formats:
-        unknown = next((sign for sign in re.findall(r"%(.?)", one) if sign not in DIRECTIVE_PATTERNS), None)
+        unknown = next(
+            (sign for sign in re.findall(r"%(.?)", one) if sign not in DIRECTIVE_PATTERNS), None
+        )
         if unknown is not None or "%" not in one:
             expected = "directives of Python's strptime, such as '%d.%m.%Y %H:%M:%S %z'"
-            raise ConfigError(f"time_format is {one!r}", expected, f"correct {'%' + (unknown or '')!r}")
+            raise ConfigError(
+                f"time_format is {one!r}", expected, f"correct {'%' + (unknown or '')!r}"
+            )
     return formats
 
 
@@ -157,8 +188,15 @@ def pattern_of(formats):
     for one in formats:
         pieces = re.split(r"%(.)|(\s+)", one)
         literal, directive, space = pieces[::3], pieces[1::3], pieces[2::3]
-        found = [DIRECTIVE_PATTERNS[sign] if sign else r"\s+" for sign, _ in zip(directive, space, strict=True)]
-        parts.append("".join(re.escape(text) + more for text, more in zip(literal, [*found, ""], strict=True)))
+        found = [
+            DIRECTIVE_PATTERNS[sign] if sign else r"\s+"
+            for sign, _ in zip(directive, space, strict=True)
+        ]
+        parts.append(
+            "".join(
+                re.escape(text) + more for text, more in zip(literal, [*found, ""], strict=True)
+            )
+        )
     return "|".join(parts)
 
 
@@ -195,14 +233,18 @@ def _from_digits(text):
     whole, _, fraction = digits.partition(".")
     size = abs(int(whole))
     if SPREADSHEET_DAYS[0] <= size < SPREADSHEET_DAYS[1] and not digits.startswith("-"):
-        return round(Decimal(digits) * 86_400_000) + (SPREADSHEET_EPOCH - EPOCH) // timedelta(milliseconds=1)
+        return round(Decimal(digits) * 86_400_000) + (SPREADSHEET_EPOCH - EPOCH) // timedelta(
+            milliseconds=1
+        )
     if 10**8 <= size < MAX_SECONDS:
         thousandths = int(f"{fraction:0<3}"[:3])
         return int(whole) * 1000 + (-thousandths if whole.startswith("-") else thousandths)
     if MAX_SECONDS <= size < MAX_NANOSECONDS:
         unit = 1 if size < MAX_MILLISECONDS else 1000 if size < MAX_MICROSECONDS else 1_000_000
         return int(whole) // unit
-    raise ValueError(f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; {TIME_FORMAT_ADVICE}")
+    raise ValueError(
+        f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; {TIME_FORMAT_ADVICE}"
+    )
 
 
 def _from_text(text, dates):
@@ -233,7 +275,15 @@ def _from_mail(day, month, year, hour, minute, second, hours, minutes):
     try:
         if hours:
             zone = timezone(timedelta(minutes=60 * int(hours) + int(hours[0] + minutes)))
-        return datetime(int(year), MONTH_NUMBERS[month], int(day), int(hour), int(minute), int(second), tzinfo=zone)
+        return datetime(
+            int(year),
+            MONTH_NUMBERS[month],
+            int(day),
+            int(hour),
+            int(minute),
+            int(second),
+            tzinfo=zone,
+        )
     except ValueError:
         return None
 
@@ -259,9 +309,17 @@ def _split(text):
         weekday = len(word) > 1 and any(name.startswith(word.lower()) for name in WEEKDAY_NAMES)
         weekday = weekday or word.lower() in _names()[1]
         if named is None and not weekday and word.lower() not in DATE_FILLERS | _names()[2]:
-            if match and 2 < len(word) < 6 and word.isupper() and word.isascii() and _month(word) is None:
+            if (
+                match
+                and 2 < len(word) < 6
+                and word.isupper()
+                and word.isascii()
+                and _month(word) is None
+            ):
                 if zone is None:
-                    raise ValueError(f"the time {text!r} has the zone {word}, which has several meanings or none")
+                    raise ValueError(
+                        f"the time {text!r} has the zone {word}, which has several meanings or none"
+                    )
             else:
                 continue
         zone = _zone(text, 60 * named) if zone is None and named is not None else zone
@@ -292,7 +350,9 @@ def _clock(text, match):
         hour = hour % 12 + 12 * (half == "p")
     whole = hour == 24 and not minute and not second and not part
     if not (hour < 24 or whole) or minute > 59 or second > 60:
-        raise ValueError(f"the time {text!r} has the clock {match[0].strip()!r}, which does not exist")
+        raise ValueError(
+            f"the time {text!r} has the clock {match[0].strip()!r}, which does not exist"
+        )
     second, part = (59, 999_999) if second == 60 else (second, part)
     return timedelta(hours=hour, minutes=minute, seconds=second, microseconds=part)
 
@@ -301,7 +361,9 @@ def _month(word):
     """Return the number of a month by its English name, at least three letters of it, or a name in `months.txt`."""
     low = word.lower()
     english = (
-        next((at for at, name in enumerate(MONTH_NAMES, 1) if name.startswith(low)), None) if len(low) > 2 else None
+        next((at for at, name in enumerate(MONTH_NAMES, 1) if name.startswith(low)), None)
+        if len(low) > 2
+        else None
     )
     return english or _names()[0].get(low)
 

@@ -22,43 +22,50 @@ from odl.prox.projections import MatrixLike
 class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Score documents by how badly a dictionary of the earlier ones explains them, and flag the rare scores.
 
-    **High scores are novel**, and `predict` returns 1 for novel and 0 for known documents. scikit-learn's outlier
-    detectors return -1 and 1, as `predict_outliers` does. With the L1 learners the score of a document p is
-    min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a document of known topics, 1 for one that no atom explains.
-    The others have objectives of their own.
+    **High scores are novel**, and `predict` returns 1 for novel and 0 for known documents.
+    scikit-learn's outlier detectors return -1 and 1, as `predict_outliers` does. With the L1
+    learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a
+    document of known topics, 1 for one that no atom explains. The others have objectives of their
+    own.
 
     Parameters
     ----------
     learner : str, default="levels"
-        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`; the default is that of `odl init`.
-        "batch" and "batch_l2" store all documents, in memory and in the file of `save`.
+        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`; the default is
+        that of `odl init`. "batch" and "batch_l2" store all documents, in memory and in the file of
+        `save`.
     n_atoms : int, default=100
-        Maximum number of atoms at the start; the class of the learner says whether it changes later. With fewer
-        documents in the first batch there are fewer atoms (`n_atoms_`). "levels" uses its `memory` instead.
+        Maximum number of atoms at the start; the class of the learner says whether it changes
+        later. With fewer documents in the first batch there are fewer atoms (`n_atoms_`). "levels"
+        uses its `memory` instead.
     settings : dict, optional
-        Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``. They can also be
-        set one by one: ``set_params(settings__gamma=4.0)``, or "settings__gamma" in a grid search.
+        Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``.
+        They can also be set one by one: ``set_params(settings__gamma=4.0)``, or "settings__gamma"
+        in a grid search.
     growing : bool, default=False
         Whether later batches may have more columns (new terms are appended on the right).
     random_state : int, RandomState, Generator or None, default=0
-        Seed for the choice of the documents that atoms start from, or a generator to draw it from (None: numpy's global
-        state).
+        Seed for the choice of the documents that atoms start from, or a generator to draw it from
+        (None: numpy's global state).
     level : float, default=0.05
-        Largest tail probability of a novel document: at most this share of known documents is flagged. At least
-        1 / (1 + `window`), the smallest possible value. May be changed after `fit`.
+        Largest tail probability of a novel document: at most this share of known documents is
+        flagged. At least 1 / (1 + `window`), the smallest possible value. May be changed after
+        `fit`.
     window : int, default=2000
-        Number of latest scores that a new score is compared with; each was computed before its document was learned.
+        Number of latest scores that a new score is compared with; each was computed before its
+        document was learned.
     folds : int, default=3
-        Number of random folds of the first batch. Each is scored by a dictionary of the other folds, and these scores
-        begin the window. With 0 the window is empty, and nothing is flagged before the second batch has been scored.
-        Takes folds - 1 times as long as the fit alone.
+        Number of random folds of the first batch. Each is scored by a dictionary of the other
+        folds, and these scores begin the window. With 0 the window is empty, and nothing is flagged
+        before the second batch has been scored. Takes folds - 1 times as long as the fit alone.
     budget : float, optional
         Deprecated name of `level`.
 
     Attributes
     ----------
     components_ : csr_array, shape (n_atoms_, n_features)
-        Atoms in rows, non-negative; of unit l2 norm or of l1 norm at most 1, depending on the learner.
+        Atoms in rows, non-negative; of unit l2 norm or of l1 norm at most 1, depending on the
+        learner.
     n_atoms_ : int
         Number of atoms.
     window_ : ndarray
@@ -75,13 +82,13 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Notes
     -----
-    Input rows are non-negative weights (TF-IDF, counts); they are scaled to the norm of the learner. If known documents
-    are exchangeable with those of the window, at most a share of `level` of them is flagged
-    (`odl.alerts.calibration.tail_probability`). While the dictionary changes fast they are not: the first steps of
-    dual averaging raise all scores, and more documents are flagged for a batch or two. Ties count as larger: if more
-    than that share of the window has the largest score, which L1 learners allow, nothing is flagged. An empty
-    document has the score 1 and is never flagged.
-    Source: ICASSP 2013, mechanism GENNVL.
+    Input rows are non-negative weights (TF-IDF, counts); they are scaled to the norm of the
+    learner. If known documents are exchangeable with those of the window, at most a share of
+    `level` of them is flagged (`odl.alerts.calibration.tail_probability`). While the dictionary
+    changes fast they are not: the first steps of dual averaging raise all scores, and more
+    documents are flagged for a batch or two. Ties count as larger: if more than that share of the
+    window has the largest score, which L1 learners allow, nothing is flagged. An empty document has
+    the score 1 and is never flagged. Source: ICASSP 2013, mechanism GENNVL.
 
     Examples
     --------
@@ -195,9 +202,9 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return log(level / p) with the tail probability p of each score; novel documents have at least 0.
 
-        p is the share of scores, those of the window and the document's own, that are at least as large as the
-        document's (`odl.alerts.calibration.tail_probability`). Documents above the entire window have the same p;
-        `score_samples` ranks them.
+        p is the share of scores, those of the window and the document's own, that are at least as
+        large as the document's (`odl.alerts.calibration.tail_probability`). Documents above the
+        entire window have the same p; `score_samples` ranks them.
 
         Parameters
         ----------
@@ -265,8 +272,8 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and return 1 for the documents of the batch that the other folds explain worst, a share of `level`.
 
-        Unlike `fit` followed by `predict`, a document is scored by a dictionary of the other folds (`folds`), and its
-        score is compared with all of these. Without folds nothing is novel.
+        Unlike `fit` followed by `predict`, a document is scored by a dictionary of the other folds
+        (`folds`), and its score is compared with all of these. Without folds nothing is novel.
 
         Parameters
         ----------
@@ -366,12 +373,16 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         scores = self.score_samples(X)
         if y is None:
-            raise ParameterError("score without y", "1 (novel) or 0 (known) for each document", "pass labels as y")
+            raise ParameterError(
+                "score without y", "1 (novel) or 0 (known) for each document", "pass labels as y"
+            )
         labels = np.asarray(y)
         value = metrics.auc(scores, np.sign(labels) if labels.dtype.kind in "iuf" else labels)
         if np.isnan(value):
             fault = f"y has the values {np.unique(labels)[:5].tolist()}"
-            raise ParameterError(fault, "documents with 1 (novel) and with 0 (known)", "pass labels of both kinds")
+            raise ParameterError(
+                fault, "documents with 1 (novel) and with 0 (known)", "pass labels of both kinds"
+            )
         return value
 
     @property

@@ -9,7 +9,18 @@ from odl.errors import ParameterError
 from odl.files.documents import NO_TIME, one_line
 from odl.stream import batching
 
-RESULT_COLUMNS = ("row", "batch", "item", "score", "tail", "event", "alert", "headline", "opening", "reasons")
+RESULT_COLUMNS = (
+    "row",
+    "batch",
+    "item",
+    "score",
+    "tail",
+    "event",
+    "alert",
+    "headline",
+    "opening",
+    "reasons",
+)
 NO_NAMES: list = []  # authors or sources of documents without these columns; never changed in place
 
 
@@ -63,10 +74,18 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     Raises
     ------
     ParameterError
-        If `frame` is no data frame, a column is missing, no row can be read, or (`strict`) one row cannot.
+        If `frame` is no data frame, a column is missing, no row can be read, or (`strict`) one row
+        cannot.
     """
     frame, names = _as_pandas(frame, text), {}
-    columns = {"text": text, "time": time, "id": id, "title": title, "author": author, "source": source}
+    columns = {
+        "text": text,
+        "time": time,
+        "id": id,
+        "title": title,
+        "author": author,
+        "source": source,
+    }
     for name, wanted in columns.items():
         if wanted is None and name in ("author", "source"):
             continue
@@ -74,7 +93,9 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
             names[name] = name if wanted is None else wanted
         elif wanted is not None:
             columns = ", ".join(map(str, frame.columns[:20]))
-            raise ParameterError(f"no column {wanted!r} for {name}", f"one of {columns}", f"pass {name}=...")
+            raise ParameterError(
+                f"no column {wanted!r} for {name}", f"one of {columns}", f"pass {name}=..."
+            )
         if name in names and list(frame.columns).count(names[name]) > 1:
             raise ParameterError(f"two columns {names[name]!r}", "different names", "rename one")
     values = {name: [*map(_or_none, frame[column].tolist())] for name, column in names.items()}
@@ -96,7 +117,11 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
         row, reason = list(aside.items())[-1 if strict else 0]
         name = (values.get("id") or [None] * (row + 1))[row]
         refusal = f"document {frame.index[row] if name is None else name!r} of the frame: {reason}"
-        expected = "a text and a time for every document" if "time" in values else "a text for every document"
+        expected = (
+            "a text and a time for every document"
+            if "time" in values
+            else "a text for every document"
+        )
         by_pandas = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
         raise ParameterError(refusal, expected, f"correct or drop it{by_pandas}")
     if not read["row"]:
@@ -105,8 +130,12 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     bad = _reasons(frame.index[list(aside)], aside.values())
     titles = None
     if "title" in names:
-        titles = [one_line(title or text) for title, text in zip(read["title"], read["text"], strict=True)]
-    documents = FrameDocuments(read["text"], titles, read.get("author", NO_NAMES), read.get("source", NO_NAMES))
+        titles = [
+            one_line(title or text) for title, text in zip(read["title"], read["text"], strict=True)
+        ]
+    documents = FrameDocuments(
+        read["text"], titles, read.get("author", NO_NAMES), read.get("source", NO_NAMES)
+    )
     return bad, frame.index[read["row"]], read.get("id"), times, documents
 
 
@@ -114,7 +143,11 @@ def _or_none(value):
     """Return a value; None for missing values of pandas (NA, NaT, NaN)."""
     import pandas as pd
 
-    return None if value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value) else value
+    return (
+        None
+        if value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+        else value
+    )
 
 
 def _parsed(name, value):
@@ -152,7 +185,10 @@ def _as_pandas(frame, text):
     if isinstance(frame, list | tuple) or getattr(frame, "ndim", None) == 1:
         frame = pd.DataFrame({text: frame})
     if not isinstance(frame, pd.DataFrame):
-        refusal, todo = f"a {type(frame).__name__} as the frame", f"pass e.g. pandas.DataFrame({{{text!r}: texts}})"
+        refusal, todo = (
+            f"a {type(frame).__name__} as the frame",
+            f"pass e.g. pandas.DataFrame({{{text!r}: texts}})",
+        )
         raise ParameterError(refusal, "a data frame of pandas or polars, or a list of texts", todo)
     return frame
 
@@ -168,7 +204,8 @@ def batches(times, n_documents, period=None, initial=1):
     period : {"day", "week", "month", "quarter", "year"}, optional
         Calendar period of a batch; None puts all documents into one batch.
     initial : int
-        Minimum number of documents in the first batch, which takes complete periods until it has them.
+        Minimum number of documents in the first batch, which takes complete periods until it has
+        them.
     """
     if times is None:
         if period is not None:
@@ -190,8 +227,8 @@ def table(index, ids, times, parts):
     ids : list
     times : ndarray or None
     parts : list of dict
-        Columns of each batch. "row" is the position in the input frame, "item" the position of the first
-        near-duplicate. Documents of no batch are left out.
+        Columns of each batch. "row" is the position in the input frame, "item" the position of the
+        first near-duplicate. Documents of no batch are left out.
     """
     import pandas as pd
 

@@ -17,9 +17,9 @@ SETTINGS_PREFIX = "settings__"
 class LearnerSettings:
     """Parameters `learner` and `settings` of an estimator, with each hyper-parameter as `settings__NAME` as well.
 
-    `settings` is a dict of the hyper-parameters that differ from their defaults; the constructor takes it and `clone`
-    copies it. `get_params(deep=True)` lists every hyper-parameter as `settings__NAME`, so that grid searches can set
-    them; `set_params` writes them into a new dict.
+    `settings` is a dict of the hyper-parameters that differ from their defaults; the constructor
+    takes it and `clone` copies it. `get_params(deep=True)` lists every hyper-parameter as
+    `settings__NAME`, so that grid searches can set them; `set_params` writes them into a new dict.
     """
 
     learner: str
@@ -47,7 +47,9 @@ class LearnerSettings:
         if deep:
             changed = self.settings if isinstance(self.settings, dict) else {}
             default = {name: entry.default for name, entry in self._known().items()}
-            params |= {f"{SETTINGS_PREFIX}{name}": value for name, value in {**default, **changed}.items()}
+            params |= {
+                f"{SETTINGS_PREFIX}{name}": value for name, value in {**default, **changed}.items()
+            }
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -68,7 +70,9 @@ class LearnerSettings:
         {'nearest': 3}
         """
         nested = {
-            key.removeprefix(SETTINGS_PREFIX): params.pop(key) for key in [*params] if key.startswith(SETTINGS_PREFIX)
+            key.removeprefix(SETTINGS_PREFIX): params.pop(key)
+            for key in [*params]
+            if key.startswith(SETTINGS_PREFIX)
         }
         super().set_params(**params)  # type: ignore[misc]
         if nested:
@@ -95,7 +99,9 @@ class LearnerSettings:
 
     def _checked_model(self):
         if not isinstance(self.settings, dict | None):
-            raise ParameterError(f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict")
+            raise ParameterError(
+                f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict"
+            )
         with named(f"learner={self.learner!r}", None):
             learners.learner_class(self.learner)
         with named(f"learner={self.learner!r}, settings={self.settings!r}", "correct settings"):
@@ -117,13 +123,17 @@ def seed_of(random_state):
         return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError as error:
         expected = "an integer, a RandomState, a Generator or None"
-        raise ParameterError(f"random_state is {random_state!r}", expected, "pass a seed") from error
+        raise ParameterError(
+            f"random_state is {random_state!r}", expected, "pass a seed"
+        ) from error
 
 
 def check_whole(name, value, least):
     """Raise ParameterError unless a parameter is an integer of at least `least`."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name} is {value!r}", f"an integer of at least {least}", f"correct {name}")
+        raise ParameterError(
+            f"{name} is {value!r}", f"an integer of at least {least}", f"correct {name}"
+        )
 
 
 @contextmanager
@@ -132,4 +142,6 @@ def named(parameters, todo):
     try:
         yield
     except ParameterError as error:
-        raise ParameterError(f"{parameters}: {error.given}", error.expected, todo or error.todo) from error
+        raise ParameterError(
+            f"{parameters}: {error.given}", error.expected, todo or error.todo
+        ) from error

@@ -22,7 +22,9 @@ from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
 from odl.prox.projections import MatrixLike, check_structure
 
-DEFAULT_LEVEL = 0.05  # of `NoveltyDetector`; `odl run` and `TextNovelty` use `odl.config.sections.Alerts.level`
+DEFAULT_LEVEL = (
+    0.05  # of `NoveltyDetector`; `odl run` and `TextNovelty` use `odl.config.sections.Alerts.level`
+)
 
 
 class Mechanism(LearnerSettings):
@@ -44,7 +46,12 @@ class Mechanism(LearnerSettings):
         return self.state_.dictionary.shape[1]
 
     def explain(
-        self, X: MatrixLike, *, n_words: int | None = None, n_atoms: int = 3, feature_names: Sequence[str] | None = None
+        self,
+        X: MatrixLike,
+        *,
+        n_words: int | None = None,
+        n_atoms: int = 3,
+        feature_names: Sequence[str] | None = None,
     ) -> list[reasons.Explanation]:
         """Explain the scores of documents: the share of each word, and the most similar atoms.
 
@@ -56,13 +63,14 @@ class Mechanism(LearnerSettings):
         n_atoms : int, default=3
             Maximum number of atoms.
         feature_names : sequence of str, optional
-            Word of each column; by default the column names of the fitted data frame, or x0, x1, ...
+            Word of each column; by default the column names of the fitted data frame, or x0, x1,
+            ...
 
         Returns
         -------
         list of odl.alerts.reasons.Explanation
-            The shares of all words of a document and `context` add up to its score (docs/method.md has the formula of
-            each learner).
+            The shares of all words of a document and `context` add up to its score (docs/method.md
+            has the formula of each learner).
 
         Examples
         --------
@@ -109,14 +117,22 @@ class Mechanism(LearnerSettings):
     def _save(self, path, settings, more):
         """Write the file, with further settings and arrays of an estimator that contains this detector."""
         state, n_features = self.state_, self.n_features_in_
-        chain = self.get_params(deep=False) | {"n_atoms": self.most_atoms_, "random_state": self.seed_} | settings
+        chain = (
+            self.get_params(deep=False)
+            | {"n_atoms": self.most_atoms_, "random_state": self.seed_}
+            | settings
+        )
         chain |= {"n_batches": self.n_batches_, "n_features": n_features}
         past = [learners.widen(P, n_columns=n_features) for P in self.history_]
         arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
         arrays = {**arrays, "window": self.window_, **more}
-        arrays["names"] = as_bytes({"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]})
+        arrays["names"] = as_bytes(
+            {"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]}
+        )
         nothing = sparse.csr_array((0, state.dictionary.shape[1]))
-        point = checkpoints.Checkpoint(0, chain, state.dictionary, arrays, state.updates, nothing, 0.0)
+        point = checkpoints.Checkpoint(
+            0, chain, state.dictionary, arrays, state.updates, nothing, 0.0
+        )
         checkpoints.write(path, point)
 
     @classmethod
@@ -169,9 +185,13 @@ class Mechanism(LearnerSettings):
         if names["features"]:
             detector.feature_names_in_ = np.array(names["features"], dtype=object)
         learned = replace(point, arrays=arrays)
-        if getattr(detector._model(), "recency", 0) and "matches" not in arrays:  # saved before it was the default
+        if (
+            getattr(detector._model(), "recency", 0) and "matches" not in arrays
+        ):  # saved before it was the default
             detector.settings = earlier_learner(detector.learner) | (detector.settings or {})
-        detector.state_ = learners.resume(detector._model(), learned, own["n_features"], detector.n_atoms, path)
+        detector.state_ = learners.resume(
+            detector._model(), learned, own["n_features"], detector.n_atoms, path
+        )
         return detector, extra_setting, extra
 
     def _fit(self, X):
@@ -196,8 +216,12 @@ class Mechanism(LearnerSettings):
             check_whole(name, getattr(self, name), least)
         Alerts(level=self.level, window=self.window, warm_up=1)
         if self.level < 1 / (1 + self.window):
-            fault = f"level is {self.level!r} with a window of {self.window}: nothing can be an alert"
-            raise ParameterError(fault, f"a level of at least 1/{1 + self.window}", "raise level or window")
+            fault = (
+                f"level is {self.level!r} with a window of {self.window}: nothing can be an alert"
+            )
+            raise ParameterError(
+                fault, f"a level of at least 1/{1 + self.window}", "raise level or window"
+            )
         self._checked = key
 
     def _begin(self, P, model):
@@ -206,7 +230,8 @@ class Mechanism(LearnerSettings):
         Returns
         -------
         ndarray
-            Score of each document by a dictionary learned without it; nan for empty documents and without folds.
+            Score of each document by a dictionary learned without it; nan for empty documents and
+            without folds.
         """
         seed = seed_of(self.random_state)
         state = self._start(P, model, seed)
@@ -223,10 +248,14 @@ class Mechanism(LearnerSettings):
         n_filled = np.count_nonzero(np.diff(P.indptr))
         if not n_filled:
             fault = f"{P.shape[0]} documents without a weight above 0"
-            raise ParameterError(fault, "at least one with a weight to start from", "pass more documents")
+            raise ParameterError(
+                fault, "at least one with a weight to start from", "pass more documents"
+            )
         todo = "change n_atoms or settings, or pass more documents at first"
         with named(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
-            state = model.start(P, min(int(self.n_atoms), n_filled), novelty.generator(seed, "start"))
+            state = model.start(
+                P, min(int(self.n_atoms), n_filled), novelty.generator(seed, "start")
+            )
         return model.with_room(state, int(self.n_atoms))
 
     def _held_out(self, P, model, seed):
@@ -238,7 +267,9 @@ class Mechanism(LearnerSettings):
             fold = part == number
             try:
                 state = self._start(P[~fold], model, seed)
-            except ParameterError:  # too few documents without this fold, for example for a tree of fixed size
+            except (
+                ParameterError
+            ):  # too few documents without this fold, for example for a tree of fixed size
                 continue
             scored = novelty.score(model, state, P[fold])
             scores[fold] = np.where(scored.empty, np.nan, scored.score)
@@ -250,12 +281,16 @@ class Mechanism(LearnerSettings):
         self._check_parameters()
         if model.algorithm != self.learner_:
             expected = f"{self.learner_}, which learned so far"
-            raise ParameterError(f"learner is {model.algorithm}", expected, "fit again to change it")
+            raise ParameterError(
+                f"learner is {model.algorithm}", expected, "fit again to change it"
+            )
         return model
 
     def _learn(self, P, model, scored):
         """Update the state with rows that have been scored."""
-        state = model.learn(model.fit_terms(self.state_, P.shape[1]), P, scored.codes, self.history_)
+        state = model.learn(
+            model.fit_terms(self.state_, P.shape[1]), P, scored.codes, self.history_
+        )
         self._take(P, model, scored, state)
 
     def _take(self, P, model, scored, state):
@@ -288,21 +323,31 @@ class Mechanism(LearnerSettings):
             self._grown_names(X)
             X = check_array(X, **checks)
             if X.shape[1] < self.n_features_in_:
-                raise ValueError(f"X has {X.shape[1]} features, but NoveltyDetector knows {self.n_features_in_}.")
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but NoveltyDetector knows {self.n_features_in_}."
+                )
         else:
             X = validate_data(self, X, reset=reset, **checks)
         return scaled(X, model.norm)
 
     def _usual(self, X):
         """Return whether a CSR matrix needs no further check (checks take as long as learning a document)."""
-        if not isinstance(X, sparse.csr_array | sparse.csr_matrix) or hasattr(self, "feature_names_in_"):
+        if not isinstance(X, sparse.csr_array | sparse.csr_matrix) or hasattr(
+            self, "feature_names_in_"
+        ):
             return False
-        right = X.ndim == 2 and X.shape[0] > 0 and (X.dtype, X.indices.dtype) == (np.float64, np.int32)
+        right = (
+            X.ndim == 2 and X.shape[0] > 0 and (X.dtype, X.indices.dtype) == (np.float64, np.int32)
+        )
         wider = X.shape[-1] - self.n_features_in_
         if not right or wider < 0 or (wider > 0 and not self.growing):
             return False
         starts, places = X.indptr, X.indices.view(np.uint32)  # negative indices become large
-        valid = starts[0] == 0 and starts[-1] == len(places) == len(X.data) and np.diff(starts).min() >= 0
+        valid = (
+            starts[0] == 0
+            and starts[-1] == len(places) == len(X.data)
+            and np.diff(starts).min() >= 0
+        )
         return bool(valid and places.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
 
     def _grown_names(self, X):
@@ -313,7 +358,9 @@ class Mechanism(LearnerSettings):
         names = np.asarray(X.columns, dtype=object)
         if names[: len(known)].tolist() != known.tolist():
             fault = f"columns {names[:3].tolist()} ..."
-            raise ParameterError(fault, f"first the {len(known)} known ones, in their order", "append the new ones")
+            raise ParameterError(
+                fault, f"first the {len(known)} known ones, in their order", "append the new ones"
+            )
         return names
 
     def _names(self, n_features):
@@ -346,11 +393,17 @@ def scaled(X, norm):
     P = sparse.csr_array(X, copy=True)
     P.sum_duplicates()
     if P.nnz and P.data.min() < 0:
-        raise ValueError("Negative values in data passed to NoveltyDetector: weights of terms are needed.")
+        raise ValueError(
+            "Negative values in data passed to NoveltyDetector: weights of terms are needed."
+        )
     P.eliminate_zeros()
-    if P.nnz and P.data.max() > 1e100:  # divide by the largest weight of each row first, so that no sum overflows
+    if (
+        P.nnz and P.data.max() > 1e100
+    ):  # divide by the largest weight of each row first, so that no sum overflows
         filled = np.diff(P.indptr) > 0
-        P.data /= np.repeat(np.maximum.reduceat(P.data, P.indptr[:-1][filled]), np.diff(P.indptr)[filled])
+        P.data /= np.repeat(
+            np.maximum.reduceat(P.data, P.indptr[:-1][filled]), np.diff(P.indptr)[filled]
+        )
         P.eliminate_zeros()
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
     sizes = np.bincount(rows, P.data if norm == "l1" else P.data**2, minlength=P.shape[0])
@@ -367,7 +420,9 @@ def refusing(path, kind):
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         fault = f"{path} is of another program or version"
-        raise ParameterError(fault, f"a file of {kind}.save", "load that, or learn again") from error
+        raise ParameterError(
+            fault, f"a file of {kind}.save", "load that, or learn again"
+        ) from error
 
 
 def as_bytes(value):

@@ -35,7 +35,9 @@ from odl.text.tokens import count_words, with_words
 if TYPE_CHECKING:
     import pandas
 
-SPELLING_CHARACTERS = 2000  # characters of a text, from its start, in which the spelling of headlines is looked up
+SPELLING_CHARACTERS = (
+    2000  # characters of a text, from its start, in which the spelling of headlines is looked up
+)
 ALERTS_PER_HEADLINE = 3  # most central documents of a headline
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
 
@@ -44,16 +46,16 @@ OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "fold
 class TextNovelty(LearnerSettings, BaseEstimator):
     """Find what is new in a stream of texts: `update` scores documents by the past, then learns them.
 
-    This is the engine of `odl run` with its defaults, and gives the same numbers. Pass texts batch by batch, in the
-    order of time.
+    This is the engine of `odl run` with its defaults, and gives the same numbers. Pass texts batch
+    by batch, in the order of time.
 
     Parameters
     ----------
     learner, n_atoms, settings, random_state
         See `NoveltyDetector`.
     budget : int or float, default=20
-        Maximum number of alerts of a batch; below 1, a share of its items. An item is a document with its
-        near-duplicates. Documents that repeat one of the four batches before do not count.
+        Maximum number of alerts of a batch; below 1, a share of its items. An item is a document
+        with its near-duplicates. Documents that repeat one of the four batches before do not count.
     level : float, default=0.01
         Largest p-value of a batch that has alerts, and of a headline (`odl.alerts.gates`).
     tail : float, default=0.1
@@ -63,52 +65,62 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     warm_up : int, default=50
         Minimum number of earlier scores; before that, no batch has alerts.
     gates : bool, default=True
-        Whether a batch has alerts only if words of several items, or a single item, are rarer than `level` allows
-        for the batch (`odl.alerts.gates`); most batches then have none. If False, `tail` decides.
+        Whether a batch has alerts only if words of several items, or a single item, are rarer than
+        `level` allows for the batch (`odl.alerts.gates`); most batches then have none. If False,
+        `tail` decides.
     folds : int, default=0
-        Number of folds in which the first batch is scored by dictionaries of the other folds, to fill the window
-        (see `NoveltyDetector`). With 0, as in `odl run`, the first batch does not calibrate.
+        Number of folds in which the first batch is scored by dictionaries of the other folds, to
+        fill the window (see `NoveltyDetector`). With 0, as in `odl run`, the first batch does not
+        calibrate.
     text : str, default="text"
         Column of the texts.
     time, id : str, optional
-        Columns of times (see `odl.corpora.fields.parse_time`) and ids; by default "time" and "id", if the frame has
-        them. Without times the order is that of the frame; without ids its index is used.
+        Columns of times (see `odl.corpora.fields.parse_time`) and ids; by default "time" and "id",
+        if the frame has them. Without times the order is that of the frame; without ids its index
+        is used.
     title : str, optional
-        Column of titles, whose words are counted separately (`odl.alerts.surprise`); by default "title", if it exists.
+        Column of titles, whose words are counted separately (`odl.alerts.surprise`); by default
+        "title", if it exists.
     author : str, optional
-        Column of authors, each of whom counts once in a batch (`columns.author` of `odl run`). Do not use it if few
-        people write most documents.
+        Column of authors, each of whom counts once in a batch (`columns.author` of `odl run`). Do
+        not use it if few people write most documents.
     source : str, optional
-        Column of sources, such as the file or the forum of a document: the number of documents of each source is
-        compared with its own past.
+        Column of sources, such as the file or the forum of a document: the number of documents of
+        each source is compared with its own past.
     changed : {"keep", "new"}, default="keep"
-        What happens to a row whose id is known but whose text or time changed: "keep" leaves it out, "new" makes it a
-        document whose id ends in a digest of its content. Unchanged rows are always left out.
+        What happens to a row whose id is known but whose text or time changed: "keep" leaves it
+        out, "new" makes it a document whose id ends in a digest of its content. Unchanged rows are
+        always left out.
     period : {"day", "week", "month", "quarter", "year"}, optional
-        Calendar period (UTC, weeks from Monday) of a batch; pass complete periods. By default each call is one batch.
+        Calendar period (UTC, weeks from Monday) of a batch; pass complete periods. By default each
+        call is one batch.
     initial : int, default=200
-        Minimum number of documents in the first batch if there is a `period`: it takes complete periods until then.
+        Minimum number of documents in the first batch if there is a `period`: it takes complete
+        periods until then.
     tokens : dict, optional
         See `odl.text.tokens.token_options`; by default, words of every script.
     tf : {"log", "raw"}, default="log"
     idf : bool, default=True
-        Whether weights have the inverse frequency in documents of earlier batches (for the first batch: its own).
+        Whether weights have the inverse frequency in documents of earlier batches (for the first
+        batch: its own).
     min_df : int, default=0
         Minimum number of earlier documents with a word; rarer words are left out.
     max_share : float, default=1.0
-        Largest share of earlier documents with a word. More frequent words, in at least 30 documents, are treated as
-        stop words: counted but not weighted. Use .5 with ``tokens={"stop_words": None}``.
+        Largest share of earlier documents with a word. More frequent words, in at least 30
+        documents, are treated as stop words: counted but not weighted. Use .5 with
+        ``tokens={"stop_words": None}``.
     languages : bool, default=False
-        Whether to detect the language of each document and give its stop words no weight (`odl.text.stopwords`). For
-        texts in several languages, with ``tokens={"stop_words": None}``.
+        Whether to detect the language of each document and give its stop words no weight
+        (`odl.text.stopwords`). For texts in several languages, with ``tokens={"stop_words":
+        None}``.
     pieces : float, default=0
-        Weight of the pieces of words (`odl.stream.pieces`), for "levels" and "adaptive"; `odl.stream.pieces.weight`
-        suggests a value. Reasons are always words.
+        Weight of the pieces of words (`odl.stream.pieces`), for "levels" and "adaptive";
+        `odl.stream.pieces.weight` suggests a value. Reasons are always words.
     n_reasons : int, default=5
         Maximum number of words in the reasons.
     strict : bool, default=False
-        Whether to raise an error for a row without text, or with a missing or unreadable time or id. By default such
-        rows are skipped with a warning and listed in `set_aside_`.
+        Whether to raise an error for a row without text, or with a missing or unreadable time or
+        id. By default such rows are skipped with a warning and listed in `set_aside_`.
 
     Attributes
     ----------
@@ -184,19 +196,21 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            One row for each document that was neither left out (`changed`) nor set aside (`strict`), with the index of
-            the frame. Columns: id; time (UTC, if there are times); batch; item (id of the first of its near-duplicates
-            in the batch); score; tail (share of recent scores that are at least as large); event (number, 0 for none);
-            alert (whether it is one of the three central documents of a headline); headline (its name); opening (words
-            of the headline, strongest first); reasons (words with the largest shares of the score; words of no other
-            item come last).
+            One row for each document that was neither left out (`changed`) nor set aside
+            (`strict`), with the index of the frame. Columns: id; time (UTC, if there are times);
+            batch; item (id of the first of its near-duplicates in the batch); score; tail (share of
+            recent scores that are at least as large); event (number, 0 for none); alert (whether it
+            is one of the three central documents of a headline); headline (its name); opening
+            (words of the headline, strongest first); reasons (words with the largest shares of the
+            score; words of no other item come last).
 
         Notes
         -----
-        Words in `opening` and `reasons` are as counted: case-folded, and pairs of characters in Chinese. `odl new`
-        shows them as the text spells them. The first batch is scored by the dictionary that starts from it; there, and
-        during warm-up, tail is 1 and no document is an alert. Documents older than those already learned are treated as
-        a later batch; `odl run` learns again from their time on.
+        Words in `opening` and `reasons` are as counted: case-folded, and pairs of characters in
+        Chinese. `odl new` shows them as the text spells them. The first batch is scored by the
+        dictionary that starts from it; there, and during warm-up, tail is 1 and no document is an
+        alert. Documents older than those already learned are treated as a later batch; `odl run`
+        learns again from their time on.
 
         Examples
         --------
@@ -257,7 +271,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         columns = self.text, self.time, self.id, self.strict, self.title, self.author, self.source
         aside, *documents = frames.read_frame(frame, *columns)
         if len(aside):
-            n, first = len(aside) + len(documents[0]), f"row {aside.index[0]!r}: {aside['reason'].iloc[0]}"
+            n, first = (
+                len(aside) + len(documents[0]),
+                f"row {aside.index[0]!r}: {aside['reason'].iloc[0]}",
+            )
             what = f"{len(aside)} of {n} rows cannot be read and are set aside (the first, {first})"
             warnings.warn(what, UserWarning, stacklevel=3)
         return aside, *documents
@@ -301,12 +318,27 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         self._check()
-        if isinstance(texts, str) or not (np.iterable(texts) and all(isinstance(one, str) for one in texts)):
-            raise ParameterError("texts that are no list of texts", "a list of str", "pass e.g. the column of a frame")
-        batch, model, detector = self._batch([*map(parse_text, texts)]), self._learner(), self.detector_
-        scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
+        if isinstance(texts, str) or not (
+            np.iterable(texts) and all(isinstance(one, str) for one in texts)
+        ):
+            raise ParameterError(
+                "texts that are no list of texts",
+                "a list of str",
+                "pass e.g. the column of a frame",
+            )
+        batch, model, detector = (
+            self._batch([*map(parse_text, texts)]),
+            self._learner(),
+            self.detector_,
+        )
+        scored, state = (
+            detector._scored(batch.P, model),
+            model.fit_terms(detector.state_, batch.P.shape[1]),
+        )
         fold = (lambda shares: batch.pieces.folded(shares, batch.counts)) if batch.pieces else None
-        return reasons.explain(model, state, batch.P, scored, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold)
+        return reasons.explain(
+            model, state, batch.P, scored, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold
+        )
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted state, with vocabulary and frequencies, to an HDF5 file, without pickle.
@@ -361,7 +393,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Warns
         -----
         UserWarning
-            If the file is from a version with other rules for words or their pieces, so that new words would not match.
+            If the file is from a version with other rules for words or their pieces, so that new
+            words would not match.
 
         Examples
         --------
@@ -376,16 +409,28 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         3
         """
         with refusing(path, cls.__name__):
-            detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.ARRAY_NAMES))
+            detector, parameters, arrays = NoveltyDetector._read(
+                path, "text", ("frequencies", *textpast.ARRAY_NAMES)
+            )
             n_documents, cut = parameters.pop("n_documents"), parameters.pop("cut", 1)
             stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
             past = textpast.read(arrays, detector.n_batches_ - 1, stream.changed)
-        stream.detector_, stream.n_documents_, stream.frequencies_ = detector, n_documents, arrays["frequencies"]
+        stream.detector_, stream.n_documents_, stream.frequencies_ = (
+            detector,
+            n_documents,
+            arrays["frequencies"],
+        )
         stream.repeats_, stream.past_, stream.register_ = past
-        in_pairs = with_words(stream.tokens).get("tokeniser") == "words" and any(map(LETTERED, detector.words_))
+        in_pairs = with_words(stream.tokens).get("tokeniser") == "words" and any(
+            map(LETTERED, detector.words_)
+        )
         if cut < textpast.WORD_RULES and (stream.pieces or in_pairs):
             what = "pieces of words" if stream.pieces else "words of a script without spaces"
-            warnings.warn(f"{path} has {what} as an earlier version cut them: learn again", UserWarning, stacklevel=2)
+            warnings.warn(
+                f"{path} has {what} as an earlier version cut them: learn again",
+                UserWarning,
+                stacklevel=2,
+            )
         return stream
 
     def _check(self):
@@ -396,20 +441,31 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             expected = f"one of {', '.join(PERIODS)}, or None"
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
         if self.changed not in ("keep", "new"):
-            raise ParameterError(f"changed is {self.changed!r}", "'keep' or 'new'", "correct changed")
+            raise ParameterError(
+                f"changed is {self.changed!r}", "'keep' or 'new'", "correct changed"
+            )
         self._weighting()
         if self.pieces and not self._model().opens:
             fault = f"pieces is {self.pieces} with the learner {self.learner!r}"
             raise ParameterError(fault, "pieces with levels or adaptive only", "set pieces to 0")
         options = self._alerts()
         if hasattr(self, "detector_"):
-            live = ("learner", "settings", "window")  # `n_atoms` and the seed only matter for the first batch
-            self.detector_.set_params(**{name: getattr(self, name) for name in live}, level=options.tail)
+            live = (
+                "learner",
+                "settings",
+                "window",
+            )  # `n_atoms` and the seed only matter for the first batch
+            self.detector_.set_params(
+                **{name: getattr(self, name) for name in live}, level=options.tail
+            )
         return options
 
     def _alerts(self):
         """Return the checked settings of alerts."""
-        named = {name: getattr(self, name) for name in ("budget", "level", "tail", "window", "warm_up", "gates")}
+        named = {
+            name: getattr(self, name)
+            for name in ("budget", "level", "tail", "window", "warm_up", "gates")
+        }
         return Alerts(**named)
 
     def _weighting(self):
@@ -419,7 +475,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     def _check_learned(self):
         if not hasattr(self, "detector_"):
-            raise NotFittedError("This TextNovelty has learned nothing yet: call update with documents first.")
+            raise NotFittedError(
+                "This TextNovelty has learned nothing yet: call update with documents first."
+            )
 
     def _learner(self):
         return self.detector_._model_as_fitted() if hasattr(self, "detector_") else self._model()
@@ -429,7 +487,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         counts, terms = count_words(texts, with_words(self.tokens))
         words = [*self.detector_.words_] if hasattr(self, "detector_") else []
         columns = number_terms(terms, words)
-        counts = sparse.csr_array((counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words)))
+        counts = sparse.csr_array(
+            (counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words))
+        )
         counts, before = counts.sorted_indices(), np.zeros(len(words), dtype=np.int64)
         if hasattr(self, "detector_"):
             before[: len(self.frequencies_)] = self.frequencies_
@@ -458,7 +518,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
         first = batch.P.shape[1] - len(batch.words)  # columns of words follow those of pieces
-        self.detector_.words_ = {word: column for column, word in enumerate(batch.words, start=first)}
+        self.detector_.words_ = {
+            word: column for column, word in enumerate(batch.words, start=first)
+        }
         self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, past
         self.n_documents_ += len(rows)
         return part
@@ -475,13 +537,18 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             History for the next batch.
         """
         detector, model = self.detector_, self._learner()
-        scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
+        scored, state = (
+            detector._scored(batch.P, model),
+            model.fit_terms(detector.state_, batch.P.shape[1]),
+        )
         item, again = batch.repeats.groups.items()
         t = detector.n_batches_ - first
         past = getattr(self, "past_", decision.StreamHistory.nothing())
         past = past._replace(recent=detector.window_[: 0 if first else None])
         texts = documents.texts
-        titles, authors, sources = ([names[row] for row in rows] if names else [] for names in documents[1:])
+        titles, authors, sources = (
+            [names[row] for row in rows] if names else [] for names in documents[1:]
+        )
         titled = excerpts.titled(titles, batch.looked, batch.words)
         period = decision.PeriodDocuments(
             t, item, again, batch.Q, batch.looked, titled, batch.words, batch.before,
@@ -491,10 +558,22 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             StopWords(batch.words, batch.before).languages(batch.counts), authors,
         )  # fmt: skip
         decided, past = decision.decide(period, scored, past, options)
-        shares = reasons.word_shares(novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces)
+        shares = reasons.word_shares(
+            novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces
+        )
         shared = reasons.shared_terms(batch.before, batch.Q, decided.items)
-        part = {"row": rows, "batch": t, "item": rows[item], "score": scored.score, "tail": decided.tail}
-        part |= {"event": decided.event, "alert": _alerts(decided, options), **_headlines(decided, batch)}
+        part = {
+            "row": rows,
+            "batch": t,
+            "item": rows[item],
+            "score": scored.score,
+            "tail": decided.tail,
+        }
+        part |= {
+            "event": decided.event,
+            "alert": _alerts(decided, options),
+            **_headlines(decided, batch),
+        }
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         return part, scored, past
@@ -504,7 +583,9 @@ def _registered(register, ids, times, texts):
     """Return the rows that are new documents, without rows whose id is known, and the ids of all rows."""
     rows, named = [], list(ids)
     for row, name in enumerate(ids):
-        content = content_of({"time": None if times is None else int(times[row]), "text": texts[row]})
+        content = content_of(
+            {"time": None if times is None else int(times[row]), "text": texts[row]}
+        )
         identity = register.name(str(name), content)
         if identity is not None:
             register.enter(identity, content)
@@ -531,8 +612,13 @@ def _headlines(decided, batch):
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
     for one in reversed(decided.headlines):
         for row in one.rows if one.gate != "volume" else ():
-            own = hashtags.with_bare({batch.words[term] for term in batch.counts[[row]].indices.tolist()})
-            names[row], opening[row] = ", ".join(one.name), ", ".join(word for word in one.words if word in own)
+            own = hashtags.with_bare(
+                {batch.words[term] for term in batch.counts[[row]].indices.tolist()}
+            )
+            names[row], opening[row] = (
+                ", ".join(one.name),
+                ", ".join(word for word in one.words if word in own),
+            )
     return {"headline": names, "opening": opening}
 
 

@@ -22,11 +22,15 @@ class RecentDuplicates(NamedTuple):
         """Return a copy with the texts of one more batch; batches that are no longer compared are dropped."""
         shingler, t = Shingler(), self.groups.t + 1
         sets = [shingler.shingle(text) for text in texts]
-        groups = duplicates.grouped(self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))])
+        groups = duplicates.grouped(
+            self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))]
+        )
         return RecentDuplicates(groups, (*self.sets, *sets)[-len(groups.names) :])
 
 
-WORD_RULES = 2  # version of the rules for words and pieces; states saved by version 1 have other pieces
+WORD_RULES = (
+    2  # version of the rules for words and pieces; states saved by version 1 have other pieces
+)
 DUPLICATE_ARRAYS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
 
@@ -34,7 +38,10 @@ def _name(t, row):
     return f"{t}:{row}"
 
 
-EMPTY_PAST = {f"past_{name}": value for name, value in decision.as_arrays(decision.StreamHistory.nothing()).items()}
+EMPTY_PAST = {
+    f"past_{name}": value
+    for name, value in decision.as_arrays(decision.StreamHistory.nothing()).items()
+}
 ARRAY_NAMES = (*DUPLICATE_ARRAYS, *EMPTY_PAST, "ids", "contents")
 
 
@@ -48,10 +55,19 @@ def arrays(repeats, past, register):
     register : odl.corpora.collection.Register
     """
     past = decision.as_arrays(past._replace(recent=np.zeros(0)))  # the detector has the scores
-    past = {f"past_{name}": as_bytes(value) if isinstance(value, list) else value for name, value in past.items()}
+    past = {
+        f"past_{name}": as_bytes(value) if isinstance(value, list) else value
+        for name, value in past.items()
+    }
     shingles = np.concatenate([np.zeros(0, dtype=np.int32), *repeats.sets])
     ends = np.cumsum([len(one) for one in repeats.sets], dtype=np.int64)
-    again = dict(zip(DUPLICATE_ARRAYS, (shingles, ends, repeats.groups.born, repeats.groups.starts), strict=True))
+    again = dict(
+        zip(
+            DUPLICATE_ARRAYS,
+            (shingles, ends, repeats.groups.born, repeats.groups.starts),
+            strict=True,
+        )
+    )
     contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
     return again | past | {"ids": as_bytes([*register.contents]), "contents": contents}
 
@@ -67,9 +83,14 @@ def read(stored, t, changed):
     """
     register, contents = Register(changed), stored["contents"].tobytes()
     ids = json.loads(stored["ids"].tobytes())
-    register.contents = {name: contents[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)] for at, name in enumerate(ids)}
+    register.contents = {
+        name: contents[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)] for at, name in enumerate(ids)
+    }
     lists = {name for name, value in EMPTY_PAST.items() if isinstance(value, list)}
-    past = {name: json.loads(stored[name].tobytes()) if name in lists else stored[name] for name in EMPTY_PAST}
+    past = {
+        name: json.loads(stored[name].tobytes()) if name in lists else stored[name]
+        for name in EMPTY_PAST
+    }
     past = decision.from_arrays({name.removeprefix("past_"): value for name, value in past.items()})
     shingles, ends, born, starts = (stored[name] for name in DUPLICATE_ARRAYS)
     groups = duplicates.Groups(t, starts, [_name(*pair) for pair in born.tolist()], born)

@@ -1,15 +1,16 @@
 """The dictionary step: min_{A in 𝒜} ||P - X A^T||_1 for given codes, 𝒜 = {A >= 0, ||A_j||_1 <= 1}.
 
-The solver is Algorithm 3 of the NIPS 2012 supplement (linearised ADMM). Two exact reductions make the problem smaller
-first. P, A and X are non-negative, so
+The solver is Algorithm 3 of the NIPS 2012 supplement (linearised ADMM). Two exact reductions make
+the problem smaller first. P, A and X are non-negative, so
 
 - if P_di = 0, the residual there is (X A^T)_di. Its sum is linear in A and needs neither E nor rho;
-- let c_j be the total code mass of atom j, and g_ij its code mass on the documents with term i. Lowering A_ij by
-  epsilon lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most epsilon g_ij. Therefore an optimal
-  dictionary exists with A_ij = 0 for all 2 g_ij <= c_j: an atom contains a term only if more than half of the atom's
-  code mass is on documents with the term.
+- let c_j be the total code mass of atom j, and g_ij its code mass on the documents with term i.
+  Lowering A_ij by epsilon lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most
+  epsilon g_ij. Therefore an optimal dictionary exists with A_ij = 0 for all 2 g_ij <= c_j: an atom
+  contains a term only if more than half of the atom's code mass is on documents with the term.
 
-On TDT2 (9394 documents, 36,000 terms, 200 atoms, 1.2 million entries of P) 5,700 entries of A and 117,000 of P remain.
+On TDT2 (9394 documents, 36,000 terms, 200 atoms, 1.2 million entries of P) 5,700 entries of A and
+117,000 of P remain.
 """
 
 from typing import Literal, NamedTuple
@@ -90,16 +91,17 @@ def fit_dictionary(
 ) -> L1Fit:
     """Fit the dictionary to documents and codes.
 
-    Solves ``min_A ||P - X A^T||_1`` over ``A >= 0, sum(A_j) <= 1`` for every atom j, by (papers' orientation)
+    Solves ``min_A ||P - X A^T||_1`` over ``A >= 0, sum(A_j) <= 1`` for every atom j, by (papers'
+    orientation)
 
         E   = soft(P - A X + rho/phi, 1/phi)
         G   = (A X + E - P - rho/phi) X^T
         A   = Proj_𝒜(A - kappa G)
         rho = rho + gamma phi (P - A X - E)
 
-    from A = `start` and rho = 0, after the reductions described in the module's docstring. ``rho`` clipped to [-1, 1]
-    is feasible for the dual and gives a lower bound in each iteration. The iterations stop when the best objective is
-    within `tolerance` of the best bound.
+    from A = `start` and rho = 0, after the reductions described in the module's docstring. ``rho``
+    clipped to [-1, 1] is feasible for the dual and gives a lower bound in each iteration. The
+    iterations stop when the best objective is within `tolerance` of the best bound.
 
     Equation `batch` of docs/method.md.
 
@@ -110,21 +112,21 @@ def fit_dictionary(
     X : sparse or dense, shape (n_documents, n_atoms)
         Codes, non-negative; not modified.
     start : sparse or dense, shape (n_terms, n_atoms), optional
-        Dictionary to start from, projected on the feasible set first; zero by default. The objective of the result is
-        never higher. Atoms that no document uses are returned unchanged.
+        Dictionary to start from, projected on the feasible set first; zero by default. The
+        objective of the result is never higher. Atoms that no document uses are returned unchanged.
     iterations : int
         Maximum number of iterations; 0 only applies the reductions.
     tolerance : float
         Relative duality gap at which the iterations stop.
     phi : float
-        Penalty of the augmented Lagrangian; it changes only the speed. 50 suits documents of unit norm; the paper
-        uses 5.
+        Penalty of the augmented Lagrangian; it changes only the speed. 50 suits documents of unit
+        norm; the paper uses 5.
     gamma : float
         Relaxation of the dual step.
     steps : {"pairs", "uniform"}
-        Step sizes kappa. "pairs": one for each entry of A, the reciprocal of its row sum in ``X^T X`` over the
-        documents with the term; the projection then uses the metric of these steps. "uniform": ``1/Psi_max(X)`` for
-        all entries, as in the paper.
+        Step sizes kappa. "pairs": one for each entry of A, the reciprocal of its row sum in ``X^T
+        X`` over the documents with the term; the projection then uses the metric of these steps.
+        "uniform": ``1/Psi_max(X)`` for all entries, as in the paper.
 
     Returns
     -------
@@ -133,12 +135,13 @@ def fit_dictionary(
     Raises
     ------
     ParameterError
-        If a matrix is not real, finite and non-negative, if shapes do not match, or an option is out of range.
+        If a matrix is not real, finite and non-negative, if shapes do not match, or an option is
+        out of range.
 
     References
     ----------
-    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement, Algorithm 3. Steps for each entry: Pock and
-    Chambolle, ICCV 2011.
+    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement, Algorithm 3. Steps for each
+    entry: Pock and Chambolle, ICCV 2011.
 
     Examples
     --------
@@ -156,12 +159,20 @@ def fit_dictionary(
         number(value, name, MIN_POSITIVE)
     if steps not in ("pairs", "uniform"):
         raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "choose one of these")
-    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)  # integers if empty
+    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(
+        float
+    )  # integers if empty
     problem = reduced(P, X, total)
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
-    kappa = pair_steps(problem) if steps == "pairs" else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
-    values = sparse.csc_matrix(A)[problem.term, problem.atom].A1 if len(problem.term) else np.zeros(0)
+    kappa = (
+        pair_steps(problem)
+        if steps == "pairs"
+        else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
+    )
+    values = (
+        sparse.csc_matrix(A)[problem.term, problem.atom].A1 if len(problem.term) else np.zeros(0)
+    )
     constant = P.data.sum() - problem.target.sum()
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
@@ -173,14 +184,18 @@ def fit_dictionary(
     )  # fmt: skip
     lowest, bound = bounds
     dictionary = _assemble(best, problem, A, total)
-    return L1Fit(dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1])
+    return L1Fit(
+        dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1]
+    )
 
 
 def reduced(P, X, total):
     """Return the reduced problem of documents and codes; `total` is the code mass of each atom."""
     by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
     work = np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
-    most = int(np.diff(by_document[0])[by_term[1]].sum())  # bound on links; unwritten memory is not allocated
+    most = int(
+        np.diff(by_document[0])[by_term[1]].sum()
+    )  # bound on links; unwritten memory is not allocated
     problem = Reduced(
         np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most),
         np.empty(P.nnz), np.zeros(P.nnz + 1, np.int64), np.empty(most, np.int32), np.empty(most),
@@ -193,8 +208,12 @@ def reduced(P, X, total):
 def pair_steps(problem):
     """Return kappa_e = 1 / sum_c w_ce sum_f w_cf over the cells c of pair e: kappa^(1/2) X^T X kappa^(1/2) <= 1."""
     counts = np.diff(problem.start)
-    mass = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=problem.weight, minlength=len(counts))
-    rows = np.bincount(problem.link, problem.weight * np.repeat(mass, counts), minlength=len(problem.slope))
+    mass = np.bincount(
+        np.repeat(np.arange(len(counts)), counts), weights=problem.weight, minlength=len(counts)
+    )
+    rows = np.bincount(
+        problem.link, problem.weight * np.repeat(mass, counts), minlength=len(problem.slope)
+    )
     return 1.0 / np.maximum(rows, 1e-300)
 
 
@@ -218,7 +237,9 @@ def _check(P, X, start):
     start = sparse.csc_array(shape) if start is None else project_columns(start)
     if start.shape != shape:
         expected = f"the shape (terms, atoms) of P and X, {shape}"
-        raise ParameterError(f"start is of shape {start.shape}", expected, "widen it or leave it out")
+        raise ParameterError(
+            f"start is of shape {start.shape}", expected, "widen it or leave it out"
+        )
     for name, matrix in (("P", P), ("X", X)):
         check_signs(matrix, name)
     return projections.without_zeros(P), projections.without_zeros(X), start

@@ -2,8 +2,9 @@
 
     min_{D, x_i}  (1/n) sum_i  1/2 ||p_i - D x_i||_2^2 + lam Omega(x_i)
 
-over atoms with mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 (ICML 2010, equations (1) and (4)). Codes by FISTA, atoms by
-block coordinate descent on the statistics A = sum x x^T and B = sum p x^T (Mairal, Bach, Ponce, Sapiro, JMLR 2010).
+over atoms with mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 (ICML 2010, equations (1) and (4)). Codes
+by FISTA, atoms by block coordinate descent on the statistics A = sum x x^T and B = sum p x^T
+(Mairal, Bach, Ponce, Sapiro, JMLR 2010).
 """
 
 from dataclasses import dataclass
@@ -70,9 +71,10 @@ def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
 def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0) -> Statistics:
     """Add the statistics of a batch to those of the past.
 
-    The past is scaled by ``(N / (N + n))^forgetting``, where N is the number of documents seen before and n the size
-    of the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010, section 3.4.2, for batches of any size: after N
-    documents, the Mth document has the weight ``(M / N)^forgetting`` however the stream is cut into batches.
+    The past is scaled by ``(N / (N + n))^forgetting``, where N is the number of documents seen
+    before and n the size of the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010, section
+    3.4.2, for batches of any size: after N documents, the Mth document has the weight ``(M /
+    N)^forgetting`` however the stream is cut into batches.
 
     Parameters
     ----------
@@ -99,7 +101,9 @@ def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0
     if B.shape[0] < new.B.shape[0]:
         B = B.copy()
         B.resize(new.B.shape)
-    return Statistics(sparse.csr_array(keep * past.A + new.A), sparse.csc_array(keep * B + new.B), total)
+    return Statistics(
+        sparse.csr_array(keep * past.A + new.A), sparse.csc_array(keep * B + new.B), total
+    )
 
 
 Dictionary: TypeAlias = np.ndarray | sparse.csc_array
@@ -151,7 +155,11 @@ class Problem:
     sweeps: int = 5
 
     def codes(
-        self, P: MatrixLike, D: MatrixLike, start: MatrixLike | None = None, mask: ArrayLike | None = None
+        self,
+        P: MatrixLike,
+        D: MatrixLike,
+        start: MatrixLike | None = None,
+        mask: ArrayLike | None = None,
     ) -> fista.Codes:
         """Return the `odl.coding.fista.Codes` of documents on a dictionary."""
         return fista.codes(
@@ -176,9 +184,9 @@ class Problem:
     def update(self, D: Dictionary, statistics: Statistics) -> Dictionary:
         """Return the dictionary after sweeps of block coordinate descent.
 
-        ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for each j in turn. Each step minimises
-        ``1/2 tr(D^T D A) - tr(D^T B)`` exactly over one atom, so the objective at fixed codes never increases. An
-        atom that no code uses is unchanged.
+        ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for each j in turn. Each step minimises ``1/2
+        tr(D^T D A) - tr(D^T B)`` exactly over one atom, so the objective at fixed codes never
+        increases. An atom that no code uses is unchanged.
 
         Equation `atom-update` of docs/method.md.
 
@@ -192,18 +200,34 @@ class Problem:
         -------
         As D
         """
-        A = statistics.A.toarray() if sparse.issparse(statistics.A) else np.array(statistics.A, dtype=float)
-        R = statistics.B.toarray() if sparse.issparse(statistics.B) else np.array(statistics.B, dtype=float)
-        atoms = np.ascontiguousarray((D.toarray() if sparse.issparse(D) else np.asarray(D, dtype=float)).T).copy()
+        A = (
+            statistics.A.toarray()
+            if sparse.issparse(statistics.A)
+            else np.array(statistics.A, dtype=float)
+        )
+        R = (
+            statistics.B.toarray()
+            if sparse.issparse(statistics.B)
+            else np.array(statistics.B, dtype=float)
+        )
+        atoms = np.ascontiguousarray(
+            (D.toarray() if sparse.issparse(D) else np.asarray(D, dtype=float)).T
+        ).copy()
         R = np.ascontiguousarray(R)
         if A.shape != (len(atoms), len(atoms)) or R.shape != atoms.shape[::-1]:
             defect = f"A of shape {A.shape} and B of shape {R.shape} for {atoms.shape[1]} terms and {len(atoms)} atoms"
-            raise ParameterError(defect, "statistics of the same terms and atoms", "build them for this dictionary")
+            raise ParameterError(
+                defect, "statistics of the same terms and atoms", "build them for this dictionary"
+            )
         mu, positive = number(self.mu, "mu", 0.0, 1.0), bool(self.nonnegative_atoms)
         smallest = UNUSED * A.diagonal().max(initial=0.0)
-        block_descent.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), smallest)
+        block_descent.descend(
+            atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), smallest
+        )
         if not np.abs(atoms).max(initial=0.0) <= LARGEST_ENTRY:
-            raise ParameterError("the atoms leave the range of numbers", "documents of moderate size", "rescale P")
+            raise ParameterError(
+                "the atoms leave the range of numbers", "documents of moderate size", "rescale P"
+            )
         if sparse.issparse(D):
             columns = sparse.csc_array(sparse.csr_array(atoms).T)
             columns.sort_indices()
@@ -247,8 +271,8 @@ def learn_batch(
     Returns
     -------
     Fit
-        `objective` has the mean before the first update and after the codes of each round. It never increases by more
-        than the tolerance of the codes.
+        `objective` has the mean before the first update and after the codes of each round. It never
+        increases by more than the tolerance of the codes.
 
     Examples
     --------

@@ -13,13 +13,13 @@ KMEANS_ROUNDS = 10  # iterations of k-means; a start need not have converged
 def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse.csc_array:
     """Return one atom per node of the tree, from nested clusters of documents.
 
-    Spherical k-means divides all documents among the roots of the tree, and the documents of a node among its
-    children. The atom of a node is the mean of its documents minus the projections of this mean on the atoms of its
-    ancestors; the negative part is dropped and the rest scaled to unit l2 norm. So it has the words which are more
-    frequent in the node than in its parent.
+    Spherical k-means divides all documents among the roots of the tree, and the documents of a node
+    among its children. The atom of a node is the mean of its documents minus the projections of
+    this mean on the atoms of its ancestors; the negative part is dropped and the rest scaled to
+    unit l2 norm. So it has the words which are more frequent in the node than in its parent.
 
-    On newsgroups, a start from random documents ended with a higher objective in all cases tried, and with children
-    unrelated to their parents.
+    On newsgroups, a start from random documents ended with a higher objective in all cases tried,
+    and with children unrelated to their parents.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
     P = real_matrix(P, "P")
     filled = np.flatnonzero(np.diff(P.indptr))
     if not len(filled):
-        raise ParameterError("no document has a known term", "documents to start from", "check the corpus")
+        raise ParameterError(
+            "no document has a known term", "documents to start from", "check the corpus"
+        )
     members = {ROOT: filled, **_split(P, filled, tree.roots, rng)}
     first, columns = {}, [None] * tree.n_nodes
     for node in tree.preorder:

@@ -1,9 +1,9 @@
 """Inference and learning of batches of sparse documents by the compiled kernels.
 
-Documents are rows (P, CSR), atoms columns (A, CSC). `centralised` finds the optimum of every document, to which
-diffusion over a fully connected network converges. `over_network` runs diffusion on any network. The `learn_`
-functions read the documents once and update the dictionary after each document.
-Source: Chen, Towfic and Sayed 2014, sections III-C to III-G.
+Documents are rows (P, CSR), atoms columns (A, CSC). `centralised` finds the optimum of every
+document, to which diffusion over a fully connected network converges. `over_network` runs diffusion
+on any network. The `learn_` functions read the documents once and update the dictionary after each
+document. Source: Chen, Towfic and Sayed 2014, sections III-C to III-G.
 """
 
 from typing import Any, NamedTuple
@@ -32,7 +32,9 @@ def _dictionary(columns, n_terms):
 def constants(model):
     """Return the constants of a model in the form of the kernels."""
     eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
-    return records.AgentModel(float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative)
+    return records.AgentModel(
+        float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative
+    )
 
 
 def checked(P, A, model):
@@ -45,7 +47,8 @@ def checked(P, A, model):
 
 
 MAX_SWEEPS = 1000  # maximum number of sweeps of the coordinate descent
-MAX_AGENTS = 5000  # largest network for which the fixed point is solved directly; needs a dense matrix of agents
+# largest network for which the fixed point is solved directly; needs a dense matrix of agents
+MAX_AGENTS = 5000
 
 
 class Coded(NamedTuple):
@@ -57,7 +60,8 @@ class Coded(NamedTuple):
     residual, penalty : ndarray
         f(x - W y) and h(y). Over a network the residual is the score minus the penalty.
     score : ndarray
-        The objective, residual plus penalty; it equals g(nu) up to the gap. Over a network -sum_k J_k(nu_k).
+        The objective, residual plus penalty; it equals g(nu) up to the gap. Over a network -sum_k
+        J_k(nu_k).
     gap : ndarray
         Duality gap of each document. NaN over a network, where the optimum is not known.
     costs : ndarray, shape (n_documents, n_agents), or None
@@ -65,7 +69,8 @@ class Coded(NamedTuple):
     iterations : ndarray or None
         Number of exchanges for each document.
     floats : ndarray, shape (n_documents, n_agents), or None
-        Number of floats that each agent sends, if it sends only the terms of the document and of its active atoms.
+        Number of floats that each agent sends, if it sends only the terms of the document and of
+        its active atoms.
 
     Examples
     --------
@@ -97,10 +102,14 @@ def penalty(model, codes):
 def empty_cost(P, model):
     """Return f(x) of every document: its objective if all codes are zero."""
     costs = model.residual.value(P.data[:, None])
-    return np.bincount(np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), costs, minlength=P.shape[0])
+    return np.bincount(
+        np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), costs, minlength=P.shape[0]
+    )
 
 
-def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, tolerance: float = 1e-6) -> Coded:
+def centralised(
+    P: sparse.csr_array, A: sparse.csc_array, model: Model, *, tolerance: float = 1e-6
+) -> Coded:
     """Find the optimum of every document: min_y f(x - A y) + h(y), by coordinate descent with a certificate.
 
     Parameters
@@ -147,15 +156,17 @@ def owners(n_atoms: int, n_agents: int) -> np.ndarray:
     array([0, 0, 0, 1, 1])
     """
     if not 1 <= n_agents <= n_atoms:
-        raise ParameterError(f"{n_agents} agents for {n_atoms} atoms", "one atom or more an agent", "lower agents")
+        raise ParameterError(
+            f"{n_agents} agents for {n_atoms} atoms", "one atom or more an agent", "lower agents"
+        )
     return np.arange(n_atoms) * n_agents // n_atoms
 
 
 def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
     """Return the step 0.9/(c_f/N + n/delta), where n is the largest number of atoms of an agent.
 
-    Atoms are in the unit ball, so ||W_k||_2^2 <= n. Therefore no agent needs the norm of another one, and the step
-    remains stable while the dictionary changes.
+    Atoms are in the unit ball, so ||W_k||_2^2 <= n. Therefore no agent needs the norm of another
+    one, and the step remains stable while the dictionary changes.
 
     Examples
     --------
@@ -182,7 +193,8 @@ class Iteration(NamedTuple):
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
     at_fixed_point : bool
-        Start at the fixed point, solved directly (`odl.kernels.fixed_point`), where the first check stops.
+        Start at the fixed point, solved directly (`odl.kernels.fixed_point`), where the first check
+        stops.
 
     Examples
     --------
@@ -203,21 +215,35 @@ def _over(model, owner, network, iteration):
     if mu < 0:
         raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
     if _as_one(network):
-        # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step mu/N.
-        owner, mu, network = np.zeros_like(owner), mu / network.n_agents, networks.network("fully_connected", 1)
+        # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step
+        # mu/N.
+        owner, mu, network = (
+            np.zeros_like(owner),
+            mu / network.n_agents,
+            networks.network("fully_connected", 1),
+        )
     weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.at_fixed_point:
         if network.n_agents > MAX_AGENTS:
             defect = f"{network.n_agents} agents for the fixed point, which needs a number for each pair of agents"
-            raise ParameterError(defect, f"at most {MAX_AGENTS}", "set solver: diffusion, or lower agents")
-        spread = fixed_point.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
+            raise ParameterError(
+                defect, f"at most {MAX_AGENTS}", "set solver: diffusion, or lower agents"
+            )
+        spread = fixed_point.spread(
+            weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents
+        )
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
     ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK_INTERVAL)
     return records.NetworkIteration(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
 
 
 def over_network(
-    P: sparse.csr_array, A: sparse.csc_array, model: Model, owner: np.ndarray, network: Network, **iteration: Any
+    P: sparse.csr_array,
+    A: sparse.csc_array,
+    model: Model,
+    owner: np.ndarray,
+    network: Network,
+    **iteration: Any,
 ) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 
@@ -231,7 +257,8 @@ def over_network(
         Agent of each atom.
     network : Network
     **iteration
-        As in `Iteration`. With `at_fixed_point`, `iterations` and `floats` of the result do not describe a network.
+        As in `Iteration`. With `at_fixed_point`, `iterations` and `floats` of the result do not
+        describe a network.
 
     Returns
     -------
@@ -249,7 +276,9 @@ def over_network(
     """
     P, A = checked(P, A, model)
     arguments = (constants(model), _over(model, owner, network, Iteration(**iteration)))
-    codes, costs, used, reached = adapt_then_combine.code_documents(parts(P), parts(A), P.shape[1], *arguments)
+    codes, costs, used, reached = adapt_then_combine.code_documents(
+        parts(P), parts(A), P.shape[1], *arguments
+    )
     if _as_one(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
     codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
@@ -281,7 +310,9 @@ def learn_centralised(
     P, A = checked(P, A, model)
     limits = (constants(model), float(tolerance), MAX_SWEEPS)
     steps = float(step), float(model.beta)
-    return _dictionary(agent_descent.learn_documents(parts(P), parts(A), P.shape[1], *limits, *steps), P.shape[1])
+    return _dictionary(
+        agent_descent.learn_documents(parts(P), parts(A), P.shape[1], *limits, *steps), P.shape[1]
+    )
 
 
 def learn_over_network(
@@ -320,5 +351,7 @@ def learn_over_network(
     """
     P, A = checked(P, A, model)
     steps = (_over(model, owner, network, Iteration(**iteration)), float(step), float(model.beta))
-    learned = adapt_then_combine.learn_documents(parts(P), parts(A), P.shape[1], constants(model), *steps)
+    learned = adapt_then_combine.learn_documents(
+        parts(P), parts(A), P.shape[1], constants(model), *steps
+    )
     return _dictionary(learned, P.shape[1])

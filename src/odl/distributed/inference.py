@@ -1,12 +1,13 @@
 """Inference over a network: diffusion on the dual, recovery of codes.
 
-A `AgentShare` contains the agents that one process owns, with their atoms. An iteration is *adapt* (each agent alone),
-*exchange* (neighbours send their dual variables) and *combine*. In one process the exchange is the identity; between
-processes it sends messages (`odl.distributed.messages`). Everything else is the same.
+A `AgentShare` contains the agents that one process owns, with their atoms. An iteration is *adapt*
+(each agent alone), *exchange* (neighbours send their dual variables) and *combine*. In one process
+the exchange is the identity; between processes it sends messages (`odl.distributed.messages`).
+Everything else is the same.
 
-This module works on dense dual variables, one row per agent. `odl.distributed.coding` has the fast versions for
-sparse documents, which are tested against these.
-Source: Chen, Towfic and Sayed 2014, equations 31, 37 and 42; numbers of the paper.
+This module works on dense dual variables, one row per agent. `odl.distributed.coding` has the fast
+versions for sparse documents, which are tested against these. Source: Chen, Towfic and Sayed 2014,
+equations 31, 37 and 42; numbers of the paper.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -91,9 +92,13 @@ class AgentShare:
         n_agents = self.network.n_agents
         if len(self.agents) != len(self.blocks) or np.any(np.diff(self.agents) <= 0):
             defect = f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms"
-            raise ParameterError(defect, "ascending agents with one block each", "correct the share")
+            raise ParameterError(
+                defect, "ascending agents with one block each", "correct the share"
+            )
         if len(self.agents) and not 0 <= self.agents[0] <= self.agents[-1] < n_agents:
-            raise ParameterError(f"agents up to {self.agents[-1]}", f"below {n_agents}", "correct the share")
+            raise ParameterError(
+                f"agents up to {self.agents[-1]}", f"below {n_agents}", "correct the share"
+            )
 
     @cached_property
     def heard(self) -> np.ndarray:
@@ -108,7 +113,9 @@ class AgentShare:
     def _weights(self):
         rows = self._rows
         places = np.searchsorted(self.heard, rows.indices)
-        return sparse.csr_array((rows.data, places, rows.indptr), shape=(len(self.agents), len(self.heard)))
+        return sparse.csr_array(
+            (rows.data, places, rows.indptr), shape=(len(self.agents), len(self.heard))
+        )
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -118,7 +125,9 @@ class AgentShare:
     @cached_property
     def norms(self) -> np.ndarray:
         """||W_k||_2^2 of the own agents."""
-        return np.array([np.linalg.norm(block, 2) ** 2 if block.size else 0.0 for block in self.blocks])
+        return np.array(
+            [np.linalg.norm(block, 2) ** 2 if block.size else 0.0 for block in self.blocks]
+        )
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return the initial dual variables: argmin_nu f*(nu) - nu^T x for agents that see x, 0 for the others.
@@ -126,7 +135,9 @@ class AgentShare:
         This is the optimum if all codes are zero. It needs no communication.
         """
         seen = (self.shares > 0)[:, None]
-        return np.where(seen, self.model.residual.project(np.asarray(x) / self.model.residual.curvature), 0.0)
+        return np.where(
+            seen, self.model.residual.project(np.asarray(x) / self.model.residual.curvature), 0.0
+        )
 
     def gradients(self, nu: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the gradients of J_k at the agents' own dual variables."""
@@ -144,7 +155,9 @@ class AgentShare:
         """
         return nu - step * self.gradients(nu, x)
 
-    def moves(self, nu: np.ndarray, x: np.ndarray, step: float, exchange: Callable = np.asarray) -> Iterator:
+    def moves(
+        self, nu: np.ndarray, x: np.ndarray, step: float, exchange: Callable = np.asarray
+    ) -> Iterator:
         """Yield (nu before, nu after) of each iteration of adapt, exchange and combine, without end."""
         while True:
             before, nu = nu, self.combine(exchange(self.adapt(nu, x, step)))
@@ -158,7 +171,8 @@ class AgentShare:
         Parameters
         ----------
         psi : ndarray, shape (len(heard), terms)
-            Values sent by the agents `heard`, in their order, so that the sum does not depend on who owns them.
+            Values sent by the agents `heard`, in their order, so that the sum does not depend on
+            who owns them.
         """
         return self.model.residual.project(self._weights @ psi)
 
@@ -209,25 +223,28 @@ def diffuse(
     x : ndarray, shape (terms,)
         The document; used only by agents that see it.
     step : float, optional
-        mu. The default is 0.9 of `Model.largest_step`, which is stable for every network. If the share does not have
-        all agents, the default needs `gather` to compare norms.
+        mu. The default is 0.9 of `Model.largest_step`, which is stable for every network. If the
+        share does not have all agents, the default needs `gather` to compare norms.
     iterations : int
         Maximum number of iterations.
     tolerance : float
-        Stop when the dual variables of all agents change by less than ``tolerance * (mu c_f/N) * ||nu||``. One
-        iteration contracts distances at least by 1 - mu c_f/N, so the distance to the fixed point is then at most
-        about `tolerance`, relative to the norm of the dual variables. 0 means never.
+        Stop when the dual variables of all agents change by less than ``tolerance * (mu c_f/N) *
+        ||nu||``. One iteration contracts distances at least by 1 - mu c_f/N, so the distance to the
+        fixed point is then at most about `tolerance`, relative to the norm of the dual variables. 0
+        means never.
     exchange : callable
         Maps psi of the own agents to psi of the agents `share.heard`.
     gather : callable
-        Maps one number per own agent to the numbers of all agents, in order. The stopping rule needs it.
+        Maps one number per own agent to the numbers of all agents, in order. The stopping rule
+        needs it.
     record : callable, optional
         Called with (iteration, nu) after each iteration.
 
     Returns
     -------
     Inference
-        The fixed point is within O(mu) of the optimum, and equal to it if all agents are connected with equal weight.
+        The fixed point is within O(mu) of the optimum, and equal to it if all agents are connected
+        with equal weight.
 
     Examples
     --------
@@ -243,7 +260,9 @@ def diffuse(
     if step is None:
         step = 0.9 * share.model.largest_step(gather(share.norms), network.n_agents)
     if not step > 0:
-        raise ParameterError(f"step={step!r}", "a step above 0", "raise the step or leave it to the default")
+        raise ParameterError(
+            f"step={step!r}", "a step above 0", "raise the step or leave it to the default"
+        )
     limit = tolerance * step * curvature / network.n_agents
     nu, used = (start := share.start(x)), 0
     for used, (old, nu) in enumerate(islice(share.moves(start, x, step, exchange), iterations), 1):

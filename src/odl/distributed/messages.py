@@ -1,8 +1,8 @@
 """Messages between MPI ranks, and the agents of one rank.
 
-Point-to-point messages contain the dual variables of the agents that have a neighbour on the receiving rank. All
-ranks also gather a few numbers of each agent: the change of its dual variables for the stopping rule, and its costs
-J_k. Ranks share nothing else.
+Point-to-point messages contain the dual variables of the agents that have a neighbour on the
+receiving rank. All ranks also gather a few numbers of each agent: the change of its dual variables
+for the stopping rule, and its costs J_k. Ranks share nothing else.
 """
 
 import sys
@@ -102,7 +102,9 @@ def take_part(asked, work):
         if not isinstance(error, SystemExit | KeyboardInterrupt):
             sys.stderr.write(traceback.format_exc())
         sys.stderr.flush()
-        time.sleep(0.5)  # Abort ends all processes at once; the launcher needs time to read the traceback
+        time.sleep(
+            0.5
+        )  # Abort ends all processes at once; the launcher needs time to read the traceback
         comm.Abort(1)
     return 0
 
@@ -116,7 +118,9 @@ def first_agents(n_agents, n_ranks):
         If there are more ranks than agents.
     """
     if not 1 <= n_ranks <= n_agents:
-        raise ParameterError(f"{n_ranks} ranks for {n_agents} agents", "an agent or more for each", "lower the ranks")
+        raise ParameterError(
+            f"{n_ranks} ranks for {n_agents} agents", "an agent or more for each", "lower the ranks"
+        )
     return np.arange(n_ranks + 1) * n_agents // n_ranks
 
 
@@ -149,7 +153,8 @@ class Ranks:
     heard : ndarray of int
         Agents whose dual variables the own agents combine, ascending.
     sends, receives : dict of int to ndarray of int
-        Maps another rank to the own agents whose dual variables it needs, and to its agents that this rank needs.
+        Maps another rank to the own agents whose dual variables it needs, and to its agents that
+        this rank needs.
     sent : int
         Number of bytes sent so far.
     """
@@ -160,7 +165,9 @@ class Ranks:
         self.starts = first_agents(network.n_agents, self.size)
         homes = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
         links = sparse.csr_array(network.weights)
-        heard = [np.unique(links[np.flatnonzero(homes == rank)].indices) for rank in range(self.size)]
+        heard = [
+            np.unique(links[np.flatnonzero(homes == rank)].indices) for rank in range(self.size)
+        ]
         self.agents, self.heard = np.flatnonzero(homes == self.rank), heard[self.rank]
         others = [rank for rank in range(self.size) if rank != self.rank]
         self.receives = {rank: self.heard[homes[self.heard] == rank] for rank in others}
@@ -168,7 +175,9 @@ class Ranks:
         self.sends = {rank: np.intersect1d(heard[rank], self.agents) for rank in others}
         self.sends = {rank: agents for rank, agents in self.sends.items() if len(agents)}
         self.mine = np.isin(self.heard, self.agents)
-        self.rows = {rank: np.searchsorted(self.heard, agents) for rank, agents in self.receives.items()}
+        self.rows = {
+            rank: np.searchsorted(self.heard, agents) for rank, agents in self.receives.items()
+        }
         self.sent = 0
 
     def exchange(self, values):
@@ -182,7 +191,9 @@ class Ranks:
         -------
         ndarray, shape (len(heard), n)
         """
-        messages = {rank: pack(values[agents - self.agents[0]]) for rank, agents in self.sends.items()}
+        messages = {
+            rank: pack(values[agents - self.agents[0]]) for rank, agents in self.sends.items()
+        }
         requests = [self.comm.Isend(message, dest=rank) for rank, message in messages.items()]
         self.sent += sum(message.nbytes for message in messages.values())
         heard = np.empty((len(self.heard), values.shape[1]))
@@ -215,7 +226,9 @@ class Ranks:
 
     def add_up(self, counters):
         """Return the sums of counters over all ranks."""
-        return self._gather(np.asarray(counters, dtype=float)[None], np.ones(self.size, dtype=np.int64)).sum(axis=0)
+        return self._gather(
+            np.asarray(counters, dtype=float)[None], np.ones(self.size, dtype=np.int64)
+        ).sum(axis=0)
 
     def gather_digests(self, digests):
         """Return the sha256 (hexadecimal) of all agents' files, from those of the own agents."""
@@ -294,4 +307,7 @@ class Agents:
         """Update the atoms after each document of a batch; each agent uses its own nu_k and y_k."""
         learned, blocks = self.share.model.learn, self.share.blocks
         for inference in self._documents(P):
-            blocks[:] = [learned(*each, step) for each in zip(blocks, inference.nu, inference.codes, strict=True)]
+            blocks[:] = [
+                learned(*each, step)
+                for each in zip(blocks, inference.nu, inference.codes, strict=True)
+            ]

@@ -4,16 +4,16 @@ For one document x and dictionary W (terms x atoms),
 
     min_y  f(x - W y) + h(y),        learning:  + h_W(W),  W in a set of columns
 
-with a residual loss f, a strongly convex penalty h on the code, a penalty h_W on the dictionary and a set for
-its columns. The inference is solved by its dual (equations 25 to 28),
+with a residual loss f, a strongly convex penalty h on the code, a penalty h_W on the dictionary and
+a set for its columns. The inference is solved by its dual (equations 25 to 28),
 
     max_nu  g(nu) = -f*(nu) + nu^T x - sum_k h*(W_k^T nu),        nu in V_f, the domain of f*,
 
 which is a sum over agents k that own the atoms W_k.
 
-Documents are vectors over terms along the last axis, codes vectors over atoms; any leading axes are batches.
-Source: J. Chen, Z. J. Towfic and A. H. Sayed, "Dictionary learning over distributed models", 2014,
-tables I and II (numbers of equations are that paper's).
+Documents are vectors over terms along the last axis, codes vectors over atoms; any leading axes are
+batches. Source: J. Chen, Z. J. Towfic and A. H. Sayed, "Dictionary learning over distributed
+models", 2014, tables I and II (numbers of equations are that paper's).
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,9 @@ def soft(values: np.ndarray, threshold: float) -> np.ndarray:
 
 def _positive(part, name, value, why):
     if not (np.isfinite(value) and value > 0):
-        raise ParameterError(f"{part} with {name}={value!r}", f"a finite {name} above 0, for {why}", f"raise {name}")
+        raise ParameterError(
+            f"{part} with {name}={value!r}", f"a finite {name} above 0, for {why}", f"raise {name}"
+        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ class Squared:
 class Huber:
     """f(u) = sum_i L_eta(u_i), L_eta(u) = u^2/(2 eta) if |u| < eta, else |u| - eta/2.
 
-    f*(nu) = eta/2 ||nu||^2 where ||nu||_inf <= 1, infinite elsewhere; projection on V_f: clip (eq. 36).
+    f*(nu) = eta/2 ||nu||^2 where ||nu||_inf <= 1, infinite elsewhere; projection on V_f: clip (eq.
+    36).
 
     Parameters
     ----------
@@ -113,7 +116,9 @@ class Huber:
     def value(self, u: np.ndarray) -> Any:
         """Return f(u)."""
         size = np.abs(u)
-        return np.sum(np.where(size < self.eta, size**2 / (2.0 * self.eta), size - self.eta / 2.0), axis=-1)
+        return np.sum(
+            np.where(size < self.eta, size**2 / (2.0 * self.eta), size - self.eta / 2.0), axis=-1
+        )
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
         """Return the gradient of f: the dual variable of the residual u."""
@@ -155,16 +160,31 @@ class ElasticNet:
 
     def __post_init__(self):
         number(self.gamma, "gamma")
-        _positive("elastic net", "delta", self.delta, "h must be strongly convex to have a dual over agents")
+        _positive(
+            "elastic net",
+            "delta",
+            self.delta,
+            "h must be strongly convex to have a dual over agents",
+        )
 
     def value(self, y: np.ndarray) -> Any:
         """Return h(y)."""
-        value = self.gamma * np.sum(np.abs(y), axis=-1) + 0.5 * self.delta * np.sum(np.square(y), axis=-1)
-        return np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, value, np.inf) if self.non_negative else value
+        value = self.gamma * np.sum(np.abs(y), axis=-1) + 0.5 * self.delta * np.sum(
+            np.square(y), axis=-1
+        )
+        return (
+            np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, value, np.inf)
+            if self.non_negative
+            else value
+        )
 
     def maximiser(self, a: np.ndarray) -> np.ndarray:
         """Return the unique y that attains h*(a): the code of an atom with a = w^T nu."""
-        return (np.maximum(np.asarray(a) - self.gamma, 0.0) if self.non_negative else soft(a, self.gamma)) / self.delta
+        return (
+            np.maximum(np.asarray(a) - self.gamma, 0.0)
+            if self.non_negative
+            else soft(a, self.gamma)
+        ) / self.delta
 
     def conjugate(self, a: np.ndarray) -> Any:
         """Return h*(a) = max_y a^T y - h(y)."""
@@ -221,7 +241,9 @@ class Model:
         """
         return self.code.maximiser(nu @ W)
 
-    def cost(self, x: np.ndarray, W_k: np.ndarray, nu: np.ndarray, n_agents: int, share: float) -> Any:
+    def cost(
+        self, x: np.ndarray, W_k: np.ndarray, nu: np.ndarray, n_agents: int, share: float
+    ) -> Any:
         """Return J_k(nu) = f*(nu)/N - share nu^T x + h*(W_k^T nu) (eq. 29).
 
         Equation `agent-cost` of docs/method.md.
@@ -234,9 +256,15 @@ class Model:
         own = self.residual.conjugate(nu) / n_agents - share * np.sum(nu * x, axis=-1)
         return own + self.code.conjugate(nu @ W_k)
 
-    def gradient(self, x: np.ndarray, W_k: np.ndarray, nu: np.ndarray, n_agents: int, share: float) -> np.ndarray:
+    def gradient(
+        self, x: np.ndarray, W_k: np.ndarray, nu: np.ndarray, n_agents: int, share: float
+    ) -> np.ndarray:
         """Return the gradient of J_k: c_f nu/N - share x + W_k T(W_k^T nu)."""
-        return self.residual.curvature / n_agents * nu - share * x + self.codes(W_k, nu) @ np.transpose(W_k)
+        return (
+            self.residual.curvature / n_agents * nu
+            - share * x
+            + self.codes(W_k, nu) @ np.transpose(W_k)
+        )
 
     def learn(self, W: np.ndarray, nu: np.ndarray, y: np.ndarray, step: float) -> np.ndarray:
         """Return Proj(prox_{step h_W}(W + step nu y^T)): one document's update (eqs 51 to 56).
@@ -254,13 +282,17 @@ class Model:
         norms : array_like
             ||W_k||_2^2 of the agents.
         """
-        return 1.0 / (self.residual.curvature / n_agents + np.max(norms, initial=0.0) / self.code.delta)
+        return 1.0 / (
+            self.residual.curvature / n_agents + np.max(norms, initial=0.0) / self.code.delta
+        )
 
 
 TASKS = ("sparse_svd", "biclustering", "nmf", "nmf_huber")  # table I
 
 
-def task(name: str, *, gamma: float, delta: float, eta: float | None = None, beta: float = 0.0) -> Model:
+def task(
+    name: str, *, gamma: float, delta: float, eta: float | None = None, beta: float = 0.0
+) -> Model:
     """Return the model of a task of table I.
 
     Parameters
@@ -289,11 +321,16 @@ def task(name: str, *, gamma: float, delta: float, eta: float | None = None, bet
     Squared()
     """
     if name not in TASKS:
-        raise ParameterError(f"the task {name!r}", f"one of {', '.join(TASKS)}", "choose one of these")
+        raise ParameterError(
+            f"the task {name!r}", f"one of {', '.join(TASKS)}", "choose one of these"
+        )
     if name == "nmf_huber" and eta is None:
         raise ParameterError("the task 'nmf_huber' without eta", "an eta above 0", "pass eta")
     if name != "biclustering" and beta:
-        defect, todo = f"the task {name!r} with beta={beta!r}", "set beta to 0 or choose biclustering"
+        defect, todo = (
+            f"the task {name!r} with beta={beta!r}",
+            "set beta to 0 or choose biclustering",
+        )
         raise ParameterError(defect, "no penalty on the dictionary in this task", todo)
     residual = Huber(eta) if name == "nmf_huber" and eta is not None else Squared()
     return Model(residual, ElasticNet(gamma, delta, non_negative=name.startswith("nmf")), beta)

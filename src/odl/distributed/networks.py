@@ -12,14 +12,17 @@ from odl.errors import ParameterError
 GRAPHS = ("fully_connected", "ring", "grid", "erdos_renyi")
 
 
-def graph(name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1, seed: int = 0) -> sparse.csr_array:
+def graph(
+    name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1, seed: int = 0
+) -> sparse.csr_array:
     """Return the adjacency of a graph by name.
 
     Parameters
     ----------
     name : {"fully_connected", "ring", "grid", "erdos_renyi"}
-        ring: each agent is connected with its `degree` (even) nearest agents. grid: the rectangle of n_agents agents
-        that is nearest to a square. erdos_renyi: each link exists with `probability`.
+        ring: each agent is connected with its `degree` (even) nearest agents. grid: the rectangle
+        of n_agents agents that is nearest to a square. erdos_renyi: each link exists with
+        `probability`.
     n_agents : int
     seed : int
         Seed of the random graph.
@@ -40,25 +43,35 @@ def graph(name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1
     array([0, 1, 0, 0, 1])
     """
     if name not in GRAPHS:
-        raise ParameterError(f"the network {name!r}", f"one of {', '.join(GRAPHS)}", "choose one of these")
+        raise ParameterError(
+            f"the network {name!r}", f"one of {', '.join(GRAPHS)}", "choose one of these"
+        )
     if n_agents < 1:
         raise ParameterError(f"{n_agents} agents", "at least one", "raise the number of agents")
     if name == "ring" and (degree < 2 or degree % 2):
-        raise ParameterError(f"a ring of degree {degree}", "an even degree of at least 2", "correct degree")
+        raise ParameterError(
+            f"a ring of degree {degree}", "an even degree of at least 2", "correct degree"
+        )
     if not 0.0 <= probability <= 1.0:
-        raise ParameterError(f"probability={probability!r}", "a probability from 0 to 1", "correct it")
+        raise ParameterError(
+            f"probability={probability!r}", "a probability from 0 to 1", "correct it"
+        )
     if name == "fully_connected":
         return sparse.csr_array(np.ones((n_agents, n_agents)) - np.eye(n_agents))
     import networkx
 
     if name == "ring":
-        links = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)  # a lattice without random links
+        links = networkx.watts_strogatz_graph(
+            n_agents, min(degree, n_agents), 0.0
+        )  # a lattice without random links
     elif name == "grid":
         height = max(size for size in range(1, int(n_agents**0.5) + 1) if n_agents % size == 0)
         links = networkx.grid_2d_graph(height, n_agents // height)
     else:
         links = networkx.gnp_random_graph(n_agents, probability, seed=seed)
-    return sparse.csr_array(networkx.to_scipy_sparse_array(links, nodelist=sorted(links), dtype=float, format="csr"))
+    return sparse.csr_array(
+        networkx.to_scipy_sparse_array(links, nodelist=sorted(links), dtype=float, format="csr")
+    )
 
 
 def shown(name: str, *, degree: int = 4) -> str:
@@ -76,15 +89,16 @@ class Network:
     Parameters
     ----------
     weights : csr_array, shape (N, N)
-        a_lk, the weight of agent l in the combination of agent k; zero unless l = k or l and k are neighbours.
-        Symmetric, rows and columns sum to one.
+        a_lk, the weight of agent l in the combination of agent k; zero unless l = k or l and k are
+        neighbours. Symmetric, rows and columns sum to one.
     seen : ndarray of bool, shape (N,)
         Agents that see the documents (N_I).
 
     Raises
     ------
     ParameterError
-        If the weights are not doubly stochastic, the network is not connected or no agent sees the data.
+        If the weights are not doubly stochastic, the network is not connected or no agent sees the
+        data.
 
     Examples
     --------
@@ -101,7 +115,9 @@ class Network:
         n_agents = self.weights.shape[0]
         todo = "choose other weights or another graph"
         if self.weights.shape != (n_agents, n_agents) or n_agents < 1:
-            raise ParameterError(f"weights of shape {self.weights.shape}", "one row and column for an agent", todo)
+            raise ParameterError(
+                f"weights of shape {self.weights.shape}", "one row and column for an agent", todo
+            )
         sums = np.concatenate([np.asarray(self.weights.sum(axis=axis)).ravel() for axis in (0, 1)])
         if (
             np.abs(sums - 1.0).max() > WEIGHT_ROUNDING * n_agents
@@ -138,7 +154,9 @@ class Network:
     def exact(self) -> bool:
         """Whether all agents always have the same dual variable: all are connected with equal weight."""
         dense = self.weights.nnz == self.n_agents**2
-        return bool(dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= WEIGHT_ROUNDING)
+        return bool(
+            dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= WEIGHT_ROUNDING
+        )
 
 
 def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
@@ -174,7 +192,9 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     return sparse.csr_array(links + sparse.diags_array(own, format="csr")).sorted_indices()
 
 
-def network(name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **settings: Any) -> Network:
+def network(
+    name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **settings: Any
+) -> Network:
     """Return a network with the weights of `metropolis`, which are 1/N if it is fully connected.
 
     Parameters
@@ -182,8 +202,8 @@ def network(name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **
     name : str
         As in `graph`.
     seen_by : float
-        Agents that see the documents: a share up to 1, or an integer above 1. They are spread evenly over all agents;
-        with 0 only agent 0 sees the documents.
+        Agents that see the documents: a share up to 1, or an integer above 1. They are spread
+        evenly over all agents; with 0 only agent 0 sees the documents.
     seed, settings
         As in `graph`.
 
@@ -202,7 +222,9 @@ def network(name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **
     >>> networks.network("fully_connected", 4, seen_by=2).seen
     array([ True, False,  True, False])
     """
-    return Network(metropolis(graph(name, n_agents, seed=seed, **settings)), observers(n_agents, seen_by))
+    return Network(
+        metropolis(graph(name, n_agents, seed=seed, **settings)), observers(n_agents, seen_by)
+    )
 
 
 def observers(n_agents: int, seen_by: float) -> np.ndarray:
@@ -220,7 +242,9 @@ def observers(n_agents: int, seen_by: float) -> np.ndarray:
     """
     if not 0.0 <= seen_by <= n_agents or (seen_by > 1.0 and seen_by != int(seen_by)):
         expected = f"a share from 0 to 1 or an integer up to {n_agents}"
-        raise ParameterError(f"seen_by={seen_by!r} for {n_agents} agents", expected, "correct seen_by")
+        raise ParameterError(
+            f"seen_by={seen_by!r} for {n_agents} agents", expected, "correct seen_by"
+        )
     count = max(1, int(seen_by) if seen_by > 1.0 else round(seen_by * n_agents))
     seen = np.zeros(n_agents, dtype=bool)
     seen[np.arange(count) * n_agents // count] = True

@@ -35,10 +35,14 @@ def read(arguments, digests=None):
 
 
 def _read(corpus):
-    counts = f"{len(corpus)} documents" + (f", {len(corpus.vocabulary)} terms" if corpus.vocabulary else "")
+    counts = f"{len(corpus)} documents" + (
+        f", {len(corpus.vocabulary)} terms" if corpus.vocabulary else ""
+    )
     from odl.files import setaside
 
-    return Done(("; ".join(filter(None, [counts, str(corpus.repeats), setaside.account(corpus.aside)])),))
+    return Done(
+        ("; ".join(filter(None, [counts, str(corpus.repeats), setaside.account(corpus.aside)])),)
+    )
 
 
 def index(arguments):
@@ -59,7 +63,9 @@ def batch(arguments):
     """Write the documents of one timestep."""
     from odl.stream import batchfile
 
-    return Done((batchfile.cut(*(arguments[name] for name in ("documents", "order", "output", "t"))),))
+    return Done(
+        (batchfile.cut(*(arguments[name] for name in ("documents", "order", "output", "t"))),)
+    )
 
 
 def features(arguments, previous=None):
@@ -84,10 +90,18 @@ def alerts(arguments, learned=None, carried=None):
     from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
-    run, settings = runs.parse(arguments["run"]), Alerts.from_map(arguments["settings"], "--settings")
+    run, settings = (
+        runs.parse(arguments["run"]),
+        Alerts.from_map(arguments["settings"], "--settings"),
+    )
     learned = learned or alerts.Written(*map(arguments.get, alerts.Written._fields))
-    more = {"before": runs.Before.from_arguments(arguments, carried), "batch": arguments.get("batch") or None}
-    return Done(left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more))
+    more = {
+        "before": runs.Before.from_arguments(arguments, carried),
+        "batch": arguments.get("batch") or None,
+    }
+    return Done(
+        left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more)
+    )
 
 
 def newpage(arguments):
@@ -98,4 +112,7 @@ def newpage(arguments):
     return Done(left=newpage.write(arguments["output"], arguments["folder"], **named))
 
 
-FUNCTIONS = {function.__name__: function for function in (share, read, index, batch, features, update, alerts, newpage)}
+FUNCTIONS = {
+    function.__name__: function
+    for function in (share, read, index, batch, features, update, alerts, newpage)
+}

@@ -97,10 +97,15 @@ def earlier_error(folder, named, removed=()):
     if not periods.are_earlier(folder.folder_of("alerts")):
         return None
     given = "an earlier version of odl wrote the results, and this one cannot resume from them"
-    todo = f"remove {', '.join(removed)} from {project.FILE}, which mean nothing any more, and " * bool(removed)
+    todo = (
+        f"remove {', '.join(removed)} from {project.FILE}, which mean nothing any more, and "
+        * bool(removed)
+    )
     todo += f"type odl run {named} --again: it learns {cost(folder)}"
     return EarlierError(
-        given, "results of this version", f"{todo}; until then odl new and odl explain read what is there"
+        given,
+        "results of this version",
+        f"{todo}; until then odl new and odl explain read what is there",
     )
 
 
@@ -146,13 +151,17 @@ def opened(named="."):
     folder = _opened(current)
     if removed and (error := earlier_error(folder, named, removed)):
         raise error
-    return _opened(said) if removed else folder  # refuses the first of these keys, as any that it does not know
+    return (
+        _opened(said) if removed else folder
+    )  # refuses the first of these keys, as any that it does not know
 
 
 def _opened(said):
     import yaml
 
-    config = project.expand({**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))})
+    config = project.expand(
+        {**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))}
+    )
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
         config = merge(config, yaml.safe_load(file))
     schema = load_schema(places.SCHEMAS / "config.schema.json")
@@ -188,7 +197,9 @@ def _check_alone(config):
 def files_of(folder):
     """Return (name, path) of the source files, and the same by share; no shares if one step reads all files."""
     every = chains.own_files(folder.config, folder.names["corpus"])
-    files = [(name, path) for name, path in every if listing.is_utf8(path)]  # `odl run` names the others
+    files = [
+        (name, path) for name, path in every if listing.is_utf8(path)
+    ]  # `odl run` names the others
     if not files:
         chains.refuse_names(path for _, path in every)
     named = {path: (name, path) for name, path in files}

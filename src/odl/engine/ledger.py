@@ -38,12 +38,16 @@ def entry_of(digest, record=None):
     """Return the entry of a file from the digest of its content and its provenance record."""
     if not record:
         return Entry(digest)
-    return Entry(digest, origin_of(record), str(record.get("code", "")), tuple(record.get("beside", ())))
+    return Entry(
+        digest, origin_of(record), str(record.get("code", "")), tuple(record.get("beside", ()))
+    )
 
 
 def origin_of(record):
     """Return the digest of step, settings and inputs of a provenance record."""
-    return provenance.joint([provenance.text_of({key: record.get(key) for key in ("step", "settings", "inputs")})])
+    return provenance.joint(
+        [provenance.text_of({key: record.get(key) for key in ("step", "settings", "inputs")})]
+    )
 
 
 class Ledger:
@@ -52,7 +56,8 @@ class Ledger:
     Parameters
     ----------
     path : path-like
-        File of the ledger. If it cannot be read, the ledger starts empty and every file is read again.
+        File of the ledger. If it cannot be read, the ledger starts empty and every file is read
+        again.
     check : bool
         Read and verify every file even if the ledger has an entry for it.
 

@@ -56,7 +56,8 @@ class Loop:
     check : callable
         Called before each step. An exception of it ends the run.
     before_replacing : callable
-        Called once, before existing alerts are replaced for the first time: topics may get other numbers.
+        Called once, before existing alerts are replaced for the first time: topics may get other
+        numbers.
     """
 
     def __init__(
@@ -70,7 +71,13 @@ class Loop:
         check=lambda: None,
         before_replacing=lambda: None,
     ):
-        self.folder, self.ledger, self.shown, self.again, self.dry = folder, ledger, shown, again, dry
+        self.folder, self.ledger, self.shown, self.again, self.dry = (
+            folder,
+            ledger,
+            shown,
+            again,
+            dry,
+        )
         self.cores, self.check, self.before_replacing = cores, check, before_replacing
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
         self.left, self.saved, self.period = {}, time.monotonic(), ""
@@ -85,7 +92,9 @@ class Loop:
         if self.shown:
             self.shown.steps = len(rows)
         whole = self.folder.chain["features"]["idf"] == "corpus"
-        self.last = self.folder.path(STEPS["features"].writes["output"], len(rows) - 1) if whole else ""
+        self.last = (
+            self.folder.path(STEPS["features"].writes["output"], len(rows) - 1) if whole else ""
+        )
         for t, row in enumerate(rows) if whole else ():
             self.count(t, row)
         self.n = len(rows)
@@ -102,9 +111,17 @@ class Loop:
             self._keep_times(files)
         self._check_forgotten()
         stream, pattern = self.folder.stream, STEPS["share"].writes["output"]
-        common = {"reader": stream["reader"], "options": stream["options"], "source": stream["sources"]}
+        common = {
+            "reader": stream["reader"],
+            "options": stream["options"],
+            "source": stream["sources"],
+        }
         each = [
-            {"sources": members, **common, "output": self.folder.path(pattern.replace("{share}", share))}
+            {
+                "sources": members,
+                **common,
+                "output": self.folder.path(pattern.replace("{share}", share)),
+            }
             for share, members in shares.items()
         ]
         if not self.dry and self.cores > 1:
@@ -171,7 +188,13 @@ class Loop:
         if not counted:
             self.count(t, row)
         run = self.folder.chain
-        self.step("update", t, run=run, corpus_features=self.last, history=self.folder.folder_of("features"))
+        self.step(
+            "update",
+            t,
+            run=run,
+            corpus_features=self.last,
+            history=self.folder.folder_of("features"),
+        )
         settings = sections.Alerts.part(self.folder.config["alerts"])
         self.step("alerts", t, run=run, corpus_features=self.last, settings=settings)
         self.prune(t)
@@ -184,8 +207,13 @@ class Loop:
         pattern, said = STEPS["newpage"].reads["alerts"], STEPS["newpage"].reads["feedback"]
         alerts = [self.folder.path(pattern, t) for t in range(n)]
         feedback = said if os.path.exists(said) else ""
-        folder, features = self.folder.folder_of("alerts"), self.folder.path(STEPS["features"].writes["output"], n - 1)
-        self.step("newpage", alerts=alerts, features=features, feedback=feedback, folder=folder, home=".")
+        folder, features = (
+            self.folder.folder_of("alerts"),
+            self.folder.path(STEPS["features"].writes["output"], n - 1),
+        )
+        self.step(
+            "newpage", alerts=alerts, features=features, feedback=feedback, folder=folder, home="."
+        )
 
     def step(self, name, t=None, **arguments):
         """Run a step unless its outputs exist and were computed from the current inputs and settings."""
@@ -194,7 +222,9 @@ class Loop:
         reason = self.reason(name, arguments)
         if reason and self.dry:
             self.done.append(Made(name, t, reason))
-            self.absent |= {arguments[role]: self.ledger.before(arguments[role]) for role in STEPS[name].writes}
+            self.absent |= {
+                arguments[role]: self.ledger.before(arguments[role]) for role in STEPS[name].writes
+            }
         elif reason:
             self.make(name, t, arguments, reason)
 
@@ -203,7 +233,10 @@ class Loop:
         files = {
             role: self.folder.path(pattern, t)
             for role, pattern in (step.reads | step.writes).items()
-            if role not in arguments and pattern and "{last}" not in pattern and "{share}" not in pattern
+            if role not in arguments
+            and pattern
+            and "{last}" not in pattern
+            and "{share}" not in pattern
         }
         if name not in self.codes:
             self.codes[name] = self.folder.code(name)
@@ -293,11 +326,15 @@ class Loop:
     def restore(self, t):
         """Compute a checkpoint again that was deleted to save space; its bytes are the same."""
         missing = t
-        while missing >= 0 and not os.path.exists(self.folder.path(STEPS["update"].writes["state"], missing)):
+        while missing >= 0 and not os.path.exists(
+            self.folder.path(STEPS["update"].writes["state"], missing)
+        ):
             missing -= 1
         for each in range(missing + 1, t + 1):
             run, history = self.folder.chain, self.folder.folder_of("features")
-            arguments = self._arguments("update", each, {"run": run, "corpus_features": self.last, "history": history})
+            arguments = self._arguments(
+                "update", each, {"run": run, "corpus_features": self.last, "history": history}
+            )
             self.make("update", each, arguments, "its checkpoint is needed")
 
     def thinned(self, t):
@@ -310,7 +347,10 @@ class Loop:
         if self.done and self.done[-1].t == t and keep and not self.dry:
             from odl.files import agentfiles
 
-            agentfiles.prune(self.folder.path(STEPS["update"].writes["state"], t), partial(is_retained, keep=keep))
+            agentfiles.prune(
+                self.folder.path(STEPS["update"].writes["state"], t),
+                partial(is_retained, keep=keep),
+            )
 
     def clear(self, n):
         """Delete the files of timesteps n and later, which a longer stream wrote."""
@@ -325,7 +365,10 @@ class Loop:
     def write_costs(self):
         """Write the CPU seconds of each step of this run, and why it ran, to run.tsv."""
         if self.done and not self.dry:
-            rows = [{"step": one.step, "t": one.t, "cpu_s": one.cpu, "reason": one.reason} for one in self.done]
+            rows = [
+                {"step": one.step, "t": one.t, "cpu_s": one.cpu, "reason": one.reason}
+                for one in self.done
+            ]
             with contextlib.suppress(OSError):
                 tables.write_table(os.path.join(self.folder.names["root"], "run.tsv"), rows)
 

@@ -46,7 +46,14 @@ def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
                 raise BusyError(_holder(file, path), "one run a folder", todo)
             time.sleep(min(LOCK_INTERVAL, max(0.01, until - time.monotonic())))
         file.truncate(0)
-        json.dump({"process": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}, file)
+        json.dump(
+            {
+                "process": os.getpid(),
+                "host": platform.node(),
+                "since": time.strftime("%Y-%m-%d %H:%M:%S"),
+            },
+            file,
+        )
         file.flush()
         yield
 
@@ -59,7 +66,9 @@ def _taken(file, path):
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
         fault = f"{path} cannot be locked ({os.strerror(error.errno)})"
-        raise StorageError(fault, "a disk that knows locks", "put 'results' on another one") from error
+        raise StorageError(
+            fault, "a disk that knows locks", "put 'results' on another one"
+        ) from error
     return True
 
 
@@ -115,14 +124,19 @@ class Heed:
 def heeding():
     """Yield the handler of signals, installed in the main thread: they end a command at once, or after HDF5 returns."""
     caught = (*SIGNALS, signal.SIGALRM)
-    heed, before, hook = Heed(), {number: signal.getsignal(number) for number in caught}, sys.unraisablehook
+    heed, before, hook = (
+        Heed(),
+        {number: signal.getsignal(number) for number in caught},
+        sys.unraisablehook,
+    )
     sys.unraisablehook = lambda said: None if isinstance(said.exc_value, Stopped) else hook(said)
     try:
         for number in caught:
             signal.signal(number, heed)
         yield heed
     except Exception:
-        heed.check()  # inside a class body it became a RuntimeError, inside NumPy's import an ImportError
+        # inside a class body it became a RuntimeError, inside NumPy's import an ImportError
+        heed.check()
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -161,7 +175,9 @@ def each(function, tasks, cores):
 
 def _work(function, tasks):
     """Run tasks in a forked process and end it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore Ctrl-C; the parent handles it and terminates us
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # ignore Ctrl-C; the parent handles it and terminates us
     status = 1
     with contextlib.suppress(BaseException):
         for task in tasks:

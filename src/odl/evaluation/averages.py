@@ -16,14 +16,37 @@ from odl.evaluation.scorefiles import named, read_scores
 from odl.files.documents import NO_TIME
 from odl.files.tables import write_table
 
-AUC_COLUMNS = ("run", "t", "first_time", "last_time", "documents", "novel", "known", "unlabelled", "empty")
+AUC_COLUMNS = (
+    "run",
+    "t",
+    "first_time",
+    "last_time",
+    "documents",
+    "novel",
+    "known",
+    "unlabelled",
+    "empty",
+)
 AUC_COLUMNS += ("uncoded", "gap", "auc", "low", "high", "listed")
-SUMMARY_COLUMNS = ("run", "timesteps", "average", "low", "high", "timesteps_all", "average_all", "pooled")
+SUMMARY_COLUMNS = (
+    "run",
+    "timesteps",
+    "average",
+    "low",
+    "high",
+    "timesteps_all",
+    "average_all",
+    "pooled",
+)
 SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded", "gap")
 
 
 def listed(
-    labels: Mapping[int, np.ndarray], timesteps: Collection[int] = (), *, min_novel: int, min_known: int
+    labels: Mapping[int, np.ndarray],
+    timesteps: Collection[int] = (),
+    *,
+    min_novel: int,
+    min_known: int,
 ) -> list[int]:
     """Return the timesteps over which the AUC of a run is averaged, in time order.
 
@@ -32,7 +55,8 @@ def listed(
     labels : dict of int to ndarray
         Labels of the batches that are evaluated, by timestep: 1 novel, 0 known, others unlabelled.
     timesteps : collection of int
-        Timesteps to average over; if empty, those with at least `min_novel` novel and `min_known` known documents.
+        Timesteps to average over; if empty, those with at least `min_novel` novel and `min_known`
+        known documents.
     min_novel, min_known : int
 
     Returns
@@ -178,7 +202,9 @@ def _read_series(paths):
     names = {tuple(sorted(batch.scores)) for batch in batches}
     if len(set(steps)) != len(steps) or len(names) > 1:
         fault = f"score files of timesteps {steps} with runs {sorted(names)}"
-        raise DataError(fault, "one file per timestep, all of one run", "give the files of one folder")
+        raise DataError(
+            fault, "one file per timestep, all of one run", "give the files of one folder"
+        )
     batches = [batch for batch in batches if batch.t > 0]
     # If any timestep used a window of the past, the name of the average has the window too.
     window = "-".join(sorted({batch.window for batch in batches} - {""}))
@@ -204,24 +230,26 @@ def evaluate(
     score_paths : list of path-like
         Score files of one run, or of the baselines, in any order; t = 0 is ignored.
     timesteps : list of int, optional
-        Timesteps to average over (published for TDT2: [1, 2, 5, 6, 8]). None or empty: those with at least
-        `min_novel` novel and `min_known` known documents.
+        Timesteps to average over (published for TDT2: [1, 2, 5, 6, 8]). None or empty: those with
+        at least `min_novel` novel and `min_known` known documents.
     min_novel, min_known : int
     topics : {"all", "dominant"}
-        A document is novel if none of its topics, or ("dominant") not its first topic, was seen before.
+        A document is novel if none of its topics, or ("dominant") not its first topic, was seen
+        before.
     bootstrap : int
         Replicates of the intervals (95 %, stratified percentile); 0 leaves them empty.
     seed : int
-        Seed of the bootstrap. Timestep t uses the seed (seed, t), so that runs on the same batches are resampled
-        alike.
+        Seed of the bootstrap. Timestep t uses the seed (seed, t), so that runs on the same batches
+        are resampled alike.
 
     Returns
     -------
     rows : list of dict
-        One per run and timestep, keys `AUC_COLUMNS`; `listed` is 1 if the timestep is part of the average.
+        One per run and timestep, keys `AUC_COLUMNS`; `listed` is 1 if the timestep is part of the
+        average.
     summary : list of dict
-        One per run, keys `SUMMARY_COLUMNS`: mean AUC over the listed timesteps with its interval, mean over all
-        batches with both classes, AUC over all documents together.
+        One per run, keys `SUMMARY_COLUMNS`: mean AUC over the listed timesteps with its interval,
+        mean over all batches with both classes, AUC over all documents together.
 
     Raises
     ------
@@ -257,9 +285,13 @@ def evaluate(
     rows, summary = [], []
     for run in names:
         pairs = {batch.t: (batch.scores[run], labels[batch.t]) for batch in batches}
-        draws = {t: metrics.bootstrap(*pair, replicates=bootstrap, seed=[seed, t]) for t, pair in pairs.items()}
+        draws = {
+            t: metrics.bootstrap(*pair, replicates=bootstrap, seed=[seed, t])
+            for t, pair in pairs.items()
+        }
         steps = [
-            _batch_row(batch, run, labels[batch.t], draws[batch.t]) | {"listed": int(batch.t in counted)}
+            _batch_row(batch, run, labels[batch.t], draws[batch.t])
+            | {"listed": int(batch.t in counted)}
             for batch in batches
         ]
         pooled = metrics.pooled_auc(pairs.values(), replicates=bootstrap, seed=[seed, 0])

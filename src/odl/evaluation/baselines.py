@@ -1,8 +1,8 @@
 """Novelty scores that need no dictionary: nearest neighbours, unseen words, length.
 
-They use the same batches and document frequencies as the learners. Nearest neighbours need the counts of the complete
-past, or of a window of it, so time and disk space grow with the stream. If a window was used, the name of the score has
-it (`odl.evaluation.scorefiles.named`).
+They use the same batches and document frequencies as the learners. Nearest neighbours need the
+counts of the complete past, or of a window of it, so time and disk space grow with the stream. If a
+window was used, the name of the score has it (`odl.evaluation.scorefiles.named`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,11 +21,20 @@ COSINE_BLOCK = 1000  # rows and columns of a block of cosines; 8 MB dense
 LONGEST_PAST = 50_000  # documents; of a longer past, only the last PAST_WINDOW documents are used
 PAST_WINDOW = 10_000
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
-BASELINE_NAMES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf", "out-of-vocabulary", "length")
+BASELINE_NAMES = (
+    "nearest-tfidf",
+    "nearest5-tfidf",
+    "nearest-logtf",
+    "nearest5-logtf",
+    "out-of-vocabulary",
+    "length",
+)
 
 
 def _blocks(n_rows):
-    return (slice(first, min(first + COSINE_BLOCK, n_rows)) for first in range(0, n_rows, COSINE_BLOCK))
+    return (
+        slice(first, min(first + COSINE_BLOCK, n_rows)) for first in range(0, n_rows, COSINE_BLOCK)
+    )
 
 
 def _keep_largest(best, today, earlier):
@@ -96,13 +105,17 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
     """
     if earlier.t >= batch.t:
         fault = f"a batch of timestep {earlier.t} as the past of timestep {batch.t}"
-        raise DataError(fault, "timesteps before it", "give the batches before t only, of the same chain")
+        raise DataError(
+            fault, "timesteps before it", "give the batches before t only, of the same chain"
+        )
     counts = terms.aligned(earlier, batch)
     for rows in _blocks(counts.shape[0]):
         yield counts[rows]
 
 
-def weighed(batch: FeatureFile, form: str, counts: sparse.csr_array | None = None) -> sparse.csr_array:
+def weighed(
+    batch: FeatureFile, form: str, counts: sparse.csr_array | None = None
+) -> sparse.csr_array:
     """Weight counts by the document frequencies of a batch, and scale rows to unit l2 norm.
 
     Parameters
@@ -130,19 +143,22 @@ def weighed(batch: FeatureFile, form: str, counts: sparse.csr_array | None = Non
     return sparse.csr_array(rows[:, :n_terms])
 
 
-def nearest(batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
+def nearest(
+    batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS
+) -> dict[str, np.ndarray]:
     """Return the cosine distance of every document to its nearest, and to its five nearest earlier documents.
 
-    With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1 and
-    1 - (c_1 + ... + c_5)/5. All documents are weighted by the inverse document frequencies of the present batch (0 for
-    a term that has left a bounded vocabulary), and scaled to unit l2 norm.
+    With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1
+    and 1 - (c_1 + ... + c_5)/5. All documents are weighted by the inverse document frequencies of
+    the present batch (0 for a term that has left a bounded vocabulary), and scaled to unit l2 norm.
 
     Parameters
     ----------
     batch : odl.stream.features.FeatureFile
         The present batch, n documents.
     past : iterable of odl.stream.features.FeatureFile
-        Earlier batches of the same stream, or the last few; iterated once, so a generator saves memory.
+        Earlier batches of the same stream, or the last few; iterated once, so a generator saves
+        memory.
     weightings : dict of str
         Maps names in the result to forms of the term frequency, "raw" or "log".
 
@@ -150,7 +166,8 @@ def nearest(batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = 
     -------
     dict of str -> ndarray of float, shape (n,)
         ``nearest-{name}`` and ``nearest5-{name}`` in [0, 1]. With fewer than five earlier documents
-        the mean is over all of them. The score is 1 for empty documents, and if there are no earlier documents.
+        the mean is over all of them. The score is 1 for empty documents, and if there are no
+        earlier documents.
 
     Raises
     ------
@@ -181,7 +198,9 @@ def nearest(batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = 
     for name in weightings:
         cosines = np.minimum(np.sort(best[name], axis=1), 1.0)
         scores[f"nearest-{name}"] = 1.0 - cosines[:, -1]
-        scores[f"nearest5-{name}"] = np.maximum(1.0 - cosines.sum(axis=1) / max(1, min(N_NEIGHBOURS, n_past)), 0.0)
+        scores[f"nearest5-{name}"] = np.maximum(
+            1.0 - cosines.sum(axis=1) / max(1, min(N_NEIGHBOURS, n_past)), 0.0
+        )
     return scores
 
 
@@ -222,7 +241,9 @@ def length(batch: FeatureFile) -> np.ndarray:
     return np.asarray(batch.counts[:].astype(np.float64).sum(axis=1))
 
 
-def score(batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
+def score(
+    batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS
+) -> dict[str, np.ndarray]:
     """Score a batch with every baseline.
 
     Parameters
@@ -237,8 +258,8 @@ def score(batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WE
     Returns
     -------
     dict of str -> ndarray of float, shape (n,)
-        Larger is more novel. The names are `BASELINE_NAMES`: nearest neighbours by raw and by logarithmic
-        term frequency, share of unseen tokens, length.
+        Larger is more novel. The names are `BASELINE_NAMES`: nearest neighbours by raw and by
+        logarithmic term frequency, share of unseen tokens, length.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """AUC of scores that separate novel from known documents, with bootstrap intervals.
 
-Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Functions return nan if no document is novel, or none is
-known. The module imports numpy only, because the job of every timestep imports it.
+Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Functions return nan if no document is
+novel, or none is known. The module imports numpy only, because the job of every timestep imports
+it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,13 +20,19 @@ def split(scores, labels):
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
         fault = f"scores of shape {scores.shape} and labels of shape {labels.shape}"
-        raise ParameterError(fault, "one score and one label for each document", "pass two lists of one length")
+        raise ParameterError(
+            fault, "one score and one label for each document", "pass two lists of one length"
+        )
     if not np.isin(labels, (-1, 0, 1)).all():
         fault = f"labels {sorted(set(labels.tolist()))[:5]}"
         raise ParameterError(fault, "1 (novel), 0 (known) or -1 (unlabelled)", "convert the labels")
     novel, known = scores[labels == 1], scores[labels == 0]
     if np.isnan(novel).any() or np.isnan(known).any():
-        raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
+        raise ParameterError(
+            "a score that is not a number",
+            "a number for each document",
+            "look for the faulty score",
+        )
     return novel, known
 
 
@@ -44,8 +51,8 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     Returns
     -------
     float
-        Between 0 and 1, or nan if no document is novel or none is known. Pairs are counted as integers, in
-        O(n log n), so the value does not depend on the order of the documents.
+        Between 0 and 1, or nan if no document is novel or none is known. Pairs are counted as
+        integers, in O(n log n), so the value does not depend on the order of the documents.
 
     Raises
     ------
@@ -62,14 +69,18 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     if not len(novel) or not len(known):
         return float("nan")
     known = np.sort(known)
-    twice = sum(int(np.searchsorted(known, novel, side).sum()) for side in ("left", "right"))  # 2 * below + equal
+    twice = sum(
+        int(np.searchsorted(known, novel, side).sum()) for side in ("left", "right")
+    )  # 2 * below + equal
     return float(twice / (2 * len(novel) * len(known)))
 
 
 Seed = int | Sequence[int] | np.random.SeedSequence
 
 
-def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0) -> np.ndarray:
+def bootstrap(
+    scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0
+) -> np.ndarray:
     """Return AUCs of bootstrap samples; novel and known documents are resampled separately (stratified).
 
     Parameters
@@ -100,13 +111,20 @@ def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, s
     rng, step = np.random.default_rng(seed), max(1, RESAMPLED_BLOCK // (n_novel + n_known + 1))
     for first in range(0, replicates if n_novel and n_known else 0, step):
         rows = min(step, replicates - first)
-        drawn = rng.integers(0, n_novel, size=(rows, n_novel)), rng.integers(0, n_known, size=(rows, n_known))
+        drawn = (
+            rng.integers(0, n_novel, size=(rows, n_novel)),
+            rng.integers(0, n_known, size=(rows, n_known)),
+        )
         for position, (novel, known) in enumerate(parts):
             order = np.argsort(known)
             ranks = np.empty(n_known, dtype=np.int64)
             ranks[order] = np.arange(1, width)
             keys = ranks[drawn[1]] + (np.arange(rows) * width)[:, None]
-            before = np.bincount(keys.ravel(), minlength=rows * width).reshape(rows, width).cumsum(axis=1)
+            before = (
+                np.bincount(keys.ravel(), minlength=rows * width)
+                .reshape(rows, width)
+                .cumsum(axis=1)
+            )
             twice = np.zeros(rows, dtype=np.int64)
             for side in ("left", "right"):
                 below = np.searchsorted(known[order], novel, side)
@@ -133,7 +151,12 @@ def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
 
 
 def auc_difference(
-    scores: ArrayLike, others: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0
+    scores: ArrayLike,
+    others: ArrayLike,
+    labels: ArrayLike,
+    *,
+    replicates: int = 1000,
+    seed: Seed = 0,
 ) -> tuple[float, float, float]:
     """Return the difference of two AUCs on the same documents, with a paired bootstrap interval.
 
@@ -165,7 +188,10 @@ def auc_difference(
 
 
 def mean_bootstrap(
-    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]], *, replicates: int = 1000, seed: int | tuple[int, ...] = 0
+    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]],
+    *,
+    replicates: int = 1000,
+    seed: int | tuple[int, ...] = 0,
 ) -> np.ndarray:
     """Return bootstrap replicates of the mean AUC over batches; all scores use the same resampled documents.
 
@@ -223,6 +249,12 @@ def pooled_auc(
     0.75
     """
     batches = list(batches)
-    scores = np.concatenate([np.empty(0), *(np.asarray(scores, dtype=np.float64) for scores, _ in batches)])
-    labels = np.concatenate([np.empty(0, dtype=np.int64), *(np.asarray(labels) for _, labels in batches)])
-    return auc(scores, labels), *interval(bootstrap(scores, labels, replicates=replicates, seed=seed))
+    scores = np.concatenate(
+        [np.empty(0), *(np.asarray(scores, dtype=np.float64) for scores, _ in batches)]
+    )
+    labels = np.concatenate(
+        [np.empty(0, dtype=np.int64), *(np.asarray(labels) for _, labels in batches)]
+    )
+    return auc(scores, labels), *interval(
+        bootstrap(scores, labels, replicates=replicates, seed=seed)
+    )

@@ -39,9 +39,13 @@ def read(path: str | os.PathLike) -> dict[str, float]:
         except ValueError:
             score = math.nan
         if math.isnan(score):
-            raise DataError(f"{where} has the score {visible(row['score'])!r}", "a number", "correct it")
+            raise DataError(
+                f"{where} has the score {visible(row['score'])!r}", "a number", "correct it"
+            )
         if row["id"] in scores_of:
-            raise DataError(f"{where} has the id {visible(row['id'])} again", "each document once", "remove one")
+            raise DataError(
+                f"{where} has the id {visible(row['id'])} again", "each document once", "remove one"
+            )
         scores_of[row["id"]] = score
     return scores_of
 
@@ -50,14 +54,20 @@ def _chosen(plan, stream, seed):
     """Return the runs of the plan for one stream and seed, by default the only stream and the smallest seed."""
     streams = list(dict.fromkeys(entry["corpus"] for entry in plan))
     if stream is None and len(streams) > 1:
-        raise ConfigError(f"a study of the streams {', '.join(streams)}", "one of them", "name it: --stream NAME")
+        raise ConfigError(
+            f"a study of the streams {', '.join(streams)}", "one of them", "name it: --stream NAME"
+        )
     stream = streams[0] if stream is None else stream
     seeds = sorted({entry["seed"] for entry in plan if entry["corpus"] == stream})
     if not seeds:
-        raise ConfigError(f"no stream {stream} in the study", f"one of {', '.join(streams)}", "correct --stream")
+        raise ConfigError(
+            f"no stream {stream} in the study", f"one of {', '.join(streams)}", "correct --stream"
+        )
     seed = seeds[0] if seed is None else seed
     if seed not in seeds:
-        raise ConfigError(f"no seed {seed} of {stream}", f"one of {', '.join(map(str, seeds))}", "correct --seed")
+        raise ConfigError(
+            f"no seed {seed} of {stream}", f"one of {', '.join(map(str, seeds))}", "correct --seed"
+        )
     return [entry for entry in plan if (entry["corpus"], entry["seed"]) == (stream, seed)]
 
 
@@ -70,10 +80,14 @@ def _timesteps(entries):
     topics : str
         ``all`` or ``dominant``.
     """
-    rows = [row for entry in entries for row in read_table(os.path.join(entry["folder"], "auc.tsv"))]
+    rows = [
+        row for entry in entries for row in read_table(os.path.join(entry["folder"], "auc.tsv"))
+    ]
     listed = sorted({int(row["t"]) for row in rows if row["listed"]})
     if not listed:
-        raise DataError("a study without a timestep in its average", "labelled documents", "look at report.html")
+        raise DataError(
+            "a study without a timestep in its average", "labelled documents", "look at report.html"
+        )
     novel = {int(row["t"]): int(row["novel"]) for row in rows}
     batches = [read_scores(score_path(entries[0], t)) for t in listed]
     fits = all(int((batch.labels("all") == 1).sum()) == novel[batch.t] for batch in batches)
@@ -81,7 +95,11 @@ def _timesteps(entries):
 
 
 def compare(
-    folder: str | os.PathLike, own: dict[str, float], *, stream: str | None = None, seed: int | None = None
+    folder: str | os.PathLike,
+    own: dict[str, float],
+    *,
+    stream: str | None = None,
+    seed: int | None = None,
 ) -> tuple[list[dict], Sequence[int], dict]:
     """Compare scores with every run and baseline of a study, on the timesteps of its average AUC.
 
@@ -90,7 +108,8 @@ def compare(
     folder : path-like
         ``results/STUDY`` of a finished study, below the folder in which it was run.
     own : dict of str to float
-        Maps ids of documents to scores; higher scores are more novel. Documents of other timesteps are ignored.
+        Maps ids of documents to scores; higher scores are more novel. Documents of other timesteps
+        are ignored.
     stream : str, optional
         Needed if the study has several.
     seed : int, optional
@@ -99,8 +118,8 @@ def compare(
     Returns
     -------
     rows : list of dict
-        ``run``, ``average`` (mean AUC) and, except in the first row (`own`), ``difference`` (`own` - run) with its
-        paired 95 % bootstrap interval over documents, ``low`` and ``high``.
+        ``run``, ``average`` (mean AUC) and, except in the first row (`own`), ``difference`` (`own`
+        - run) with its paired 95 % bootstrap interval over documents, ``low`` and ``high``.
     listed : list of int
         Timesteps.
     by_timestep : dict of int to float
@@ -120,7 +139,11 @@ def compare(
     entries = _chosen(load_plan(os.path.join(folder, "plan.json")), stream, seed)
     if not os.path.isdir(entries[0]["folder"]):
         fault = f"no {entries[0]['folder']} below the present folder"
-        raise DataError(fault, "the folder where the study was run", "change to this folder and repeat the command")
+        raise DataError(
+            fault,
+            "the folder where the study was run",
+            "change to this folder and repeat the command",
+        )
     batches, topics = _timesteps(entries)
     listed = [batch.t for batch in batches]
     names, columns, labels = [YOURS], [], []
@@ -132,7 +155,9 @@ def compare(
             baselines_of |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
         if missing := [ident for ident in batch.ids if ident not in own]:
             fault = f"{len(missing)} documents of timestep {t} without a score, such as {visible(missing[0])}"
-            raise DataError(fault, "a score for every document of the timesteps of the average", "add them")
+            raise DataError(
+                fault, "a score for every document of the timesteps of the average", "add them"
+            )
         names = [YOURS, *baselines_of]
         columns.append([np.array([own[ident] for ident in batch.ids]), *baselines_of.values()])
         labels.append(batch.labels(topics))
@@ -152,11 +177,15 @@ def compare(
 def as_text(rows, listed, by_timestep):
     """Format a comparison as a table for the terminal."""
     width = max(len(row["run"]) for row in rows)
-    lines = [f"average AUC over the timesteps {', '.join(map(str, listed))}; yours less the others, 95 % interval"]
+    lines = [
+        f"average AUC over the timesteps {', '.join(map(str, listed))}; yours less the others, 95 % interval"
+    ]
     for row in rows:
         line = f"{row['run']:<{width}}  {row['average']:.3f}"
         if "difference" in row:
             line += f"  {row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})"
         lines.append(line)
-    lines.append("yours by timestep: " + ", ".join(f"{t}: {value:.3f}" for t, value in by_timestep.items()))
+    lines.append(
+        "yours by timestep: " + ", ".join(f"{t}: {value:.3f}" for t, value in by_timestep.items())
+    )
     return "\n".join(lines)

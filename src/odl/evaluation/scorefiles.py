@@ -1,6 +1,7 @@
 """Score files: the small HDF5 files of one batch that tables, figures and alerts read.
 
-A file of kind "scores" has the scores of one learner, a file of kind "baselines" those of all baselines.
+A file of kind "scores" has the scores of one learner, a file of kind "baselines" those of all
+baselines.
 """
 
 import os
@@ -32,9 +33,11 @@ class ScoredBatch:
     empty : ndarray of uint8, shape (n,)
         1 for documents without a known term.
     uncoded, gap : float
-        Share of documents with the code x = 0, and largest relative duality gap of a code; nan for baselines.
+        Share of documents with the code x = 0, and largest relative duality gap of a code; nan for
+        baselines.
     window : str
-        Part of the past that nearest neighbours were searched in, such as "last10000"; "" for all of it.
+        Part of the past that nearest neighbours were searched in, such as "last10000"; "" for all
+        of it.
     top : list of (row, words)
         Rows and unexplained words of the most novel documents; empty for baselines.
     use : list of float
@@ -130,7 +133,12 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
     **attributes
         Identity of the run: run, corpus, seed, atoms, solver, weighting.
     """
-    attributes |= {"t": batch.t, "initialisation": batch.t == 0, "uncoded": novelty.uncoded, "gap": novelty.gap}
+    attributes |= {
+        "t": batch.t,
+        "initialisation": batch.t == 0,
+        "uncoded": novelty.uncoded,
+        "gap": novelty.gap,
+    }
     unexplained = [words(pairs, batch.vocabulary) for pairs in missing]
     atoms = [" ".join(batch.vocabulary[term] for term, _ in pairs) for pairs in top_atoms]
     with storage.writing(path, "scores", **attributes) as file:
@@ -147,7 +155,9 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
         storage.write_strings(group, "words", unexplained)
         group = file.create_group("atoms")
         storage.write_strings(group, "words", atoms)
-        storage.write_strings(group, "weights", [_shown([weight for _, weight in pairs]) for pairs in top_atoms])
+        storage.write_strings(
+            group, "weights", [_shown([weight for _, weight in pairs]) for pairs in top_atoms]
+        )
         storage.write_array(group, "use", atom_use)
 
 
@@ -157,11 +167,15 @@ def _shown(weights):
 
 
 def write_baselines(
-    path: str | os.PathLike, batch: "FeatureFile", scores: Mapping[str, np.ndarray], window: str = ""
+    path: str | os.PathLike,
+    batch: "FeatureFile",
+    scores: Mapping[str, np.ndarray],
+    window: str = "",
 ) -> None:
     """Write a score file of all baselines, of kind "baselines".
 
-    `window` is as in `ScoredBatch`. Documents without a term that occurred before are marked as empty.
+    `window` is as in `ScoredBatch`. Documents without a term that occurred before are marked as
+    empty.
 
     Examples
     --------
@@ -194,7 +208,10 @@ def write_baselines(
 
 def _labels(file, names):
     """Read the fields of `ScoredBatch` that both kinds of score files have."""
-    fields = {name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")}
+    fields = {
+        name: storage.read_array(file, name, "iu")
+        for name in ("times", "novel", "novel_dominant", "empty")
+    }
     fields["ids"] = storage.read_strings(file, "ids") if names else []
     return fields | {"topics": documents.read_topics(file) if names else []}
 
@@ -220,7 +237,8 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
     ----------
     path : path-like
     names : bool
-        Whether to read ids, titles, topics and words, which takes as long again; otherwise they are empty.
+        Whether to read ids, titles, topics and words, which takes as long again; otherwise they are
+        empty.
 
     Raises
     ------
@@ -245,18 +263,32 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
     """
     kind = storage.kind_of(path) or "scores"  # `storage.reading` reports a file that cannot be read
     if kind not in ("scores", "baselines"):
-        raise StorageError(f"{path} is of kind '{kind}'", "kind 'scores' or 'baselines'", "give the files of one run")
+        raise StorageError(
+            f"{path} is of kind '{kind}'",
+            "kind 'scores' or 'baselines'",
+            "give the files of one run",
+        )
     with storage.reading(path, kind) as file:
         facts = {"t": int(file.attrs["t"]), **_labels(file, names)}
         if kind == "baselines":
             group, facts["window"] = file["scores"], str(file.attrs.get("window", ""))
-            scores = {name: storage.read_array(group, name) for name in storage.names_in(file, "scores")}
+            scores = {
+                name: storage.read_array(group, name) for name in storage.names_in(file, "scores")
+            }
         else:
             scores = {str(file.attrs["run"]): storage.read_array(file, "score")}
             facts |= {name: float(file.attrs[name]) for name in ("uncoded", "gap")}
         batch = ScoredBatch(**facts, scores=scores)
         if names and kind == "scores":
-            batch.titles, batch.atoms = (storage.read_strings(file, name) for name in ("titles", "atoms/words"))
-            rows, words = storage.read_array(file, "top/rows", "i").tolist(), storage.read_strings(file, "top/words")
-            batch.top, batch.use = list(zip(rows, words, strict=True)), storage.read_array(file, "atoms/use").tolist()
+            batch.titles, batch.atoms = (
+                storage.read_strings(file, name) for name in ("titles", "atoms/words")
+            )
+            rows, words = (
+                storage.read_array(file, "top/rows", "i").tolist(),
+                storage.read_strings(file, "top/words"),
+            )
+            batch.top, batch.use = (
+                list(zip(rows, words, strict=True)),
+                storage.read_array(file, "atoms/use").tolist(),
+            )
         return batch

@@ -29,7 +29,18 @@ from odl.files.tables import read_json, read_table, write_json, write_table
 BASELINE = "baseline"
 
 
-PLAN_KEYS = ("corpus", "reader", "protocol", "run", "algorithm", "folder", "seed", "k", "parameters", "timesteps")
+PLAN_KEYS = (
+    "corpus",
+    "reader",
+    "protocol",
+    "run",
+    "algorithm",
+    "folder",
+    "seed",
+    "k",
+    "parameters",
+    "timesteps",
+)
 RUN_KEY = ("corpus", "run", "algorithm", "k")
 
 
@@ -49,10 +60,18 @@ def load_plan(plan):
         fault = f"a plan that is {reprlib.repr(plan)}"
         raise ConfigError(fault, "a list of runs, each with its keys", "make the plan again")
     if not plan:
-        raise ConfigError("a plan without runs", "at least one run", "select runs and streams in the configuration")
+        raise ConfigError(
+            "a plan without runs",
+            "at least one run",
+            "select runs and streams in the configuration",
+        )
     for entry in plan:
         if missing := [name for name in PLAN_KEYS if name not in entry]:
-            raise ConfigError(f"a run of the plan without {', '.join(missing)}", "every key", "make the plan again")
+            raise ConfigError(
+                f"a run of the plan without {', '.join(missing)}",
+                "every key",
+                "make the plan again",
+            )
     return plan
 
 
@@ -81,8 +100,9 @@ def choose_shown(plan, summary, corpus, shown=None):
         The plan and the rows of ``summary.tsv``.
     corpus : str
     shown : dict, optional
-        Any of ``run``, ``k`` and ``seed``, and the candidates ``runs``. If several runs remain, the one with the best
-        average AUC over seeds is shown (then the best over all batches), with its first seed.
+        Any of ``run``, ``k`` and ``seed``, and the candidates ``runs``. If several runs remain, the
+        one with the best average AUC over seeds is shown (then the best over all batches), with its
+        first seed.
 
     Returns
     -------
@@ -96,13 +116,22 @@ def choose_shown(plan, summary, corpus, shown=None):
     """
     shown = {name: value for name, value in (shown or {}).items() if value not in (None, "")}
     among = shown.pop("runs", None)
-    entries = [entry for entry in plan if entry["corpus"] == corpus and entry["algorithm"] != BASELINE]
+    entries = [
+        entry for entry in plan if entry["corpus"] == corpus and entry["algorithm"] != BASELINE
+    ]
     entries = [entry for entry in entries if not among or entry["run"] in among]
-    matching = [entry for entry in entries if all(entry[name] == value for name, value in shown.items())]
+    matching = [
+        entry for entry in entries if all(entry[name] == value for name, value in shown.items())
+    ]
     if not matching:
         fault = ", ".join(f"{name} {value}" for name, value in shown.items()) or "nothing"
-        runs = ", ".join(sorted({f"{entry['run']} (k {entry['k']})" for entry in entries})) or "a learner's run"
-        raise ConfigError(f"{fault} to show of {corpus}", f"one of {runs}", "correct the report settings")
+        runs = (
+            ", ".join(sorted({f"{entry['run']} (k {entry['k']})" for entry in entries}))
+            or "a learner's run"
+        )
+        raise ConfigError(
+            f"{fault} to show of {corpus}", f"one of {runs}", "correct the report settings"
+        )
     rows = {(row["run"], row["k"]): row for row in summary if row["corpus"] == corpus}
 
     def rank(entry):
@@ -117,7 +146,12 @@ def choose_shown(plan, summary, corpus, shown=None):
 _SOURCE = "NIPS 2012, table 1, as recalled, not checked against the paper's print"
 PUBLISHED_AUC = {
     "tdt2": [
-        {"run": name, "auc": dict(zip((1, 2, 5, 6, 8), values, strict=True)), "average": average, "source": _SOURCE}
+        {
+            "run": name,
+            "auc": dict(zip((1, 2, 5, 6, 8), values, strict=True)),
+            "average": average,
+            "source": _SOURCE,
+        }
         for name, values, average in (
             ("ONLINE (OIADMM)", (0.791, 0.694, 0.732, 0.881, 0.757), 0.771),
             ("BATCH-IMPL", (0.815, 0.704, 0.764, 0.898, 0.760), 0.788),
@@ -135,14 +169,32 @@ def over_seeds(*measures):
 
 
 MEASURES = ("average", "average_all", "pooled")
-WITH_INTERVALS = ("average", "low", "high", "timesteps_all", "average_all", "pooled", "pooled_low", "pooled_high")
+WITH_INTERVALS = (
+    "average",
+    "low",
+    "high",
+    "timesteps_all",
+    "average_all",
+    "pooled",
+    "pooled_low",
+    "pooled_high",
+)
 RUN_SETTINGS = ("corpus", "protocol", "run", "algorithm", "k", "parameters")
 BATCH_COLUMNS = ("first_time", "last_time", "seeds")
 SPENT = ("score_cpu_s", "learn_cpu_s", "job_cpu_s")
 STUDY_COLUMNS = {
     "averages": (*RUN_SETTINGS, "seed", "timesteps", *WITH_INTERVALS, "uncoded", "gap"),
     "summary": (*RUN_SETTINGS, "seeds", "timesteps", *over_seeds(*MEASURES), "uncoded", "gap"),
-    "timesteps": (*RUN_KEY, "t", *BATCH_COLUMNS, "seeds_listed", *over_seeds("auc"), "novel", "known", "uncoded"),
+    "timesteps": (
+        *RUN_KEY,
+        "t",
+        *BATCH_COLUMNS,
+        "seeds_listed",
+        *over_seeds("auc"),
+        "novel",
+        "known",
+        "uncoded",
+    ),
     "novel": (
         "corpus",
         "t",
@@ -160,7 +212,14 @@ STUDY_COLUMNS = {
 }
 
 
-OF_PLAN = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")  # columns taken from the plan
+OF_PLAN = (
+    "corpus",
+    "protocol",
+    "algorithm",
+    "seed",
+    "k",
+    "parameters",
+)  # columns taken from the plan
 
 
 def _size(entry):
@@ -175,13 +234,19 @@ def _with_entry(entry, row):
 def collect(plan, name, columns):
     """Return the rows of a table of every run of a plan, with the columns `OF_PLAN`."""
     return [
-        _with_entry(entry, row) for entry in plan for row in read_table(os.path.join(entry["folder"], name), columns)
+        _with_entry(entry, row)
+        for entry in plan
+        for row in read_table(os.path.join(entry["folder"], name), columns)
     ]
 
 
 def aggregated(rows, keys, sort=False, **measures):
     """Group the rows by the keys; return one row per group. `measures` maps a column to (column, aggregation)."""
-    return rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records") if len(rows) else []
+    return (
+        rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records")
+        if len(rows)
+        else []
+    )
 
 
 def means_of(*names):
@@ -203,7 +268,12 @@ TIME_SPAN = {
 
 def _summaries(averages):
     spreads = {key: how for name in MEASURES for key, how in spread_of(name).items()}
-    measured = {"seeds": ("seed", "size"), **means_of("timesteps", "uncoded"), **spreads, "gap": ("gap", "max")}
+    measured = {
+        "seeds": ("seed", "size"),
+        **means_of("timesteps", "uncoded"),
+        **spreads,
+        "gap": ("gap", "max"),
+    }
     return aggregated(averages, RUN_SETTINGS, **measured)
 
 
@@ -223,12 +293,24 @@ def _novel(rows):
 
 def _benchmark(path, column):
     """Return the numbers of a column of Snakemake's benchmark file; "-", NA and a missing file give none."""
-    options = {"sep": "\t", "dtype": str, "encoding_errors": "replace", "on_bad_lines": "skip", "index_col": False}
+    options = {
+        "sep": "\t",
+        "dtype": str,
+        "encoding_errors": "replace",
+        "on_bad_lines": "skip",
+        "index_col": False,
+    }
     try:
-        table = pandas.read_csv(path, usecols=lambda name: name == column, quoting=csv.QUOTE_NONE, **options)
+        table = pandas.read_csv(
+            path, usecols=lambda name: name == column, quoting=csv.QUOTE_NONE, **options
+        )
     except (FileNotFoundError, pandas.errors.EmptyDataError):
         return []
-    return pandas.to_numeric(table[column], errors="coerce").dropna().tolist() if column in table else []
+    return (
+        pandas.to_numeric(table[column], errors="coerce").dropna().tolist()
+        if column in table
+        else []
+    )
 
 
 def _jobs(plan):
@@ -237,7 +319,11 @@ def _jobs(plan):
     for entry, t in [(one, t) for one in plan for t in one["timesteps"]]:
         folder = Path(entry["folder"])
         timings, benchmark = (folder / name / f"{t}.tsv" for name in ("timings", "benchmarks"))
-        phases = {row["phase"]: row["cpu_s"] for row in read_table(timings, ("cpu_s",))} if timings.exists() else {}
+        phases = (
+            {row["phase"]: row["cpu_s"] for row in read_table(timings, ("cpu_s",))}
+            if timings.exists()
+            else {}
+        )
         wall, memory = (_benchmark(benchmark, column) for column in ("s", "max_rss"))
         spent = {f"{phase}_cpu_s": cpu for phase, cpu in phases.items()}
         spent |= {"wall_s": mean(wall), "max_rss_mb": max(memory, default=float("nan"))}
@@ -266,11 +352,14 @@ def published(plan):
     Returns
     -------
     list of dict
-        corpus, run, average, source and ``auc`` by timestep of the paper (batches of 1000 in date order).
+        corpus, run, average, source and ``auc`` by timestep of the paper (batches of 1000 in date
+        order).
     """
     streams = {entry["corpus"]: entry for entry in plan if entry["protocol"] == "by-date"}
     return [
-        {"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED_AUC.get(entry["reader"], [])
+        {"corpus": name, **row}
+        for name, entry in streams.items()
+        for row in PUBLISHED_AUC.get(entry["reader"], [])
     ]
 
 
@@ -280,7 +369,8 @@ def summarise(plan, output_folder):
     Parameters
     ----------
     plan : list of dict or path-like
-        In each folder ``auc.tsv`` and ``summary.tsv`` must exist; timings and benchmarks may be missing.
+        In each folder ``auc.tsv`` and ``summary.tsv`` must exist; timings and benchmarks may be
+        missing.
     output_folder : path-like
         Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
@@ -295,13 +385,18 @@ def summarise(plan, output_folder):
         If the plan or a table is missing or was changed.
     """
     plan = load_plan(plan)
-    averages, rows = collect(plan, "summary.tsv", RUN_COLUMNS), collect(plan, "auc.tsv", AUC_COLUMNS)
+    averages, rows = (
+        collect(plan, "summary.tsv", RUN_COLUMNS),
+        collect(plan, "auc.tsv", AUC_COLUMNS),
+    )
     by_seed, by_timestep = (
         pandas.DataFrame(each, columns=[*names, *OF_PLAN])
         for each, names in ((averages, RUN_COLUMNS), (rows, AUC_COLUMNS))
     )
     jobs = _jobs(plan)
-    known = [{**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)]
+    known = [
+        {**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)
+    ]
     tables = {
         "averages": averages,
         "summary": _summaries(by_seed),
@@ -317,4 +412,7 @@ def summarise(plan, output_folder):
 
 def read_tables(folder):
     """Read the tables written by `summarise`: a dict of name -> list of rows."""
-    return {name: read_table(os.path.join(folder, f"{name}.tsv"), STUDY_COLUMNS[name]) for name in STUDY_COLUMNS}
+    return {
+        name: read_table(os.path.join(folder, f"{name}.tsv"), STUDY_COLUMNS[name])
+        for name in STUDY_COLUMNS
+    }

@@ -1,8 +1,9 @@
 """Checkpoints of a dictionary that is distributed over MPI ranks: one file per agent, and one for the network.
 
-``{t}.agents/{agent}.h5`` contains the atoms of an agent and its codes of the batch. Only the rank of the agent writes
-and reads it. ``{t}.h5`` contains the scores, a summary of the dual variables and the digests of the agents' files. It
-is written last: if it exists and its digests match, the checkpoint is complete.
+``{t}.agents/{agent}.h5`` contains the atoms of an agent and its codes of the batch. Only the rank
+of the agent writes and reads it. ``{t}.h5`` contains the scores, a summary of the dual variables
+and the digests of the agents' files. It is written last: if it exists and its digests match, the
+checkpoint is complete.
 """
 
 import contextlib
@@ -100,14 +101,18 @@ def read_agent(state, agent, network):
 
 def write_network(path, network):
     """Write the network's file; return its digest."""
-    with storage.writing(path, KIND, n_atoms=network.n_atoms, **checkpoints.attributes_of(network)) as file:
+    with storage.writing(
+        path, KIND, n_atoms=network.n_atoms, **checkpoints.attributes_of(network)
+    ) as file:
         storage.write_array(file, "score", network.score)
         if network.terms is not None:
             storage.write_array(file, "terms", network.terms)
         group = file.create_group("dual")
         for name in sorted(network.dual):
             storage.write_array(group, name, network.dual[name])
-        of_agents = np.frombuffer(bytes.fromhex("".join(network.digests)), dtype=np.uint8).reshape(-1, 32)
+        of_agents = np.frombuffer(bytes.fromhex("".join(network.digests)), dtype=np.uint8).reshape(
+            -1, 32
+        )
         storage.write_array(file, "digests", of_agents)
         return digests.seal(file)
 
@@ -120,8 +125,13 @@ def read_network(path, chain=None, t=None):
             **checkpoints.read_place(file),
             n_atoms=int(file.attrs["n_atoms"]),
             score=storage.read_array(file, "score"),
-            dual={name: storage.read_array(file["dual"], name) for name in storage.names_in(file, "dual")},
-            digests=[row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)],
+            dual={
+                name: storage.read_array(file["dual"], name)
+                for name in storage.names_in(file, "dual")
+            },
+            digests=[
+                row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)
+            ],
         )
     checkpoints.check_chain(path, network, chain, t)
     return network
@@ -160,7 +170,9 @@ def read_whole(path, chain=None, t=None, **options):
     place = ("t", "chain", "updates", "previous", "digest", "features", "terms")
     return Checkpoint(
         **{name: getattr(network, name) for name in place},
-        dictionary=scipy.sparse.csc_array(scipy.sparse.hstack([part[0] for part in parts], format="csc")),
+        dictionary=scipy.sparse.csc_array(
+            scipy.sparse.hstack([part[0] for part in parts], format="csc")
+        ),
         arrays={},
         codes=codes,
         uncoded=float(np.mean(silent)) if len(silent) else 0.0,

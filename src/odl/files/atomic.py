@@ -14,18 +14,20 @@ import tempfile
 from contextlib import contextmanager, suppress
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for number in range(1, 64)}
+OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2} | {
+    f"/dev/fd/{number}": number for number in range(1, 64)
+}
 
 
 @contextmanager
 def replacing(path):
     """Yield a temporary path in the folder of `path`; rename it to `path` if the block raises nothing.
 
-    The temporary name contains the host, the process and its start time, so that no two writers share it. Temporary
-    files of killed processes of this host are removed from the folder.
+    The temporary name contains the host, the process and its start time, so that no two writers
+    share it. Temporary files of killed processes of this host are removed from the folder.
 
-    If the path is a symbolic link, its target is replaced. If it is a device, a pipe or an open file such as
-    /dev/stdout, the content is written to it.
+    If the path is a symbolic link, its target is replaced. If it is a device, a pipe or an open
+    file such as /dev/stdout, the content is written to it.
     """
     path = os.fspath(path)
     if path in OPEN_FILES or (os.path.exists(path) and not os.path.isfile(path)):
@@ -81,7 +83,9 @@ def locked(path):
     """
     folder, name = os.path.split(os.fspath(path))
     lock = os.path.join(folder, f".{name}.lock")
-    foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)  # another user's lock file can still be locked
+    foreign = os.path.exists(lock) and not os.access(
+        lock, os.W_OK
+    )  # another user's lock file can still be locked
     descriptor = os.open(lock, os.O_RDONLY if foreign else os.O_RDWR | os.O_CREAT, 0o666)
     try:
         alone = True
@@ -99,12 +103,15 @@ def _temporary(path):
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)
-    if _cleared.get(os.path.abspath(folder)) != os.getpid():  # absolute, since the working folder may change
+    if (
+        _cleared.get(os.path.abspath(folder)) != os.getpid()
+    ):  # absolute, since the working folder may change
         _clear(folder, host)
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began_once(os.getpid())}.part")
 
 
-_cleared = {}  # folder -> id of the process that removed temporary files from it; once per process, to save time
+# folder -> id of the process that removed temporary files from it; once per process, to save time
+_cleared = {}
 
 
 def _clear(folder, host):

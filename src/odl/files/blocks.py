@@ -1,8 +1,8 @@
 """Files in blocks with one digest each, so that damage is detected before HDF5 reads a block.
 
-A file has a head of `HEAD_BYTES` bytes (HDF5's user block), the data, and the sha256 of each block of the data. The
-head contains the length of the data and the sha256 of the digests. Digests are checked before HDF5 reads a block,
-because HDF5 can loop forever on a damaged file.
+A file has a head of `HEAD_BYTES` bytes (HDF5's user block), the data, and the sha256 of each block
+of the data. The head contains the length of the data and the sha256 of the digests. Digests are
+checked before HDF5 reads a block, because HDF5 can loop forever on a damaged file.
 """
 
 import hashlib
@@ -16,14 +16,18 @@ HEAD_BYTES = 512
 MARK = b"odl: HDF5 from byte 512\n"
 BLOCK_BYTES = 1 << 16
 DIGEST_BYTES = 32  # length of a sha256
-_FACTS = struct.Struct(f"<Q{DIGEST_BYTES}s")  # length of the data, sha256 of the length and the digests
+_FACTS = struct.Struct(
+    f"<Q{DIGEST_BYTES}s"
+)  # length of the data, sha256 of the length and the digests
 
 
 def close(path):
     """Append the digests of a file's blocks to it, and write its head."""
     with open(path, "r+b") as file:
         file.seek(HEAD_BYTES)
-        digests = b"".join(hashlib.sha256(block).digest() for block in iter(lambda: file.read(BLOCK_BYTES), b""))
+        digests = b"".join(
+            hashlib.sha256(block).digest() for block in iter(lambda: file.read(BLOCK_BYTES), b"")
+        )
         length = file.tell() - HEAD_BYTES
         file.write(digests)
         file.seek(0)
@@ -45,7 +49,8 @@ class Verified(io.RawIOBase):
     Raises
     ------
     StorageError
-        If the head is missing or the length is wrong; `readinto` and `verify` raise it for a block that was changed.
+        If the head is missing or the length is wrong; `readinto` and `verify` raise it for a block
+        that was changed.
     """
 
     descriptor = None  # if opening the file fails
@@ -57,16 +62,26 @@ class Verified(io.RawIOBase):
         head = os.pread(self.descriptor, len(MARK) + _FACTS.size, 0)
         if not head.startswith(MARK):
             self.close()
-            ours = self.path.endswith(".h5")  # otherwise maybe a user's file, given by mistake, not to be deleted
+            ours = self.path.endswith(
+                ".h5"
+            )  # otherwise maybe a user's file, given by mistake, not to be deleted
             todo = f"delete {path} and run the same command again" if ours else "name another"
-            raise StorageError(f"{path} is damaged (it has no digests of this version of odl)", "a whole file", todo)
-        self.length = _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
+            raise StorageError(
+                f"{path} is damaged (it has no digests of this version of odl)",
+                "a whole file",
+                todo,
+            )
+        self.length = (
+            _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
+        )
         n_blocks, end = -(-self.length // BLOCK_BYTES), HEAD_BYTES + self.length
         whole = os.fstat(self.descriptor).st_size == end + n_blocks * DIGEST_BYTES
         digests = os.pread(self.descriptor, n_blocks * DIGEST_BYTES, end) if whole else b""
         if not whole or head != MARK + _facts(self.length, digests):
             raise changed(path)
-        self.digests = [digests[first : first + DIGEST_BYTES] for first in range(0, len(digests), DIGEST_BYTES)]
+        self.digests = [
+            digests[first : first + DIGEST_BYTES] for first in range(0, len(digests), DIGEST_BYTES)
+        ]
         self.seen = bytearray(n_blocks)
 
     def __repr__(self):  # h5py uses it as the name of the file and drops characters outside ASCII
@@ -102,11 +117,14 @@ class Verified(io.RawIOBase):
         """Verify the blocks that overlap the bytes first:last, by default all blocks."""
         last = HEAD_BYTES + self.length if last is None else last
         for number in range(
-            max(0, first - HEAD_BYTES) // BLOCK_BYTES, min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.seen))
+            max(0, first - HEAD_BYTES) // BLOCK_BYTES,
+            min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.seen)),
         ):
             if not self.seen[number]:
                 begin = HEAD_BYTES + number * BLOCK_BYTES
-                block = os.pread(self.descriptor, min(BLOCK_BYTES, HEAD_BYTES + self.length - begin), begin)
+                block = os.pread(
+                    self.descriptor, min(BLOCK_BYTES, HEAD_BYTES + self.length - begin), begin
+                )
                 if hashlib.sha256(block).digest() != self.digests[number]:
                     raise changed(self.path, f"bytes {begin} to {begin + len(block)}")
                 self.seen[number] = 1

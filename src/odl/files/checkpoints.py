@@ -1,8 +1,9 @@
 """Checkpoints: the state of a learner after a timestep, as a verified HDF5 file.
 
-A checkpoint contains the dictionary, the learner's arrays and the codes of its batch. Its attributes are the settings
-of its chain (corpus, seed, run, atoms, ...), the version of odl, the digest of the previous checkpoint and the digest
-of its own content. Reading raises an error if a checkpoint was edited, is truncated or belongs to another chain.
+A checkpoint contains the dictionary, the learner's arrays and the codes of its batch. Its
+attributes are the settings of its chain (corpus, seed, run, atoms, ...), the version of odl, the
+digest of the previous checkpoint and the digest of its own content. Reading raises an error if a
+checkpoint was edited, is truncated or belongs to another chain.
 """
 
 import json
@@ -119,8 +120,12 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
     >>> len(checkpoints.write(path, first))  # the digest
     64
     """
-    with storage.writing(path, "checkpoint", uncoded=checkpoint.uncoded, **attributes_of(checkpoint)) as file:
-        store(file, "dictionary", checkpoint.dictionary, packed=False)  # most checkpoints are soon deleted
+    with storage.writing(
+        path, "checkpoint", uncoded=checkpoint.uncoded, **attributes_of(checkpoint)
+    ) as file:
+        store(
+            file, "dictionary", checkpoint.dictionary, packed=False
+        )  # most checkpoints are soon deleted
         if checkpoint.terms is not None:
             storage.write_array(file, "terms", checkpoint.terms)
         store(file, "codes", checkpoint.codes)
@@ -131,7 +136,10 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
 
 
 def read_checkpoint(
-    path: str | os.PathLike, chain: Mapping[str, Any] | None = None, t: int | None = None, codes: bool = True
+    path: str | os.PathLike,
+    chain: Mapping[str, Any] | None = None,
+    t: int | None = None,
+    codes: bool = True,
 ) -> Checkpoint:
     """Read a checkpoint; verify its content, its chain and its timestep.
 
@@ -184,7 +192,9 @@ def read_checkpoint(
 
 def attributes_of(checkpoint):
     """Return the HDF5 attributes of a checkpoint: its timestep, updates, chain, the digests of its inputs."""
-    attributes = {name: getattr(checkpoint, name) for name in ("t", "updates", "previous", "features")}
+    attributes = {
+        name: getattr(checkpoint, name) for name in ("t", "updates", "previous", "features")
+    }
     chain = json.dumps(checkpoint.chain, sort_keys=True, default=plain)
     return {**attributes, "chain": chain, "odl_version": odl.__version__}
 
@@ -206,8 +216,14 @@ def check_chain(path, checkpoint, chain=None, t=None):
     if t is not None and checkpoint.t != t:
         raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
     if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
-        keys = [key for key in sorted({*chain, *checkpoint.chain}) if chain.get(key) != checkpoint.chain.get(key)]
-        pairs = ", ".join(f"{key}={checkpoint.chain.get(key)!r} (wanted {chain.get(key)!r})" for key in keys)
+        keys = [
+            key
+            for key in sorted({*chain, *checkpoint.chain})
+            if chain.get(key) != checkpoint.chain.get(key)
+        ]
+        pairs = ", ".join(
+            f"{key}={checkpoint.chain.get(key)!r} (wanted {chain.get(key)!r})" for key in keys
+        )
         raise _refused(path, f"belongs to another chain: {pairs}", "a checkpoint of this run")
 
 
@@ -215,8 +231,12 @@ def plain(value):
     """Convert a NumPy scalar to a Python one, for JSON."""
     if isinstance(value, np.generic):
         return value.item()
-    raise CheckpointError(f"the setting {value!r}", "text, a number, a list or a map", "use one of these")
+    raise CheckpointError(
+        f"the setting {value!r}", "text, a number, a list or a map", "use one of these"
+    )
 
 
 def _refused(path, given, expected):
-    return CheckpointError(f"{path} {given}", expected, f"delete {path} and run the same command again")
+    return CheckpointError(
+        f"{path} {given}", expected, f"delete {path} and run the same command again"
+    )

@@ -5,7 +5,10 @@ import unicodedata
 from bisect import bisect
 from itertools import accumulate
 
-JOINER, EMOJI = "\u200d", "\ufe0f"  # zero width joiner; variation selector that asks for the emoji form
+JOINER, EMOJI = (
+    "\u200d",
+    "\ufe0f",
+)  # zero width joiner; variation selector that asks for the emoji form
 PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
 
@@ -38,7 +41,9 @@ def wrapped(text, width, **options):
     marks = {cluster: chr(PRIVATE_USE + place) for place, cluster in enumerate(
         dict.fromkeys(cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE_USE))
     )}  # fmt: skip
-    wide = "".join(marks.get(cluster, cluster) + "\0" * (columns - 1) for cluster, columns in clusters)
+    wide = "".join(
+        marks.get(cluster, cluster) + "\0" * (columns - 1) for cluster, columns in clusters
+    )
     back = str.maketrans({"\0": "", **{mark: cluster for cluster, mark in marks.items()}})
     return [line.translate(back) for line in textwrap.wrap(wide, width, **options)]
 
@@ -46,8 +51,8 @@ def wrapped(text, width, **options):
 def _columns(text):
     """Return the width of each character in columns of a terminal.
 
-    Wide East Asian characters have 2, combining marks, joiners and variation selectors 0. Joined emoji, emoji with a
-    skin tone and pairs of flag letters have the width of their first character.
+    Wide East Asian characters have 2, combining marks, joiners and variation selectors 0. Joined
+    emoji, emoji with a skin tone and pairs of flag letters have the width of their first character.
     """
     if text.isascii():
         return [1] * len(text)
@@ -59,7 +64,9 @@ def _columns(text):
             width = 0
         elif is_flag:
             width = 0 if flag else 2
-        if sign == EMOJI and columns and sum(columns[-1:]) == 1:  # the character before it is shown as an emoji
+        if (
+            sign == EMOJI and columns and sum(columns[-1:]) == 1
+        ):  # the character before it is shown as an emoji
             width = 1
         joined, flag = sign == JOINER, is_flag and not flag
         columns.append(width)
@@ -69,7 +76,9 @@ def _columns(text):
 def _width(sign):
     """Return the width of a single character in columns of a terminal."""
     category = unicodedata.category(sign)
-    if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":  # also Hangul vowels and finals
+    if (
+        category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff"
+    ):  # also Hangul vowels and finals
         return sign == "\xad"  # a soft hyphen is printed
     return 1 + (unicodedata.east_asian_width(sign) in "WF")
 

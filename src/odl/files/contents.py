@@ -6,21 +6,60 @@ import re
 
 INSPECTED_BYTES = 1 << 16  # largest number of bytes that are inspected
 INSPECTED_LINES = 50  # largest number of lines that are inspected
-ENCODING_OF_MARK = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # byte order marks
-EMLX = re.compile(rb"\d{1,12}[ \t]*\r?\n")  # first line of an .emlx file: length of the message in bytes
+ENCODING_OF_MARK = {
+    b"\xef\xbb\xbf": "utf-8",
+    b"\xff\xfe": "utf-16-le",
+    b"\xfe\xff": "utf-16-be",
+}  # byte order marks
+EMLX = re.compile(
+    rb"\d{1,12}[ \t]*\r?\n"
+)  # first line of an .emlx file: length of the message in bytes
 MMDF = re.compile(rb"\A\x01{4}\r?\n")  # line before and after each message of an MMDF file
 ENVELOPE = re.compile(rb">?From(?: [^\r\n]*)?\r?\n")  # first line of a message in an mbox file
 HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*(?:\r?\n|\Z)")
 MAIL_HEADERS = {  # headers that occur in mail only, in small letters
-    *(b"received", b"return-path", b"delivered-to", b"message-id", b"mime-version", b"in-reply-to", b"references"),
-    *(b"reply-to", b"newsgroups", b"content-type", b"content-transfer-encoding", b"x-mailer", b"list-id"),
-    *(b"dkim-signature", b"x-gm-thrid", b"x-gmail-labels", b"x-mozilla-status", b"envelope-to", b"x-original-to"),
+    *(
+        b"received",
+        b"return-path",
+        b"delivered-to",
+        b"message-id",
+        b"mime-version",
+        b"in-reply-to",
+        b"references",
+    ),
+    *(
+        b"reply-to",
+        b"newsgroups",
+        b"content-type",
+        b"content-transfer-encoding",
+        b"x-mailer",
+        b"list-id",
+    ),
+    *(
+        b"dkim-signature",
+        b"x-gm-thrid",
+        b"x-gmail-labels",
+        b"x-mozilla-status",
+        b"envelope-to",
+        b"x-original-to",
+    ),
 }
-COMMON_HEADERS = {b"from", b"to", b"cc", b"subject", b"date", b"sender"}  # also in prose and in settings
+COMMON_HEADERS = {
+    b"from",
+    b"to",
+    b"cc",
+    b"subject",
+    b"date",
+    b"sender",
+}  # also in prose and in settings
 MIN_HEADERS = 3  # headers of a message that has common headers only
-PROLOGUE = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.S | re.I)
+PROLOGUE = re.compile(
+    r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.S | re.I
+)
 ROOT = re.compile(r"<(?:[\w.-]+:)?(rss|feed|rdf|channel)[\s/>]", re.I)
-JSON_FEED = re.compile(r'\{.{0,4096}?"version"\s*:\s*"https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/', re.S)
+JSON_FEED = re.compile(
+    r'\{.{0,4096}?"version"\s*:\s*"https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/', re.S
+)
 
 
 def is_mbox(head: bytes) -> bool:
@@ -106,9 +145,35 @@ TIMESTAMPED = re.compile(  # line with a date and a time near its beginning
 # Assignment before JSON, as in archives of Twitter: window.YTD.tweets.part0 = [...]
 ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")
 COLUMN_NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
-KNOWN_COLUMNS = {  # a table that is not separated by tabs is recognized if it has one of these columns
-    *("id", "nr", "time", "date", "datum", "zeit", "timestamp", "created", "published", "text", "body", "content"),
-    *("message", "nachricht", "inhalt", "title", "titel", "subject", "betreff", "description", "summary", "url", "ts"),
+# a table that is not separated by tabs is recognized if it has one of these columns
+KNOWN_COLUMNS = {
+    *(
+        "id",
+        "nr",
+        "time",
+        "date",
+        "datum",
+        "zeit",
+        "timestamp",
+        "created",
+        "published",
+        "text",
+        "body",
+        "content",
+    ),
+    *(
+        "message",
+        "nachricht",
+        "inhalt",
+        "title",
+        "titel",
+        "subject",
+        "betreff",
+        "description",
+        "summary",
+        "url",
+        "ts",
+    ),
 }
 
 
@@ -143,7 +208,9 @@ def kind_in(head, named=None):
     if b"\0" in head and encoding == "utf-8":
         return named
     text = head[len(mark) :].decode(encoding, "replace")
-    complete = text.splitlines()[: None if len(head) < INSPECTED_BYTES else -1]  # the last line may be cut
+    complete = text.splitlines()[
+        : None if len(head) < INSPECTED_BYTES else -1
+    ]  # the last line may be cut
     lines = [line for line in complete if line.strip()][:INSPECTED_LINES]
     if named == "jsonl" or not lines:
         return named or ("text" if not head.strip() else None) if not lines else named

@@ -1,7 +1,8 @@
 """Digests of the content of HDF5 files: equal content has equal digests, whatever its compression or provenance.
 
-The digest of a file is the sha256 of all names, types, shapes and attributes, and of the digests of the pieces of each
-array. It identifies the content; the digests of `odl.files.blocks` detect changed bytes.
+The digest of a file is the sha256 of all names, types, shapes and attributes, and of the digests of
+the pieces of each array. It identifies the content; the digests of `odl.files.blocks` detect
+changed bytes.
 """
 
 import hashlib
@@ -17,7 +18,8 @@ PIECE_ENTRIES = 1 << 16  # entries of an array per digest
 MAX_PIECES = 1000  # largest number of digests of an array; an HDF5 attribute has at most 64 KiB
 DIGEST_BYTES = 32  # length of a sha256
 NO_DIGEST = "0" * 64  # "digest of the previous file" in the first file of a chain
-_written: dict = {}  # HDF5's number of an open file -> {address of an array: (type and shape, digests of its pieces)}
+# HDF5's number of an open file -> {address of an array: (type and shape, digests of its pieces)}
+_written: dict = {}
 
 
 def step_of(shape):
@@ -53,7 +55,9 @@ def _content_of(item):
     if marked is not None:
         return marked
     dataset = h5py.Dataset(item)
-    return f"{item.dtype.str}{item.shape}", _pieces_of(dataset if dataset.shape else np.atleast_1d(dataset[()]))
+    return f"{item.dtype.str}{item.shape}", _pieces_of(
+        dataset if dataset.shape else np.atleast_1d(dataset[()])
+    )
 
 
 def digest_of(file):
@@ -72,7 +76,12 @@ def _add_group(sha, path, group):
     names: list = []
     group.links.iterate(lambda key: names.append(key.decode()))
     for name in sorted(names):
-        item, name, kind, pieces = h5py.h5o.open(group, name.encode()), f"{path}/{name}", "Group", None
+        item, name, kind, pieces = (
+            h5py.h5o.open(group, name.encode()),
+            f"{path}/{name}",
+            "Group",
+            None,
+        )
         if isinstance(item, h5py.h5d.DatasetID):
             kind, pieces = _content_of(item)
         sha.update(f"\n{name}:{kind}\n".encode())
@@ -91,7 +100,9 @@ def _add_attributes(sha, name, item, but=(), pieces=None):
         values["pieces"] = pieces
     for key in sorted(values):
         value = value_of(item, key) if values[key] is None else values[key]
-        sha.update(f"{name}@{key}:{value.dtype.str}{value.shape}=".encode(errors="backslashreplace"))
+        sha.update(
+            f"{name}@{key}:{value.dtype.str}{value.shape}=".encode(errors="backslashreplace")
+        )
         sha.update(repr(value.tolist()).encode() if value.dtype.kind in "OU" else value.tobytes())
 
 

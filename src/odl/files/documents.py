@@ -19,7 +19,14 @@ N_SHINGLES = 2**31 - 1  # number of possible shingles
 TITLE_CHARACTERS = 200  # longer titles are cut
 SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
 OPTIONAL_FIELDS = ("urls", "authors", "texts", "shingles", "passages", "vectors")
-PER_DOCUMENT = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)  # with one entry for each document
+PER_DOCUMENT = (
+    "ids",
+    "times",
+    "topics",
+    "titles",
+    "files",
+    *OPTIONAL_FIELDS,
+)  # with one entry for each document
 STRING_FIELDS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "texts")
 LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
 
@@ -40,9 +47,13 @@ class Repeats(NamedTuple):
 
     def __str__(self):
         """Return what a run prints about the rows, "" if there are none."""
-        parts = [f"{self.same:,} repeated row{'s' * (self.same != 1)} left out"] if self.same else []
+        parts = (
+            [f"{self.same:,} repeated row{'s' * (self.same != 1)} left out"] if self.same else []
+        )
         rows = f"{self.changed:,} row{'s' * (self.changed != 1)}"
-        parts += [f"{rows} left out whose id came before with other content"] if self.changed else []
+        parts += (
+            [f"{rows} left out whose id came before with other content"] if self.changed else []
+        )
         return "; ".join(parts)
 
 
@@ -70,7 +81,8 @@ class Documents:
     files : list of str, optional
         Name of the source file of each document, for batches of one file each.
     removed : dict of str to ndarray of int32, optional
-        Number of characters that each cleaner (`odl.text.cleaning`) removed from each document, by cleaner.
+        Number of characters that each cleaner (`odl.text.cleaning`) removed from each document, by
+        cleaner.
     dropped : Dropped, optional
         Documents with too few words, if the reader leaves them out.
     shingles : csr_array of uint8, shape (n_documents, N_SHINGLES), optional
@@ -130,7 +142,9 @@ class Documents:
         n_documents, n_terms = self.counts.shape
         present = [name for name in PER_DOCUMENT if name not in OPTIONAL_FIELDS or self.has(name)]
         lengths = {name: _length(getattr(self, name)) for name in present}
-        lengths |= {f"counts of the cleaner {name}": len(removed) for name, removed in self.removed.items()}
+        lengths |= {
+            f"counts of the cleaner {name}": len(removed) for name, removed in self.removed.items()
+        }
         for name, length in lengths.items():
             if length != n_documents:
                 fault = f"{length} {name} for {n_documents} documents"
@@ -140,7 +154,9 @@ class Documents:
             raise DataError(fault, "one for each term", "correct the reader")
         if len(set(self.ids)) != n_documents:
             double = Counter(self.ids).most_common(1)[0][0]
-            raise DataError(f"the document id {double!r} occurs twice", "unique ids", "rename or remove one")
+            raise DataError(
+                f"the document id {double!r} occurs twice", "unique ids", "rename or remove one"
+            )
 
     def has(self, name: str) -> bool:
         """Return whether an optional field is present."""
@@ -156,7 +172,9 @@ class Documents:
         used = np.unique(counts.indices)
         words = [self.vocabulary[column] for column in used]
         order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
-        own = {name: _taken(getattr(self, name), rows) for name in PER_DOCUMENT if name != "passages"}
+        own = {
+            name: _taken(getattr(self, name), rows) for name in PER_DOCUMENT if name != "passages"
+        }
         return Documents(
             **own,
             counts=scipy.sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
@@ -168,8 +186,8 @@ class Documents:
     def digests(self) -> np.ndarray:
         """Return the sha256 of each document, over all fields that a batch stores, shape (n_documents, 32).
 
-        A digest does not depend on the order of the columns or on other documents, so that a batch has to be written
-        again only if the digest of one of its documents changes.
+        A digest does not depend on the order of the columns or on other documents, so that a batch
+        has to be written again only if the digest of one of its documents changes.
         """
         names = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.vocabulary]
         keys = np.frombuffer(b"".join(names), dtype="<u8")
@@ -180,7 +198,13 @@ class Documents:
             terms = keys[counts.indices[span]]
             order = np.argsort(terms)
             head = "\n".join(
-                [self.ids[row], str(self.times[row]), "\t".join(self.topics[row]), self.titles[row], self.files[row]]
+                [
+                    self.ids[row],
+                    str(self.times[row]),
+                    "\t".join(self.topics[row]),
+                    self.titles[row],
+                    self.files[row],
+                ]
                 + [url for url in self.urls[row : row + 1] if url]
             )
             digest = hashlib.sha256(head.encode())
@@ -242,7 +266,9 @@ def write_fields(file, documents):
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
         for name in ("times", "words"):
-            storage.write_array(group, name, np.asarray(getattr(documents.dropped, name), dtype=np.int64))
+            storage.write_array(
+                group, name, np.asarray(getattr(documents.dropped, name), dtype=np.int64)
+            )
 
 
 def read_fields(file):
@@ -264,7 +290,11 @@ def read_list(file, n=None, n_dropped=None, n_aside=None):
     """Read documents without words and titles: the first `n`, `n_dropped` left out, `n_aside` set aside; None: all."""
     n = int(file["ids"].attrs["length"]) if n is None else n
     more = {"aside": setaside.read(file)[:n_aside], "vocabulary": [], "titles": [""] * n}
-    return Documents(**_read_listed(file, n, n_dropped), counts=scipy.sparse.csr_array((n, 0), dtype=np.int32), **more)
+    return Documents(
+        **_read_listed(file, n, n_dropped),
+        counts=scipy.sparse.csr_array((n, 0), dtype=np.int32),
+        **more,
+    )
 
 
 def _read_listed(file, n=None, n_dropped=None):
@@ -324,13 +354,16 @@ def read_shares(file):
     """Read the shares that `write_shares` stored, without rows and accounts."""
     group = file["shares"]
     return Shares(
-        *(storage.read_strings(group, name) for name in ("names", "digests")), storage.read_array(group, "sizes", "i")
+        *(storage.read_strings(group, name) for name in ("names", "digests")),
+        storage.read_array(group, "sizes", "i"),
     )
 
 
 def read_accounts(file):
     """Read the `Account` of each share."""
-    return [Account(*each) for each in storage.read_array(file["shares"], "accounts", "i", 2).tolist()]
+    return [
+        Account(*each) for each in storage.read_array(file["shares"], "accounts", "i", 2).tolist()
+    ]
 
 
 def share_path(path, name):
@@ -349,7 +382,10 @@ def read_removed(file):
     """Read the dict that `write_removed` stored, empty if no cleaner ran."""
     if "removed" not in file:
         return {}
-    return {name: storage.read_array(file["removed"], name, "i") for name in storage.names_in(file, "removed")}
+    return {
+        name: storage.read_array(file["removed"], name, "i")
+        for name in storage.names_in(file, "removed")
+    }
 
 
 def read_dropped(file):
@@ -357,12 +393,19 @@ def read_dropped(file):
     if "dropped" not in file:
         return None
     group = file["dropped"]
-    return Dropped(storage.read_strings(group, "ids"), *(storage.read_array(group, n, "i") for n in ("times", "words")))
+    return Dropped(
+        storage.read_strings(group, "ids"),
+        *(storage.read_array(group, n, "i") for n in ("times", "words")),
+    )
 
 
 def read_repeats(file):
     """Read the numbers of rows that were left out because their id is repeated."""
-    return Repeats(*storage.read_array(file, "repeats", "i").tolist()) if "repeats" in file else NO_REPEATS
+    return (
+        Repeats(*storage.read_array(file, "repeats", "i").tolist())
+        if "repeats" in file
+        else NO_REPEATS
+    )
 
 
 def write_topics(file, topics):
@@ -372,11 +415,17 @@ def write_topics(file, topics):
 
 def read_topics(file):
     """Read the topics of each document that `write_topics` stored."""
-    return [tuple(line.split("\t")) if line else () for line in storage.read_strings(file, "topics")]
+    return [
+        tuple(line.split("\t")) if line else () for line in storage.read_strings(file, "topics")
+    ]
 
 
 def write(
-    path: str | os.PathLike, documents: Documents, kind: str = "documents", digests: Any = None, **attributes: Any
+    path: str | os.PathLike,
+    documents: Documents,
+    kind: str = "documents",
+    digests: Any = None,
+    **attributes: Any,
 ) -> None:
     """Write documents to an HDF5 file, with `digests` (by default, those that `documents` computes).
 

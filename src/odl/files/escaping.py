@@ -5,11 +5,14 @@ from unicodedata import bidirectional
 
 # Control characters and characters that change the direction of text, without tabs and line breaks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-UNREAD = re.compile("[\xad\u202a-\u202e\u2066-\u2069\ufeff]")  # direction, soft hyphens and byte order marks
+UNREAD = re.compile(
+    "[\xad\u202a-\u202e\u2066-\u2069\ufeff]"
+)  # direction, soft hyphens and byte order marks
 
 DRAWN_LINE = re.compile(r"([^\w\s])\1{4,}")  # a rule drawn with characters, such as =====
 
-# Escape sequences of terminals: CSI, OSC and other strings, selections of a character set, short sequences.
+# Escape sequences of terminals: CSI, OSC and other strings, selections of a character set, short
+# sequences.
 ESCAPES = re.compile(
     r"(?P<csi>(?:\x1b\[|\x9b)[0-?]*[ -/]*(?P<end>[@-~]))"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"
@@ -18,12 +21,19 @@ ESCAPES = re.compile(
 # Escape characters that syslog and JSON spell out.
 SPELLED_ESCAPE = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)
 
-ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # direction of the first letter -> opening isolate
+ISOLATES = {
+    "L": "\u2066",
+    "R": "\u2067",
+    "AL": "\u2067",
+}  # direction of the first letter -> opening isolate
 
 # Letters of right-to-left scripts, and the right-to-left mark.
-LEFTWARD = re.compile("[\u200f\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+LEFTWARD = re.compile(
+    "[\u200f\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
 
-# Positions where a spreadsheet may start a formula: the start of a cell, also with another separator.
+# Positions where a spreadsheet may start a formula: the start of a cell, also with another
+# separator.
 FORMULA = r"(?='*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]))"
 CELL = r"(?:^|(?<=[;\t\r\n]))"
 
@@ -67,7 +77,8 @@ def unguarded(cell):
 def without_ansi(text):
     """Remove escape sequences of terminals, such as colours; movements of the cursor become a space.
 
-    The escape character may be spelled out before a sequence, as in ``^[[31m``, ``\\x1b[31m`` and ``#033[31m``.
+    The escape character may be spelled out before a sequence, as in ``^[[31m``, ``\\x1b[31m`` and
+    ``#033[31m``.
     """
     text = SPELLED_ESCAPE.sub("\x1b", text) if "[" in text else text
     return ESCAPES.sub(_joint, text) if "\x1b" in text or not text.isascii() else text

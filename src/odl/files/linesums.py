@@ -1,7 +1,8 @@
 """Digests of the lines of a text file that cannot be computed again, to detect lines that were changed.
 
-A file of digests has lines `{digest} {check}` and, once it is complete, a last line `end {number} {check}`. The check
-is a CRC of the line number and the digest. It distinguishes damage of the digests from damage of the text file.
+A file of digests has lines `{digest} {check}` and, once it is complete, a last line `end {number}
+{check}`. The check is a CRC of the line number and the digest. It distinguishes damage of the
+digests from damage of the text file.
 """
 
 import hashlib
@@ -70,7 +71,9 @@ def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], boo
     *lines, rest = text.split("\n")
     digests = [line.rpartition(" ")[0] for line in lines]
     for number, (line, digest) in enumerate(zip(lines, digests, strict=True)):
-        if record(number, digest) != f"{line}\n" or (digest.startswith(END) and number < len(lines) - 1):
+        if record(number, digest) != f"{line}\n" or (
+            digest.startswith(END) and number < len(lines) - 1
+        ):
             raise _damaged(path, f"line {number + 1}", todo)
     if not digests or not digests[-1].startswith(END):
         return digests, False

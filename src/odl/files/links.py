@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from odl.errors import DataError
 
-WRITTEN = (  # files that odl writes next to odl.yaml; names that begin with one of these are checked
+# files that odl writes next to odl.yaml; names that begin with one of these are checked
+WRITTEN = (
     "odl.yaml", "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json", ".notified.txt",
     ".vectors.sqlite", "inbox",
 )  # fmt: skip
@@ -30,7 +31,9 @@ def refuse(folder: str | os.PathLike, results: str | os.PathLike = "results") ->
     for path, mode in _written(os.fspath(folder), os.fspath(results)):
         if stat.S_ISLNK(mode):
             given = f"{path} is a link to {os.readlink(path)}"
-            raise DataError(given, "a file or folder of its own, since odl writes there", "delete the link")
+            raise DataError(
+                given, "a file or folder of its own, since odl writes there", "delete the link"
+            )
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             given = f"{path} is no file"
             raise DataError(given, "a file or folder, since odl writes there", "delete it")
@@ -38,12 +41,17 @@ def refuse(folder: str | os.PathLike, results: str | os.PathLike = "results") ->
 
 def _written(folder: str, results: str) -> Iterator[tuple[str, int]]:
     """Yield (path, mode) of the files and folders that odl writes in a folder, and of everything inside them."""
-    begin, hidden = os.path.join(folder, results), tuple(f".{name}" for name in WRITTEN)  # locks and temporary files
+    begin, hidden = (
+        os.path.join(folder, results),
+        tuple(f".{name}" for name in WRITTEN),
+    )  # locks and temporary files
     waiting = [begin] if os.path.lexists(begin) else []
     if os.path.isdir(folder):
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
-        waiting += [os.path.join(folder, name) for name in names if name.startswith((*WRITTEN, *hidden))]
+        waiting += [
+            os.path.join(folder, name) for name in names if name.startswith((*WRITTEN, *hidden))
+        ]
     while waiting:
         path = waiting.pop()
         mode = os.lstat(path).st_mode

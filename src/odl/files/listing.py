@@ -11,7 +11,13 @@ from odl.errors import DataError
 from odl.files import contents, packing
 from odl.files.escaping import clean
 
-FOLDER_SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # files that are read from a folder
+FOLDER_SUFFIXES = (
+    ".jsonl",
+    ".jsonl.gz",
+    ".csv",
+    ".csv.gz",
+    ".parquet",
+)  # files that are read from a folder
 SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "csv": (".csv", ".tsv"),
@@ -22,15 +28,29 @@ SUFFIXES = {
     "log": (".log",),
 }
 KINDS = tuple(SUFFIXES)
-ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")  # endings of logs
+ROTATED = re.compile(
+    r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$"
+)  # endings of logs
 # Files of mail servers in folders of mail, and lock files of Microsoft Office.
 NO_DOCUMENTS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")
 NAME_ENDING = re.compile(r"\.[^\W\d]\w*$")
-INSPECTED_KINDS = ("jsonl", "csv", "log", "text", None)  # kinds by name for which the content is inspected
+INSPECTED_KINDS = (
+    "jsonl",
+    "csv",
+    "log",
+    "text",
+    None,
+)  # kinds by name for which the content is inspected
 TABULAR = ("jsonl", "csv", "parquet")  # kinds with columns, which the user can name
 CATEGORY = "category"  # column of the categories of a feed
 PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
-PROJECT_FILES = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")  # written by odl, next to "results"
+PROJECT_FILES = (
+    PROJECT,
+    FORGOTTEN,
+    "new.atom",
+    "new.json",
+    "new.html",
+)  # written by odl, next to "results"
 FEEDBACK_FILE = "feedback.csv"  # written by `odl mute`, maybe into the folder of the documents
 FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback file
 
@@ -68,20 +88,23 @@ def kind_in(path):
 
 def is_read(path):
     """Return whether odl can read a file, by its name; by its content if the name has no ending."""
-    return kind_of(path) is not None or (not NAME_ENDING.search(bare_name(path)) and kind_in(path) is not None)
+    return kind_of(path) is not None or (
+        not NAME_ENDING.search(bare_name(path)) and kind_in(path) is not None
+    )
 
 
 def expand(source, kind=None):
     """Return (name, path) of the files of a source, sorted by path; None if the source does not exist.
 
-    Hidden files and those that odl wrote are left out. Rotated logs are in the order in which they were written:
-    app.log.2.gz, app.log.1, app.log.
+    Hidden files and those that odl wrote are left out. Rotated logs are in the order in which they
+    were written: app.log.2.gz, app.log.1, app.log.
 
     Parameters
     ----------
     source : str
-        A file; a folder, from which files with a suffix of `FOLDER_SUFFIXES` are read; or a pattern such as
-        ``posts/*``, from which files with a known kind are read (`is_read`). ``**`` matches any folders.
+        A file; a folder, from which files with a suffix of `FOLDER_SUFFIXES` are read; or a pattern
+        such as ``posts/*``, from which files with a known kind are read (`is_read`). ``**`` matches
+        any folders.
     kind : str, optional
         One of `KINDS`. If given, all files of a folder or pattern are read, whatever their names.
 
@@ -100,9 +123,17 @@ def expand(source, kind=None):
         paths, base = sorted(glob.glob(source, recursive=True)), _fixed(source)
     else:
         return None
-    begin = os.path.join(base, "") if base else ""  # prefix of all paths; os.path.relpath takes ten times as long
-    named = [(os.path.normpath(path.removeprefix(begin)).replace(os.sep, "/"), path) for path in paths]
-    named = [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _written(path)]
+    begin = (
+        os.path.join(base, "") if base else ""
+    )  # prefix of all paths; os.path.relpath takes ten times as long
+    named = [
+        (os.path.normpath(path.removeprefix(begin)).replace(os.sep, "/"), path) for path in paths
+    ]
+    named = [
+        (name, path)
+        for name, path in named
+        if not _hidden(name) and os.path.isfile(path) and not _written(path)
+    ]
     if kind is None and not os.path.isdir(source):
         named = [(name, path) for name, path in named if is_read(path)]
     return sorted(named, key=lambda pair: _written_at(pair[1]))
@@ -134,18 +165,29 @@ def _written_at(path):
 
 def _hidden(name):
     *_, last = parts = name.split("/")
-    return NO_DOCUMENTS.fullmatch(last) is not None or any(part.startswith(".") and part != ".." for part in parts)
+    return NO_DOCUMENTS.fullmatch(last) is not None or any(
+        part.startswith(".") and part != ".." for part in parts
+    )
 
 
 def hidden_mail(sources):
     """Return (folder, number of messages) of hidden Maildir++ folders, such as .Sent, that are no sources."""
-    bases = [source if os.path.isdir(source) else _fixed(source) for source in sources if not os.path.isfile(source)]
+    bases = [
+        source if os.path.isdir(source) else _fixed(source)
+        for source in sources
+        if not os.path.isfile(source)
+    ]
     bases = sorted({os.path.normpath(base or ".") for base in bases})
     found = []
     for base in bases:
         for folder in sorted(glob.glob(os.path.join(glob.escape(base), ".*", ""))):
-            n = sum(len(glob.glob(os.path.join(glob.escape(folder), part, "*"))) for part in ("cur", "new"))
-            found += [(os.path.normpath(folder), n)] * (n > 0 and os.path.normpath(folder) not in bases)
+            n = sum(
+                len(glob.glob(os.path.join(glob.escape(folder), part, "*")))
+                for part in ("cur", "new")
+            )
+            found += [(os.path.normpath(folder), n)] * (
+                n > 0 and os.path.normpath(folder) not in bases
+            )
     return found
 
 
@@ -155,7 +197,9 @@ def _written(path):
     roots = [folder] * (name in PROJECT_FILES)
     if "results" in path:
         parts = folder.split(os.sep)
-        roots += [os.sep.join(parts[:place]) for place, part in enumerate(parts) if part == "results"]
+        roots += [
+            os.sep.join(parts[:place]) for place, part in enumerate(parts) if part == "results"
+        ]
     return any(os.path.exists(os.path.join(root, PROJECT)) for root in roots) or _feedback(path)
 
 
@@ -163,7 +207,11 @@ def _feedback(path):
     if os.path.basename(path) != FEEDBACK_FILE:
         return False
     with open(path, "rb") as file:
-        return file.read(len(FEEDBACK_HEADER) + 3).removeprefix(b"\xef\xbb\xbf").startswith(FEEDBACK_HEADER)
+        return (
+            file.read(len(FEEDBACK_HEADER) + 3)
+            .removeprefix(b"\xef\xbb\xbf")
+            .startswith(FEEDBACK_HEADER)
+        )
 
 
 def _fixed(pattern):
@@ -181,25 +229,32 @@ def endings():
 def find_files(sources, kind=None):
     """Return (name, path) of the files of several sources (`expand`).
 
-    Line breaks and bytes that are not UTF-8 are replaced by "?" in names. Compressed copies of other files are left
-    out (`packed_copies`).
+    Line breaks and bytes that are not UTF-8 are replaced by "?" in names. Compressed copies of
+    other files are left out (`packed_copies`).
 
     Raises
     ------
     DataError
-        If a source does not exist or has no files, a file is of no known kind, or two files have the same name.
+        If a source does not exist or has no files, a file is of no known kind, or two files have
+        the same name.
     """
     named, kinds = {}, f"files ending in {endings()}"
     for source in sources:
         files = expand(source, kind)
         if files is None:
-            raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
+            raise DataError(
+                f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
+            )
         if not files:
             what = "the folder" if os.path.isdir(source) else "the pattern"
             raise DataError(f"{what} {source} holds no document files", kinds, "put files there")
         for name, path in files:
             if not kind and not is_read(path):
-                raise DataError(f"{path} is of another kind", kinds, "set the option kind, or convert or rename it")
+                raise DataError(
+                    f"{path} is of another kind",
+                    kinds,
+                    "set the option kind, or convert or rename it",
+                )
             name = re.sub(r"[\r\n]", "?", clean(name))
             if name in named:
                 fault = f"{path} has the same name as {named[name]}"
@@ -224,7 +279,9 @@ def _alike(path, plain):
         stats = [os.stat(one) for one in (path, plain)]
     except OSError:
         return False
-    return _same_content(path, plain, tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats))
+    return _same_content(
+        path, plain, tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats)
+    )
 
 
 @lru_cache(maxsize=1024)

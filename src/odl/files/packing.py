@@ -4,7 +4,11 @@ import io
 import os
 
 BUFFER_BYTES = 1 << 17
-MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}  # first bytes -> module that unpacks
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\0": "lzma",
+}  # first bytes -> module that unpacks
 ENDINGS = (".gz", ".bz2", ".xz")  # in small letters
 
 
@@ -40,7 +44,11 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer):
-        data = self.unpacked.read1(len(buffer)) if hasattr(self.unpacked, "read1") else self.unpacked.read(len(buffer))
+        data = (
+            self.unpacked.read1(len(buffer))
+            if hasattr(self.unpacked, "read1")
+            else self.unpacked.read(len(buffer))
+        )
         buffer[: len(data)] = data
         return len(data)
 

@@ -69,4 +69,7 @@ def read(file):
 
 def arrays(group):
     """Read starts, keys and sizes from an open group."""
-    return [storage.read_array(group, name, kind) for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))]
+    return [
+        storage.read_array(group, name, kind)
+        for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))
+    ]

@@ -1,7 +1,7 @@
 """Provenance of a file: the step that wrote it, the digests of its inputs, its settings and the stamp of its code.
 
-The record is stored in the file but is not part of its digest. So if a file is computed again from other inputs and its
-content is the same, later steps need not run again.
+The record is stored in the file but is not part of its digest. So if a file is computed again from
+other inputs and its content is the same, later steps need not run again.
 """
 
 import contextlib
@@ -10,7 +10,11 @@ import json
 from contextvars import ContextVar
 
 FORMAT = 3  # version of the layout of HDF5 files
-ATTRIBUTES = ("digest", "made", "made_digest")  # attributes of the root that are not part of the digest
+ATTRIBUTES = (
+    "digest",
+    "made",
+    "made_digest",
+)  # attributes of the root that are not part of the digest
 RECORD_START, RECORD_END = "<!-- odl ", " -->\n"  # enclose the record at the end of an HTML page
 _current: ContextVar = ContextVar("record", default=None)
 

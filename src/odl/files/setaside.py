@@ -20,8 +20,8 @@ class Aside(NamedTuple):
     file : str
         Name of the file.
     place : str
-        Such as "line 3"; "after line 3" for the rest of a file, "" for an entire file, "read" for damaged documents
-        that were read.
+        Such as "line 3"; "after line 3" for the rest of a file, "" for an entire file, "read" for
+        damaged documents that were read.
     reason : str
     """
 
@@ -43,10 +43,18 @@ def account(entries, unlisted=0):
     away = [entry for entry in entries if entry.place != DAMAGED_BUT_READ]
     files = sum(not entry.place for entry in away)
     rests = sum(entry.place.startswith(REST_PREFIX) for entry in away)
-    counted = {"document": len(away) - files - rests + unlisted, "file": files, "end of a file": rests}
+    counted = {
+        "document": len(away) - files - rests + unlisted,
+        "file": files,
+        "end of a file": rests,
+    }
     plural = {"document": "documents", "file": "files", "end of a file": "ends of files"}
     parts = [f"{n:,} {what if n == 1 else plural[what]}" for what, n in counted.items() if n]
-    clauses = [f"{' and '.join(parts)} {'was' if len(away) + unlisted == 1 else 'were'} set aside"] if parts else []
+    clauses = (
+        [f"{' and '.join(parts)} {'was' if len(away) + unlisted == 1 else 'were'} set aside"]
+        if parts
+        else []
+    )
     if n := len({entry.file for entry in entries if entry.place == DAMAGED_BUT_READ}):
         clauses.append(f"{n:,} damaged file{'s' * (n > 1)} {'was' if n == 1 else 'were'} read")
     return "; ".join(clauses)
@@ -74,7 +82,10 @@ def write_table(path, entries):
     if not entries:
         path.unlink(missing_ok=True)
         return
-    rows = [Aside._fields, *([guarded(visible(" ".join(cell.split()))) for cell in entry] for entry in entries)]
+    rows = [
+        Aside._fields,
+        *([guarded(visible(" ".join(cell.split()))) for cell in entry] for entry in entries),
+    ]
     text = "".join("\t".join(row) + "\n" for row in rows)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         with replacing(path) as temporary:

@@ -3,10 +3,11 @@
 Layout of every HDF5 file of the pipeline:
 
 - The bytes are in blocks that are verified before HDF5 reads them (`odl.files.blocks`).
-- The root has the attributes ``kind``, ``format`` and ``digest`` (digest of the content, `odl.files.digests`).
+- The root has the attributes ``kind``, ``format`` and ``digest`` (digest of the content,
+  `odl.files.digests`).
 - A CSR matrix is a group ``{data, indices, indptr}`` with the attribute ``shape``.
-- A list of strings is one compressed UTF-8 block with a newline between entries. h5py reads it many times faster than
-  strings of variable length.
+- A list of strings is one compressed UTF-8 block with a newline between entries. h5py reads it many
+  times faster than strings of variable length.
 """
 
 import errno
@@ -30,8 +31,11 @@ from odl.files.provenance import FORMAT
 
 EARLIER_FORMAT = 2  # still read; differs from `FORMAT` in files of kind "alerts" only
 GZIP_LEVEL = 1
-CHUNK_BYTES = 1 << 15  # bytes of an array that are compressed together; smaller chunks take more time
-SAMPLE_BYTES = 4096  # bytes at the beginning of an array that decide whether it is compressed; smaller ones are not
+CHUNK_BYTES = (
+    1 << 15
+)  # bytes of an array that are compressed together; smaller chunks take more time
+# bytes at the beginning of an array that decide whether it is compressed; smaller ones are not
+SAMPLE_BYTES = 4096
 LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD_BYTES}
 CACHE_BYTES = 1 << 20  # HDF5's chunk cache of an open array; the default is eight times as large
 
@@ -97,7 +101,8 @@ def _uninterrupted():
 class _Sink(io.FileIO):
     """A file that stores the first error of writing in `failed` instead of raising it.
 
-    On a full disk, HDF5 prints long messages and causes a segmentation fault if a write raises an error.
+    On a full disk, HDF5 prints long messages and causes a segmentation fault if a write raises an
+    error.
     """
 
     failed = None
@@ -125,8 +130,8 @@ def reading(path, kind):
     Raises
     ------
     StorageError
-        If the file is missing, truncated, not HDF5, of another kind or of another format, was changed after it was
-        written, or if reading from it inside the block fails.
+        If the file is missing, truncated, not HDF5, of another kind or of another format, was
+        changed after it was written, or if reading from it inside the block fails.
     """
     path = os.fspath(path)
     todo = f"delete {path} and run the same command again"
@@ -141,7 +146,11 @@ def reading(path, kind):
             kind_and_format = (attributes.get("kind"), int(attributes.get("format", -1)))
             known = kind_and_format[1] in (EARLIER_FORMAT, FORMAT)
             if known and kind_and_format[0] not in (kind, None):
-                raise StorageError(f"{path} is of kind '{kind_and_format[0]}'", f"kind '{kind}'", "name the right file")
+                raise StorageError(
+                    f"{path} is of kind '{kind_and_format[0]}'",
+                    f"kind '{kind}'",
+                    "name the right file",
+                )
             if not known or kind_and_format[0] != kind:
                 fault = f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}"
                 raise StorageError(fault, f"kind '{kind}' and format {FORMAT}", todo)
@@ -152,13 +161,22 @@ def reading(path, kind):
         if error.filename not in (None, path):
             raise  # error of another file, which is written while this one is read
         if isinstance(error, PermissionError):
-            raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
+            raise StorageError(
+                f"{path} may not be read", "a readable file", "correct its permissions"
+            ) from error
         if error.errno in (None, errno.EINVAL):  # error of HDF5, or an invalid address in the file
             raise damaged(path, error, f"a whole file of kind '{kind}'") from error
         fault = f"{path} could not be read ({os.strerror(error.errno)})"
         todo = "check the disk and run the same command again"
         raise StorageError(fault, f"a readable file of kind '{kind}'", todo) from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ) as error:
         raise damaged(path, error, f"a whole file of kind '{kind}'") from error
 
 
@@ -190,8 +208,12 @@ def digest_of(path, kind):
 def damaged(path, error, expected="a whole file"):
     """Return the StorageError for a damaged file, with the reason."""
     fault = f"{path} is damaged ({' '.join(str(error).split())})"
-    ours = str(path).endswith(".h5")  # otherwise maybe a user's file, given by mistake, not to be deleted
-    return StorageError(fault, expected, f"delete {path} and run the same command again" if ours else "name another")
+    ours = str(path).endswith(
+        ".h5"
+    )  # otherwise maybe a user's file, given by mistake, not to be deleted
+    return StorageError(
+        fault, expected, f"delete {path} and run the same command again" if ours else "name another"
+    )
 
 
 def write_array(group, name, values, packed=True):
@@ -200,8 +222,13 @@ def write_array(group, name, values, packed=True):
     if not values.shape or not values.size:
         dataset = group.create_dataset(name, data=values).id
     else:  # like `create_dataset` without its checks, which take half of the time for a small array
-        layout = _compressed_layout(values) if packed and _compresses_well(values) else _plain_layout()
-        whole, kind = h5py.h5s.create_simple(values.shape), h5py.h5t.py_create(values.dtype, logical=True)
+        layout = (
+            _compressed_layout(values) if packed and _compresses_well(values) else _plain_layout()
+        )
+        whole, kind = (
+            h5py.h5s.create_simple(values.shape),
+            h5py.h5t.py_create(values.dtype, logical=True),
+        )
         dataset = h5py.h5d.create(group.id, name.encode(), kind, whole, layout)
         dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
     digests.mark(dataset, values)
@@ -248,7 +275,9 @@ def _write_attribute(item, name, value):
     """Create an attribute with integers, in a third of the time of ``attrs[name] = value``."""
     value = np.asarray(value, dtype=np.int64)
     space = h5py.h5s.create_simple(value.shape) if value.shape else h5py.h5s.create(h5py.h5s.SCALAR)
-    h5py.h5a.create(item, name.encode(), h5py.h5t.py_create(value.dtype, logical=True), space).write(value)
+    h5py.h5a.create(
+        item, name.encode(), h5py.h5t.py_create(value.dtype, logical=True), space
+    ).write(value)
 
 
 def dataset_of(group, name, kinds="iufb"):
@@ -305,7 +334,9 @@ def read_csr(group, name):
     """Read a CSR matrix that `write_csr` stored, and check its indices (`csr_of`)."""
     inner = group[name]
     shape, data = shape_of(inner), read_array(inner, "data")
-    return csr_of(name, data, read_array(inner, "indices", "i"), read_array(inner, "indptr", "i"), shape)
+    return csr_of(
+        name, data, read_array(inner, "indices", "i"), read_array(inner, "indptr", "i"), shape
+    )
 
 
 def shape_of(inner):
@@ -321,11 +352,18 @@ def csr_of(name, data, indices, indptr, shape):
     ValueError
         If row pointers do not match the data, an index is out of range or a value is not finite.
     """
-    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(data) or len(indices) != len(data):
+    if (
+        len(indptr) != shape[0] + 1
+        or indptr[0] != 0
+        or indptr[-1] != len(data)
+        or len(indices) != len(data)
+    ):
         raise ValueError(f"{name}: row pointers do not fit the data")
     if data.dtype.kind == "f" and not np.isfinite(data).all():
         raise ValueError(f"{name}: a value is not finite")
-    if np.any(np.diff(indptr) < 0) or (len(indices) and (indices.min() < 0 or indices.max() >= shape[1])):
+    if np.any(np.diff(indptr) < 0) or (
+        len(indices) and (indices.min() < 0 or indices.max() >= shape[1])
+    ):
         raise ValueError(f"{name}: indices out of range")
     if indptr[-1] < np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
@@ -337,7 +375,11 @@ def write_strings(group, name, strings):
     block = "\n".join(strings)
     if block.count("\n") != max(len(strings) - 1, 0):
         bad = next(text for text in strings if "\n" in text)
-        raise DataError(f"the {name} entry {bad!r} holds a line break", "text on one line", "remove the line break")
+        raise DataError(
+            f"the {name} entry {bad!r} holds a line break",
+            "text on one line",
+            "remove the line break",
+        )
     dataset = write_array(group, name, np.frombuffer(block.encode("utf-8"), dtype=np.uint8))
     _write_attribute(dataset, "length", len(strings))
 
@@ -357,12 +399,20 @@ def earlier(folder, t, window=0):
     Raises
     ------
     StorageError
-        If one is missing. Snakemake does not detect that, since only the newest is the input of its rule.
+        If one is missing. Snakemake does not detect that, since only the newest is the input of its
+        rule.
     """
-    paths = [os.path.join(folder, f"{before}.h5") for before in range(max(0, t - window) if window else 0, t)]
+    paths = [
+        os.path.join(folder, f"{before}.h5")
+        for before in range(max(0, t - window) if window else 0, t)
+    ]
     for path in paths:
         if not os.path.exists(path):
-            raise StorageError(f"{path} is missing", "a file of every timestep before", f"make it: snakemake {path}")
+            raise StorageError(
+                f"{path} is missing",
+                "a file of every timestep before",
+                f"make it: snakemake {path}",
+            )
     return paths
 
 

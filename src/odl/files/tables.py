@@ -1,14 +1,17 @@
 """Tab-separated tables and JSON maps between steps, with digests that detect changes.
 
-The last column of a table, ``digest``, is the first 16 hexadecimal digits of the sha256 of the column names, the number
-of rows, the position of the row and its cells. It detects edited, moved, added and missing rows. A table without rows
-has its digest in the name of that column, which detects that all rows were deleted.
+The last column of a table, ``digest``, is the first 16 hexadecimal digits of the sha256 of the
+column names, the number of rows, the position of the row and its cells. It detects edited, moved,
+added and missing rows. A table without rows has its digest in the name of that column, which
+detects that all rows were deleted.
 
-The last key of a JSON map, ``digest``, is the sha256 of the other keys and values as ``json.dumps`` writes them without
-white space, in the order of the file. White space may be changed; values and order may not.
+The last key of a JSON map, ``digest``, is the sha256 of the other keys and values as ``json.dumps``
+writes them without white space, in the order of the file. White space may be changed; values and
+order may not.
 
-Standard library only, since the rules of the workflow read the index of a stream. Benchmarks of Snakemake and tables of
-the user have no digests; they are read by `odl.evaluation.study` and `odl.corpora.formats`.
+Standard library only, since the rules of the workflow read the index of a stream. Benchmarks of
+Snakemake and tables of the user have no digests; they are read by `odl.evaluation.study` and
+`odl.corpora.formats`.
 """
 
 import hashlib
@@ -25,8 +28,19 @@ from odl.files.escaping import visible
 
 DIGEST = "digest"  # column of a table, key of a JSON map
 DIGEST_DIGITS = 16  # hexadecimal digits of a digest in a table
-# Columns that are not converted. Cells of other columns become numbers if possible, and nan if they are empty.
-TEXT_COLUMNS = {"run", "corpus", "protocol", "algorithm", "first_time", "last_time", "parameters", "source", "phase"}
+# Columns that are not converted. Cells of other columns become numbers if possible, and nan if they
+# are empty.
+TEXT_COLUMNS = {
+    "run",
+    "corpus",
+    "protocol",
+    "algorithm",
+    "first_time",
+    "last_time",
+    "parameters",
+    "source",
+    "phase",
+}
 
 
 def _cell(value):
@@ -34,7 +48,9 @@ def _cell(value):
     if value is None:
         return ""
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        return "" if math.isnan(value) else f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
+        return (
+            "" if math.isnan(value) else f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
+        )
     return " ".join(visible(str(value)).split())
 
 
@@ -71,7 +87,10 @@ def sealed(columns, lines):
     """Return the text of a table with its column of digests, from lists of cells."""
     digests = _digests(columns, lines)
     last = DIGEST if lines else f"{DIGEST}-{digests[0]}"
-    rows = [[*columns, last], *([*line, digest] for line, digest in zip(lines, digests, strict=False))]
+    rows = [
+        [*columns, last],
+        *([*line, digest] for line, digest in zip(lines, digests, strict=False)),
+    ]
     return "\n".join(map("\t".join, rows)) + "\n"
 
 
@@ -113,12 +132,16 @@ def read_cells(path, delete=None):
         with open(path, encoding="utf-8", newline="") as file:
             lines = [line.split("\t") for line in file.read().removesuffix("\n").split("\n")]
     except (UnicodeDecodeError, IsADirectoryError) as error:
-        raise StorageError(f"{path} is not a table ({error})", "tab-separated UTF-8 text", todo) from error
+        raise StorageError(
+            f"{path} is not a table ({error})", "tab-separated UTF-8 text", todo
+        ) from error
     (*columns, last), rows = lines[0], lines[1:]
     if any(len(line) != len(lines[0]) for line in rows):
         raise StorageError(f"{path} is not a whole table", "rows of one length", todo)
     if last != DIGEST and not last.startswith(f"{DIGEST}-"):
-        raise StorageError(f"{path} has no digests", f"a table with the last column '{DIGEST}'", todo)
+        raise StorageError(
+            f"{path} has no digests", f"a table with the last column '{DIGEST}'", todo
+        )
     cells = [line[:-1] for line in rows]
     wanted = [line[-1] for line in rows] if rows else [last.removeprefix(f"{DIGEST}-")]
     for position, (digest, stored) in enumerate(zip(_digests(columns, cells), wanted, strict=True)):
@@ -172,9 +195,14 @@ def read_table(
     [{'t': 1, 'auc': 0.5}, {'t': 2, 'auc': nan}]
     """
     names, lines = read_cells(path, delete)
-    path, todo = os.fspath(path), f"delete {os.fspath(delete or path)} and run the same command again"
+    path, todo = (
+        os.fspath(path),
+        f"delete {os.fspath(delete or path)} and run the same command again",
+    )
     if missing := [name for name in columns if name not in names]:
-        raise StorageError(f"{path} has no column {', '.join(missing)}", f"the columns {', '.join(columns)}", todo)
+        raise StorageError(
+            f"{path} has no column {', '.join(missing)}", f"the columns {', '.join(columns)}", todo
+        )
     rows = [
         {
             name: cell if name in TEXT_COLUMNS else _value(cell) if cell else math.nan
@@ -183,7 +211,10 @@ def read_table(
         for line in lines
     ]
     for name in columns:
-        bad = next((row[name] for row in rows if name not in TEXT_COLUMNS and isinstance(row[name], str)), None)
+        bad = next(
+            (row[name] for row in rows if name not in TEXT_COLUMNS and isinstance(row[name], str)),
+            None,
+        )
         if bad is not None:
             raise StorageError(f"{path} has {bad!r} in the column {name}", "a number", todo)
     return rows
@@ -214,7 +245,8 @@ def read_json(path, delete=None):
     Raises
     ------
     StorageError
-        If the file is missing, is not a JSON map with a digest, or was changed after it was written.
+        If the file is missing, is not a JSON map with a digest, or was changed after it was
+        written.
     """
     path = os.fspath(path)
     if not os.path.exists(path):
@@ -226,9 +258,13 @@ def read_json(path, delete=None):
         stored = content.pop(DIGEST)
         digest = digest_of(content)
     except (ValueError, RecursionError, IsADirectoryError) as error:
-        raise StorageError(f"{path} cannot be read ({error})", "a file as odl wrote it", todo) from error
+        raise StorageError(
+            f"{path} cannot be read ({error})", "a file as odl wrote it", todo
+        ) from error
     except (AttributeError, KeyError, IndexError, TypeError) as error:
-        raise StorageError(f"{path} has no digest", f"a JSON map with the key '{DIGEST}'", todo) from error
+        raise StorageError(
+            f"{path} has no digest", f"a JSON map with the key '{DIGEST}'", todo
+        ) from error
     if digest != stored:
         raise changed(path, "", delete)
     return content

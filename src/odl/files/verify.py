@@ -1,7 +1,7 @@
 """Verification of a finished study: the digest of each file, and the digests of its inputs in its provenance record.
 
-Benchmarks of Snakemake, logs, figures, the page of a study and files that the user added have no digests. The page of
-new topics contains its own digest and those of its feeds.
+Benchmarks of Snakemake, logs, figures, the page of a study and files that the user added have no
+digests. The page of new topics contains its own digest and those of its feeds.
 """
 
 import glob
@@ -13,13 +13,20 @@ from odl.errors import DataError, OdlError, changed
 from odl.files import agentfiles, blocks, provenance, storage
 from odl.files.tables import read_cells, read_json
 
-BENCHMARK_START = b"s\th:m:s\t"  # first bytes of the files that Snakemake writes for a rule with `benchmark`
+BENCHMARK_START = (
+    b"s\th:m:s\t"  # first bytes of the files that Snakemake writes for a rule with `benchmark`
+)
 LOGS, PLAN = "logs", "plan.json"
-FEED_SUFFIXES = (".atom", ".json")  # in the order in which a page's feeds are written, before the page
+FEED_SUFFIXES = (
+    ".atom",
+    ".json",
+)  # in the order in which a page's feeds are written, before the page
 
 
 def verify(
-    folder: str | os.PathLike, inputs_of: Callable[[str, dict], Iterable] | None = None, pages: Sequence[Path] = ()
+    folder: str | os.PathLike,
+    inputs_of: Callable[[str, dict], Iterable] | None = None,
+    pages: Sequence[Path] = (),
 ) -> tuple[int, list[str]]:
     """Verify every HDF5 file, table and JSON file below a folder; return the faults.
 
@@ -28,7 +35,8 @@ def verify(
     folder : path-like
         Folder of a study.
     inputs_of : callable, optional
-        ``inputs_of(path, record)`` returns (role, glob pattern, digest) for each input in the record of a file.
+        ``inputs_of(path, record)`` returns (role, glob pattern, digest) for each input in the
+        record of a file.
     pages : sequence of Path, optional
         Pages of new topics, each with its feeds in the same folder.
 
@@ -37,7 +45,8 @@ def verify(
     n_files : int
         Number of files that were verified.
     wrong : list of str
-        A sentence for each file that was changed, or that was computed from other inputs than the present ones.
+        A sentence for each file that was changed, or that was computed from other inputs than the
+        present ones.
 
     Raises
     ------
@@ -66,7 +75,9 @@ def verify(
     paths = sorted(path for path in Path(folder).rglob("*") if _has_digest(path, Path(folder)))
     if not paths:
         fault = f"{os.fspath(folder)}, which has no file of a study in it"
-        raise DataError(fault, "the folder results/STUDY", "name the folder of a study that was run")
+        raise DataError(
+            fault, "the folder results/STUDY", "name the folder of a study that was run"
+        )
     attributes_of, wrong = {}, []
     for path in paths:
         try:
@@ -120,7 +131,8 @@ def _made_with(path, folder):
 def content(path, arrays=True):
     """Return the attributes of an HDF5 file, after verifying all its bytes (with `arrays`) or only those it reads.
 
-    For the network's file of a distributed checkpoint, ``agents`` has the digests of the agents' files.
+    For the network's file of a distributed checkpoint, ``agents`` has the digests of the agents'
+    files.
     """
     if arrays and os.path.isfile(path):
         with blocks.Verified(path) as file:
@@ -136,7 +148,11 @@ def content(path, arrays=True):
 def _others(path, attributes_of, inputs):
     """Yield a message for each input of a file that is present with another digest than in the file's record."""
     for role, pattern, digest in inputs:
-        there = {attributes_of[one]["digest"]: one for one in map(Path, glob.glob(pattern)) if one in attributes_of}
+        there = {
+            attributes_of[one]["digest"]: one
+            for one in map(Path, glob.glob(pattern))
+            if one in attributes_of
+        }
         if there and digest not in there:
             todo = f"delete {path}, and run the same command again"
             yield f"{path} was made from another file ({role}) than {min(there.values())}; {todo}."

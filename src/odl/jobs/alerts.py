@@ -67,11 +67,15 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     counts = data.counts[:]
-    documents = period_documents(step, counts, origins, stop_words, _places(carried, data, before.previous))
+    documents = period_documents(
+        step, counts, origins, stop_words, _places(carried, data, before.previous)
+    )
 
     decided, past = decision.decide(documents, scored, carried.past, settings)
 
-    shares = reasons.word_shares(novelty.shares(run.learner, state, P, scored)[0], counts, step.P.pieces)
+    shares = reasons.word_shares(
+        novelty.shares(run.learner, state, P, scored)[0], counts, step.P.pieces
+    )
     record = _record(data, scored, carried, decided, documents.first, shares)
     record.repeats = int(documents.repeats[decided.items].sum())
     record.languages = mix(counts, stop_words)
@@ -86,8 +90,12 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
         carried.unseen, settings, data, documents.counts, new_items, origins, decided.unproven
     )
 
-    opened, examples = _atoms(carried, data, documents.Q, replace(after, dictionary=run.words_of(after.dictionary)))
-    recent = calibration.recent_after(past.recent, scored, settings.window) if data.t else past.recent
+    opened, examples = _atoms(
+        carried, data, documents.Q, replace(after, dictionary=run.words_of(after.dictionary))
+    )
+    recent = (
+        calibration.recent_after(past.recent, scored, settings.window) if data.t else past.recent
+    )
     following = periods.Carried(
         data.t, record.run, record.settings, carried.digest, past._replace(recent=recent), opened, examples,
         data.terms, past_words,
@@ -139,7 +147,11 @@ def read_novelty(path, data):
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
             fault = f"{path} is of other documents than {blocks.path_of(data.file)}"
-            raise DataError(fault, "scores and features of one timestep and seed", "name files that belong together")
+            raise DataError(
+                fault,
+                "scores and features of one timestep and seed",
+                "name files that belong together",
+            )
     return novelty.Novelty(score, residual, penalty, None, empty, 0.0, 0.0, meaning=meaning)
 
 
@@ -150,9 +162,19 @@ def _read_carried(previous, run, settings, t):
     if previous:
         return periods.read_carried(previous, named, asdict(settings), t - 1)
     if t:
-        raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
+        raise DataError(
+            f"timestep {t} without the alerts before it",
+            "alerts of every timestep",
+            "pass --previous",
+        )
     return periods.Carried(
-        -1, named, asdict(settings), "", decision.StreamHistory.nothing(), np.zeros(0, dtype=np.int64), []
+        -1,
+        named,
+        asdict(settings),
+        "",
+        decision.StreamHistory.nothing(),
+        np.zeros(0, dtype=np.int64),
+        [],
     )
 
 
@@ -182,7 +204,9 @@ def births(decided, items):
     """Return the number of each new event, and the ids and titles of up to three of its documents."""
     titles = {item.row: [item.id, item.title] for item in items}
     opened = {one.event: one for one in reversed(decided.headlines)}
-    return [(number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born]
+    return [
+        (number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born
+    ]
 
 
 def _unseen_words(past, settings, data, counts, rows, origins, unproven):
@@ -210,11 +234,13 @@ def _find_near(record, Q, A):
 def _items(record, decided, shares, data, counts, A, carried, origins, settings):
     """Return the documents that are stored by name: examples of headlines and the most novel documents.
 
-    Each gets the words that explain its score, its nearest atoms, and `opening`: those words of its headline that it
-    has. `reasons.join` then adds the phrases of these words to the document.
+    Each gets the words that explain its score, its nearest atoms, and `opening`: those words of its
+    headline that it has. `reasons.join` then adds the phrases of these words to the document.
     """
     shown = [*decided.headlines, *decided.below]
-    rows = list(dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist()))
+    rows = list(
+        dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist())
+    )
     rows = np.array(rows, dtype=np.int64)
     tops = _atom_words(A, np.unique(record.near[rows]), data.vocabulary)
     examples = dict(enumerate(carried.documents))

@@ -1,7 +1,8 @@
 """One timestep of a learner on MPI ranks. Each rank updates some agents; then one process collects the scores.
 
-Ranks read the same features and settings from one file system. They exchange dual variables, costs and counters
-(`odl.distributed.messages`). Atoms and codes are written to the files of the rank's own agents.
+Ranks read the same features and settings from one file system. They exchange dual variables, costs
+and counters (`odl.distributed.messages`). Atoms and codes are written to the files of the rank's
+own agents.
 """
 
 import contextlib
@@ -115,7 +116,10 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     started = time.process_time()
     inferred = agents.infer(P)
     scored = time.process_time()
-    dual = {"value": -agents.ranks.gather(inferred.costs).T.sum(axis=1), "iterations": inferred.iterations}
+    dual = {
+        "value": -agents.ranks.gather(inferred.costs).T.sum(axis=1),
+        "iterations": inferred.iterations,
+    }
     if previous:
         agents.learn(P, learner.mu_w)
     learned = time.process_time()
@@ -145,13 +149,17 @@ def _write(comm, state, share, run, inferred, dual):
             mine = np.flatnonzero(own == position)
             codes = sparse.csr_array(inferred.codes[:, mine])
             links = {"previous": share.previous, "features": share.features}
-            checkpoint = checkpoints.Checkpoint(data.t, run.chain, A[:, mine], {}, updates, codes, 0.0, **links)
+            checkpoint = checkpoints.Checkpoint(
+                data.t, run.chain, A[:, mine], {}, updates, codes, 0.0, **links
+            )
             made.append(agentfiles.write_agent(state, agent, checkpoint))
         return made
 
     def write_network(digests):
         if first:
-            score = np.where(np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * run.learner.scale(P))
+            score = np.where(
+                np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * run.learner.scale(P)
+            )
             links = {"previous": share.previous, "features": share.features, "terms": data.terms}
             checkpoint = agentfiles.NetworkCheckpoint(
                 data.t, run.chain, updates, run.atoms, score, dual, digests, **links

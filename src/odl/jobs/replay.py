@@ -14,13 +14,15 @@ from odl.text.stopwords import StopWords, mix
 def replay(path, run, settings, n_periods, corpus_features=None):
     """Yield the periods of a stream decided with other settings, oldest first.
 
-    A decision does not depend on later periods, so the alerts equal those that a run with these settings stores.
-    Documents have no reasons, because computing these needs checkpoints, which may be pruned.
+    A decision does not depend on later periods, so the alerts equal those that a run with these
+    settings stores. Documents have no reasons, because computing these needs checkpoints, which may
+    be pruned.
 
     Parameters
     ----------
     path : callable
-        Called with ``"features"``, ``"scores"`` or ``"batch"`` and a timestep; returns the path of the file.
+        Called with ``"features"``, ``"scores"`` or ``"batch"`` and a timestep; returns the path of
+        the file.
     run : odl.jobs.runs.Run
     settings : odl.config.sections.Alerts
     n_periods : int
@@ -30,7 +32,8 @@ def replay(path, run, settings, n_periods, corpus_features=None):
     Yields
     ------
     odl.alerts.model.Period
-        Headlines, events and p-values as a run stores them; shares of words and nearest atoms are empty.
+        Headlines, events and p-values as a run stores them; shares of words and nearest atoms are
+        empty.
     odl.alerts.decision.StreamHistory
         History from which the next period resumes.
 
@@ -52,7 +55,9 @@ def replay(path, run, settings, n_periods, corpus_features=None):
         documents = alerts.period_documents(step, counts, origins, stop_words, places)
         decided, past = decision.decide(documents, scored, past, settings)
         if t:
-            past = past._replace(recent=calibration.recent_after(past.recent, scored, settings.window))
+            past = past._replace(
+                recent=calibration.recent_after(past.recent, scored, settings.window)
+            )
         terms = data.terms
         period = _period(named, settings, data, scored, documents, decided)
         period.languages = mix(counts, stop_words)
@@ -77,7 +82,11 @@ def _period(named, settings, data, scored, documents, decided):
 
 def _documents(period, decided, data, origins):
     """Return {row: `Document`} of the examples and first rows of headlines, and of the most novel documents."""
-    rows = {row for one in (*decided.headlines, *decided.below) for row in (*one.examples, *one.rows[:1])}
+    rows = {
+        row
+        for one in (*decided.headlines, *decided.below)
+        for row in (*one.examples, *one.rows[:1])
+    }
     found = {}
     for row in sorted(rows | {*decided.novel.tolist()}):
         members = np.flatnonzero(period.item == period.item[row])

@@ -55,7 +55,8 @@ class Before(NamedTuple):
     Attributes
     ----------
     previous : path-like, optional
-        Output of the same step for the timestep before, a checkpoint or a period; none for timestep 0.
+        Output of the same step for the timestep before, a checkpoint or a period; none for timestep
+        0.
     history : path-like, optional
         Folder of the features ``{t}.h5`` of all earlier timesteps, for learners that need them.
     corpus_features : path-like, optional
@@ -120,12 +121,17 @@ def parse(chain):
     Chain.from_map(chain, "--run")
     if "algorithm" not in chain["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
-    typed = {"learner": learners.make(**learner_of(chain["learner"])), "weighting": Weighting(**chain["features"])}
+    typed = {
+        "learner": learners.make(**learner_of(chain["learner"])),
+        "weighting": Weighting(**chain["features"]),
+    }
     learner, share = typed["learner"], typed["weighting"].pieces
     if share and not learner.opens:
         problem = f"features.pieces is {share} for a run of {learner.algorithm}"
         raise ParameterError(
-            problem, "pieces for runs of levels and adaptive only", "set features.pieces of the run to 0"
+            problem,
+            "pieces for runs of levels and adaptive only",
+            "set features.pieces of the run to 0",
         )
     named = {name: chain[name] for name in ("corpus", "seed", "run", "atoms")}
     return Run(**named, **typed, chain=chain)
@@ -151,14 +157,20 @@ def open_documents(source, run, corpus_features=None):
     data = source if isinstance(source, features.FeatureFile) else features.read(source)
     whole = features.read(corpus_features) if corpus_features else None
     step = Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
-    return step._replace(meaning=VectorMemory.empty(_dimensions(data, run))) if run.weighting.meaning != 0 else step
+    return (
+        step._replace(meaning=VectorMemory.empty(_dimensions(data, run)))
+        if run.weighting.meaning != 0
+        else step
+    )
 
 
 def _dimensions(data, run):
     """Return the length of the vectors of a stream; raise ParameterError if it has none."""
     if data.vectors is None:
         fault = f"run {run.run!r} has features.meaning {run.weighting.meaning}, and the stream has no vectors"
-        todo = "set vectors or columns.vector in the options of the corpus, or features.meaning to 0"
+        todo = (
+            "set vectors or columns.vector in the options of the corpus, or features.meaning to 0"
+        )
         raise DataError(fault, "a vector of each document", todo)
     return data.vectors.shape[1]
 
@@ -185,10 +197,18 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
         return step
     before = before or agentfiles.read_whole(previous, run.chain, step.data.t - 1, codes=False)
     places, n_terms = places_of(before.terms, step.P.terms, previous), step.P.shape[1]
-    state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
-    state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)
+    state = learners.resume(
+        learner, before, n_terms if places is None else len(places), run.atoms, previous
+    )
+    state = (
+        learner.fit_terms(state, n_terms)
+        if places is None
+        else learner.move_terms(state, places, n_terms)
+    )
     if step.meaning is not None:
-        step = step._replace(meaning=VectorMemory.from_arrays(before.meaning, step.data.vectors.shape[1], previous))
+        step = step._replace(
+            meaning=VectorMemory.from_arrays(before.meaning, step.data.vectors.shape[1], previous)
+        )
     return step._replace(previous=before.digest, state=state)
 
 
@@ -224,7 +244,9 @@ def places_of(known, wanted, path):
     """
     if (known is None) != (wanted is None):
         defect = f"{path} is of a vocabulary {'without' if known is None else 'with'} a bound, the features are not"
-        raise CheckpointError(defect, "one max_terms along a chain", f"delete {path} and run the same command again")
+        raise CheckpointError(
+            defect, "one max_terms along a chain", f"delete {path} and run the same command again"
+        )
     return None if known is None else terms.places(known, wanted)
 
 

@@ -107,10 +107,16 @@ def write_scores(path, data, P, scores, before, after, run):
     """
     top = np.argsort(-scores.score, kind="stable")[:TOP_DOCUMENTS]
     documents, codes = P[top], scores.codes[top]
-    documents, before, after = run.words_of(documents, axis=1), run.words_of(before), run.words_of(after)
+    documents, before, after = (
+        run.words_of(documents, axis=1),
+        run.words_of(before),
+        run.words_of(after),
+    )
     missing = novelty.unexplained(documents, before, codes, range(len(top)))
     # Summed in the order of the documents. Atoms added after scoring have no use.
-    use = np.bincount(scores.codes.indices, scores.codes.data, minlength=after.shape[1]).astype(np.float64)
+    use = np.bincount(scores.codes.indices, scores.codes.data, minlength=after.shape[1]).astype(
+        np.float64
+    )
     scorefiles.write_scores(
         path,
         data,
@@ -128,7 +134,10 @@ def write_scores(path, data, P, scores, before, after, run):
 
 def write_timings(path, phases, n_documents):
     """Write the CPU seconds of the phases of a job."""
-    rows = [{"phase": phase, "cpu_s": f"{cpu:.6f}", "documents": n_documents} for phase, cpu in phases.items()]
+    rows = [
+        {"phase": phase, "cpu_s": f"{cpu:.6f}", "documents": n_documents}
+        for phase, cpu in phases.items()
+    ]
     write_table(path, rows)
 
 
@@ -136,7 +145,9 @@ def _top_atoms(A, use):
     """Return the top terms of each atom; an empty list for unused atoms of a large dictionary."""
     used = np.flatnonzero(use) if A.shape[1] > ALL_ATOMS else np.arange(A.shape[1])
     lists = [[] for _ in range(A.shape[1])]
-    for atom, pairs in zip(used.tolist(), novelty.top_terms(sparse.csc_array(A[:, used])), strict=True):
+    for atom, pairs in zip(
+        used.tolist(), novelty.top_terms(sparse.csc_array(A[:, used])), strict=True
+    ):
         lists[atom] = pairs
     return lists
 
@@ -147,12 +158,16 @@ def _past(step, history, run):
     if not run.learner.needs_history:
         return []
     if t and history is None:
-        raise ParameterError("no --history", "the folder of the features of the timesteps before", "give it")
+        raise ParameterError(
+            "no --history", "the folder of the features of the timesteps before", "give it"
+        )
     batches = [features.read(path) for path in storage.earlier(history, t)]
     if [batch.t for batch in batches] != list(range(t)):
         defect = f"{history} with features of the timesteps {', '.join(str(batch.t) for batch in batches)}"
         raise DataError(
-            defect, f"those of 0 to {t - 1}, each in the file of its number", "give the folder of the stream"
+            defect,
+            f"those of 0 to {t - 1}, each in the file of its number",
+            "give the folder of the stream",
         )
     weighed = [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]
     if step.data.terms is None:

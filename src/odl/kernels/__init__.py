@@ -26,7 +26,9 @@ try:
     )
 except ModuleNotFoundError as error:
     defect = "odl is not built here: its compiled kernels (odl.kernels._kernels) are missing"
-    raise ConfigError(defect, "an installation, which builds them", "pip install . in its folder") from error
+    raise ConfigError(
+        defect, "an installation, which builds them", "pip install . in its folder"
+    ) from error
 
 __all__ = [
     "adapt_then_combine",

@@ -31,7 +31,9 @@ def build_if_edited(root):
 def _edited_module(root):
     """Return the path of the extension module if one of its sources is newer, else None."""
     folder = root / "src" / "odl" / "kernels"
-    module = next((path for end in EXTENSION_SUFFIXES if (path := folder / f"_kernels{end}").exists()), None)
+    module = next(
+        (path for end in EXTENSION_SUFFIXES if (path := folder / f"_kernels{end}").exists()), None
+    )
     sources = [root / "CMakeLists.txt", *folder.glob("*.cpp"), *folder.glob("*.h")]
     newest = max(path.stat().st_mtime_ns for path in sources)
     return module if module and module.stat().st_mtime_ns < newest else None
@@ -41,8 +43,14 @@ def _build(cache):
     cmake = Path(re.search(r"^CMAKE_COMMAND:INTERNAL=(.*)$", cache.read_text(), re.M)[1])
     if not cmake.exists():  # pip deletes the environment that it creates for a build
         defect = f"kernels were edited, and {cmake}, which built them, is gone"
-        raise ConfigError(defect, "an installation after the edit", "make kernels, or pip install -e . again")
-    done = subprocess.run([cmake, "--build", cache.parent, "--target", "_kernels"], capture_output=True, text=True)
+        raise ConfigError(
+            defect, "an installation after the edit", "make kernels, or pip install -e . again"
+        )
+    done = subprocess.run(
+        [cmake, "--build", cache.parent, "--target", "_kernels"], capture_output=True, text=True
+    )
     if done.returncode:
         print(done.stdout, done.stderr, sep="", file=sys.stderr)
-        raise ConfigError("kernels that were edited do not compile", "C++ that compiles", "see the messages above")
+        raise ConfigError(
+            "kernels that were edited do not compile", "C++ that compiles", "see the messages above"
+        )

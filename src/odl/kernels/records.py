@@ -28,7 +28,9 @@ class NetworkIteration(NamedTuple):
     """A network of agents, and the parameters of diffusion over it (kernel `adapt_then_combine`)."""
 
     owner: Integers  # agent of each atom
-    starts: Integers  # neighbours of agent k, including itself, are neighbours[starts[k]:starts[k + 1]]
+    starts: (
+        Integers  # neighbours of agent k, including itself, are neighbours[starts[k]:starts[k + 1]]
+    )
     neighbours: Integers
     weights: Floats  # combination weights of the neighbours
     shares: Floats  # 1/|N_I| for the |N_I| agents that observe the documents, 0 for the others
@@ -36,14 +38,15 @@ class NetworkIteration(NamedTuple):
     iterations: int  # largest number of iterations
     tolerance: float  # relative change of the dual variables at which the iteration stops; 0: never
     check: int  # iterations between two tests of the stopping rule
-    spread: Floats  # two tables from `fixed_point.spread`, to start at the fixed point; empty: start at 0
+    # two tables from `fixed_point.spread`, to start at the fixed point; empty: start at 0
+    spread: Floats
 
 
 class Merging(NamedTuple):
     """Atoms that may merge (ward_merging.h), with S_j the sum of the documents of atom j.
 
-    Arrays have one entry or row per atom unless their comment gives another size. They are float64, for
-    `ward_merging.group` float32.
+    Arrays have one entry or row per atom unless their comment gives another size. They are float64,
+    for `ward_merging.group` float32.
     """
 
     gram: NDArray  # S_i^T S_j; empty if no atoms will be merged
@@ -57,6 +60,7 @@ class Merging(NamedTuple):
     cost: NDArray  # squared costs of merging with them
     price: NDArray  # smallest squared cost, or a lower bound of it
     least: NDArray  # smallest price of each block of atoms
-    counters: Integers  # slots in use, time, time at which all of `gram` was up to date, time of the last search
+    # slots in use, time, time at which all of `gram` was up to date, time of the last search
+    counters: Integers
     places: Integers  # work space
     work: NDArray  # documents and 1 / ||S_j|| in the order of `recent`, and work space

@@ -1,7 +1,7 @@
 """Registry of the learners: one algorithm per file, imported when it is first used.
 
-A file is a learner if it defines a class whose class attribute ``algorithm`` is the name of the file. `LEARNERS` has
-the names of all learners; reading it imports every file.
+A file is a learner if it defines a class whose class attribute ``algorithm`` is the name of the
+file. `LEARNERS` has the names of all learners; reading it imports every file.
 """
 
 import functools
@@ -15,7 +15,17 @@ from odl.learners import base
 from odl.learners.base import Learner, Scores, State, parameters
 from odl.learners.sparse_atoms import widen
 
-__all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "resume", "schema", "widen"]
+__all__ = [
+    "LEARNERS",
+    "Learner",
+    "Scores",
+    "State",
+    "learner_class",
+    "make",
+    "resume",
+    "schema",
+    "widen",
+]
 
 
 def learner_class(algorithm: str) -> type[Learner]:
@@ -59,7 +69,10 @@ def _names():
 def _defined(name):
     """Return the learner class that a module defines under its own name, or None."""
     members = vars(import_module(f"odl.learners.{name}")).values()
-    return next((one for one in members if isinstance(one, type) and vars(one).get("algorithm") == name), None)
+    return next(
+        (one for one in members if isinstance(one, type) and vars(one).get("algorithm") == name),
+        None,
+    )
 
 
 def make(algorithm: str, **settings: Any) -> Learner:
@@ -84,7 +97,9 @@ def make(algorithm: str, **settings: Any) -> Learner:
     return learner(**settings)
 
 
-def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: str | os.PathLike) -> State:
+def resume(
+    learner: Learner, checkpoint: Any, n_terms: int, start: int, path: str | os.PathLike
+) -> State:
     """Return the state that a checkpoint stores, after checking that it fits the learner.
 
     Parameters
@@ -101,7 +116,8 @@ def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: st
     Raises
     ------
     CheckpointError
-        If its arrays do not match the learner (`odl.learners.base.check_arrays`), or it has more than `n_terms` terms.
+        If its arrays do not match the learner (`odl.learners.base.check_arrays`), or it has more
+        than `n_terms` terms.
 
     Examples
     --------
@@ -116,7 +132,9 @@ def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: st
     """
     base.check_arrays(learner.array_specs, checkpoint.dictionary, checkpoint.arrays, start, path)
     if checkpoint.dictionary.shape[0] > n_terms or checkpoint.updates < 0:
-        defect = f"{path} has {checkpoint.dictionary.shape[0]} terms and {checkpoint.updates} updates"
+        defect = (
+            f"{path} has {checkpoint.dictionary.shape[0]} terms and {checkpoint.updates} updates"
+        )
         expected = f"at most {n_terms} terms, and updates from 0 on"
         raise CheckpointError(defect, expected, f"delete {path} and run the same command again")
     return State(checkpoint.dictionary, checkpoint.arrays, checkpoint.updates)

@@ -1,8 +1,9 @@
 """The learner `adaptive`: online agglomerative clustering of documents into at most k atoms.
 
-An atom is the sum of the documents that joined it. A document that is similar to no atom opens a new one. When all k
-atoms are in use, the two with the lowest merging cost are merged; the cost is Ward's with the square root of the
-harmonic size. Memory and time per document are constant, and old topics remain in less detail.
+An atom is the sum of the documents that joined it. A document that is similar to no atom opens a
+new one. When all k atoms are in use, the two with the lowest merging cost are merged; the cost is
+Ward's with the square root of the harmonic size. Memory and time per document are constant, and old
+topics remain in less detail.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,9 @@ from odl.learners.base import ArraySpec, Learner, Scores, State, setting
 from odl.learners.clusters import AGES, FULL_ACTIONS, Clusters, reading, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
-EMPTY_ATOM_DOCUMENTS = 1e-12  # number of documents of an atom without words, so that it is merged first
+EMPTY_ATOM_DOCUMENTS = (
+    1e-12  # number of documents of an atom without words, so that it is merged first
+)
 
 
 class Explained(NamedTuple):
@@ -58,17 +61,18 @@ class ClusterLearner(Learner):
     same : float
         Smallest cosine at which a document joins its nearest atom.
     half_life : int
-        Number of documents after which the weight of a document in its atom has halved; 0 disables forgetting.
+        Number of documents after which the weight of a document in its atom has halved; 0 disables
+        forgetting.
     nearest : int
         Number of nearest atoms in a score.
     cohesion : float
         Exponent of the cohesion, which the cosine is divided by; 0 is the plain cosine.
     flatten : float
-        Exponent of the weights of an atom in the cosine. Below 1, terms of a few of its documents count nearly as much
-        as terms of all of them.
+        Exponent of the weights of an atom in the cosine. Below 1, terms of a few of its documents
+        count nearly as much as terms of all of them.
     recency : float
-        Exponent of the recency factor of the similarity: matches of atoms of this age relative to those expected by
-        chance (`odl.learners.clusters`). 0 disables recency.
+        Exponent of the recency factor of the similarity: matches of atoms of this age relative to
+        those expected by chance (`odl.learners.clusters`). 0 disables recency.
     context : float
         Share of the score that comes from the most similar documents of the same batch.
     peers : int
@@ -101,28 +105,28 @@ class ClusterLearner(Learner):
 class Adaptive(ClusterLearner):
     """Score documents by their distance to the nearest atoms, relative to the cohesion of these atoms.
 
-    With c_j the cosine of the document and atom j (weights raised to the power `flatten`), S_j the sum and n_j the
-    number of its documents, and rho_j = ||S_j|| / n_j the cohesion (mean cosine of the documents to their sum), the
-    score is
+    With c_j the cosine of the document and atom j (weights raised to the power `flatten`), S_j the
+    sum and n_j the number of its documents, and rho_j = ||S_j|| / n_j the cohesion (mean cosine of
+    the documents to their sum), the score is
 
         1 - sum_r w_r v_(r),   v_j = c_j / rho_j^cohesion,   w_r proportional to 1/r,
 
-    over the `nearest` largest v. Documents of a diverse topic are never close to the centre of their atom; dividing by
-    its cohesion compares them with the usual distance there.
+    over the `nearest` largest v. Documents of a diverse topic are never close to the centre of
+    their atom; dividing by its cohesion compares them with the usual distance there.
 
     Parameters
     ----------
     full : {"merge", "join", "retire"}
-        What a document that needs a new atom does when all atoms are in use: merge the two atoms with the lowest cost,
-        join the nearest atom, or drop the atom with the fewest documents.
+        What a document that needs a new atom does when all atoms are in use: merge the two atoms
+        with the lowest cost, join the nearest atom, or drop the atom with the fewest documents.
     contrast : float
-        Weight of the similarity to other documents of the same batch. It raises the scores of several similar new
-        documents, a new topic, above those of single odd ones.
+        Weight of the similarity to other documents of the same batch. It raises the scores of
+        several similar new documents, a new topic, above those of single odd ones.
 
     Notes
     -----
-    With `contrast` or `context` above 0, the score of a document depends on the other documents of its batch. Scores
-    are divided by 1 + contrast, so that they are between 0 and 1.
+    With `contrast` or `context` above 0, the score of a document depends on the other documents of
+    its batch. Scores are divided by 1 + contrast, so that they are between 0 and 1.
 
     Examples
     --------
@@ -159,8 +163,8 @@ class Adaptive(ClusterLearner):
     def array_specs(self) -> dict[str, ArraySpec]:
         """Specifications of the arrays in the state.
 
-        For each atom n_j, ||S_j||, and the positions in the stream of its first and last document; the number of
-        documents so far, the largest number of atoms, and counts of matches by age.
+        For each atom n_j, ||S_j||, and the positions in the stream of its first and last document;
+        the number of documents so far, the largest number of atoms, and counts of matches by age.
         """
         return (AGES if self.recency else {}) | {
             "members": ArraySpec("dense", ("atoms",)),
@@ -175,7 +179,9 @@ class Adaptive(ClusterLearner):
         """Return a state in which each atom consists of one document."""
         sizes = np.sqrt(np.asarray(dictionary.multiply(dictionary).sum(axis=0)).ravel())
         scaled = sparse.csc_array(dictionary, copy=True)
-        scaled.data = scaled.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(scaled.indptr))
+        scaled.data = scaled.data / np.repeat(
+            np.where(sizes > 0, sizes, 1.0), np.diff(scaled.indptr)
+        )
         state = super().fresh(scaled)
         for name, value in (("members", 1), ("size", 1), ("limit", scaled.shape[1])):
             state.arrays[name][:] = value
@@ -198,8 +204,12 @@ class Adaptive(ClusterLearner):
         found = self.explain(state, P)
         residual, penalty = 1.0 - found.similarity, np.zeros(P.shape[0])
         if self.in_batch:
-            residual, penalty = combine_with_peers(P, residual, self.contrast, self.context, self.peers)
-        return Scores(self.code(state, P, found), np.maximum(residual, 0.0), penalty, 0.0, (found.atoms,))
+            residual, penalty = combine_with_peers(
+                P, residual, self.contrast, self.context, self.peers
+            )
+        return Scores(
+            self.code(state, P, found), np.maximum(residual, 0.0), penalty, 0.0, (found.atoms,)
+        )
 
     def code(self, state: State, P: sparse.csr_array, found: Explained) -> sparse.csr_array:
         """Return the codes of documents on their nearest atoms."""
@@ -218,7 +228,9 @@ class Adaptive(ClusterLearner):
             documents, which = index.numbers.known_rows(sparse.csr_array(P)), index.owner
             scale, recent_scale = self._scales(state, which)
             if self.recency:
-                plain, near = likeness.nearest_twice(documents, index, self.nearest, scale, recent_scale)
+                plain, near = likeness.nearest_twice(
+                    documents, index, self.nearest, scale, recent_scale
+                )
             else:
                 plain = near = likeness.nearest(documents, index, self.nearest, scale, flat=True)
         found = Explained(self._mean(near), near.columns, plain.columns)
@@ -235,8 +247,9 @@ class Adaptive(ClusterLearner):
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion over the nearest atoms.
 
-        Atoms are flattened. The share is negative if the atoms have a larger weight of the word than the document.
-        With `context` or `contrast`, shares are scaled by the weight of the document's own distance in its score.
+        Atoms are flattened. The share is negative if the atoms have a larger weight of the word
+        than the document. With `context` or `contrast`, shares are scaled by the weight of the
+        document's own distance in its score.
 
         Equation `adaptive-shares` of docs/method.md.
         """
@@ -244,7 +257,9 @@ class Adaptive(ClusterLearner):
         near = scores.nearest[0] if scores.nearest else self.explain(state, P).atoms
         return with_data(P, self.share_entries(state, P, near))
 
-    def share_entries(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> np.ndarray:
+    def share_entries(
+        self, state: State, P: sparse.csr_array, neighbours: np.ndarray
+    ) -> np.ndarray:
         """Return the share of each entry of P, given the nearest atoms that `explain` returns."""
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
@@ -254,7 +269,9 @@ class Adaptive(ClusterLearner):
         starts, _, plain = likeness.compressed(A)
         scale = self._scales(state, slice(None))[1][used]
         data = likeness.flattened(starts, plain, self.flatten) * np.repeat(scale, np.diff(starts))
-        flattened = sparse.csr_matrix((data, A.indices, A.indptr), shape=A.shape[::-1])  # atoms x terms
+        flattened = sparse.csr_matrix(
+            (data, A.indices, A.indptr), shape=A.shape[::-1]
+        )  # atoms x terms
         flattened = widen(flattened, n_columns=P.shape[1])
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
         each = place.reshape(atoms.shape)[rows].ravel(), np.repeat(P.indices, atoms.shape[1])
@@ -275,7 +292,9 @@ class Adaptive(ClusterLearner):
             size, members = (state.arrays[name][which] for name in ("size", "members"))
             cohesion = size / np.maximum(members, 1e-300)
             scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
-            factors = recency_of(state.arrays, ages(state)[which], self.recency) if self.recency else 1.0
+            factors = (
+                recency_of(state.arrays, ages(state)[which], self.recency) if self.recency else 1.0
+            )
             scales = scale, scale * factors
             state.derived["scales", self] = which, scales
         return scales
@@ -287,7 +306,11 @@ class Adaptive(ClusterLearner):
         return weights / weights.sum()
 
     def learn(
-        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+        self,
+        state: State,
+        P: sparse.csr_array,
+        X: sparse.csr_array,
+        history: Sequence[sparse.csr_array] = (),
     ) -> State:
         """Let the documents join, open and merge atoms in the order of the batch; X is not used."""
         return self.clusters(state, P)[0].state(state.updates + 1)
@@ -297,14 +320,20 @@ class Adaptive(ClusterLearner):
         state = self.fit_terms(state, P.shape[1])
         arrays, worth, halves = dict(state.arrays), 1.0, False
         if self.recency and state.shape[1]:
-            arrays |= with_matches(arrays, ages(state), arrays["members"], self.explain(state, P).matches)
+            arrays |= with_matches(
+                arrays, ages(state), arrays["members"], self.explain(state, P).matches
+            )
         if self.half_life:
             seen = int(arrays["seen"][0])
-            (halvings, _), (after, rest) = (divmod(n, self.half_life) for n in (seen, seen + P.shape[0]))
+            (halvings, _), (after, rest) = (
+                divmod(n, self.half_life) for n in (seen, seen + P.shape[0])
+            )
             worth = 2.0 ** (rest / self.half_life)
             halves = after > halvings
             if halves:
-                arrays |= {name: arrays[name] * 0.5 ** (after - halvings) for name in ("members", "size")}
+                arrays |= {
+                    name: arrays[name] * 0.5 ** (after - halvings) for name in ("members", "size")
+                }
                 state.derived.pop("merging", None)
         settings = {name: getattr(self, name) for name in ("terms", "same", "full", "flatten")}
         clusters = Clusters(state.with_arrays(arrays), P.shape[1], settings, worth)
@@ -330,7 +359,11 @@ def rescale_atoms(before: State, after: State) -> State:
         "size": size * norms,
         "members": np.where(empty, np.minimum(members, EMPTY_ATOM_DOCUMENTS), members),
     }
-    return replace(after, dictionary=sparse.csc_array((data, A.indices, A.indptr), shape=A.shape), arrays=arrays)
+    return replace(
+        after,
+        dictionary=sparse.csc_array((data, A.indices, A.indptr), shape=A.shape),
+        arrays=arrays,
+    )
 
 
 def combine_with_peers(
@@ -338,8 +371,9 @@ def combine_with_peers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Combine the score of each document with those of the most similar documents of its batch.
 
-    With N the `peers` most similar documents of the batch, b the mean cosine to them, and
-    u = (s + contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N cos^2.
+    With N the `peers` most similar documents of the batch, b the mean cosine to them, and u = (s +
+    contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N
+    cos^2.
 
     Equation `adaptive-context` of docs/method.md.
 
@@ -377,5 +411,7 @@ def combine_with_peers(
     share = np.where(sums > 0, context, 0.0)
     weights /= np.where(sums > 0, sums, 1.0)[:, None]
     parts = scores / (1.0 + contrast), contrast / (1.0 + contrast) * cosines.sum(axis=1) / peers
-    residual, penalty = ((1.0 - share) * part + share * (weights * part[alike]).sum(axis=1) for part in parts)
+    residual, penalty = (
+        (1.0 - share) * part + share * (weights * part[alike]).sum(axis=1) for part in parts
+    )
     return residual, penalty

@@ -1,8 +1,8 @@
 """Base classes of the learners: hyper-parameters, the state, and the functions that score and learn.
 
-A batch is scored with the current dictionary, then learned by ``accumulate`` and ``update`` (GENNVL, ICASSP 2013).
-Hyper-parameters are a frozen dataclass. Everything that changes is in the `State`, which checkpoints store, so a
-resumed run gives the same bytes as an uninterrupted one.
+A batch is scored with the current dictionary, then learned by ``accumulate`` and ``update``
+(GENNVL, ICASSP 2013). Hyper-parameters are a frozen dataclass. Everything that changes is in the
+`State`, which checkpoints store, so a resumed run gives the same bytes as an uninterrupted one.
 """
 
 import abc
@@ -27,11 +27,12 @@ class ArraySpec(NamedTuple):
     ----------
     layout : {"csr", "csc", "dense"}
     shape : tuple of str or int
-        Size of each dimension: an integer, "terms" or "atoms" (sizes of the dictionary; "terms" in sparse arrays
-        only), or "positions" (positions in a batch, any number).
+        Size of each dimension: an integer, "terms" or "atoms" (sizes of the dictionary; "terms" in
+        sparse arrays only), or "positions" (positions in a batch, any number).
     dtype : type
     between : (str or int, str or int)
-        Smallest and largest value of a dense array: a number, "atoms", or "start" (initial number of atoms).
+        Smallest and largest value of a dense array: a number, "atoms", or "start" (initial number
+        of atoms).
 
     Examples
     --------
@@ -51,17 +52,24 @@ class ArraySpec(NamedTuple):
         shape = tuple({**sizes, "positions": 0}.get(size, size) for size in self.shape)
         if self.layout == "dense":
             return np.zeros(shape, dtype=self.dtype)
-        return (sparse.csr_array if self.layout == "csr" else sparse.csc_array)(shape, dtype=self.dtype)
+        return (sparse.csr_array if self.layout == "csr" else sparse.csc_array)(
+            shape, dtype=self.dtype
+        )
 
     def fits(self, value: Any, sizes: Mapping[str, int]) -> bool:
         """Return whether a value matches the specification for the named sizes."""
         if (_layout(value), value.dtype, value.ndim) != (self.layout, self.dtype, len(self.shape)):
             return False
         free = {**sizes, "positions": None}
-        if any(free.get(want, want) not in (None, size) for want, size in zip(self.shape, value.shape, strict=True)):
+        if any(
+            free.get(want, want) not in (None, size)
+            for want, size in zip(self.shape, value.shape, strict=True)
+        ):
             return False
         low, high = (sizes.get(bound, bound) for bound in self.between)
-        return self.layout != "dense" or bool(np.all(np.isfinite(value) & (low <= value) & (value <= high)))
+        return self.layout != "dense" or bool(
+            np.all(np.isfinite(value) & (low <= value) & (value <= high))
+        )
 
     def text(self, sizes: Mapping[str, int]) -> str:
         """Return a description for error messages, with the named sizes."""
@@ -91,7 +99,8 @@ def check_arrays(specs, dictionary, arrays, start, path):
     Raises
     ------
     CheckpointError
-        If an array is missing, unknown, or has another layout, size, type or value; names the first such array.
+        If an array is missing, unknown, or has another layout, size, type or value; names the first
+        such array.
     """
     sizes = {**dict(zip(("terms", "atoms"), dictionary.shape, strict=False)), "start": start}
     wanted, stored = {"dictionary": DICTIONARY, **specs}, {"dictionary": dictionary, **arrays}
@@ -109,7 +118,9 @@ def _layout(value):
 
 def _text(value):
     """Return a description of an array for error messages."""
-    words = f"{_layout(value)} {value.dtype} of {' x '.join(map(str, value.shape)) or 'no dimension'}"
+    words = (
+        f"{_layout(value)} {value.dtype} of {' x '.join(map(str, value.shape)) or 'no dimension'}"
+    )
     if _layout(value) == "dense" and value.size:
         words += f" within {value.min()} to {value.max()}"
     return words
@@ -157,7 +168,12 @@ class State:
         return self.dictionary
 
     def __getstate__(self):
-        return {"dictionary": self.dictionary, "arrays": self.arrays, "updates": self.updates, "derived": {}}
+        return {
+            "dictionary": self.dictionary,
+            "arrays": self.arrays,
+            "updates": self.updates,
+            "derived": {},
+        }
 
     @classmethod
     def from_columns(cls, columns: Any, n_terms: int, arrays: dict, updates: int) -> "State":
@@ -172,7 +188,9 @@ class State:
         """
         state = object.__new__(cls)
         size = n_terms, len(columns.spans)
-        state.__dict__.update(columns=columns, size=size, arrays=arrays, updates=updates, derived={})
+        state.__dict__.update(
+            columns=columns, size=size, arrays=arrays, updates=updates, derived={}
+        )
         return state
 
     @property
@@ -197,8 +215,8 @@ class State:
 class Scores(NamedTuple):
     """Codes (documents x atoms, CSR) and the two parts of the objective for each document.
 
-    `gap` is the largest relative duality gap of the codes. `nearest` has the nearest atoms that a cluster learner
-    found, so that `shares` need not search for them again.
+    `gap` is the largest relative duality gap of the codes. `nearest` has the nearest atoms that a
+    cluster learner found, so that `shares` need not search for them again.
 
     Examples
     --------
@@ -236,11 +254,14 @@ class Learner(Section, abc.ABC):
     grows : bool
         Whether learning adds atoms. The column of an atom never changes.
     opens : bool
-        Whether documents open atoms on demand; `n_atoms` may then exceed the number of documents in the first batch.
+        Whether documents open atoms on demand; `n_atoms` may then exceed the number of documents in
+        the first batch.
     numbers_per_atom : int
-        Numbers stored for an atom in addition to its `terms`, if `memory` sets the number of atoms; else 0.
+        Numbers stored for an atom in addition to its `terms`, if `memory` sets the number of atoms;
+        else 0.
     has_regret : bool
-        Whether the workflow can measure regret: an online learner of the L1 objective with a fixed number of atoms.
+        Whether the workflow can measure regret: an online learner of the L1 objective with a fixed
+        number of atoms.
     over_ranks : bool
         Whether the learner has agents that can run on several MPI ranks.
 
@@ -303,14 +324,17 @@ class Learner(Section, abc.ABC):
     def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return a state with the dictionary; its other arrays are zero."""
         sizes = dict(zip(("terms", "atoms"), dictionary.shape, strict=True))
-        return State(dictionary, {name: array.zeros(sizes) for name, array in self.array_specs.items()})
+        return State(
+            dictionary, {name: array.zeros(sizes) for name, array in self.array_specs.items()}
+        )
 
     def fit_terms(self, state: State, n_terms: int) -> State:
         """Return the state with zero rows appended for new terms."""
         if n_terms <= state.shape[0]:
             return state
         arrays = {
-            name: with_terms(value, self.array_specs[name].shape, n_terms) for name, value in state.arrays.items()
+            name: with_terms(value, self.array_specs[name].shape, n_terms)
+            for name, value in state.arrays.items()
         }
         return state.with_arrays(arrays, n_terms)
 
@@ -330,7 +354,9 @@ class Learner(Section, abc.ABC):
             for name, value in state.arrays.items()
         }
         return replace(
-            state, dictionary=renumber_terms(state.dictionary, DICTIONARY.shape, places, n_terms), arrays=arrays
+            state,
+            dictionary=renumber_terms(state.dictionary, DICTIONARY.shape, places, n_terms),
+            arrays=arrays,
         )
 
     @abc.abstractmethod
@@ -349,16 +375,23 @@ class Learner(Section, abc.ABC):
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return the contribution of each word to the scores, in the sparsity pattern of P.
 
-        A row sums to the score of the document up to rounding, without the part that depends on its batch.
+        A row sums to the score of the document up to rounding, without the part that depends on its
+        batch.
         """
-        return sparse_atoms.split_scores(P, widen(state.dictionary, n_rows=P.shape[1]), scores, self.word_loss)
+        return sparse_atoms.split_scores(
+            P, widen(state.dictionary, n_rows=P.shape[1]), scores, self.word_loss
+        )
 
     def with_room(self, state: State, n_atoms: int) -> State:
         """Return a state whose dictionary may grow to n_atoms; learners of fixed size return it unchanged."""
         return state
 
     def learn(
-        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+        self,
+        state: State,
+        P: sparse.csr_array,
+        X: sparse.csr_array,
+        history: Sequence[sparse.csr_array] = (),
     ) -> State:
         """Return the state after learning a batch with codes X: `update` with the statistics from `accumulate`.
 
@@ -369,8 +402,8 @@ class Learner(Section, abc.ABC):
         X : csr_array, shape (n_documents, n_atoms)
             Codes of `score`.
         history : sequence of csr_array
-            Documents of earlier timesteps, oldest first, with the weights of their time; only for learners with
-            `needs_history`.
+            Documents of earlier timesteps, oldest first, with the weights of their time; only for
+            learners with `needs_history`.
 
         Returns
         -------

@@ -15,7 +15,8 @@ from odl.learners.base import State, setting
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
-OBJECTIVE_SLACK = 1e-9  # rise of F that is accepted, relative to the norm of the documents: the coder's duality gap
+# rise of F that is accepted, relative to the norm of the documents: the coder's duality gap
+OBJECTIVE_SLACK = 1e-9
 
 
 class Alternation(NamedTuple):
@@ -35,34 +36,37 @@ class Batch(L1Learner):
         A = argmin_{A >= 0, ||A_j||_1 <= 1} ||P_[t] - X A^T||_1      (Algorithm 3, starting at the last A)
         X = argmin_{X >= 0} ||P_[t] - X A^T||_1 + lam ||X||_1        (the coder)
 
-    until F decreases by less than `tolerance` (relative), or `alternations` times. There are at least two alternations,
-    since new atoms have no codes in the first.
+    until F decreases by less than `tolerance` (relative), or `alternations` times. There are at
+    least two alternations, since new atoms have no codes in the first.
 
     Parameters
     ----------
     growth : int
-        Number of atoms added at each timestep after the first (eta in the paper), at most one for each document with
-        known terms in the batch; 0 adds none.
+        Number of atoms added at each timestep after the first (eta in the paper), at most one for
+        each document with known terms in the batch; 0 adds none.
     alternations : int
         Maximum number of alternations of a timestep; the first batch has `rounds`.
     tolerance : float
         Relative decrease of F below which alternation stops.
     fit_iterations, fit_tolerance : int, float
-        Maximum number of iterations of a dictionary step, and its tolerance (`odl.dictionary.l1.fit_dictionary`).
+        Maximum number of iterations of a dictionary step, and its tolerance
+        (`odl.dictionary.l1.fit_dictionary`).
 
     Notes
     -----
-    F never rises: each half step is checked, with a slack of 1e-9 ||P_[t]||_1. Codes of the ADMM coder, which need not
-    be optimal, replace the previous ones only if they are better.
+    F never rises: each half step is checked, with a slack of 1e-9 ||P_[t]||_1. Codes of the ADMM
+    coder, which need not be optimal, replace the previous ones only if they are better.
 
-    The state is only the dictionary. Codes of earlier batches are not stored: coding was the last half step of the
-    previous timestep, the coder is deterministic, and it codes each document alone, so coding the history on A_t gives
-    X_[t-1] bit for bit. (With ADMM it gives the codes of ADMM on A_t.)
+    The state is only the dictionary. Codes of earlier batches are not stored: coding was the last
+    half step of the previous timestep, the coder is deterministic, and it codes each document
+    alone, so coding the history on A_t gives X_[t-1] bit for bit. (With ADMM it gives the codes of
+    ADMM on A_t.)
 
-    The paper does not say how new atoms start; atoms of zeros would never enter a code. Here they start from the
-    documents of the batch with the largest objective, with `start_terms` words each, as in the first dictionary. A
-    document is skipped if an atom chosen earlier would enter its code, so that one new topic does not take all atoms.
-    Ties keep their order; nothing is random. Old atoms keep their columns. `carry` only carries the update count.
+    The paper does not say how new atoms start; atoms of zeros would never enter a code. Here they
+    start from the documents of the batch with the largest objective, with `start_terms` words each,
+    as in the first dictionary. A document is skipped if an atom chosen earlier would enter its
+    code, so that one new topic does not take all atoms. Ties keep their order; nothing is random.
+    Old atoms keep their columns. `carry` only carries the update count.
 
     Examples
     --------
@@ -96,7 +100,11 @@ class Batch(L1Learner):
         return State(A, updates=len(trace) // 2 if self.carry else 0)
 
     def learn(
-        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+        self,
+        state: State,
+        P: sparse.csr_array,
+        X: sparse.csr_array,
+        history: Sequence[sparse.csr_array] = (),
     ) -> State:
         """Return the state after fitting the dictionary to the history and the batch P with its codes X."""
         A = widen(state.dictionary, n_rows=P.shape[1])
@@ -109,7 +117,9 @@ class Batch(L1Learner):
         A = self.alternate(documents, A, X, self.alternations).dictionary
         return replace(state, dictionary=A, updates=state.updates + 1)
 
-    def alternate(self, P: sparse.csr_array, A: sparse.csc_array, X: sparse.csr_array, most: int) -> Alternation:
+    def alternate(
+        self, P: sparse.csr_array, A: sparse.csc_array, X: sparse.csr_array, most: int
+    ) -> Alternation:
         """Alternate dictionary and codes, starting at A and X, until F converges or `most` times.
 
         Equation `batch` of docs/method.md.
@@ -127,7 +137,9 @@ class Batch(L1Learner):
         slack = OBJECTIVE_SLACK * float(P.data.sum())
         for number in range(most):
             before = trace[-1]
-            fit = fit_dictionary(P, X, A, iterations=self.fit_iterations, tolerance=self.fit_tolerance)
+            fit = fit_dictionary(
+                P, X, A, iterations=self.fit_iterations, tolerance=self.fit_tolerance
+            )
             A = fit.dictionary
             _append(trace, fit.objective + self.lam * float(X.data.sum()), slack)
             X, objective = self._code(P, A, X)
@@ -152,7 +164,9 @@ def _append(trace, value, slack):
     """Append a value of F to the trace; raise OdlError if it exceeds the last one by more than the slack."""
     if not value <= trace[-1] + slack:
         expected = f"at most {trace[-1]!r}, up to {slack:.1g}"
-        raise OdlError(f"the objective rises to {value!r}", expected, "report this with the documents")
+        raise OdlError(
+            f"the objective rises to {value!r}", expected, "report this with the documents"
+        )
     trace.append(value)
 
 
@@ -170,8 +184,8 @@ def new_atoms(P, objective, count, start_terms, lam):
     start_terms : int
         Number of heaviest terms of a document in its atom; 0 takes all terms.
     lam : float
-        A document is used last if an atom chosen earlier has more than (1 + lam)/2 of its mass on terms of the
-        document: this atom would enter its code.
+        A document is used last if an atom chosen earlier has more than (1 + lam)/2 of its mass on
+        terms of the document: this atom would enter its code.
 
     Returns
     -------

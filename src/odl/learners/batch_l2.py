@@ -1,6 +1,7 @@
 """The learner `batch_l2` (L2-BATCH, NIPS 2012 supplement, Algorithm 5): non-negative sparse coding of all documents.
 
-Each timestep alternates exact codes and block coordinate descent over the atoms, with the squared l2 loss.
+Each timestep alternates exact codes and block coordinate descent over the atoms, with the squared
+l2 loss.
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,9 @@ from odl.prox.projections import MatrixLike, as_integer, check_signs, real_matri
 class BatchL2(Learner):
     """Score by min_{x >= 0} ||p - A x||_2 + lam ||x||_1; learn by non-negative sparse coding of all documents.
 
-    P_[t] has the documents of all batches up to timestep t. Each timestep adds `growth` atoms to the last dictionary.
-    The following steps then alternate until the relative decrease of the objective is below `tolerance`, at most
-    `alternations` times:
+    P_[t] has the documents of all batches up to timestep t. Each timestep adds `growth` atoms to
+    the last dictionary. The following steps then alternate until the relative decrease of the
+    objective is below `tolerance`, at most `alternations` times:
 
         X = argmin_{X >= 0}                      1/2 ||P_[t] - X A^T||_F^2 + lam ||X||_1
         A: block coordinate descent, A >= 0 and ||A_j||_2 <= 1, on the same objective
@@ -43,19 +44,20 @@ class BatchL2(Learner):
     start_terms : int
         Number of heaviest terms of a document in its atom; 0 takes all terms.
     unit : {"l2", "l1"}
-        Norm that scores are relative to; "l1" divides them by ||p||_1. The objective is homogeneous, so documents of
-        unit l1 norm have the same codes up to scale.
+        Norm that scores are relative to; "l1" divides them by ||p||_1. The objective is
+        homogeneous, so documents of unit l1 norm have the same codes up to scale.
 
     Notes
     -----
-    Algorithm 5 prints the problem of the dictionary as ||P - A X||_2 + lam ||X||_1 and calls it the non-negative
-    sparse coding problem. That problem (Hoyer 2002) has the squared norm and is solved here with the same lam. With one
-    norm over all documents, as printed, the solution would be X = 0 for 100 unit documents or more: no product of an
-    atom and a residual exceeds 1, but lam times the norm of 100 unit residuals does.
+    Algorithm 5 prints the problem of the dictionary as ||P - A X||_2 + lam ||X||_1 and calls it the
+    non-negative sparse coding problem. That problem (Hoyer 2002) has the squared norm and is solved
+    here with the same lam. With one norm over all documents, as printed, the solution would be X =
+    0 for 100 unit documents or more: no product of an atom and a residual exceeds 1, but lam times
+    the norm of 100 unit residuals does.
 
-    The state is the dictionary; codes of earlier documents are computed from it, so they are not stored. The paper does
-    not say how new atoms start; here they start from the documents of the batch with the largest objective
-    (`odl.learners.sparse_atoms`). Old atoms keep their columns.
+    The state is the dictionary; codes of earlier documents are computed from it, so they are not
+    stored. The paper does not say how new atoms start; here they start from the documents of the
+    batch with the largest objective (`odl.learners.sparse_atoms`). Old atoms keep their columns.
 
     Examples
     --------
@@ -109,16 +111,26 @@ class BatchL2(Learner):
         return Scores(coded.X, (coded.objective - penalty) / sizes, penalty / sizes, gap)
 
     def learn(
-        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+        self,
+        state: State,
+        P: sparse.csr_array,
+        X: sparse.csr_array,
+        history: Sequence[sparse.csr_array] = (),
     ) -> State:
         """Return the state after fitting the grown dictionary to the history and the batch P."""
         state = self.fit_terms(state, P.shape[1])
         coded = lars.codes(P, state.dictionary, self.lam)
-        new = new_atoms(P, coded.objective, self.growth, self.enters, start_terms=self.start_terms, norm="l2")
+        new = new_atoms(
+            P, coded.objective, self.growth, self.enters, start_terms=self.start_terms, norm="l2"
+        )
         A = sparse.csc_array(sparse.hstack([state.dictionary, new], format="csc"))
         past = [widen(earlier, n_columns=P.shape[1]) for earlier in history]
         everything = sparse.csr_array(sparse.vstack([*past, P], format="csr"))
-        return replace(state, dictionary=self.fit(everything, A, self.alternations).A, updates=state.updates + 1)
+        return replace(
+            state,
+            dictionary=self.fit(everything, A, self.alternations).A,
+            updates=state.updates + 1,
+        )
 
     def fit(self, P: sparse.csr_array, A: sparse.csc_array, most: int) -> "Fit":
         """Alternate codes and dictionary at most `most` times; see `odl.learners.batch_l2.fit`."""
@@ -153,19 +165,23 @@ def check_atoms(A):
     check_signs(A, "A")
     longest = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).max(initial=0.0))
     if longest > 1.0 + 1e-9:
-        raise ParameterError(f"an atom of length {longest:.6g}", "a length of at most 1", "scale the atoms of A")
+        raise ParameterError(
+            f"an atom of length {longest:.6g}", "a length of at most 1", "scale the atoms of A"
+        )
     return A
 
 
-def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: int = 1) -> sparse.csc_array:
+def update_dictionary(
+    P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: int = 1
+) -> sparse.csc_array:
     """Decrease ``1/2 ||P - X A^T||_F^2`` over A >= 0 and ``||a_j||_2 <= 1`` by block coordinate descent; X is fixed.
 
     With B = P^T X and C = X^T X, the exact minimiser for atom j is
 
         a_j = u / max(1, ||u||_2),   u = max(B_j - sum_{i != j} C_ij a_i, 0) / C_jj,
 
-    so no step increases the objective, and the terms of an atom are terms of documents that use it. Atoms that no
-    document uses (C_jj = 0) do not change.
+    so no step increases the objective, and the terms of an atom are terms of documents that use it.
+    Atoms that no document uses (C_jj = 0) do not change.
 
     Parameters
     ----------
@@ -203,7 +219,11 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     P, X, A = real_matrix(P, "P"), real_matrix(X, "X"), check_atoms(A)
     if P.shape[0] != X.shape[0] or P.shape[1] != A.shape[0] or X.shape[1] != A.shape[1]:
         defect = f"P, X and A of shapes {P.shape}, {X.shape} and {A.shape}"
-        raise ParameterError(defect, "documents x terms, documents x atoms, terms x atoms", "build them on one stream")
+        raise ParameterError(
+            defect,
+            "documents x terms, documents x atoms, terms x atoms",
+            "build them on one stream",
+        )
     check_signs(X, "X")
     by_atom = sparse.csr_array(X.T)
     B, C = sparse.csr_array(by_atom @ P).sorted_indices(), (by_atom @ X).toarray()
@@ -217,13 +237,22 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
             rows = B.indices[B.indptr[j] : B.indptr[j + 1]]
             atom = np.maximum(B.data[B.indptr[j] : B.indptr[j + 1]] - others[rows], 0.0) / C[j, j]
             positive = atom > 0.0
-            terms[j], weights[j] = rows[positive], atom[positive] / max(1.0, np.sqrt(np.sum(atom * atom)))
+            terms[j], weights[j] = (
+                rows[positive],
+                atom[positive] / max(1.0, np.sqrt(np.sum(atom * atom))),
+            )
     starts = np.cumsum([0, *map(len, terms)])
     return sparse.csc_array((np.concatenate(weights), np.concatenate(terms), starts), shape=A.shape)
 
 
 def fit(
-    P: MatrixLike, A: MatrixLike, lam: float, *, alternations: int = 10, sweeps: int = 1, tolerance: float = 1e-3
+    P: MatrixLike,
+    A: MatrixLike,
+    lam: float,
+    *,
+    alternations: int = 10,
+    sweeps: int = 1,
+    tolerance: float = 1e-3,
 ) -> Fit:
     """Fit a dictionary by non-negative sparse coding: alternate exact codes and block coordinate descent.
 
@@ -249,7 +278,8 @@ def fit(
     Returns
     -------
     Fit
-        Dictionary, codes of the last coding step, and the objective after each coding step, which never rises.
+        Dictionary, codes of the last coding step, and the objective after each coding step, which
+        never rises.
 
     Raises
     ------
@@ -258,8 +288,8 @@ def fit(
 
     References
     ----------
-    Hoyer, Non-negative sparse coding, NNSP 2002; Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement,
-    Algorithm 5.
+    Hoyer, Non-negative sparse coding, NNSP 2002; Kasiviswanathan, Wang, Banerjee, Melville, NIPS
+    2012, supplement, Algorithm 5.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """Clustering of documents: documents join, open and merge atoms. Also the recency of matches.
 
-Recency: similarities to old atoms are reduced if documents of this stream match recent ones more often than chance. The
-age of a match is the number of documents between it and the batch. For each bin of ages two counters are stored: the
-number of matches, and the number expected if ages were drawn at random from the memory.
+Recency: similarities to old atoms are reduced if documents of this stream match recent ones more
+often than chance. The age of a match is the number of documents between it and the batch. For each
+bin of ages two counters are stored: the number of matches, and the number expected if ages were
+drawn at random from the memory.
 """
 
 from contextlib import contextmanager
@@ -15,14 +16,22 @@ from odl.learners import likeness
 from odl.learners.base import ArraySpec, State
 
 LEARN_BLOCK = 1024  # documents learned before atoms are truncated to their heaviest terms
-FULL_ACTIONS = {"merge": atom_clusters.MERGE, "join": atom_clusters.JOIN, "retire": atom_clusters.RETIRE}
+FULL_ACTIONS = {
+    "merge": atom_clusters.MERGE,
+    "join": atom_clusters.JOIN,
+    "retire": atom_clusters.RETIRE,
+}
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
 NO_LIMIT = 1 << 62  # terms of a sum that is not cut
 # Limits of the bins of ages, in documents.
-AGE_EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
+AGE_EDGES = np.array(
+    [50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))]
+)
 PRIOR = 100.0  # matches added to both counters of each bin
 BINS = len(AGE_EDGES) + 1
-AGE_BINS = np.searchsorted(AGE_EDGES, np.arange(10001), side="right")  # bin of each age up to 10,000
+AGE_BINS = np.searchsorted(
+    AGE_EDGES, np.arange(10001), side="right"
+)  # bin of each age up to 10,000
 AGES = {name: ArraySpec("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
@@ -49,7 +58,10 @@ class Clusters:
     def __init__(self, state, n_terms, settings, worth):
         self.n_terms, self.arrays = max(n_terms, state.shape[0]), dict(state.arrays)
         self.settings, self.worth = settings, worth
-        self.index, self.changed = taken_index(state, settings["flatten"]), np.empty(0, dtype=np.int64)
+        self.index, self.changed = (
+            taken_index(state, settings["flatten"]),
+            np.empty(0, dtype=np.int64),
+        )
         self.atoms = state.derived.pop("merging", None)
 
     def learn(self, P):
@@ -67,7 +79,9 @@ class Clusters:
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
         k, n_numbers = len(arrays["size"]), index.numbers.count
-        alone = likeness.NOTHING._replace(starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64))
+        alone = likeness.NOTHING._replace(
+            starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64)
+        )
         new = likeness.inverted(documents, n_numbers) if count > 1 else alone
         if self.atoms is None:
             room = int(arrays["limit"][0])
@@ -92,11 +106,16 @@ class Clusters:
         now, others = owner[: len(before)], np.zeros(n_atoms + 1, dtype=bool)
         others[now[now != before]] = others[owner[len(before) :]] = True
         changed = np.flatnonzero(others[:-1])
-        places = np.full(n_atoms + 1, -1)  # the last one, as in `others`: of pieces that are of no atom
+        places = np.full(
+            n_atoms + 1, -1
+        )  # the last one, as in `others`: of pieces that are of no atom
         places[changed] = np.arange(len(changed))
         source = np.concatenate([before, len(index.columns.spans) + np.arange(len(P.starts) - 1)])
         rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
-        rule, summands = (self.settings["terms"], float(self.settings["flatten"])), (places[owner], source, weight)
+        rule, summands = (
+            (self.settings["terms"], float(self.settings["flatten"])),
+            (places[owner], source, weight),
+        )
         sizes = index.set_sums(changed, summands, rows, rule, (self.n_terms, n_atoms))
         self.arrays["size"] = padded(self.arrays["size"], n_atoms)
         self.arrays["size"][changed] = sizes
@@ -193,9 +212,24 @@ def mergeable(gram, documents, size, n_atoms):
         np.zeros(k, dtype=np.int64),
     )
     partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.zeros((k, CANDIDATES))
-    prices, counters = (np.full(k, np.inf), np.full(k // ward_merging.BLOCK + 1, np.inf)), np.array([n_atoms, 0, 0, 0])
+    prices, counters = (
+        (np.full(k, np.inf), np.full(k // ward_merging.BLOCK + 1, np.inf)),
+        np.array([n_atoms, 0, 0, 0]),
+    )
     atoms = Merging(
-        *(gram, documents, size**2, inverse(size), np.zeros(k), stamp, recent, partner, cost, *prices, counters),
+        *(
+            gram,
+            documents,
+            size**2,
+            inverse(size),
+            np.zeros(k),
+            stamp,
+            recent,
+            partner,
+            cost,
+            *prices,
+            counters,
+        ),
         *(places, np.zeros(3 * len(recent) + ward_merging.LANES)),
     )
     atom_clusters.settle(np.arange(n_atoms), atoms)
@@ -230,7 +264,8 @@ def with_matches(
     weights : ndarray, shape (n,)
         Documents of each atom; their sum is above 0.
     matches : ndarray of int64, shape (n_documents, m)
-        Atoms that each document matches best, -1 where there are fewer. They share its matches by their documents.
+        Atoms that each document matches best, -1 where there are fewer. They share its matches by
+        their documents.
 
     Returns
     -------
@@ -247,10 +282,14 @@ def with_matches(
     (array([1.67, 1.33, 0.  ]), array([0.75, 2.25, 0.  ]))
     """
     bins, there = _bins(ages), matches >= 0
-    shares, remembered = np.where(there, weights[matches], 0.0), np.bincount(bins, weights, minlength=BINS)
+    shares, remembered = (
+        np.where(there, weights[matches], 0.0),
+        np.bincount(bins, weights, minlength=BINS),
+    )
     shares *= (there.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
     return {
-        "matches": counters["matches"] + np.bincount(bins[matches[there]], shares[there], minlength=BINS),
+        "matches": counters["matches"]
+        + np.bincount(bins[matches[there]], shares[there], minlength=BINS),
         "expected": counters["expected"] + there.sum() * remembered / remembered.sum(),
     }
 
@@ -258,7 +297,8 @@ def with_matches(
 def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) -> np.ndarray:
     """Return factors of cosines with atoms of these ages, larger for ages that match more often.
 
-    They are divided by the root of their mean over matches, so that scores of different batches compare.
+    They are divided by the root of their mean over matches, so that scores of different batches
+    compare.
 
     Equation `recency` of docs/method.md.
 

@@ -26,8 +26,8 @@ class Diffusion(Learner):
     gamma, delta : float
         Weights of the penalty h(y) = gamma ||y||_1 + delta/2 ||y||^2 of the codes.
     eta : float
-        Parameter of the Huber loss, which is u^2/(2 eta) near 0. To compare with the squared loss, scale gamma and
-        delta by 1/eta and mu_w by eta.
+        Parameter of the Huber loss, which is u^2/(2 eta) near 0. To compare with the squared loss,
+        scale gamma and delta by 1/eta and mu_w by eta.
     beta : float
         Weight of the l1 penalty on the dictionary (biclustering).
     mu_w : float
@@ -37,15 +37,18 @@ class Diffusion(Learner):
     start_terms : int
         Number of heaviest terms of a document in its initial atom; 0 takes all terms.
     relative : bool
-        Divide the score of a document by f(x), its objective without atoms, so that 1 is the score of a document that
-        no atom explains. Otherwise the Huber score grows with the length of a document.
+        Divide the score of a document by f(x), its objective without atoms, so that 1 is the score
+        of a document that no atom explains. Otherwise the Huber score grows with the length of a
+        document.
     solver : {"auto", "centralised", "diffusion", "fixed_point"}
-        How documents are coded: at the optimum for all atoms in one process, by iterations of the diffusion, or at the
-        fixed point of the diffusion, solved directly in one process and verified by one iteration. "auto" is
-        "centralised" if all agents have the same dual variable (fully connected, equal weights), which the diffusion
-        then converges to; otherwise "diffusion".
+        How documents are coded: at the optimum for all atoms in one process, by iterations of the
+        diffusion, or at the fixed point of the diffusion, solved directly in one process and
+        verified by one iteration. "auto" is "centralised" if all agents have the same dual variable
+        (fully connected, equal weights), which the diffusion then converges to; otherwise
+        "diffusion".
     agents : int
-        Number of agents; consecutive atoms are divided among them as evenly as possible. 0: one agent for each atom.
+        Number of agents; consecutive atoms are divided among them as evenly as possible. 0: one
+        agent for each atom.
     network : {"fully_connected", "ring", "grid", "erdos_renyi"}
     degree, probability : int, float
         Degree of the ring; probability of an edge of the Erdos-Renyi graph.
@@ -54,17 +57,19 @@ class Diffusion(Learner):
     seen_by : float
         Agents that see the documents: a share up to 1, or a number above 1; 0 is agent 0 alone.
     mu : float
-        Step size of the diffusion; 0 is 0.9/(c_f/N + n/delta), stable on every network, with N agents of at most n
-        atoms.
+        Step size of the diffusion; 0 is 0.9/(c_f/N + n/delta), stable on every network, with N
+        agents of at most n atoms.
     iterations : int
         Maximum number of iterations of the diffusion.
     tolerance : float
-        Relative tolerance of a score: duality gap of the optimum, or distance of the diffusion from its fixed point.
+        Relative tolerance of a score: duality gap of the optimum, or distance of the diffusion from
+        its fixed point.
 
     Notes
     -----
-    The score is the minimum of the objective, g(nu) at the optimal nu; over a network it is -sum_k J_k(nu_k), which
-    differs by O(mu). Documents have unit l2 norm. Source: sections III and IV-B of the paper.
+    The score is the minimum of the objective, g(nu) at the optimal nu; over a network it is -sum_k
+    J_k(nu_k), which differs by O(mu). Documents have unit l2 norm. Source: sections III and IV-B of
+    the paper.
 
     Examples
     --------
@@ -107,7 +112,9 @@ class Diffusion(Learner):
     @cached_property
     def model(self) -> models.Model:
         """Loss and penalties of the task."""
-        return models.task(self.task, gamma=self.gamma, delta=self.delta, eta=self.eta, beta=self.beta)
+        return models.task(
+            self.task, gamma=self.gamma, delta=self.delta, eta=self.eta, beta=self.beta
+        )
 
     def __post_init__(self):
         super().__post_init__()
@@ -126,7 +133,9 @@ class Diffusion(Learner):
             state = self.learn(state, P, None)
         return State(state.dictionary)
 
-    def first_atoms(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> sparse.csc_array:
+    def first_atoms(
+        self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator
+    ) -> sparse.csc_array:
         """Draw documents of the first batch as atoms."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         if self.model.code.non_negative:
@@ -140,7 +149,13 @@ class Diffusion(Learner):
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
         if not self._optimal(network):
             diffused = coding.over_network(
-                P, A, self.model, owner, network, at_fixed_point=self.at_fixed_point, **self.diffusion
+                P,
+                A,
+                self.model,
+                owner,
+                network,
+                at_fixed_point=self.at_fixed_point,
+                **self.diffusion,
             )
             return self.network_scores(P, diffused.codes, diffused.score, best)
         scale = self.scale(P)
@@ -179,7 +194,11 @@ class Diffusion(Learner):
         return Scores(codes, score * scale - penalty, penalty, float(np.max(gap, initial=0.0)))
 
     def learn(
-        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+        self,
+        state: State,
+        P: sparse.csr_array,
+        X: sparse.csr_array,
+        history: Sequence[sparse.csr_array] = (),
     ) -> State:
         """Learn the documents one by one: code each with the current atoms, then update the atoms."""
         A = self.fit_terms(state, P.shape[1]).dictionary

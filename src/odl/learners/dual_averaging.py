@@ -21,15 +21,17 @@ class DualAveraging(SubgradientLearner):
     gamma : float
         Parameter of the step size.
     step : {"gamma_over_sqrt_t", "one_over_gamma_sqrt_t"}
-        Step size c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)), with t the number of updates from 1. The fraction is
-        illegible in the scan of the paper; these are its two possible readings.
+        Step size c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)), with t the number of updates from 1.
+        The fraction is illegible in the scan of the paper; these are its two possible readings.
     gradient_terms : int
-        Number of entries of largest absolute value that the sum stores for each atom; 0 stores all. The sum has an
-        entry for each word of a document that used the atom, so without a bound it grows with the stream.
+        Number of entries of largest absolute value that the sum stores for each atom; 0 stores all.
+        The sum has an entry for each word of a document that used the atom, so without a bound it
+        grows with the stream.
 
     Notes
     -----
-    The sum has single precision, in memory as in checkpoints, so that a resumed run gives the same bytes.
+    The sum has single precision, in memory as in checkpoints, so that a resumed run gives the same
+    bytes.
 
     Examples
     --------
@@ -67,5 +69,7 @@ class DualAveraging(SubgradientLearner):
         total = sparse.csc_array(largest_per_row(sparse.csr_array(total.T), self.gradient_terms).T)
         scale = self.gamma if self.step == "gamma_over_sqrt_t" else 1.0 / self.gamma
         data = total.data.astype(np.float64) * (-scale / np.sqrt(updates))
-        dictionary = project_columns(sparse.csc_array((data, total.indices, total.indptr), shape=total.shape))
+        dictionary = project_columns(
+            sparse.csc_array((data, total.indices, total.indptr), shape=total.shape)
+        )
         return State(dictionary, {"gradient_sum": total}, updates)

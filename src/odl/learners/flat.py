@@ -22,7 +22,8 @@ class Flat(Learner):
     lam : float
         Weight of the penalty Omega. Documents have unit l2 norm, so the objective is at most 1/2.
     mu : float
-        Constraint on the atoms, mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1: 0 is the unit l2 ball, 1 the unit l1 ball.
+        Constraint on the atoms, mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1: 0 is the unit l2 ball, 1 the
+        unit l1 ball.
     rounds : int
         Alternations of coding and updating on the first batch.
     sweeps : int
@@ -32,7 +33,8 @@ class Flat(Learner):
     first : {"clusters", "documents"}
         Initial atoms: means of nested clusters of the first batch, or documents drawn at random.
     start_terms : int
-        Number of heaviest terms of a document in its initial atom, with first="documents"; 0 takes all terms.
+        Number of heaviest terms of a document in its initial atom, with first="documents"; 0 takes
+        all terms.
     tolerance : float
         Relative duality gap at which coding a document stops.
     iterations : int
@@ -40,9 +42,9 @@ class Flat(Learner):
 
     Notes
     -----
-    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 2.1 and 3.3 to 3.5, where it is called
-    SpDL; online as in JMLR 2010 (Mairal, Bach, Ponce, Sapiro). The statistics include the first batch, so the
-    dictionary is fitted to all documents so far.
+    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 2.1 and 3.3 to
+    3.5, where it is called SpDL; online as in JMLR 2010 (Mairal, Bach, Ponce, Sapiro). The
+    statistics include the first batch, so the dictionary is fitted to all documents so far.
 
     Examples
     --------
@@ -123,13 +125,17 @@ class Flat(Learner):
         gap = float(np.max(coded.gap / np.maximum(objective - coded.gap, 1e-300), initial=0.0))
         return Scores(coded.X, coded.residual, coded.penalty, gap)
 
-    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> structured.Statistics:
+    def accumulate(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array
+    ) -> structured.Statistics:
         """Return the sums of x x^T and p x^T over a batch, and its number of documents."""
         return structured.statistics(P, X)
 
     def update(self, state: State, statistics: structured.Statistics) -> State:
         """Return the state with the batch added to the statistics and the atoms updated by sweeps."""
-        past = structured.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
+        past = structured.Statistics(
+            state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0])
+        )
         total = structured.accumulate(past, statistics, self.forgetting)
         dictionary = self.problem(state.dictionary.shape[1]).update(state.dictionary, total)
         arrays = {"gram": total.A, "cross": total.B, "documents": np.array([total.documents])}

@@ -15,8 +15,9 @@ class Hierarchical(Flat):
     Parameters
     ----------
     tree : str
-        Tree with one node for each atom: "binary" (node j has children 2j + 1 and 2j + 2), branching factors from the
-        root down such as "10,2", several such trees as "3 x 10,2", or the parent of each node, "parents -1,0,0".
+        Tree with one node for each atom: "binary" (node j has children 2j + 1 and 2j + 2),
+        branching factors from the root down such as "10,2", several such trees as "3 x 10,2", or
+        the parent of each node, "parents -1,0,0".
     group_norm : {"l2", "linf"}
         Norm of a group.
 

@@ -24,11 +24,13 @@ class L1Learner(Learner):
     rounds : int
         Alternations of coding and updating on the first batch.
     start_terms : int
-        Number of heaviest terms of a document in its initial atom; 0 takes all terms. An atom enters a code only if
-        more than (1 + lam)/2 of its mass is on words of the document, so an atom with all terms of a document enters
-        few codes of other documents, and the learner changes it little.
+        Number of heaviest terms of a document in its initial atom; 0 takes all terms. An atom
+        enters a code only if more than (1 + lam)/2 of its mass is on words of the document, so an
+        atom with all terms of a document enters few codes of other documents, and the learner
+        changes it little.
     carry : bool
-        Whether other arrays and the update count of the first batch are retained for later batches, or start at zero.
+        Whether other arrays and the update count of the first batch are retained for later batches,
+        or start at zero.
     solver : {"exact", "admm"}
         Sparse coder.
     iterations, phi, relaxation : int, float, float
@@ -76,7 +78,11 @@ class L1Learner(Learner):
         if self.solver == "exact":
             X, objective, _ = exact.solve(P, A, self.lam)
         else:
-            options: dict[str, Any] = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
+            options: dict[str, Any] = {
+                "iterations": self.iterations,
+                "phi": self.phi,
+                "gamma": self.relaxation,
+            }
             X, objective, gaps = admm.codes(P, A, self.lam, return_gap=True, **options)
             gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
         penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()
@@ -113,14 +119,19 @@ class SubgradientLearner(L1Learner):
 
     has_regret: ClassVar[bool] = True
 
-    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> sparse.csc_array:
+    def accumulate(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array
+    ) -> sparse.csc_array:
         """Return the subgradient (terms x atoms), divided by the number of documents if `per_document`.
 
         Equation `subgradient` of docs/method.md.
         """
         residual = sparse.csr_array(X @ state.dictionary.T - P)
-        # The sign of rounding errors in an exact fit would count as much as that of a large residual.
+        # The sign of rounding errors in an exact fit would count as much as that of a large
+        # residual.
         residual.data = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
-        first, *others = (sparse.csc_array(residual[rows].T @ X[rows]) for rows in blocks(P.shape[0]))
+        first, *others = (
+            sparse.csc_array(residual[rows].T @ X[rows]) for rows in blocks(P.shape[0])
+        )
         total = sum(others, first)
         return total / P.shape[0] if self.per_document else total

@@ -1,8 +1,9 @@
 """The learner `levels`: many small atoms, and groups of them, in one memory of fixed size.
 
-The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by agglomerative clustering
-until a fifth of their number is left; a group is the sum of its atoms, so only the group of each atom is stored. Small
-atoms separate documents of topics that consist of threads, groups those of topics with few words of their own.
+The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by
+agglomerative clustering until a fifth of their number is left; a group is the sum of its atoms, so
+only the group of each atom is stored. Small atoms separate documents of topics that consist of
+threads, groups those of topics with few words of their own.
 """
 
 from collections.abc import Sequence
@@ -22,18 +23,21 @@ from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading,
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
-PER_ATOM = 5  # numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group
+# numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group
+PER_ATOM = 5
 REGROUP = 500  # documents after which atoms are grouped again
-MIN_NORM = 2.0**-50  # smallest norm ||S_j|| in groups, so that squares are in the range of single precision
+MIN_NORM = (
+    2.0**-50
+)  # smallest norm ||S_j|| in groups, so that squares are in the range of single precision
 
 
 @dataclass(frozen=True)
 class Levels(ClusterLearner):
     """Score documents by their distance to the nearest atoms and to the nearest group of atoms.
 
-    With v the similarity to the `nearest` atoms as in `adaptive`, and w that to the nearest group, the score is
-    1 - (1 - groups) v - groups w. An atom opened since the last grouping is a group of its own. A group is as recent as
-    its youngest atom.
+    With v the similarity to the `nearest` atoms as in `adaptive`, and w that to the nearest group,
+    the score is 1 - (1 - groups) v - groups w. An atom opened since the last grouping is a group of
+    its own. A group is as recent as its youngest atom.
 
     Parameters
     ----------
@@ -44,14 +48,14 @@ class Levels(ClusterLearner):
     groups : float
         Weight of the groups in the similarity.
     context : float
-        Share of the order within a batch that is taken from the most similar documents of the batch; less, in
-        proportion, in batches of fewer than 250 documents. In batches of fewer than 100 documents scores move
-        towards those of similar documents by .3 `context`.
+        Share of the order within a batch that is taken from the most similar documents of the
+        batch; less, in proportion, in batches of fewer than 250 documents. In batches of fewer than
+        100 documents scores move towards those of similar documents by .3 `context`.
 
     Notes
     -----
-    The number of atoms follows from `memory` and `terms`; `start` ignores its `n_atoms`. With `context` above 0 the
-    score of a document depends on the other documents of its batch.
+    The number of atoms follows from `memory` and `terms`; `start` ignores its `n_atoms`. With
+    `context` above 0 the score of a document depends on the other documents of its batch.
 
     Examples
     --------
@@ -101,8 +105,8 @@ class Levels(ClusterLearner):
     def array_specs(self) -> dict[str, ArraySpec]:
         """Specifications of the arrays in the state.
 
-        Those of `adaptive` without "limit", the group of each atom (-1: a group of its own), and the number of
-        documents at the last grouping.
+        Those of `adaptive` without "limit", the group of each atom (-1: a group of its own), and
+        the number of documents at the last grouping.
         """
         return {name: spec for name, spec in self._atoms.array_specs.items() if name != "limit"} | {
             "group": ArraySpec("dense", ("atoms",), np.int64, between=(-1, "atoms")),
@@ -112,7 +116,9 @@ class Levels(ClusterLearner):
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first batch with an empty dictionary; `n_atoms` is only checked, `rng` is not used."""
         check_atoms(P, n_atoms, on_demand=True)
-        return replace(self.learn(self.fresh(sparse.csc_array((P.shape[1], 0))), P, None), updates=0)
+        return replace(
+            self.learn(self.fresh(sparse.csc_array((P.shape[1], 0))), P, None), updates=0
+        )
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return a state in which each atom consists of one document and is a group of its own."""
@@ -133,7 +139,9 @@ class Levels(ClusterLearner):
         """
         parts = self._parts(state)
         found = [learner.explain(of, P) for _, learner, of in parts]
-        similarity = sum(weight * one.similarity for (weight, _, _), one in zip(parts, found, strict=True))
+        similarity = sum(
+            weight * one.similarity for (weight, _, _), one in zip(parts, found, strict=True)
+        )
         residual = np.maximum(1.0 - similarity, 0.0)
         if self.in_batch:
             residual = with_peers(P, residual, self.context, self.peers)
@@ -143,8 +151,9 @@ class Levels(ClusterLearner):
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
 
-        Below 0 for a word that the atoms have more of than the document. With `context` it is the share of the
-        document's own score, times 1 - `context`, or 1 - .3 `context` in batches of fewer than 100 documents.
+        Below 0 for a word that the atoms have more of than the document. With `context` it is the
+        share of the document's own score, times 1 - `context`, or 1 - .3 `context` in batches of
+        fewer than 100 documents.
         """
         P, words = sparse.csr_array(P), np.zeros(P.nnz)
         for level, (weight, learner, of) in enumerate(self._parts(state)):
@@ -154,7 +163,11 @@ class Levels(ClusterLearner):
         return with_data(P, (1.0 - share) * words)
 
     def learn(
-        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+        self,
+        state: State,
+        P: sparse.csr_array,
+        X: sparse.csr_array,
+        history: Sequence[sparse.csr_array] = (),
     ) -> State:
         """Let the documents join, open and merge atoms in their order, and group the atoms every 500 documents.
 
@@ -210,16 +223,23 @@ class Levels(ClusterLearner):
         state = self._fit_memory(state)
         if "groups" not in state.derived:
             state.derived["groups"] = self._sums_of_groups(state)
-        return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, state.derived["groups"])]
+        return [
+            (1.0 - self.groups, self._atoms, state),
+            (self.groups, self._sums, state.derived["groups"]),
+        ]
 
     def _grouped(self, state):
         """Group the atoms; return for each the atom that names its group."""
         k, target = state.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
-        atoms = state.derived.get("merging") or merging(state.arrays, index_of(state, self.flatten), k)
+        atoms = state.derived.get("merging") or merging(
+            state.arrays, index_of(state, self.flatten), k
+        )
         rooms = state.derived if "merging" in state.derived else {}
-        return groups(atoms, np.maximum(state.arrays["members"], EMPTY_ATOM_DOCUMENTS), target, rooms)
+        return groups(
+            atoms, np.maximum(state.arrays["members"], EMPTY_ATOM_DOCUMENTS), target, rooms
+        )
 
     def _sums_of_groups(self, state, before=None, changed=None):
         """Return a state whose atoms are the groups.
@@ -240,15 +260,25 @@ class Levels(ClusterLearner):
             which, index = np.flatnonzero(others), taken_index(old, self.flatten)
             new = {name: old.arrays[name].copy() for name in ("members", "size", "used")}
         else:
-            which, index = np.arange(n_slots), likeness.Index(likeness.NO_COLUMNS, state.shape[0], filled=True)
-            new = {"members": np.zeros(n_slots), "size": np.zeros(n_slots), "used": np.zeros(n_slots, dtype=np.int64)}
+            which, index = (
+                np.arange(n_slots),
+                likeness.Index(likeness.NO_COLUMNS, state.shape[0], filled=True),
+            )
+            new = {
+                "members": np.zeros(n_slots),
+                "size": np.zeros(n_slots),
+                "used": np.zeros(n_slots, dtype=np.int64),
+            }
         places = np.full(n_slots, -1)
         places[which] = np.arange(len(which))
         owner = places[slots]
         atoms = np.flatnonzero(owner >= 0)
         with reading(state, self.flatten) as lists:
             rows = lists.columns[:3], likeness.NO_COLUMNS[:3]
-        summands, rule = (owner, np.arange(len(slots)), arrays["size"]), (NO_LIMIT, float(self.flatten))
+        summands, rule = (
+            (owner, np.arange(len(slots)), arrays["size"]),
+            (NO_LIMIT, float(self.flatten)),
+        )
         new["size"][which] = index.set_sums(which, summands, rows, rule, (state.shape[0], n_slots))
         new["members"][which], new["used"][which] = 0.0, -1
         np.add.at(new["members"], slots[atoms], arrays["members"][atoms])
@@ -278,8 +308,8 @@ def groups(atoms, documents, target, rooms):
     Returns
     -------
     ndarray of int64, shape (k,)
-        The atom that names the group of each atom. The group with more documents keeps its name; among equals the later
-        one does.
+        The atom that names the group of each atom. The group with more documents keeps its name;
+        among equals the later one does.
     """
     ward_merging.search_changed(atoms)
     gram = rooms.setdefault("room", np.empty(atoms.gram.shape, dtype=np.float32))
@@ -294,7 +324,10 @@ def groups(atoms, documents, target, rooms):
         unknown = np.full_like(atoms.partner, UNKNOWN)  # the prices are lower bounds
         short = {"inverse": capped, "partner": unknown, "work": np.zeros_like(atoms.work)}
         atoms = atoms._replace(squares=atoms.squares * times * times, **short)
-    others = (value.astype(np.float32) if value.dtype == np.float64 else value.copy() for value in atoms[1:])
+    others = (
+        value.astype(np.float32) if value.dtype == np.float64 else value.copy()
+        for value in atoms[1:]
+    )
     copies = atoms._make((gram, *others))
     copies.documents[:] = documents
     return ward_merging.group(copies, target)

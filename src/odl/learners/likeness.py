@@ -10,7 +10,9 @@ from scipy import sparse
 
 from odl.kernels import inverted_lists
 
-MAX_CODE_SWEEPS = 30  # sweeps of coordinate descent for the codes of a document on its nearest atoms
+MAX_CODE_SWEEPS = (
+    30  # sweeps of coordinate descent for the codes of a document on its nearest atoms
+)
 REBUILD_SHARE = 0.15  # share of changed columns from which an index is rebuilt rather than updated
 SPARE_SHARE = 1.5  # free room behind the entries of an index, as a share of their number
 
@@ -47,7 +49,8 @@ class Columns(NamedTuple):
     spans : ndarray of int64, shape (n_columns, 2)
         Index of the first entry of each column, and of the entry after its last one.
     terms, weights, flat : ndarray of uint32, float64 and float64
-        Entries, weights plain and flattened. An entry never changes; a changed column gets new entries.
+        Entries, weights plain and flattened. An entry never changes; a changed column gets new
+        entries.
     """
 
     spans: np.ndarray
@@ -62,7 +65,9 @@ class Columns(NamedTuple):
         return sparse.csc_array(parts, shape=(n_terms, len(self.spans)))
 
 
-NOTHING = FlattenedRows(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0))
+NOTHING = FlattenedRows(
+    np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0)
+)
 NO_COLUMNS = Columns(np.empty((0, 2), dtype=np.int64), *NOTHING[1:])
 
 
@@ -79,7 +84,8 @@ class TermNumbers:
     count : int
         Terms that have a number.
     place : ndarray of int32
-        Number of each term, -1 without one; one entry more than there are terms, for all unknown ones.
+        Number of each term, -1 without one; one entry more than there are terms, for all unknown
+        ones.
     """
 
     def __init__(self, n_terms):
@@ -112,9 +118,9 @@ class TermNumbers:
 class Index:
     """Columns of a matrix and their inverted lists: for each term the columns that have it, and their weights.
 
-    An index changes in place, so only the newest state of a learner has one. A changed column is written behind all
-    entries, and its places in the lists are updated. If many columns change, or there is no room left, all arrays are
-    rebuilt without gaps.
+    An index changes in place, so only the newest state of a learner has one. A changed column is
+    written behind all entries, and its places in the lists are updated. If many columns change, or
+    there is no room left, all arrays are rebuilt without gaps.
 
     Parameters
     ----------
@@ -128,11 +134,13 @@ class Index:
     numbers : TermNumbers
     columns : Columns
     owner : ndarray of int64
-        Column of each piece. Lists refer to columns by pieces, which keep their number until the next rebuild.
+        Column of each piece. Lists refer to columns by pieces, which keep their number until the
+        next rebuild.
     piece : ndarray of int64
         Piece of each column, -1 without one.
     lists : FlattenedRows
-        Inverted lists: ``starts`` alternates between the start and the end of each list, ``terms`` has pieces.
+        Inverted lists: ``starts`` alternates between the start and the end of each list, ``terms``
+        has pieces.
     limits : ndarray of int64
         End of the room of each list.
     n_entries, lists_end : int
@@ -157,10 +165,14 @@ class Index:
 
         self.numbers = TermNumbers(n_terms)
         terms = self.numbers.assign(rows.terms[:n_entries], n_terms)
-        starts = np.append(rows.starts[self.owner], n_entries)  # columns without entries may be left out
+        starts = np.append(
+            rows.starts[self.owner], n_entries
+        )  # columns without entries may be left out
         lists = inverted(rows._replace(starts=starts, terms=terms), self.numbers.count, SPARE_SHARE)
         empty = np.zeros(self.numbers.count, dtype=np.int64)  # lists of as many terms that may come
-        self.lists = lists._replace(starts=np.concatenate([spans_of(lists.starts).ravel(), empty, empty]))
+        self.lists = lists._replace(
+            starts=np.concatenate([spans_of(lists.starts).ravel(), empty, empty])
+        )
         self.limits, self.lists_end = np.append(lists.starts[1:], empty), n_entries
 
     def set_sums(self, changed, summands, rows, rule, shape):
@@ -173,7 +185,8 @@ class Index:
         summands : (ndarray of int64, ndarray of int64, ndarray of float64)
             For each summand the place of its sum in `changed` (-1: none), its row, and its factor.
         rows : tuple
-            Two families of rows, each of spans, terms and weights. Rows of the second one are numbered after the first.
+            Two families of rows, each of spans, terms and weights. Rows of the second one are
+            numbered after the first.
         rule : (int, float)
             Heaviest terms that a sum keeps, and the power of flattened weights.
         shape : (int, int)
@@ -204,7 +217,9 @@ class Index:
             After the change.
         """
         spans, end = self._spans(n_columns), self.n_entries + len(rows.terms)
-        entries = self._enlarged(len(rows.terms)) if end > len(self.columns.terms) else self.columns[1:]
+        entries = (
+            self._enlarged(len(rows.terms)) if end > len(self.columns.terms) else self.columns[1:]
+        )
         earlier, spans[changed] = spans[changed], self.n_entries + spans_of(rows.starts)
         for one, values in zip(entries, rows[1:], strict=True):
             one[self.n_entries : end] = values
@@ -224,7 +239,10 @@ class Index:
 
     def _enlarged(self, n_more):
         """Return copies of the arrays of entries with room for more."""
-        return tuple(np.append(one[: self.n_entries], np.empty(n_more, dtype=one.dtype)) for one in self.columns[1:])
+        return tuple(
+            np.append(one[: self.n_entries], np.empty(n_more, dtype=one.dtype))
+            for one in self.columns[1:]
+        )
 
     def _update(self, changed, earlier, columns, n_entries, n_terms):
         """Take over changed columns: update the lists, or rebuild everything if that is not possible or slower."""
@@ -260,7 +278,9 @@ def indexed(A, power):
     """Return the index of the columns of a CSC matrix."""
     A = A if A.has_sorted_indices else A.sorted_indices()
     starts, terms, weights = compressed(A)
-    return Index(Columns(spans_of(starts), terms, weights, flattened(starts, weights, power)), A.shape[0])
+    return Index(
+        Columns(spans_of(starts), terms, weights, flattened(starts, weights, power)), A.shape[0]
+    )
 
 
 def compact(spans, columns, spare=0.0):
@@ -277,13 +297,17 @@ def narrow(starts):
 
 
 def _empty(n_rows, size):
-    return FlattenedRows(np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
+    return FlattenedRows(
+        np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size))
+    )
 
 
 def inverted(rows, n_terms, spare=0.0):
     """Return the inverted lists of rows, rows ascending, and behind them free room, as a share of their entries."""
     lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)))
-    inverted_lists.invert((*rows[:3], rows[-1]), lists)  # without flattened weights, plain ones stand for them
+    inverted_lists.invert(
+        (*rows[:3], rows[-1]), lists
+    )  # without flattened weights, plain ones stand for them
     return lists
 
 
@@ -335,7 +359,9 @@ def nearest(documents, index, most, scale, flat=False):
 def nearest_twice(documents, index, most, scale, recent_scale):
     """Return what `nearest` does with `flat`, by two scales: without and with recency."""
     most = min(most, len(index.columns.spans))
-    return _nearest(documents, index.lists.rows(True), index.owner, most, scale, False, recent_scale)
+    return _nearest(
+        documents, index.lists.rows(True), index.owner, most, scale, False, recent_scale
+    )
 
 
 def nearest_among(P, most):
@@ -379,16 +405,23 @@ def codes(P, columns, n_terms, neighbours):
     starts, *documents = compressed(P)
     if most:
         work = np.zeros(max(P.shape[1], n_terms)), np.empty((most + 1, most))
-        inverted_lists.codes((spans_of(starts), *documents), columns[:3], neighbours, MAX_CODE_SWEEPS, weights, *work)
+        inverted_lists.codes(
+            (spans_of(starts), *documents), columns[:3], neighbours, MAX_CODE_SWEEPS, weights, *work
+        )
     used = weights > 0
     starts = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(used.sum(axis=1), out=starts[1:])
-    X = sparse.csr_array((weights[used], neighbours[used], starts), shape=(count, len(columns.spans)))
+    X = sparse.csr_array(
+        (weights[used], neighbours[used], starts), shape=(count, len(columns.spans))
+    )
     X.sort_indices()
     return X
 
 
 def compressed(matrix):
     """Return the rows of a CSR matrix, or the columns of a CSC matrix, in the types that kernels expect."""
-    terms, weights = matrix.indices.astype(np.int32, copy=False), matrix.data.astype(np.float64, copy=False)
+    terms, weights = (
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data.astype(np.float64, copy=False),
+    )
     return Rows(matrix.indptr.astype(np.int64, copy=False), terms.view(np.uint32), weights)

@@ -26,30 +26,32 @@ class StepStatistics(NamedTuple):
 class OnlineADMM(L1Learner):
     """Minimise ||Gamma||_1 subject to Gamma = P_t - X_t A^T by linearised ADMM, one step for each batch.
 
-    With R = P_t - X_t A_t^T, the dual D_t, and C = clip(R + D_t/beta, -1/beta, 1/beta), which equals
-    R + D_t/beta - Gamma_{t+1} in the paper:
+    With R = P_t - X_t A_t^T, the dual D_t, and C = clip(R + D_t/beta, -1/beta, 1/beta), which
+    equals R + D_t/beta - Gamma_{t+1} in the paper:
 
         A_{t+1} = Proj(A_t + tau_t C^T X_t),     tau_t = min(tau, 1/(2 Psi_max(X_t)))
         D_{t+1} = beta (C - X_t (A_{t+1} - A_t)^T)
 
-    The second line is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}) after substituting Gamma_{t+1}. Psi_max(X_t) is
-    the largest eigenvalue of X_t^T X_t.
+    The second line is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}) after substituting
+    Gamma_{t+1}. Psi_max(X_t) is the largest eigenvalue of X_t^T X_t.
 
     Parameters
     ----------
     beta : float
         Penalty of the augmented Lagrangian (alpha in ICASSP 2013).
     tau : float
-        Largest step size; 0 sets no limit. If tau is at most 1/(2 Psi_max(X_t)) for all t, it is the constant step size
-        of Theorems B.5 and B.6 of the NIPS 2012 supplement.
+        Largest step size; 0 sets no limit. If tau is at most 1/(2 Psi_max(X_t)) for all t, it is
+        the constant step size of Theorems B.5 and B.6 of the NIPS 2012 supplement.
     dual_terms : int
-        Number of entries of largest absolute value that are stored in each row of the dual; 0 stores all, in double
-        precision. The dual pairs document i of a batch with document i of the next, so row i has the words of all
-        earlier documents i: without a bound it grows with the stream.
+        Number of entries of largest absolute value that are stored in each row of the dual; 0
+        stores all, in double precision. The dual pairs document i of a batch with document i of the
+        next, so row i has the words of all earlier documents i: without a bound it grows with the
+        stream.
 
     Notes
     -----
-    A bounded dual has single precision, in memory as in checkpoints, so that a resumed run gives the same bytes.
+    A bounded dual has single precision, in memory as in checkpoints, so that a resumed run gives
+    the same bytes.
 
     Examples
     --------
@@ -84,7 +86,10 @@ class OnlineADMM(L1Learner):
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> StepStatistics:
         """Return the statistics of a batch; row i of the dual belongs to document i of the batch."""
-        scaled = widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0]) / self.beta
+        scaled = (
+            widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0])
+            / self.beta
+        )
         clipped = sparse.csr_array(P - X @ state.dictionary.T + scaled)
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
         parts = [(clipped[rows], X[rows]) for rows in blocks(P.shape[0])]
@@ -126,12 +131,17 @@ class OnlineADMM(L1Learner):
 
 
 def oiadmm_step(
-    P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array, dual: sparse.csr_array, beta: float, tau: float = 0.0
+    P: sparse.csr_array,
+    X: sparse.csr_array,
+    A: sparse.csc_array,
+    dual: sparse.csr_array,
+    beta: float,
+    tau: float = 0.0,
 ) -> tuple[sparse.csc_array, sparse.csr_array]:
     """Return dictionary and dual after one step of OIADMM with an unbounded dual.
 
-    One linearised step of `OnlineADMM` on ``min_A ||Gamma||_1`` subject to ``Gamma = P - X A^T``, ``A >= 0`` and
-    ``sum(A_j) <= 1``.
+    One linearised step of `OnlineADMM` on ``min_A ||Gamma||_1`` subject to ``Gamma = P - X A^T``,
+    ``A >= 0`` and ``sum(A_j) <= 1``.
 
     Equation `online-admm` of docs/method.md.
 
@@ -144,7 +154,8 @@ def oiadmm_step(
     A : csc_array, shape (n_terms, n_atoms)
         Feasible dictionary; returned unchanged if all codes are zero.
     dual : csr_array, shape (n_previous_documents, n_terms)
-        Dual of the previous timestep; no rows at the start. The shorter of P and `dual` is padded with zero rows.
+        Dual of the previous timestep; no rows at the start. The shorter of P and `dual` is padded
+        with zero rows.
     beta : float
         Penalty of the augmented Lagrangian, above 0.
     tau : float
@@ -157,7 +168,8 @@ def oiadmm_step(
 
     References
     ----------
-    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, Algorithm 1 (OIADMM) and supplement, section B.
+    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, Algorithm 1 (OIADMM) and supplement,
+    section B.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Scores of a batch by those of its most similar documents (its peers): documents of a new topic often come together.
 
-In large batches the order of the scores changes, in small ones the scores move towards those of the peers.
+In large batches the order of the scores changes, in small ones the scores move towards those of the
+peers.
 """
 
 import numpy as np
@@ -10,7 +11,10 @@ from odl.learners.likeness import nearest_among
 
 MIN_BATCH_DOCUMENTS = 3  # smallest batch in which peers change scores
 MAX_CONTRAST = 0.3  # largest weight of the similarity to the batch, of either sign
-ORDERED, WHOLE_SHARE = 100, 250  # documents from which peers change the order, and have their whole share of it
+ORDERED, WHOLE_SHARE = (
+    100,
+    250,
+)  # documents from which peers change the order, and have their whole share of it
 SMALL_SHARE = 0.3  # share of peers in scores of smaller batches, as a share of `context`
 
 
@@ -27,14 +31,17 @@ def share_of_peers(context: float, n_documents: int) -> float:
     """
     if n_documents < MIN_BATCH_DOCUMENTS:
         return 0.0
-    return context * (min(1.0, n_documents / WHOLE_SHARE) if n_documents >= ORDERED else SMALL_SHARE)
+    return context * (
+        min(1.0, n_documents / WHOLE_SHARE) if n_documents >= ORDERED else SMALL_SHARE
+    )
 
 
 def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: int) -> np.ndarray:
     """Return the scores of a batch after those of similar documents in it.
 
-    From 100 documents on this is `in_order`. Below, a score s becomes (1 - a) s + a sum_N cos s / sum_N cos over the
-    peers N, where a is the share of `share_of_peers`. A document without a similar one keeps its score.
+    From 100 documents on this is `in_order`. Below, a score s becomes (1 - a) s + a sum_N cos s /
+    sum_N cos over the peers N, where a is the share of `share_of_peers`. A document without a
+    similar one keeps its score.
 
     Equation `levels-context` of docs/method.md.
 
@@ -71,14 +78,15 @@ def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: i
 def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) -> np.ndarray:
     """Permute the scores of a batch by those of similar documents.
 
-    With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
-    standardised, and r the correlation of -z and b,
+    With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of
+    the batch, both standardised, and r the correlation of -z and b,
 
         u = rank of z + max(-.3, min(r |r|, .3)) b,      order by (1 - share) u + share sum_N cos u / sum_N cos
 
-    over those documents N. If documents with many similar ones in the batch have many in the past, r is large, and a
-    new document with many similar ones in the batch is remarkable. If r is near 0, b says nothing. If it is below 0, a
-    document with few similar ones in the batch is remarkable.
+    over those documents N. If documents with many similar ones in the batch have many in the past,
+    r is large, and a new document with many similar ones in the batch is remarkable. If r is near
+    0, b says nothing. If it is below 0, a document with few similar ones in the batch is
+    remarkable.
 
     Equation `levels-context` of docs/method.md.
 
@@ -94,7 +102,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     Returns
     -------
     ndarray, shape (n_documents,)
-        The smallest score for the first document of the new order, and so on; ties have the mean of theirs.
+        The smallest score for the first document of the new order, and so on; ties have the mean of
+        theirs.
 
     Examples
     --------
@@ -111,7 +120,9 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     return by_peers(scores, similar, cosines, share)
 
 
-def by_peers(scores: np.ndarray, similar: np.ndarray, cosines: np.ndarray, share: float) -> np.ndarray:
+def by_peers(
+    scores: np.ndarray, similar: np.ndarray, cosines: np.ndarray, share: float
+) -> np.ndarray:
     """Return the result of `in_order` from known peers.
 
     Parameters

@@ -9,7 +9,9 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 
-SUM_BLOCK = 512  # documents per partial sum; a fixed size gives the same bytes on any number of cores
+SUM_BLOCK = (
+    512  # documents per partial sum; a fixed size gives the same bytes on any number of cores
+)
 
 
 def blocks(n_documents):
@@ -56,7 +58,11 @@ def renumber_terms(value, shape, places, n_terms):
     columns = places[value.indices]
     remaining = columns >= 0
     totals = np.concatenate([[0], np.cumsum(remaining)]).astype(value.indptr.dtype)
-    parts = value.data[remaining], columns[remaining].astype(value.indices.dtype), totals[value.indptr]
+    parts = (
+        value.data[remaining],
+        columns[remaining].astype(value.indices.dtype),
+        totals[value.indptr],
+    )
     size = (n_terms, value.shape[1]) if axis == 0 else (value.shape[0], n_terms)
     return type(value)(parts, shape=size)
 
@@ -75,14 +81,16 @@ def largest_per_row(matrix, most):
         span = slice(matrix.indptr[row], matrix.indptr[row + 1])
         keep[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
     totals = np.concatenate([[0], np.cumsum(keep)])
-    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape)
+    return sparse.csr_array(
+        (matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape
+    )
 
 
 def top_entries(matrix, most):
     """Return up to `most` pairs of column and value of each row, largest first; ties go to the lower column.
 
-    For a CSC matrix these are the pairs of row and value of each column. One pass over all rows finds one pair of
-    each, which takes a fifth of the time of sorting.
+    For a CSC matrix these are the pairs of row and value of each column. One pass over all rows
+    finds one pair of each, which takes a fifth of the time of sorting.
     """
     ends = matrix.indptr
     rows, values = np.flatnonzero(np.diff(ends)), matrix.data[: ends[-1]].astype(np.float64)
@@ -121,8 +129,12 @@ def check_atoms(P, n_atoms, on_demand=False):
     if not 1 <= (min(n_atoms, len(filled)) if on_demand else n_atoms) <= len(filled):
         raise ParameterError(
             f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
-            "at least 1 atom and 1 document" if on_demand else "from 1 atom to one for each document",
-            "correct atoms or raise batches.initial" if on_demand else "lower atoms or raise batches.initial",
+            "at least 1 atom and 1 document"
+            if on_demand
+            else "from 1 atom to one for each document",
+            "correct atoms or raise batches.initial"
+            if on_demand
+            else "lower atoms or raise batches.initial",
         )
     return filled
 
@@ -157,17 +169,23 @@ def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
 def make_atoms(P, start_terms=0, norm="l1"):
     """Return atoms (columns of unit norm) with the `start_terms` heaviest terms (0: all) of each document."""
     atoms = largest_per_row(P, start_terms)
-    sizes = np.asarray(atoms.sum(axis=1)) if norm == "l1" else np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
+    sizes = (
+        np.asarray(atoms.sum(axis=1))
+        if norm == "l1"
+        else np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
+    )
     values = atoms.data / np.repeat(np.ravel(sizes), np.diff(atoms.indptr))
-    return sparse.csc_array(sparse.csr_array((values, atoms.indices, atoms.indptr), shape=atoms.shape).T)
+    return sparse.csc_array(
+        sparse.csr_array((values, atoms.indices, atoms.indptr), shape=atoms.shape).T
+    )
 
 
 def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
     """Return atoms made from the most novel documents of a batch that differ from each other.
 
-    Documents are considered in descending order of novelty; ties keep their order in the batch. A document is skipped
-    if an atom chosen earlier would enter its code, so that one new topic does not take all new atoms. If too few
-    documents remain, skipped ones are used.
+    Documents are considered in descending order of novelty; ties keep their order in the batch. A
+    document is skipped if an atom chosen earlier would enter its code, so that one new topic does
+    not take all new atoms. If too few documents remain, skipped ones are used.
 
     Parameters
     ----------
@@ -178,8 +196,8 @@ def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
     count : int
         Number of atoms to make.
     enters : callable
-        Takes P and an atom of shape (n_terms, 1); returns a mask of the documents whose code would use the atom if it
-        were the only one.
+        Takes P and an atom of shape (n_terms, 1); returns a mask of the documents whose code would
+        use the atom if it were the only one.
     start_terms : int
         Number of heaviest terms of a document in its atom; 0 takes all terms.
     norm : {"l1", "l2"}
@@ -215,9 +233,10 @@ def split_scores(
 
         rho l(r_i) / sum_k l(r_k)  +  rest |e_i| / sum_{S} |e_i|
 
-    where rho is the residual and `rest` is the score minus the sum of the first terms: the penalty and the residual on
-    words outside the document. It is the cost of the atoms, divided among the words that they explain (in proportion
-    to p_i if they explain none). A row sums to the score of the document, up to rounding.
+    where rho is the residual and `rest` is the score minus the sum of the first terms: the penalty
+    and the residual on words outside the document. It is the cost of the atoms, divided among the
+    words that they explain (in proportion to p_i if they explain none). A row sums to the score of
+    the document, up to rounding.
 
     Equation `word-shares` of docs/method.md.
 

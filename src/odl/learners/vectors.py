@@ -83,7 +83,9 @@ class VectorMemory(NamedTuple):
         if fixed is not None:
             return fixed
         total = int(self.lengths.sum())
-        middle = np.searchsorted(np.cumsum(self.lengths), [(total - 1) // 2, total // 2], side="right")
+        middle = np.searchsorted(
+            np.cumsum(self.lengths), [(total - 1) // 2, total // 2], side="right"
+        )
         return weight_of(middle if total else [])
 
     def distances(self, vectors: np.ndarray) -> np.ndarray:
@@ -98,11 +100,15 @@ class VectorMemory(NamedTuple):
         most = min(NEAREST, signs.shape[1])
         for first in range(0, len(vectors), PRODUCT_BLOCK):
             rows = np.rint(vectors[first : first + PRODUCT_BLOCK] * GRID).astype(np.float32)
-            sums = np.partition(rows @ signs, -most, axis=1)[:, -most:].astype(np.float64).sum(axis=1)
+            sums = (
+                np.partition(rows @ signs, -most, axis=1)[:, -most:].astype(np.float64).sum(axis=1)
+            )
             apart[first : first + PRODUCT_BLOCK] -= sums / (most * GRID * np.sqrt(n_dimensions))
         return apart
 
-    def combine_scores(self, words: np.ndarray, vectors: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+    def combine_scores(
+        self, words: np.ndarray, vectors: np.ndarray, weight: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the parts of document scores that come from words and from vectors; their sum is between 0 and 1.
 
         Equation `joined-scores` of docs/method.md.
@@ -116,19 +122,25 @@ class VectorMemory(NamedTuple):
         scales = ((words, self.words, 1.0 - weight), (vectors, self.vectors, weight))
         early = len(self.words) < MIN_SCORES
         return tuple(  # type: ignore[return-value]
-            part * on_scale(scores, np.append(recent, scores) if early else recent) for scores, recent, part in scales
+            part * on_scale(scores, np.append(recent, scores) if early else recent)
+            for scores, recent, part in scales
         )
 
     def after(
-        self, words: np.ndarray, apart: np.ndarray, vectors: np.ndarray, lengths: np.ndarray, room: int
+        self,
+        words: np.ndarray,
+        apart: np.ndarray,
+        vectors: np.ndarray,
+        lengths: np.ndarray,
+        room: int,
     ) -> "VectorMemory":
         """Return the memory after a batch.
 
         Parameters
         ----------
         words, apart : ndarray
-            Scores by words and by vectors; nan by words for a document without a word. Scores of the first batch are
-            not stored.
+            Scores by words and by vectors; nan by words for a document without a word. Scores of
+            the first batch are not stored.
         vectors : ndarray, shape (n_documents, n_dimensions)
             Centred; zero vectors are not stored.
         lengths : ndarray of int, shape (n_documents,)
@@ -140,14 +152,18 @@ class VectorMemory(NamedTuple):
         signs = np.concatenate([self.signs, signs])[-max(1, room // signs.shape[1]) :]
         known = ~np.isnan(words) if len(self.signs) else np.zeros(len(words), dtype=bool)
         seen = np.bincount(np.minimum(lengths, LENGTH_BINS - 1), minlength=LENGTH_BINS)
-        recent = (np.append(self.words, words[known])[-RECENT:], np.append(self.vectors, apart[known])[-RECENT:])
+        recent = (
+            np.append(self.words, words[known])[-RECENT:],
+            np.append(self.vectors, apart[known])[-RECENT:],
+        )
         return VectorMemory(signs, *recent, self.lengths + seen)
 
 
 def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
     """Return the share of recent scores below each score, interpolated linearly, from 0 to 1.
 
-    The scale rises beyond the smallest and largest recent score, so that different scores stay different.
+    The scale rises beyond the smallest and largest recent score, so that different scores stay
+    different.
 
     Examples
     --------
@@ -160,7 +176,9 @@ def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
         return np.zeros(len(scores))
     values, counts = np.unique(recent, return_counts=True)
     shares = (np.cumsum(counts) - counts / 2) / len(recent)
-    return np.interp(scores, np.r_[values[0] - BEYOND, values, values[-1] + BEYOND], np.r_[0.0, shares, 1.0])
+    return np.interp(
+        scores, np.r_[values[0] - BEYOND, values, values[-1] + BEYOND], np.r_[0.0, shares, 1.0]
+    )
 
 
 def weight_of(lengths: Any) -> float:
@@ -176,5 +194,6 @@ def weight_of(lengths: Any) -> float:
     """
     return min(
         MAX_VECTOR_WEIGHT,
-        HALF_WEIGHT_WORDS / (HALF_WEIGHT_WORDS + (float(np.median(lengths)) if len(lengths) else 0.0)),
+        HALF_WEIGHT_WORDS
+        / (HALF_WEIGHT_WORDS + (float(np.median(lengths)) if len(lengths) else 0.0)),
     )

@@ -1,8 +1,9 @@
 """The inbox of a folder: accepted documents in files of JSON lines. It is the journal of a watch and a source of a run.
 
-The file of a period is hidden (its name begins with a dot) while the period is open, and renamed when the period ends.
-So `odl run` reads complete periods only. Next to each file, `.{file}.sums` has the digests of its lines, written after
-the lines are on the disk. `check` compares them and reports accepted documents that are missing.
+The file of a period is hidden (its name begins with a dot) while the period is open, and renamed
+when the period ends. So `odl run` reads complete periods only. Next to each file, `.{file}.sums`
+has the digests of its lines, written after the lines are on the disk. `check` compares them and
+reports accepted documents that are missing.
 """
 
 import contextlib
@@ -79,7 +80,8 @@ class Inbox:
     def append(self, lines):
         """Append lines to the files of their periods and wait until they are on the disk.
 
-        If a file cannot be written (the disk may be full), all files are truncated to their length before.
+        If a file cannot be written (the disk may be full), all files are truncated to their length
+        before.
 
         Parameters
         ----------
@@ -106,7 +108,9 @@ class Inbox:
 
     def _file(self, label):
         if label not in self.open:
-            numbers = [int(FILE_NAME.fullmatch(os.path.basename(path))[2]) for path in paths(f"{label}-*")]
+            numbers = [
+                int(FILE_NAME.fullmatch(os.path.basename(path))[2]) for path in paths(f"{label}-*")
+            ]
             path = f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl"
             self.open[label] = open(path, "ab", buffering=0)  # noqa: SIM115 - it stays open
             self.sums[label] = Sums(path)
@@ -183,8 +187,8 @@ def alone():
 def settle(dry=False):
     """Publish files that a killed watch left hidden, unless a watch is running, and list the inbox as a source.
 
-    `odl run` begins with this. Files of periods that begin after today remain hidden: if such a period were learned,
-    all documents of the days before it would be late.
+    `odl run` begins with this. Files of periods that begin after today remain hidden: if such a
+    period were learned, all documents of the days before it would be late.
 
     Parameters
     ----------
@@ -196,9 +200,13 @@ def settle(dry=False):
     bool
         Whether there was something to publish or to list.
     """
-    names = (FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl"))
+    names = (
+        FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl")
+    )
     hidden = [match for match in names if match and match[1] <= today()]
-    if not dry and (paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums") or os.path.exists(refused.PATH)):
+    if not dry and (
+        paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums") or os.path.exists(refused.PATH)
+    ):
         with contextlib.suppress(BusyError), alone():
             inbox = Inbox()
             for label in inbox.begun():
@@ -224,7 +232,11 @@ def enlist(dry=False):
     written, n = re.subn(r"(?m)^(sources: \[.*)\][ \t]*$", rf'\1, "{SOURCE}"]', text)
     if n != 1:
         todo = f"write '{SOURCE}' into sources"
-        raise ConfigError(f"{project.FILE} does not read the inbox, and its sources are no line", "that list", todo)
+        raise ConfigError(
+            f"{project.FILE} does not read the inbox, and its sources are no line",
+            "that list",
+            todo,
+        )
     if not dry:
         with replacing(project.FILE) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(written)

@@ -15,7 +15,8 @@ from odl.files.atomic import replacing
 FOLDER = "inbox"
 FILE_NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
 DAMAGED_FOLDER = f"{FOLDER}/damaged"  # copies of files as they were before a repair
-CHECKED_PATH = f"{FOLDER}/.checked.json"  # published file -> [size, time, inode] at its last check without a fault
+# published file -> [size, time, inode] at its last check without a fault
+CHECKED_PATH = f"{FOLDER}/.checked.json"
 NEXT_SUFFIX = ".next"  # of a file of digests that becomes valid when the file of lines is replaced
 
 
@@ -42,7 +43,9 @@ class Sums:
     def __init__(self, path):
         self.path = sums_of(path)
         found, self.file = _digests(path), None
-        with contextlib.suppress(StorageError):  # `check` has reported damaged digests; they are not overwritten
+        with contextlib.suppress(
+            StorageError
+        ):  # `check` has reported damaged digests; they are not overwritten
             known = read_sums(path) or ([], False)
             more = linesums.compare(known[0], found).unknown
             self.written = [*known[0], *(found[place] for place in more)]
@@ -54,7 +57,9 @@ class Sums:
     def append(self, lines):
         """Append the digests of lines that are on the disk. If that fails, `close` writes them later."""
         digests = [linesums.digest_of(line) for line in lines]
-        text = "".join(linesums.record(len(self.written) + at, digest) for at, digest in enumerate(digests))
+        text = "".join(
+            linesums.record(len(self.written) + at, digest) for at, digest in enumerate(digests)
+        )
         self.written += digests
         if self.file:
             try:
@@ -79,14 +84,15 @@ class Sums:
 def check(mend=True):
     """Compare the files of the inbox with the digests of their lines; return a sentence for each that differs.
 
-    A file with lines that were not accepted, or in another order, is copied to `DAMAGED_FOLDER` and rewritten with the
-    accepted lines. Files of earlier versions have no digests and get them. An incomplete last line is left by a kill;
-    its document was never answered, so the line is removed.
+    A file with lines that were not accepted, or in another order, is copied to `DAMAGED_FOLDER` and
+    rewritten with the accepted lines. Files of earlier versions have no digests and get them. An
+    incomplete last line is left by a kill; its document was never answered, so the line is removed.
 
     Parameters
     ----------
     mend : bool
-        Whether to repair files. If false, nothing is written, and files that were checked before are read again too.
+        Whether to repair files. If false, nothing is written, and files that were checked before
+        are read again too.
     """
     sentences, known = [], _checked() if mend else {}
     checked = {}
@@ -128,9 +134,17 @@ def _check(path, grows, mend):
     written, closed = sums or ([], False)
     if sums and not closed and not grows:
         todo = f"look whether {path} is whole, then delete {sums_of(path)}"
-        raise StorageError(f"{sums_of(path)} was cut after it was written", "a last line with their number", todo)
+        raise StorageError(
+            f"{sums_of(path)} was cut after it was written", "a last line with their number", todo
+        )
     missing, unknown, reordered = linesums.compare(written, found)
-    if grows and not missing and not reordered and not fault and unknown == [*range(len(written), len(found))]:
+    if (
+        grows
+        and not missing
+        and not reordered
+        and not fault
+        and unknown == [*range(len(written), len(found))]
+    ):
         if mend and lines and not lines[-1].endswith(b"\n"):
             rewrite(path, lines[:-1])
         return ""  # the watch was killed before it wrote their digests
@@ -142,12 +156,19 @@ def _check(path, grows, mend):
         place = dict(zip(found, lines, strict=True))
         gone = {*missing}
         rewrite(path, [place[digest] for at, digest in enumerate(written) if at not in gone])
-    parts = [f"{len(missing)} of {len(written)} documents that were accepted are missing ({_places(missing)})"]
-    parts = [*(parts if missing else []), *([f"{_places(unknown)} changed or doubled"] if unknown else [])]
+    parts = [
+        f"{len(missing)} of {len(written)} documents that were accepted are missing ({_places(missing)})"
+    ]
+    parts = [
+        *(parts if missing else []),
+        *([f"{_places(unknown)} changed or doubled"] if unknown else []),
+    ]
     parts += [*(["lines in another order"] if reordered else []), *([fault] if fault else [])]
     accept = f"restore it from a backup, or delete {sums_of(path)} to go on without them"
     todo = accept if missing else "nothing is lost"
-    return str(StorageError(f"{path}: {', '.join(parts)}{copied}", "the lines that were accepted", todo))
+    return str(
+        StorageError(f"{path}: {', '.join(parts)}{copied}", "the lines that were accepted", todo)
+    )
 
 
 def _places(numbers):
@@ -165,7 +186,9 @@ def _lost():
             if path not in there and digests:
                 file = f"{FOLDER}/{os.path.basename(path)[1:].removesuffix('.sums')}.jsonl"
                 todo = f"restore it from a backup, or delete {path} to go on without them"
-                yield str(StorageError(f"{file} is gone, with {len(digests)} documents", "the file", todo))
+                yield str(
+                    StorageError(f"{file} is gone, with {len(digests)} documents", "the file", todo)
+                )
 
 
 def lines_of(path):
@@ -196,7 +219,9 @@ def sums_of(path):
 
 def read_sums(path):
     sums = sums_of(path)
-    return linesums.read(sums, f"look whether {path} is whole, then delete {sums}: it is written again")
+    return linesums.read(
+        sums, f"look whether {path} is whole, then delete {sums}: it is written again"
+    )
 
 
 def rewrite(path, lines):

@@ -83,7 +83,11 @@ class Arrivals:
         if self.collection.meaning:
             self.collection.meaning.limit = COMMAND_SECONDS
         self.forgotten = {*options.get("forgotten", ())}
-        self.texts = [name for role in ("text", "counts") for name in collection.names_of(self.columns.get(role))]
+        self.texts = [
+            name
+            for role in ("text", "counts")
+            for name in collection.names_of(self.columns.get(role))
+        ]
 
     def identity(self, line):
         """Return the id in a line of input that was refused, "" if it has none."""
@@ -102,14 +106,23 @@ class Arrivals:
             If the line cannot be read or dated; the message gives the reason.
         """
         if len(line) > DOCUMENT_SIZE and len(line.strip()) > DOCUMENT_SIZE:
-            raise ValueError(f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, or let odl run read a file")
+            raise ValueError(
+                f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, or let odl run read a file"
+            )
         columns = jsonrows.document_of(json.loads(_text_of(line)), self.texts)
-        identity, time_of = (collection.value_of(columns, self.columns[role], " ") for role in ("id", "time"))
+        identity, time_of = (
+            collection.value_of(columns, self.columns[role], " ") for role in ("id", "time")
+        )
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
-            raise ValueError(f"{project.FORGOTTEN} has the digest of this document, which was forgotten")
+            raise ValueError(
+                f"{project.FORGOTTEN} has the digest of this document, which was forgotten"
+            )
         row = Arrival(
-            number, columns, identity, fields.parse_time(time_of, self.dates, self.collection.parser.time_formats)
+            number,
+            columns,
+            identity,
+            fields.parse_time(time_of, self.dates, self.collection.parser.time_formats),
         )
         now = clock()
         if row.time == NO_TIME:
@@ -147,7 +160,9 @@ class Arrivals:
 
 
 def _text_of(line):
-    return line.lstrip(b"\0").decode("utf-8-sig")  # NUL bytes are left where a log was truncated while it grew
+    return line.lstrip(b"\0").decode(
+        "utf-8-sig"
+    )  # NUL bytes are left where a log was truncated while it grew
 
 
 def fault_of(error):
@@ -205,31 +220,51 @@ class DocumentJudge:
     def __init__(self, folder, t):
         self.run, self.t = runs.parse(folder.chain), t
         if self.run.weighting.idf == "corpus":
-            raise ConfigError("idf: corpus", "idf: past or none", "leave it out to watch the folder")
-        data, share = features.read(folder.path(STEPS["features"].writes["output"], t)), self.run.weighting.pieces
+            raise ConfigError(
+                "idf: corpus", "idf: past or none", "leave it out to watch the folder"
+            )
+        data, share = (
+            features.read(folder.path(STEPS["features"].writes["output"], t)),
+            self.run.weighting.pieces,
+        )
         self.numbers, self.n_initial = data.numbers, data.n_initial
-        self.frequencies, self.n_documents = data.frequencies_after(), data.n_before + data.counts.shape[0]
-        self.pieces = Pieces(data.vocabulary, self.frequencies, self.n_documents, share) if share else None
+        self.frequencies, self.n_documents = (
+            data.frequencies_after(),
+            data.n_before + data.counts.shape[0],
+        )
+        self.pieces = (
+            Pieces(data.vocabulary, self.frequencies, self.n_documents, share) if share else None
+        )
         languages = self.run.weighting.languages
         self.stop_words = StopWords(data.vocabulary, self.frequencies) if languages else None
-        alone = {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}  # nobody else is there yet
+        alone = (
+            {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}
+        )  # nobody else is there yet
         self.learner = replace(self.run.learner, **alone)
         path = folder.path(STEPS["update"].writes["state"], t)
         checkpoint = agentfiles.read_whole(path, self.run.chain, t)
         self.n_pieces, n_words = BUCKETS if share else 0, len(self.numbers)
-        self.state = learners.resume(self.learner, checkpoint, self.n_pieces + n_words, self.run.atoms, path)
+        self.state = learners.resume(
+            self.learner, checkpoint, self.n_pieces + n_words, self.run.atoms, path
+        )
         self.vector_mean, self.meaning = None, None
         self.n_dimensions = data.raw_vectors.shape[1] if data.vectors is not None else None
         if self.run.weighting.meaning != 0:
             self.vector_mean = data.vector_mean_after()
             self.meaning = VectorMemory.from_arrays(checkpoint.meaning, len(self.vector_mean), path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
-        self.recent, self.memory, self.settings = carried.past.recent, carried.past.events, Alerts(**carried.settings)
+        self.recent, self.memory, self.settings = (
+            carried.past.recent,
+            carried.past.events,
+            Alerts(**carried.settings),
+        )
         names = (name.split("\t") for name in self.memory.names)
         self.names = dict(zip(self.memory.number.tolist(), names, strict=True))
         self._make_room(n_words + SPARE_COLUMNS)
         nothing = sparse.csr_array((0, self.n_pieces + self.n_words))
-        novelty.score(self.learner, self.state, nothing)  # what is derived from the state is made before it is needed
+        novelty.score(
+            self.learner, self.state, nothing
+        )  # what is derived from the state is made before it is needed
 
     def __call__(self, documents):
         """Return a dict for each document, without regard to the others: score, tail, reasons and topic."""
@@ -254,20 +289,28 @@ class DocumentJudge:
             zip(scored.score.tolist(), tail.tolist(), joins.tolist(), strict=True)
         ):
             parts = reasons.shares_of(shares, row)
-            why = [[names[term], parts[term]] for term in reasons.lead(shares, row, shared, MAX_REASONS)]
+            why = [
+                [names[term], parts[term]]
+                for term in reasons.lead(shares, row, shared, MAX_REASONS)
+            ]
             answer = {"dictionary": self.t, "score": score, "tail": part, "reasons": why}
             answers.append({**answer, "topic": event or None, "topic_name": self.names.get(event)})
         return answers
 
     def _make_room(self, n_words):
         """Widen the learned state to n_words columns, for words of the stream and new ones."""
-        self.n_words, self.state = n_words, self.learner.fit_terms(self.state, self.n_pieces + n_words)
+        self.n_words, self.state = (
+            n_words,
+            self.learner.fit_terms(self.state, self.n_pieces + n_words),
+        )
         self.events = events.move_terms(self.memory, None, n_words)
 
     def _own(self, documents):
         """Return the `DocumentWords` of documents; words that are new to the stream come last."""
         names, n_known = np.array(documents.vocabulary, dtype=object), len(self.numbers)
-        terms = np.array([self.numbers.get(word, -1) for word in documents.vocabulary], dtype=np.int32)
+        terms = np.array(
+            [self.numbers.get(word, -1) for word in documents.vocabulary], dtype=np.int32
+        )
         new = terms < 0
         terms[new] = np.arange(n_known, n_known + new.sum())
         order = np.argsort(terms)
@@ -285,7 +328,10 @@ class DocumentJudge:
         counts = own.counts
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
-        past, stop_words = (own.frequencies, self.n_documents), self.stop_words and self.stop_words.for_words(own.names)
+        past, stop_words = (
+            (own.frequencies, self.n_documents),
+            self.stop_words and self.stop_words.for_words(own.names),
+        )
         return weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
 
     def _among_all(self, P, terms, n_pieces=0):

@@ -19,15 +19,21 @@ from odl.live.judge import DOCUMENT_SIZE
 from odl.live.openperiod import GROUP_SIZE
 from odl.live.watch import follow
 
-MAX_LINE_SIZE = DOCUMENT_SIZE + 1  # bytes of a line with its line break; the rest of a longer line is skipped
+MAX_LINE_SIZE = (
+    DOCUMENT_SIZE + 1
+)  # bytes of a line with its line break; the rest of a longer line is skipped
 READ_SIZE = 1 << 20  # bytes per read
 POLL_SECONDS = 0.2  # longest wait for input before the watch checks the process that learns
 SCAN_SECONDS = 0.5  # pause between two scans of the directory
-FOLLOWED_SUFFIXES = (".jsonl", ".ndjson")  # in any case; a file that was renamed since (rotated) is still read
+FOLLOWED_SUFFIXES = (
+    ".jsonl",
+    ".ndjson",
+)  # in any case; a file that was renamed since (rotated) is still read
 WRONG_SUFFIX = "the name ends in neither .jsonl nor .ndjson"
 INPUT_NAME = "the input"  # standard input, in messages
 MAX_SHOWN_NAMES = 10  # file names per message about ignored files
-BLANK_BYTES = b"\0 \t\r\n"  # NUL too: a program that writes to a log after it was truncated leaves NUL bytes first
+# NUL too: a program that writes to a log after it was truncated leaves NUL bytes first
+BLANK_BYTES = b"\0 \t\r\n"
 OFFSETS_PATH = f"{inbox.FOLDER}/.followed.json"  # how far each file was read
 
 
@@ -57,18 +63,29 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
 
     def refuse(pairs):
         for (name, number), fault in pairs:
-            error = DataError(f"line {number} of {name}: {fault}", "a readable document", "correct or remove it")
+            error = DataError(
+                f"line {number} of {name}: {fault}", "a readable document", "correct or remove it"
+            )
             if strict:
                 raise error
             print(f"odl watch: {error}", file=sys.stderr, flush=True)
 
-    follow(_groups if directory is None else Files(directory), tell, refuse, place_of, tolerance, by_clock)
+    follow(
+        _groups if directory is None else Files(directory),
+        tell,
+        refuse,
+        place_of,
+        tolerance,
+        by_clock,
+    )
 
 
 def place_of(number):
     """Return (source, place) of a line. Lines of standard input are numbered per watch, so their place has a time."""
     name, line = number
-    return name, f"line {line}" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime()) * (name == INPUT_NAME)
+    return name, f"line {line}" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime()) * (
+        name == INPUT_NAME
+    )
 
 
 def tell(pairs):
@@ -97,8 +114,8 @@ def _groups(watch, ended):
 class Files:
     """Reads the growing files of a directory. Offsets are stored, so the next watch continues where this one ended.
 
-    The key of a file is its inode and the checksum of its first line. So a renamed file continues at its offset, and
-    a file that was emptied and written again is read from its beginning.
+    The key of a file is its inode and the checksum of its first line. So a renamed file continues
+    at its offset, and a file that was emptied and written again is read from its beginning.
 
     Attributes
     ----------
@@ -136,15 +153,23 @@ class Files:
     def _grown(self):
         """Scan the directory; yield (numbered lines, key of their file, offset after them) of new complete lines."""
         before, self.looked, ignored, self.ignored = self.looked, {}, self.ignored, {}
-        unread = (key for path, (_, key, _) in before.items() if key and key not in self.read and _is_source(path))
+        unread = (
+            key
+            for path, (_, key, _) in before.items()
+            if key and key not in self.read and _is_source(path)
+        )
         begun = {key.split()[0] for key in unread}  # inodes of files without a complete line so far
         known = begun.union(key.split()[0] for key in self.read)
         try:
             with os.scandir(self.directory) as entries:
                 found = {one.path: str(one.inode()) for one in entries if one.name[0] != "."}
-        except OSError as error:  # the directory may return with its files, so their offsets are retained
+        except (
+            OSError
+        ) as error:  # the directory may return with its files, so their offsets are retained
             found, self.looked, self.ignored = {}, before, {self.directory: error.strerror}
-        paths = sorted(path for path, number in found.items() if _is_source(path) or number in known)
+        paths = sorted(
+            path for path, number in found.items() if _is_source(path) or number in known
+        )
         self.ignored |= dict.fromkeys((path for path in found.keys() - {*paths}), WRONG_SUFFIX)
         for path in sorted(paths, key=_is_source):  # rotated files first: their lines are older
             try:
@@ -155,10 +180,13 @@ class Files:
                 if error.strerror != WRONG_SUFFIX:
                     self.looked.pop(path, None)  # the next scan tries it again
         _name({path: why for path, why in self.ignored.items() if ignored.get(path) != why})
-        # A file that is renamed during a scan is found by the next one, so the keys of the last scan are retained too.
+        # A file that is renamed during a scan is found by the next one, so the keys of the last
+        # scan are retained too.
         there = {key for _, key, _ in (*before.values(), *self.looked.values())}
         held = {found.get(path) for path in self.ignored}
-        self.read = {key: place for key, place in self.read.items() if key in there or key.split()[0] in held}
+        self.read = {
+            key: place for key, place in self.read.items() if key in there or key.split()[0] in held
+        }
 
     def _look(self, path, before, begun):
         """Yield from `_lines` for a file that grew since the last scan; raise OSError if it is not to be read."""
@@ -169,9 +197,13 @@ class Files:
         self.looked[path], same = before, before[0] == signs
         if same and before[2]:
             return
-        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
+        with open(
+            path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)
+        ) as file:
             first = file.readline(MAX_LINE_SIZE)
-            ended = first if _is_whole(first) else first + b"\n"  # the same key before and after the line break comes
+            ended = (
+                first if _is_whole(first) else first + b"\n"
+            )  # the same key before and after the line break comes
             key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(ended)}"
             self.looked[path] = signs, key, same
             if not (_is_source(path) or key in self.read or key.split()[0] in begun):
@@ -182,7 +214,8 @@ class Files:
     def _lines(self, file, key, last):
         """Yield (numbered lines, key, [bytes, lines] after them) for each group of new lines of a file.
 
-        With `last` (the file has not grown since the last scan), also a complete document without a line break.
+        With `last` (the file has not grown since the last scan), also a complete document without a
+        line break.
         """
         place, number = self.read.get(key, (0, 0))
         place, number = (place, number) if place <= os.fstat(file.fileno()).st_size else (0, 0)
@@ -192,7 +225,10 @@ class Files:
             rest = file.readline(MAX_LINE_SIZE)
             place += len(rest) * (not rest.strip())
             file.seek(place)
-        inside = end not in (b"\n", b"}")  # in the rest of a line that is too long; its beginning was refused
+        inside = end not in (
+            b"\n",
+            b"}",
+        )  # in the rest of a line that is too long; its beginning was refused
         while True:
             lines, size = [], 0
             while len(lines) < GROUP_SIZE and size < READ_SIZE:
@@ -206,7 +242,11 @@ class Files:
             if not size:
                 break
             place += size
-            yield _numbered(os.path.basename(file.name), lines, number), key, [place, number := number + len(lines)]
+            yield (
+                _numbered(os.path.basename(file.name), lines, number),
+                key,
+                [place, number := number + len(lines)],
+            )
 
     def _store(self, places):
         """Store the offsets after groups of lines that the inbox has stored."""
@@ -222,7 +262,8 @@ def read_places():
     Raises
     ------
     StorageError
-        If the record was changed after it was written. With it, documents would be skipped or stored twice.
+        If the record was changed after it was written. With it, documents would be skipped or
+        stored twice.
     """
     try:
         with open(OFFSETS_PATH, encoding="utf-8") as file:
@@ -230,7 +271,9 @@ def read_places():
         if "count" not in stored:
             return {str(key): [int(place), int(number)] for key, (place, number) in stored.items()}
         files = {key: [place, number] for key, (place, number, _) in stored["files"].items()}
-        wrong = [key for key, place in files.items() if stored["files"][key][2] != _check_of(key, place)]
+        wrong = [
+            key for key, place in files.items() if stored["files"][key][2] != _check_of(key, place)
+        ]
         if len(files) == stored["count"] and not wrong:
             return files
     except FileNotFoundError:
@@ -238,7 +281,9 @@ def read_places():
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         pass
     todo = f"restore it, or delete {OFFSETS_PATH} to read all files again (documents without ids are then stored twice)"
-    raise StorageError(f"{OFFSETS_PATH} was changed after it was written", "up to where files were read", todo)
+    raise StorageError(
+        f"{OFFSETS_PATH} was changed after it was written", "up to where files were read", todo
+    )
 
 
 def _check_of(key, place):
@@ -253,7 +298,9 @@ def _is_whole(line):
 def _is_document(line):
     """Return whether a line without a line break is a complete JSON object."""
     try:
-        return line.rstrip().endswith(b"}") and isinstance(json.loads(line.strip(BLANK_BYTES)), dict)
+        return line.rstrip().endswith(b"}") and isinstance(
+            json.loads(line.strip(BLANK_BYTES)), dict
+        )
     except (ValueError, RecursionError):
         return False
 
@@ -274,7 +321,11 @@ def _name(ignored):
 
 def _numbered(name, lines, before):
     """Return ((name, number), line) for each line that is not blank; the first has the number `before` + 1."""
-    return [((name, number), line) for number, line in enumerate(lines, before + 1) if line.strip(BLANK_BYTES)]
+    return [
+        ((name, number), line)
+        for number, line in enumerate(lines, before + 1)
+        if line.strip(BLANK_BYTES)
+    ]
 
 
 def _check(directory):
@@ -285,4 +336,8 @@ def _check(directory):
     for _, path in (pair for source in own for pair in listing.expand(source, "jsonl") or ()):
         if os.path.samefile(os.path.dirname(path) or ".", directory):
             given = f"--follow {directory}, of which {project.FILE} reads {os.path.basename(path)}"
-            raise ParameterError(given, "a directory of other files", "leave it out of sources, or follow another one")
+            raise ParameterError(
+                given,
+                "a directory of other files",
+                "leave it out of sources, or follow another one",
+            )

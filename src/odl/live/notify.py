@@ -23,7 +23,8 @@ def deliver(folder, words, named):
     folder : path-like
         Folder with alerts. The caller holds its lock, so no other process delivers them.
     words : list of str
-        Command and arguments. It runs in the folder and reads the alert as JSON from standard input.
+        Command and arguments. It runs in the folder and reads the alert as JSON from standard
+        input.
     named : str
         Folder as the user typed it, for messages.
 
@@ -34,7 +35,9 @@ def deliver(folder, words, named):
         Whether all alerts are delivered.
     """
     if not commands.is_trusted(folder, words):
-        return [f"{KEY} was not run: its command is not trusted here; look at it, then say odl trust {named}"], False
+        return [
+            f"{KEY} was not run: its command is not trusted here; look at it, then say odl trust {named}"
+        ], False
     from odl.alerts import maps, read, show
 
     watch = read.alerts_of(folder, last=N_NOTIFIED_PERIODS)
@@ -43,12 +46,16 @@ def deliver(folder, words, named):
     path, count = os.path.join(folder, DELIVERED_FILE), 0
     if not os.path.exists(path):
         with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            file.writelines(f"{name}\n" for name, _, period in pairs if period is not watch.periods[-1])
+            file.writelines(
+                f"{name}\n" for name, _, period in pairs if period is not watch.periods[-1]
+            )
     with open(path, "r+", encoding="utf-8") as record:
         known = _known(record)
         pending = [pair for pair in pairs if pair[0] not in known]
         for name, alert, period in pending:
-            if fault := _tell(folder, words, {**maps.document_map(watch, period, *alert), "alert": name}):
+            if fault := _tell(
+                folder, words, {**maps.document_map(watch, period, *alert), "alert": name}
+            ):
                 left = f"{len(pending) - count} of {len(pending)} alerts are not delivered"
                 return [f"{KEY}: {left} ({fault}); the next odl run tries them again"], False
             record.write(f"{name}\n")

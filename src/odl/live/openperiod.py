@@ -12,8 +12,12 @@ from odl.live.judge import Arrival, iso
 from odl.stream import duplicates
 
 GROUP_SIZE = 512  # largest number of documents that are answered and stored together
-SKETCH_SIZE = 8  # smallest shingles of a document; a near-duplicate lacks all of them with probability .2^8
-N_COMPARED = 3  # documents with the most of these shingles in common that a document is compared with
+SKETCH_SIZE = (
+    8  # smallest shingles of a document; a near-duplicate lacks all of them with probability .2^8
+)
+N_COMPARED = (
+    3  # documents with the most of these shingles in common that a document is compared with
+)
 
 
 class OpenPeriod:
@@ -24,7 +28,8 @@ class OpenPeriod:
     begin : int or None
         First millisecond of the period, in Unix time; None if no document has come yet.
     before : dict
-        Answers of the period before: id -> JSON. A document that is sent again gets the same answer again.
+        Answers of the period before: id -> JSON. A document that is sent again gets the same answer
+        again.
 
     Attributes
     ----------
@@ -50,7 +55,10 @@ class OpenPeriod:
                 self.answers |= answers_in(inbox, later)
         lines = inbox.lines(label)
         while group := list(islice(lines, GROUP_SIZE)):
-            rows = [Arrival(0, columns, columns[ANSWER_KEY]["answer"]["id"], self.begin) for columns in group]
+            rows = [
+                Arrival(0, columns, columns[ANSWER_KEY]["answer"]["id"], self.begin)
+                for columns in group
+            ]
             documents, _ = arrivals.read(rows)
             places = {name: place for place, name in enumerate(documents.ids)}
             for row in rows:
@@ -105,7 +113,9 @@ class EarlierDocuments:
 
     def find(self, shingles):
         """Return the id of an earlier near-duplicate, None if there is none."""
-        n_shared = Counter(place for one in shingles[:SKETCH_SIZE].tolist() for place in self.places.get(one, ()))
+        n_shared = Counter(
+            place for one in shingles[:SKETCH_SIZE].tolist() for place in self.places.get(one, ())
+        )
         for place, _ in n_shared.most_common(N_COMPARED):
             if duplicates.jaccard(self.sets[place], shingles) >= duplicates.MIN_JACCARD:
                 return self.names[place]

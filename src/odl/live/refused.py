@@ -1,7 +1,7 @@
 """Documents that a watch refused: source, place and reason of each, without its text, for the table of `odl run`.
 
-`inbox/.refused` has one record per document (`odl.files.linesums`). A document that is sent again with equal bytes is
-not listed twice. An entry is deleted when a document with its id is accepted.
+`inbox/.refused` has one record per document (`odl.files.linesums`). A document that is sent again
+with equal bytes is not listed twice. An entry is deleted when a document with its id is accepted.
 """
 
 import contextlib
@@ -48,7 +48,10 @@ class RefusedList:
             self.entries = dict(list(self.entries.items())[-keep:])
             self.written = 0
         if new and self.written:
-            text = "".join(linesums.record(self.written + at, _text(one)) for at, one in enumerate(new.values()))
+            text = "".join(
+                linesums.record(self.written + at, _text(one))
+                for at, one in enumerate(new.values())
+            )
             with open(PATH, "a", encoding="ascii") as file:
                 file.write(text)
             self.written += len(new)
@@ -58,7 +61,9 @@ class RefusedList:
     def accept(self, ids):
         """Delete the entries of documents that were accepted now, by their ids."""
         names = {forgotten_as(identity) for identity in ids} if self.entries else ()
-        repaired = [content for content, entry in self.entries.items() if entry[3] and entry[3] in names]
+        repaired = [
+            content for content, entry in self.entries.items() if entry[3] and entry[3] in names
+        ]
         for content in repaired:
             del self.entries[content]
         if repaired:
@@ -88,11 +93,15 @@ def read():
         older, *entries = map(json.loads, records or ["0"])
         if isinstance(older, int) and all(map(_is_entry, entries)):
             return older, entries
-    raise StorageError(f"{PATH} was changed after it was written", "the lines that were written", TODO)
+    raise StorageError(
+        f"{PATH} was changed after it was written", "the lines that were written", TODO
+    )
 
 
 def _is_entry(entry):
-    return isinstance(entry, list) and len(entry) == 5 and all(isinstance(part, str) for part in entry)
+    return (
+        isinstance(entry, list) and len(entry) == 5 and all(isinstance(part, str) for part in entry)
+    )
 
 
 def listed():
@@ -111,5 +120,7 @@ def check(mend=True):
         copy = inboxsums.copy_damaged(PATH)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(PATH)
-        return [f"{error.given}; it is now {copy}, and a new list begins; no document is lost by that"]
+        return [
+            f"{error.given}; it is now {copy}, and a new list begins; no document is lost by that"
+        ]
     return []

@@ -67,8 +67,15 @@ class Runner:
     def _start_process(self):
         # -P, and no relative paths: nothing is imported from the folder.
         command = [sys.executable, "-P", "-m", "odl.cli.runs", os.getcwd(), str(self.patience)]
-        paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)])}
+        paths = [
+            path
+            for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+            if os.path.isabs(path)
+        ]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)]),
+        }
         self.output = tempfile.TemporaryFile()  # noqa: SIM115 - both processes use it until they end
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.output}
         self.process = subprocess.Popen(command, bufsize=0, env=environment, **pipes)

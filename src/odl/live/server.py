@@ -1,6 +1,7 @@
 """Server of ``odl watch --http``: its threads read requests and wait; the watch answers in the main thread.
 
-So the documents of several clients are written to the disk together, and a slow client does not delay others.
+So the documents of several clients are written to the disk together, and a slow client does not
+delay others.
 """
 
 import gc
@@ -25,8 +26,12 @@ TOKEN_VARIABLE = "ODL_TOKEN"  # environment variable with the token that request
 MIN_TOKEN_LENGTH = 16  # characters
 N_THREADS, MAX_CONNECTIONS = 32, 1000
 MAX_QUIET_SECONDS = 30  # an idle connection is closed after this time
-SWITCH_SECONDS = 0.0005  # Python's switch interval, so that a thread that loads results does not delay answers
-MAX_WAITING = 8 * GROUP_SIZE  # documents per request, and documents of all requests that wait for answers
+SWITCH_SECONDS = (
+    0.0005  # Python's switch interval, so that a thread that loads results does not delay answers
+)
+MAX_WAITING = (
+    8 * GROUP_SIZE
+)  # documents per request, and documents of all requests that wait for answers
 TURN_SIZE = 1 << 19  # bytes of documents that are answered together; requests take turns after that
 REQUEST_SIZE = 1 << 24  # largest size of a request in bytes
 DRAIN_SECONDS = 1.5  # time to send the answers of stored documents before the process ends
@@ -47,8 +52,8 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
     Raises
     ------
     ParameterError
-        If the address or rate cannot be used, the extra `http` is not installed, the token is too short, or there is
-        none and others can connect.
+        If the address or rate cannot be used, the extra `http` is not installed, the token is too
+        short, or there is none and others can connect.
     BusyError
         If another watch has the folder.
     """
@@ -58,31 +63,53 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
         from odl.live.service import LOOPBACK, Service
     except ModuleNotFoundError as error:
         todo = "type pip install 'online-dictionary-learning[http]'"
-        raise ParameterError(f"--http, and {error.name} is not installed", "the extra http", todo) from error
+        raise ParameterError(
+            f"--http, and {error.name} is not installed", "the extra http", todo
+        ) from error
     host, _, port = address.rpartition(":")
     host, token = host.strip("[]"), os.environ.get(TOKEN_VARIABLE, "")
     if not host or not port.isdecimal() or int(port) > 65535:
-        raise ParameterError(f"--http {address}", "an address and a port, such as 127.0.0.1:8080", "correct it")
+        raise ParameterError(
+            f"--http {address}", "an address and a port, such as 127.0.0.1:8080", "correct it"
+        )
     if len(token) < MIN_TOKEN_LENGTH and (token or host not in LOOPBACK):
         given = f"--http {address}, and {TOKEN_VARIABLE} has {len(token)} characters"
         todo = f"set the variable {TOKEN_VARIABLE}, or listen on 127.0.0.1"
-        raise ParameterError(given, f"a token of {MIN_TOKEN_LENGTH} or more where others can connect", todo)
+        raise ParameterError(
+            given, f"a token of {MIN_TOKEN_LENGTH} or more where others can connect", todo
+        )
     if not rate > 0:
-        raise ParameterError(f"--rate {rate:g}", "documents a second, more than 0", "correct it or leave it out")
+        raise ParameterError(
+            f"--rate {rate:g}", "documents a second, more than 0", "correct it or leave it out"
+        )
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, int(port)), family=family, backlog=MAX_CONNECTIONS)
     except OSError as error:
         given = f"--http {address} ({error.strerror})"
-        raise ParameterError(given, "an address of this machine that nobody listens on", "take another") from error
+        raise ParameterError(
+            given, "an address of this machine that nobody listens on", "take another"
+        ) from error
     desk = Desk()
-    limits = {"threads": N_THREADS, "connection_limit": MAX_CONNECTIONS, "channel_timeout": MAX_QUIET_SECONDS}
+    limits = {
+        "threads": N_THREADS,
+        "connection_limit": MAX_CONNECTIONS,
+        "channel_timeout": MAX_QUIET_SECONDS,
+    }
     limits |= {"max_request_body_size": REQUEST_SIZE, "cleanup_interval": MAX_QUIET_SECONDS // 3}
     limits |= {"asyncore_use_poll": True}
-    server = waitress.create_server(Service(desk, token, rate), sockets=[listening], ident=None, **limits)
-    print(f"odl watch: listens on port {listening.getsockname()[1]} of {host}", file=sys.stderr, flush=True)
+    server = waitress.create_server(
+        Service(desk, token, rate), sockets=[listening], ident=None, **limits
+    )
+    print(
+        f"odl watch: listens on port {listening.getsockname()[1]} of {host}",
+        file=sys.stderr,
+        flush=True,
+    )
     sys.setswitchinterval(SWITCH_SECONDS)
-    logging.getLogger("waitress").setLevel(logging.ERROR)  # its warnings about waiting requests are not useful here
+    logging.getLogger("waitress").setLevel(
+        logging.ERROR
+    )  # its warnings about waiting requests are not useful here
     threading.Thread(target=server.run, daemon=True).start()
     try:
         follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock)
@@ -91,14 +118,16 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
         _finish_requests(server, MAX_QUIET_SECONDS)
         raise
     if not _finish_requests(server, DRAIN_SECONDS):
-        # All answered documents are stored. A thread is still reading results: at exit, Python would end it while it
-        # holds the lock of HDF5, and then wait for this lock forever.
+        # All answered documents are stored. A thread is still reading results: at exit, Python
+        # would end it while it holds the lock of HDF5, and then wait for this lock forever.
         os._exit(0)
 
 
 def place_of(number):
     """Return (source, place) of a document from its number (request, place in the request)."""
-    return "http", f"document {number[1] + 1} of a request" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime())
+    return "http", f"document {number[1] + 1} of a request" + time.strftime(
+        ", %Y-%m-%d %H:%M UTC", time.gmtime()
+    )
 
 
 def _finish_requests(server, timeout):
@@ -135,7 +164,11 @@ class Job:
     def take(self, n_lines, size):
         """Take the next lines, up to `n_lines` lines and about `size` bytes but at least one; return their places."""
         first = self.taken
-        while self.taken < len(self.lines) and self.taken - first < n_lines and (size > 0 or self.taken == first):
+        while (
+            self.taken < len(self.lines)
+            and self.taken - first < n_lines
+            and (size > 0 or self.taken == first)
+        ):
             size -= len(self.lines[self.taken])
             self.taken += 1
         return range(first, self.taken)
@@ -190,7 +223,9 @@ class Desk:
         The first argument of `odl.live.watch.follow`.
         """
         self.watch = watch
-        gc.freeze()  # otherwise a full collection visits all loaded objects, which delays answers by 25 ms and more
+        # otherwise a full collection visits all loaded objects, which delays answers by 25 ms and
+        # more
+        gc.freeze()
         try:
             while not ended():
                 if self.renew:
@@ -204,7 +239,10 @@ class Desk:
         """Take no more documents, and wake up the threads that wait for answers."""
         with self.alone:
             self.ended = True
-        for job in [*self.under_way.values(), *(self.jobs.get()[1] for _ in range(self.jobs.qsize()))]:
+        for job in [
+            *self.under_way.values(),
+            *(self.jobs.get()[1] for _ in range(self.jobs.qsize())),
+        ]:
             job.done.set()
 
     def _next(self):
@@ -217,7 +255,8 @@ class Desk:
                 break
             self.under_way[serial] = job
             piece = [
-                ((serial, place), job.lines[place]) for place in job.take(GROUP_SIZE - len(group), TURN_SIZE - size)
+                ((serial, place), job.lines[place])
+                for place in job.take(GROUP_SIZE - len(group), TURN_SIZE - size)
             ]
             size += sum(len(line) for _, line in piece) or 1
             if job.learn:
@@ -227,7 +266,9 @@ class Desk:
             if job.taken < len(job.lines):
                 self.jobs.put((serial, job))
         yield group
-        for serial in [serial for serial, job in self.under_way.items() if job.taken == len(job.lines)]:
+        for serial in [
+            serial for serial, job in self.under_way.items() if job.taken == len(job.lines)
+        ]:
             self.under_way.pop(serial).done.set()
 
     def tell(self, pairs):
@@ -241,4 +282,9 @@ class Desk:
 
     def refuse(self, pairs):
         """Store faults of lines as their answers."""
-        self.tell([(number, json.dumps({"line": number[1] + 1, "error": fault})) for number, fault in pairs])
+        self.tell(
+            [
+                (number, json.dumps({"line": number[1] + 1, "error": fault}))
+                for number, fault in pairs
+            ]
+        )

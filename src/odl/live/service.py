@@ -36,7 +36,8 @@ MAX_FIELD_LENGTH = 1000  # characters of a field of feedback
 JSON_LINES_TYPES, JSON_TYPE = ("application/x-ndjson", "application/jsonl"), "application/json"
 UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
 TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-MAIN_TAG = b'<main id="main"'  # gets an attribute that enables the page's buttons; does not occur unescaped in feeds
+# gets an attribute that enables the page's buttons; does not occur unescaped in feeds
+MAIN_TAG = b'<main id="main"'
 RESPONSE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -54,7 +55,8 @@ class Service:
     ----------
     desk : odl.live.server.Desk
     token : str
-        Token that each request must have. If it is empty, only requests to names of this machine are answered.
+        Token that each request must have. If it is empty, only requests to names of this machine
+        are answered.
     rate : float
         Largest number of documents per second from one address.
     """
@@ -64,7 +66,10 @@ class Service:
         self.due, self.alone = {}, threading.Lock()
         self.readers, self.meters = threading.BoundedSemaphore(MAX_READERS), Meters(desk)
         self.rules = Map(
-            [Rule(path, endpoint=(name, *more), methods=[method]) for path, method, name, *more in ROUTES],
+            [
+                Rule(path, endpoint=(name, *more), methods=[method])
+                for path, method, name, *more in ROUTES
+            ],
             merge_slashes=False,
         )
 
@@ -78,14 +83,20 @@ class Service:
                 response = getattr(self, name)(request, *more, **arguments)
         except HTTPException as error:
             response = error.get_response(environ)
-            response = error.response or reply({"error": error.description}, error.code, response.headers.get("Allow"))
+            response = error.response or reply(
+                {"error": error.description}, error.code, response.headers.get("Allow")
+            )
         except (ParameterError, ValueError) as error:  # such as an invalid Host header
             response = reply({"error": str(error)}, 400)
         except OdlError as error:
             print(f"odl watch: {error}", file=sys.stderr, flush=True)
             response = reply({"error": UNREADABLE}, 503)
         except Exception as error:  # no request ends the server, or leaves a traceback in its log
-            print(f"odl watch: {type(error).__name__}: {visible(str(error))}", file=sys.stderr, flush=True)
+            print(
+                f"odl watch: {type(error).__name__}: {visible(str(error))}",
+                file=sys.stderr,
+                flush=True,
+            )
             response = reply({"error": UNREADABLE}, 503)
         response.headers.extend(RESPONSE_HEADERS)
         return response(environ, start_response)
@@ -97,27 +108,50 @@ class Service:
             login = request.authorization  # the token of a program, or the password from a browser
             secret = (login.token or login.password or "") if login else ""
             if not hmac.compare_digest(secret.encode(), self.token.encode()):
-                return reply({"error": "the token is missing, or another one"}, 401, authenticate='Basic realm="odl"')
+                return reply(
+                    {"error": "the token is missing, or another one"},
+                    401,
+                    authenticate='Basic realm="odl"',
+                )
         elif not self.token and address.hostname not in LOOPBACK:  # protects from DNS rebinding
             return reply({"error": "only localhost is answered where there is no token"}, 421)
         origin = request.headers.get("Origin")
-        if request.method == "POST" and origin is not None and urlsplit(origin).netloc != address.netloc:
+        if (
+            request.method == "POST"
+            and origin is not None
+            and urlsplit(origin).netloc != address.netloc
+        ):
             return reply({"error": "a page of another site has sent this"}, 403)
         return None
 
     def answer(self, request, learn):
         """Answer documents; with `learn` they are also stored."""
         body, kind = body_of(request, JSON_TYPE, *JSON_LINES_TYPES), request.mimetype
-        lines = [body] if kind == JSON_TYPE else [line for line in body.split(b"\n") if line.strip()]
+        lines = (
+            [body] if kind == JSON_TYPE else [line for line in body.split(b"\n") if line.strip()]
+        )
         if len(lines) > self.desk.most:
             with self.alone:
                 self.meters.too_large += len(lines)
-            return reply({"error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"}, 413)
+            return reply(
+                {
+                    "error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"
+                },
+                413,
+            )
         if wait := self.too_soon(request.remote_addr, len(lines)):
-            return reply({"error": f"more than {self.rate:g} documents a second; send these again"}, 429, after=wait)
+            return reply(
+                {"error": f"more than {self.rate:g} documents a second; send these again"},
+                429,
+                after=wait,
+            )
         began, answers = time.monotonic(), self.desk.ask(lines, learn)
         if answers is None:
-            return reply({"error": "too many documents wait, or odl watch ends; send these again"}, 503, after=1)
+            return reply(
+                {"error": "too many documents wait, or odl watch ends; send these again"},
+                503,
+                after=1,
+            )
         maps = [json.loads(answer) for answer in answers]
         self.meters.take(time.monotonic() - began, maps)
         if kind != JSON_TYPE:
@@ -140,10 +174,14 @@ class Service:
     def turn(self):
         """Limit the number of requests that read results: their cost grows with the stream."""
         if not self.readers.acquire(timeout=READER_WAIT_SECONDS):
-            raise ServiceUnavailable(response=reply({"error": "others are reading; ask again"}, 503, after=1))
+            raise ServiceUnavailable(
+                response=reply({"error": "others are reading; ask again"}, 503, after=1)
+            )
         try:
             if self.desk.ended:
-                raise ServiceUnavailable(response=reply({"error": "odl watch ends; ask again"}, 503, after=1))
+                raise ServiceUnavailable(
+                    response=reply({"error": "odl watch ends; ask again"}, 503, after=1)
+                )
             yield
         finally:
             self.readers.release()
@@ -153,7 +191,9 @@ class Service:
         since = request.args.get("since")
         with self.turn():
             watch = read.alerts_of(".", last=None if since else 1)
-            return reply({"periods": [maps.period_map(watch, period) for period in show.since(watch, since)]})
+            return reply(
+                {"periods": [maps.period_map(watch, period) for period in show.since(watch, since)]}
+            )
 
     def event(self, request, number):
         """Return the description of an event."""
@@ -181,11 +221,15 @@ class Service:
         with self.turn():
             try:
                 if entry.verdict:
-                    entry = entry._replace(what=explain.feedback_name(read.alerts_of("."), entry.what))
+                    entry = entry._replace(
+                        what=explain.feedback_name(read.alerts_of("."), entry.what)
+                    )
                     feedback.check_entry(entry)
                     feedback.add(".", entry)
                     self.desk.renew = True
-                elif any(feedback.remove(".", what) for what in (entry.what, f"event:{entry.event}")):
+                elif any(
+                    feedback.remove(".", what) for what in (entry.what, f"event:{entry.event}")
+                ):
                     self.desk.renew = True
             except DataError as error:
                 return reply({"error": str(error)}, 400)
@@ -193,7 +237,10 @@ class Service:
 
     def openapi(self, request):
         """Return the OpenAPI description of the service."""
-        return reply((files("odl.live") / "openapi.yaml").read_text(encoding="utf-8"), kind="application/yaml")
+        return reply(
+            (files("odl.live") / "openapi.yaml").read_text(encoding="utf-8"),
+            kind="application/yaml",
+        )
 
     def written(self, request, path, kind):
         """Return the page, with its feedback buttons enabled, or a feed."""
@@ -236,7 +283,12 @@ def reply(body, status=200, allow=None, *, kind=JSON_TYPE, after=None, authentic
     """Return a response with a dict as JSON, or with a text."""
     text = visible(json.dumps(body, ensure_ascii=False)) if isinstance(body, dict) else body
     headers = {"Allow": allow, "Retry-After": after, "WWW-Authenticate": authenticate}
-    return Response(text, status, {name: str(value) for name, value in headers.items() if value}, content_type=kind)
+    return Response(
+        text,
+        status,
+        {name: str(value) for name, value in headers.items() if value},
+        content_type=kind,
+    )
 
 
 def body_of(request, *kinds):
@@ -246,7 +298,9 @@ def body_of(request, *kinds):
         request.headers.get("Content-Encoding", "identity"),
     )
     if request.mimetype not in kinds:
-        raise UnsupportedMediaType(f"a body of {request.mimetype or 'no type'}; expected {' or '.join(kinds[:2])}")
+        raise UnsupportedMediaType(
+            f"a body of {request.mimetype or 'no type'}; expected {' or '.join(kinds[:2])}"
+        )
     if charset.lower() not in ("utf-8", "utf8", "us-ascii") or packed.lower() != "identity":
         raise UnsupportedMediaType("a body that is packed, or not in UTF-8; expected plain UTF-8")
     return request.get_data(cache=False)
@@ -259,10 +313,14 @@ def entry_of(body):
     except (ValueError, RecursionError) as error:
         raise BadRequest("a body that is no JSON, or nested too deeply") from error
     given = said if isinstance(said, dict) else {}
-    texts = {name: "" if given.get(name) is None else given[name] for name in feedback.FEEDBACK_COLUMNS}
+    texts = {
+        name: "" if given.get(name) is None else given[name] for name in feedback.FEEDBACK_COLUMNS
+    }
     if not all(isinstance(text, str) and len(text) <= MAX_FIELD_LENGTH for text in texts.values()):
         raise BadRequest(f"a field of feedback is no text of at most {MAX_FIELD_LENGTH} characters")
-    entry = feedback.FeedbackLine(**{name: " ".join(clean(text).split()) for name, text in texts.items()})
+    entry = feedback.FeedbackLine(
+        **{name: " ".join(clean(text).split()) for name, text in texts.items()}
+    )
     if not entry.what or "verdict" not in given:
         raise BadRequest(
             f"expected what (event:NUMBER, source:FILE or the id of a document) and verdict, as {JSON_TYPE}"
@@ -273,7 +331,11 @@ def entry_of(body):
 def drift(watch):
     """Return the share of items of the open period with a tail of at most `alerts.tail`, divided by `alerts.tail`."""
     n_items = watch.current.n_items
-    return len(watch.current.candidates) / (n_items * watch.judge.settings.tail) if watch.judge and n_items else 0.0
+    return (
+        len(watch.current.candidates) / (n_items * watch.judge.settings.tail)
+        if watch.judge and n_items
+        else 0.0
+    )
 
 
 class Meters:
@@ -283,23 +345,42 @@ class Meters:
         self.registry, self.too_large = CollectorRegistry(), 0
         common = {"registry": self.registry}
         ProcessCollector(**common)  # memory and CPU time
-        self.seconds = Histogram("odl_answer_seconds", "From a request with documents to its answer.", **common)
-        self.tails = Histogram("odl_tail", "Tail probabilities of documents.", buckets=TAIL_BUCKETS, **common)
+        self.seconds = Histogram(
+            "odl_answer_seconds", "From a request with documents to its answer.", **common
+        )
+        self.tails = Histogram(
+            "odl_tail", "Tail probabilities of documents.", buckets=TAIL_BUCKETS, **common
+        )
         of_watch = {
             "documents": ("Documents accepted since the start.", lambda watch: watch.n_accepted),
-            "late": ("Documents that came after the end of their period.", lambda watch: watch.n_late),
+            "late": (
+                "Documents that came after the end of their period.",
+                lambda watch: watch.n_late,
+            ),
             "refused": (
                 "Documents that could not be read, or of requests that are too large.",
                 lambda watch: watch.n_refused + self.too_large,
             ),
-            "open_period_items": ("Items of the open period so far.", lambda watch: watch.current.n_items),
-            "drift": ("Novel documents (alerts.tail) of the open period over those that chance brings.", drift),
-            "open_period_start_seconds": ("Begin of the open period.", lambda watch: (watch.current.begin or 0) / 1000),
+            "open_period_items": (
+                "Items of the open period so far.",
+                lambda watch: watch.current.n_items,
+            ),
+            "drift": (
+                "Novel documents (alerts.tail) of the open period over those that chance brings.",
+                drift,
+            ),
+            "open_period_start_seconds": (
+                "Begin of the open period.",
+                lambda watch: (watch.current.begin or 0) / 1000,
+            ),
             "learned_period": (
                 "Number of the last period that is learned; -1 for none.",
                 lambda watch: watch.last_learned,
             ),
-            "learning": ("Whether a period is being learned.", lambda watch: watch.learned is not None),
+            "learning": (
+                "Whether a period is being learned.",
+                lambda watch: watch.learned is not None,
+            ),
         }
         waiting = Gauge("odl_waiting", "Documents that wait to be answered.", **common)
         waiting.set_function(lambda: float(desk.waiting))

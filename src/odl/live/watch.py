@@ -29,28 +29,36 @@ RUN_WAIT_SECONDS = 3600.0  # longest wait for a run of another process
 GRACE_SECONDS = 3.0  # time after a signal to finish the work
 # Exit statuses of a run that was ended by a signal.
 STOPPED_STATUSES = {code for number in processes.SIGNALS for code in (-number, 128 + number)}
-NOT_JUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))  # nothing is learned yet
+NOT_JUDGED = dict.fromkeys(
+    ("dictionary", "score", "tail", "reasons", "topic", "topic_name")
+)  # nothing is learned yet
 # Beginnings of lines of a run that the watch prints.
-VERSION_PREFIX, COMMAND_PREFIXES = "computed by another version of odl", (f"{project.NOTIFY}:", f"{project.NOTIFY} was")
+VERSION_PREFIX, COMMAND_PREFIXES = (
+    "computed by another version of odl",
+    (f"{project.NOTIFY}:", f"{project.NOTIFY} was"),
+)
 
 
 class LiveWatch:
     """The watch of the working folder.
 
-    A document goes through `take`: it is read, assigned to a period, judged by what is learned, stored in the inbox
-    and answered. When a period has ended (`end`), its file in the inbox gets the name under which `odl run` reads it,
-    and a run starts in another process (`learn`). `poll` and `finish` load what the run has learned.
+    A document goes through `take`: it is read, assigned to a period, judged by what is learned,
+    stored in the inbox and answered. When a period has ended (`end`), its file in the inbox gets
+    the name under which `odl run` reads it, and a run starts in another process (`learn`). `poll`
+    and `finish` load what the run has learned.
 
     Parameters
     ----------
     tell : callable
-        Called with a list of pairs: (number of a line, answer as JSON), or (None, record of a learned period).
+        Called with a list of pairs: (number of a line, answer as JSON), or (None, record of a
+        learned period).
     refuse : callable
         Called with a list of pairs: (number of a line that cannot be read, reason).
     place_of : callable
         Maps the number of a line to its source and its place in the source.
     tolerance : float
-        Seconds that a period stays open after a document of the next one has come, or after its end by the clock.
+        Seconds that a period stays open after a document of the next one has come, or after its end
+        by the clock.
     by_clock : bool
         Whether a period also ends by the clock.
 
@@ -76,7 +84,11 @@ class LiveWatch:
         self.tell, self.refuse, self.place_of = tell, refuse, place_of
         self.tolerance, self.by_clock = int(1000 * tolerance), by_clock
         self.inbox, self.refusals = inboxes.Inbox(), RefusedList()
-        self.thread, self.runner, self.learned = ThreadPoolExecutor(1), Runner(RUN_WAIT_SECONDS), None
+        self.thread, self.runner, self.learned = (
+            ThreadPoolExecutor(1),
+            Runner(RUN_WAIT_SECONDS),
+            None,
+        )
         self.run_again = False  # another run was requested while one is under way
         self.period_waits = False  # the run under way is that of the period before the open one
         self.warned_of_version = False
@@ -90,11 +102,17 @@ class LiveWatch:
     def _resume(self):
         """Open the period that an earlier watch had open, or the last learned period if that is later."""
         stored = [label for label in self.inbox.periods() if label <= inboxes.today()]
-        last = self.inbox.begun()[:1] or stored[-1:]  # after a kill the open period is hidden, after a signal it is not
+        last = (
+            self.inbox.begun()[:1] or stored[-1:]
+        )  # after a kill the open period is hidden, after a signal it is not
         learned = [] if self.current.begin is None else [self.current.begin]
         begin = max([*map(begin_of_label, last), *learned], default=None)
         before = [] if begin is None else [label for label in stored if label < label_of(begin)]
-        answers = {id: answer for label in before[-1:] for id, answer in answers_in(self.inbox, label).items()}
+        answers = {
+            id: answer
+            for label in before[-1:]
+            for id, answer in answers_in(self.inbox, label).items()
+        }
         self.current = OpenPeriod(begin, answers)
         self._load()
         if error := self.earlier_error():
@@ -109,15 +127,23 @@ class LiveWatch:
         """Read odl.yaml and load what was learned."""
         if project.read(".").get(project.DRIVER) == "snakemake":
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
-            raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")
+            raise ConfigError(
+                given, "one of odl run", "write another by odl init, without --snakemake"
+            )
         commands.named(".")  # raises an error for a command that cannot be used
         folder = folders.opened(os.path.basename(os.getcwd()))
         stream, arrivals = folder.stream, Arrivals(folder.stream["options"])
         by, kind = stream["batches"]["by"], stream["options"].get("kind")
-        if by != "period" or not {"id", "time"} <= arrivals.columns.keys() or kind not in (None, "jsonl"):
+        if (
+            by != "period"
+            or not {"id", "time"} <= arrivals.columns.keys()
+            or kind not in (None, "jsonl")
+        ):
             given = f"batches by {by} of files of kind {kind or 'any'} with the columns {', '.join(arrivals.columns)}"
             todo = "set batches: {by: period}, and columns of ids and times"
-            raise ConfigError(given, "calendar periods, and ids and times that lines of JSON have too", todo)
+            raise ConfigError(
+                given, "calendar periods, and ids and times that lines of JSON have too", todo
+            )
         self.folder, self.arrivals, self.columns = folder, arrivals, arrivals.columns
         self.calendar = stream["batches"]["period"]
         self._load()
@@ -127,7 +153,11 @@ class LiveWatch:
         try:
             self.configure()
         except OdlError as error:
-            print(f"odl watch: {error} Until then the settings before apply.", file=sys.stderr, flush=True)
+            print(
+                f"odl watch: {error} Until then the settings before apply.",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def earlier_error(self):
         """Return the error for results that an earlier version wrote, None if this version wrote them."""
@@ -146,13 +176,15 @@ class LiveWatch:
     def _learned_before(self, begin):
         """Return (judge, begin of the open period), while no run changes the results.
 
-        The judge is that of the last learned period before the open one. If no period is open yet, the last learned one
-        is opened again.
+        The judge is that of the last learned period before the open one. If no period is open yet,
+        the last learned one is opened again.
         """
         with processes.alone(self.folder.lock, RUN_WAIT_SECONDS):
             t = self._last_timestep()
             while t >= 0:
-                first = begin_of(features.read(self._path("features", t)).times.max(), self.calendar)
+                first = begin_of(
+                    features.read(self._path("features", t)).times.max(), self.calendar
+                )
                 begin = first if begin is None else begin
                 if first < begin and os.path.exists(self._path("update", t, "state")):
                     break
@@ -172,10 +204,14 @@ class LiveWatch:
         """Answer and store lines of input, a list of (number, bytes)."""
         rows, faults = self._rows(lines)
         while rows:
-            n_own = next((place for place, row in enumerate(rows) if self._ends_period(row)), len(rows))
+            n_own = next(
+                (place for place, row in enumerate(rows) if self._ends_period(row)), len(rows)
+            )
             faults += self._accept(rows[:n_own])
             rows = rows[n_own:]
-            if rows and (fault := self._faults_of(rows[0])):  # a document that is refused ends no period
+            if rows and (
+                fault := self._faults_of(rows[0])
+            ):  # a document that is refused ends no period
                 faults, rows = faults + fault, rows[1:]
             elif rows and self.current.begin is None:
                 self._open(self._period_of(rows[0]))
@@ -187,7 +223,10 @@ class LiveWatch:
         """Report and list refused documents, pairs of (number, fault)."""
         self.n_refused += len(faults)
         identity = self.arrivals.identity
-        refused = [(*self.place_of(number), fault, identity(lines[number]), lines[number]) for number, fault in faults]
+        refused = [
+            (*self.place_of(number), fault, identity(lines[number]), lines[number])
+            for number, fault in faults
+        ]
         self.refuse(faults)
         self.refusals.add(refused)
 
@@ -198,7 +237,11 @@ class LiveWatch:
         for place, row in enumerate(rows):
             row.identity = row.columns[self.columns["id"]] = str(place)
         faults += self._judge(rows)
-        answers = [(row, {**row.answer, "id": ident}) for row, ident in zip(rows, own, strict=True) if row.answer]
+        answers = [
+            (row, {**row.answer, "id": ident})
+            for row, ident in zip(rows, own, strict=True)
+            if row.answer
+        ]
         self.tell([(row.number, as_json(answer)) for row, answer in answers])
         self.refuse(sorted(faults))
 
@@ -235,7 +278,10 @@ class LiveWatch:
         self.inbox.append(lines)
         for row in accepted:
             self.current.answers[row.identity] = as_json(row.answer)
-        self.n_accepted, self.n_late = self.n_accepted + len(accepted), self.n_late + sum(row.late for row in accepted)
+        self.n_accepted, self.n_late = (
+            self.n_accepted + len(accepted),
+            self.n_late + sum(row.late for row in accepted),
+        )
         answers = [(row, self.current.find(row.identity)) for row in rows]
         self.refusals.accept([row.identity for row, answer in answers if answer])
         self.tell([(row.number, answer) for row, answer in answers if answer])
@@ -255,14 +301,18 @@ class LiveWatch:
     def _judge(self, rows, period=None):
         """Set the answers of documents, compared with those of a period; return (number, fault) of the others.
 
-        If documents fail together, each is judged alone, to find the one with the fault. A fault of the disk or of a
-        command is raised: it is not the fault of a document.
+        If documents fail together, each is judged alone, to find the one with the fault. A fault of
+        the disk or of a command is raised: it is not the fault of a document.
         """
         if self.judge:
             self.arrivals.collection.n_dimensions = self.judge.n_dimensions
         try:
             documents, faults = self.arrivals.read(rows)
-            judged = self.judge(documents) if self.judge and len(documents) else [NOT_JUDGED] * len(documents)
+            judged = (
+                self.judge(documents)
+                if self.judge and len(documents)
+                else [NOT_JUDGED] * len(documents)
+            )
         except (DataError, StorageError, OSError, sqlite3.Error):
             raise
         except Exception as error:
@@ -273,7 +323,12 @@ class LiveWatch:
         for row, fault in zip(rows, faults, strict=True):
             if not fault:
                 place = places.get(row.identity)
-                row.answer = {"id": row.identity, "provisional": True, "period": row.label or None, "late": row.late}
+                row.answer = {
+                    "id": row.identity,
+                    "provisional": True,
+                    "period": row.label or None,
+                    "late": row.late,
+                }
                 row.answer |= NOT_JUDGED if place is None else judged[place]
                 if period is not None:
                     period.complete(row, documents, place, self.judge)
@@ -281,7 +336,9 @@ class LiveWatch:
 
     def _faults_of(self, row):
         """Return (number, fault) of a document, judged as a copy; empty if there is none."""
-        return self._judge([replace(row, identity="-", columns={**row.columns, self.columns["id"]: "-"})])
+        return self._judge(
+            [replace(row, identity="-", columns={**row.columns, self.columns["id"]: "-"})]
+        )
 
     # Periods
 
@@ -295,8 +352,12 @@ class LiveWatch:
         """End the open period, start a run that learns it, and open the period with the given begin, if any."""
         if self.period_waits:
             self.finish()
-        ended = [label for label in self.inbox.begun() if begin is None or begin_of_label(label) < begin]
-        for label in ended:  # before the next period opens: the watch after a kill opens the first hidden one
+        ended = [
+            label for label in self.inbox.begun() if begin is None or begin_of_label(label) < begin
+        ]
+        for label in (
+            ended
+        ):  # before the next period opens: the watch after a kill opens the first hidden one
             self.inbox.publish(label)
         if begin is not None and not ended and not self.learned:
             self.current.begin = begin
@@ -324,14 +385,20 @@ class LiveWatch:
         if status:
             if status not in STOPPED_STATUSES:
                 self.fault = lines[-1]
-                print(f"odl watch: the period is not learned yet: {lines[-1]}", file=sys.stderr, flush=True)
+                print(
+                    f"odl watch: the period is not learned yet: {lines[-1]}",
+                    file=sys.stderr,
+                    flush=True,
+                )
             return self.judge, self.last_learned, []
         self.fault, (judge, _) = "", self._learned_before(self.current.begin)
         last = self._last_timestep()
         if last <= self.last_learned:
             return judge, self.last_learned, []
         alerts = read.alerts_of(".", last=last - self.last_learned)
-        records = [{"provisional": False, **maps.period_map(alerts, period)} for period in alerts.periods]
+        records = [
+            {"provisional": False, **maps.period_map(alerts, period)} for period in alerts.periods
+        ]
         return judge, last, [(None, as_json(record)) for record in records]
 
     def poll(self):
@@ -339,7 +406,12 @@ class LiveWatch:
         if self.learned and self.learned.done():
             self.finish()
         begin = begin_of(clock() - self.tolerance, self.calendar)
-        if self.by_clock and not self.learned and self.current.begin is not None and begin > self.current.begin:
+        if (
+            self.by_clock
+            and not self.learned
+            and self.current.begin is not None
+            and begin > self.current.begin
+        ):
             self.end(begin)
 
     def finish(self):
@@ -365,7 +437,11 @@ class LiveWatch:
             self.runner.stop()
             for label in self.inbox.begun():
                 self.inbox.publish(label)
-        counts = [f"{self.n_accepted} documents accepted", f"{self.n_late} late", f"{self.n_refused} set aside"]
+        counts = [
+            f"{self.n_accepted} documents accepted",
+            f"{self.n_late} late",
+            f"{self.n_refused} set aside",
+        ]
         print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)
         if self.fault and not drained:
             if error := self.earlier_error():
@@ -376,7 +452,9 @@ class LiveWatch:
                 "correct what is printed above, then type odl run",
             )
         self.run_again = False
-        with contextlib.suppress(OdlError, OSError):  # the run may have ended before the signal reached it
+        with contextlib.suppress(
+            OdlError, OSError
+        ):  # the run may have ended before the signal reached it
             self.finish()
 
 
@@ -386,8 +464,8 @@ def follow(groups, *settings):
     Parameters
     ----------
     groups : callable
-        Called with the watch and a function that returns whether a signal ends it; yields groups of lines, and an empty
-        group from time to time while nothing comes.
+        Called with the watch and a function that returns whether a signal ends it; yields groups of
+        lines, and an empty group from time to time while nothing comes.
     *settings
         Arguments of `LiveWatch`.
 
@@ -402,7 +480,9 @@ def follow(groups, *settings):
         arrived.add(number)
         if number == signal.SIGALRM:
             heed(number, frame)
-        elif number != signal.SIGHUP and not signal.getitimer(signal.ITIMER_REAL)[0]:  # a second signal gives no delay
+        elif (
+            number != signal.SIGHUP and not signal.getitimer(signal.ITIMER_REAL)[0]
+        ):  # a second signal gives no delay
             signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
@@ -424,10 +504,14 @@ def follow(groups, *settings):
                 watch.close(drained=True)
                 raise
             watch.close(drained=bool(arrived))
-        except processes.Stopped:  # end as after a kill: a command, a lock or the reader of the answers does not return
+        except (
+            processes.Stopped
+        ):  # end as after a kill: a command, a lock or the reader of the answers does not return
             if watch:
                 watch.runner.stop()
-            message = f"ended {GRACE_SECONDS:g} s after a signal; send documents without an answer again"
+            message = (
+                f"ended {GRACE_SECONDS:g} s after a signal; send documents without an answer again"
+            )
             print(f"odl watch: {message}", file=sys.stderr, flush=True)
             os._exit(0)  # threads may wait, too
     signal.setitimer(signal.ITIMER_REAL, 0)

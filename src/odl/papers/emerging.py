@@ -1,8 +1,8 @@
 """Emerging topics: the most novel documents of a timestep, clustered by a small dictionary that is fitted to them.
 
 After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. The
-clustering text of the CIKM paper was not available: the start of the small dictionary and the definition of a cluster
-are our own.
+clustering text of the CIKM paper was not available: the start of the small dictionary and the
+definition of a cluster are our own.
 """
 
 from dataclasses import asdict
@@ -124,7 +124,8 @@ def short_atoms(Q, start_terms, min_support):
 def start(Q, settings):
     """Choose the initial atoms greedily among candidate atoms of documents, without randomness.
 
-    Each step takes the candidate that lowers ``sum_i min_j s(q_i, b_j)`` most, where ``s(q, b) = min_{z >= 0}
+    Each step takes the candidate that lowers ``sum_i min_j s(q_i, b_j)`` most, where ``s(q, b) =
+    min_{z >= 0}
     ||q - z b||_1 + lam z`` and a document without atom costs ``||q||_1``. It stops if no candidate lowers the sum.
 
     Returns
@@ -133,7 +134,9 @@ def start(Q, settings):
     """
     candidates = short_atoms(Q, settings.start_terms, settings.min_support)[:MAX_STARTS]
     columns = sparse.csc_array(candidates.T)
-    cost = np.array([sparse_code(Q, columns[:, [j]], settings.lam)[1] for j in range(columns.shape[1])])
+    cost = np.array(
+        [sparse_code(Q, columns[:, [j]], settings.lam)[1] for j in range(columns.shape[1])]
+    )
     best = np.asarray(Q.sum(axis=1)).ravel()
     starts = []
     while len(starts) < min(settings.atoms, columns.shape[1]):
@@ -151,7 +154,8 @@ def alternate(
 ) -> tuple[sparse.csc_array, sparse.csr_array, np.ndarray]:
     """Minimise ``||Q - Z B^T||_1 + lam ||Z||_1`` over B in 𝒜 and Z >= 0, alternating between Z and B.
 
-    𝒜 = {B >= 0, every column of l1 norm at most 1}. The objective never increases; it is not jointly convex.
+    𝒜 = {B >= 0, every column of l1 norm at most 1}. The objective never increases; it is not
+    jointly convex.
 
     Equation `emerging-topics` of docs/method.md.
 
@@ -162,7 +166,8 @@ def alternate(
         Initial atoms.
     lam : float
     rounds : int
-        Maximum number of alternations; they stop when the objective decreases by less than 1e-5 of its value.
+        Maximum number of alternations; they stop when the objective decreases by less than 1e-5 of
+        its value.
 
     Returns
     -------
@@ -203,8 +208,8 @@ def group(Z, min_support):
     Returns
     -------
     cluster : ndarray of int, shape (n_documents,)
-        Cluster numbers, by decreasing size, then by atom; -1 if the code is zero or the cluster too small. Of equal
-        codes, the atom with the lower index counts.
+        Cluster numbers, by decreasing size, then by atom; -1 if the code is zero or the cluster too
+        small. Of equal codes, the atom with the lower index counts.
     atoms : ndarray of int
         Atom of each cluster.
     """
@@ -252,7 +257,9 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     settings = settings or SmallDictionary()
     score = np.asarray(score, dtype=np.float64)
     if score.shape != (P.shape[0],) or np.isnan(score).any():
-        defect = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(np.isnan(score).any())
+        defect = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(
+            np.isnan(score).any()
+        )
         raise ParameterError(defect, "a number for each document", "pass the scores of this batch")
     rows = most_novel(score, P, settings.share)
     Q = P[rows]
@@ -294,8 +301,14 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
         defect = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
-        defect = defect if data.t != batch.t else f"{source} and {scores} are of different documents"
-        raise DataError(defect, "features and scores of the same documents", "name files of one timestep and seed")
+        defect = (
+            defect if data.t != batch.t else f"{source} and {scores} are of different documents"
+        )
+        raise DataError(
+            defect,
+            "features and scores of the same documents",
+            "name files of one timestep and seed",
+        )
     last_features = features.read(corpus_features) if corpus_features else None
     P = data.weighed(**weighting, norm="l1", corpus=last_features)[:]
     clusters = find(P, batch.scores[run["run"]], settings)

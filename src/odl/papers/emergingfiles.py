@@ -1,7 +1,7 @@
 """Files of emerging topics, their agreement with the topics of documents, and their part of the page.
 
-Clusters are numbered from 0; -1 means none. Documents without topics are ignored. Two documents have the same topic if
-their topics overlap, and a document counts for each of its topics.
+Clusters are numbered from 0; -1 means none. Documents without topics are ignored. Two documents
+have the same topic if their topics overlap, and a document counts for each of its topics.
 """
 
 import json
@@ -99,7 +99,12 @@ def write(path, emerging):
     """Write the emerging topics of one timestep, atomically and with reproducible bytes."""
     settings = json.dumps(emerging.settings, sort_keys=True)
     with storage.writing(
-        path, EMERGING_KIND, t=emerging.t, **emerging.run, settings=settings, objective=emerging.objective
+        path,
+        EMERGING_KIND,
+        t=emerging.t,
+        **emerging.run,
+        settings=settings,
+        objective=emerging.objective,
     ) as file:
         storage.write_array(file, "rows", emerging.rows.astype(np.int64))
         storage.write_strings(file, "ids", emerging.ids)
@@ -131,7 +136,10 @@ def read_emerging(path):
             ids=storage.read_strings(file, "ids"),
             **{name: storage.read_array(file, name, "i") for name in ("rows", "cluster")},
             residual=storage.read_array(file, "residual"),
-            **{name: storage.read_strings(file, f"clusters/{name}") for name in ("words", "weights")},
+            **{
+                name: storage.read_strings(file, f"clusters/{name}")
+                for name in ("words", "weights")
+            },
             representative=storage.read_array(file, "clusters/representative", "i"),
         )
     return emerging
@@ -146,8 +154,14 @@ def check_pair(emerging, batch, path="the file of emerging topics"):
         If timestep or documents differ.
     """
     inside = len(batch.ids) > emerging.rows.max(initial=-1)
-    if emerging.t != batch.t or not inside or [batch.ids[row] for row in emerging.rows] != emerging.ids:
-        raise DataError(f"{path} is of other documents than the scores", "both of one timestep", "make it again")
+    if (
+        emerging.t != batch.t
+        or not inside
+        or [batch.ids[row] for row in emerging.rows] != emerging.ids
+    ):
+        raise DataError(
+            f"{path} is of other documents than the scores", "both of one timestep", "make it again"
+        )
 
 
 def _counted(topics, rule):
@@ -184,21 +198,31 @@ def purity(clusters, topics):
     """
     tallies = counts(clusters, topics)
     total = sum(size for size, _ in tallies)
-    return sum(max(tally.values(), default=0) for _, tally in tallies) / total if total else float("nan")
+    return (
+        sum(max(tally.values(), default=0) for _, tally in tallies) / total
+        if total
+        else float("nan")
+    )
 
 
 def majorities(clusters, topics):
     """Return the topics that more than half of the labelled documents of some cluster have."""
-    return {name for size, tally in counts(clusters, topics) for name, number in tally.items() if 2 * number > size}
+    return {
+        name
+        for size, tally in counts(clusters, topics)
+        for name, number in tally.items()
+        if 2 * number > size
+    }
 
 
 def b_cubed(clusters, topics):
     """Return B-cubed precision, recall and F1 of clusters (Bagga and Baldwin, 1998), documents in no cluster included.
 
-    Let C(i) be the documents in the cluster of i, including i, and T(i) those with the same topic. Precision is the
-    mean of ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters, recall the mean of ``|C(i) & T(i)| / |T(i)|``
-    over all documents, 0 for documents in no cluster. This is the usual measure if every document is in a cluster and
-    has one topic. nan if no document has topics, or (precision and F1) none of them is in a cluster.
+    Let C(i) be the documents in the cluster of i, including i, and T(i) those with the same topic.
+    Precision is the mean of ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters, recall the
+    mean of ``|C(i) & T(i)| / |T(i)|`` over all documents, 0 for documents in no cluster. This is
+    the usual measure if every document is in a cluster and has one topic. nan if no document has
+    topics, or (precision and F1) none of them is in a cluster.
 
     Examples
     --------
@@ -213,9 +237,13 @@ def b_cubed(clusters, topics):
     pairs = [(row, name) for row, at in enumerate(rows) for name in set(topics[at])]
     documents = [row for row, _ in pairs]
     names, columns = np.unique([name for _, name in pairs], return_inverse=True)
-    holds = sparse.csr_array((np.ones(len(pairs), dtype=np.int64), (documents, columns)), shape=(len(rows), len(names)))
+    holds = sparse.csr_array(
+        (np.ones(len(pairs), dtype=np.int64), (documents, columns)), shape=(len(rows), len(names))
+    )
     first, second = sparse.coo_array(holds @ holds.T).coords
-    both = np.bincount(first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(rows))
+    both = np.bincount(
+        first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(rows)
+    )
     recall, placed = float(np.mean(both / np.bincount(first, minlength=len(rows)))), clusters >= 0
     if not placed.any():
         return nan, recall, nan
@@ -226,8 +254,9 @@ def b_cubed(clusters, topics):
 def judge(emerging, batch, topics="all"):
     """Compare the clusters of a timestep with the topics of the documents.
 
-    A novel topic is a topic of a novel document of the batch. It is *reachable* if a selected document has it, and
-    *found* if more than half of the labelled documents of some cluster have it.
+    A novel topic is a topic of a novel document of the batch. It is *reachable* if a selected
+    document has it, and *found* if more than half of the labelled documents of some cluster have
+    it.
 
     Parameters
     ----------
@@ -251,7 +280,9 @@ def judge(emerging, batch, topics="all"):
         "run": emerging.run["run"],
         "t": emerging.t,
         "selected": len(emerging.rows),
-        "novel_share": float(np.mean(labels[emerging.rows][labelled] == 1)) if labelled.any() else float("nan"),
+        "novel_share": float(np.mean(labels[emerging.rows][labelled] == 1))
+        if labelled.any()
+        else float("nan"),
         "clusters": len(emerging.representative),
         "clustered": int((emerging.cluster >= 0).sum()),
         "purity": purity(emerging.cluster, selected),
@@ -271,11 +302,13 @@ def describe(emerging, batch, topics="all"):
     Returns
     -------
     list of dict
-        size, labelled (documents with topics), novel (of these), share_novel (nan without labels), topic and
-        topic_share (the most frequent topic of the labelled documents; ties by name), words, representative (id) and
-        title.
+        size, labelled (documents with topics), novel (of these), share_novel (nan without labels),
+        topic and topic_share (the most frequent topic of the labelled documents; ties by name),
+        words, representative (id) and title.
     """
-    counted = counts(emerging.cluster, _counted([batch.topics[row] for row in emerging.rows], topics))
+    counted = counts(
+        emerging.cluster, _counted([batch.topics[row] for row in emerging.rows], topics)
+    )
     labels, rows = batch.labels(topics)[emerging.rows], []
     for number, words in enumerate(emerging.words):
         members = labels[emerging.cluster == number]
@@ -340,9 +373,15 @@ def gather(plan, path, tables):
     means = [name for name in EMERGING_COLUMNS[2:] if name not in ("purity", "f1")]
     followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
     rows = pandas.DataFrame(
-        collect(followed, "emerging.tsv", EMERGING_COLUMNS), columns=[*RUN_KEY, *EMERGING_COLUMNS[1:]]
+        collect(followed, "emerging.tsv", EMERGING_COLUMNS),
+        columns=[*RUN_KEY, *EMERGING_COLUMNS[1:]],
     )
-    measured = {"seeds": ("t", "size"), **means_of(*means), **spread_of("purity"), **spread_of("f1")}
+    measured = {
+        "seeds": ("t", "size"),
+        **means_of(*means),
+        **spread_of("purity"),
+        **spread_of("f1"),
+    }
     write_table(path, aggregated(rows, (*RUN_KEY, "t"), **measured), EMERGING_OVER_SEEDS)
 
 
@@ -357,9 +396,16 @@ def score_run(path):
     with storage.reading(path, "scores") as file:
         for name in ("corpus", "seed", "run", "atoms", "algorithm", "weighting"):
             if name not in file.attrs:
-                raise StorageError(f"{path} has no {name}", "a score file of a learner", "name another file")
+                raise StorageError(
+                    f"{path} has no {name}", "a score file of a learner", "name another file"
+                )
         weighting = json.loads(str(file.attrs["weighting"]))
-        if not isinstance(weighting, dict) or not set(weighting) <= {"tf", "idf", "min_df", "vocabulary"}:
+        if not isinstance(weighting, dict) or not set(weighting) <= {
+            "tf",
+            "idf",
+            "min_df",
+            "vocabulary",
+        }:
             raise ValueError("its weighting is none")
         texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
         return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}, weighting
@@ -378,7 +424,9 @@ def section(table, selection):
     from odl.report.selection import thin
     from odl.report.studypage import MOST_STEPS
 
-    rows = [row for row in read_table(table, EMERGING_OVER_SEEDS) if row["corpus"] == selection.corpus]
+    rows = [
+        row for row in read_table(table, EMERGING_OVER_SEEDS) if row["corpus"] == selection.corpus
+    ]
     followed = {(row["run"], row["k"]) for row in rows}
     entries = [entry for entry in selection.plan if entry["seed"] == selection.shown["seed"]]
     entries = [entry for entry in entries if (entry["run"], entry["k"]) in followed]

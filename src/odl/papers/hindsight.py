@@ -1,27 +1,29 @@
 """Regret of an online run: its loss minus that of the best fixed dictionary in hindsight, and theoretical bounds.
 
-At timestep t the run has the dictionary A_t and reveals the codes X_t. With 𝒜 = {A >= 0, columns of l1 norm at most 1},
+At timestep t the run has the dictionary A_t and reveals the codes X_t. With 𝒜 = {A >= 0, columns of
+l1 norm at most 1},
 
     R(T) = sum_{t <= T} ||P_t - X_t A_t^T||_1 - min_{A in 𝒜} sum_{t <= T} ||P_t - X_t A^T||_1
 
-(ICASSP 2013, Definition 1; NIPS 2012 supplement, Theorem B.5). The minimum is a linear program over all documents so
-far. `odl.dictionary.l1.fit_dictionary` returns an upper bound (its dictionary) and a lower bound (a feasible dual
-point), so R(T) lies between ``regret`` and ``regret_high``.
+(ICASSP 2013, Definition 1; NIPS 2012 supplement, Theorem B.5). The minimum is a linear program over
+all documents so far. `odl.dictionary.l1.fit_dictionary` returns an upper bound (its dictionary) and
+a lower bound (a feasible dual point), so R(T) lies between ``regret`` and ``regret_high``.
 
 For online ADMM with Gamma_{t+1} = soft(P_t - X_t A_t^T + D_t/beta, 1/beta) the sum of
 ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is computed too.
 
-The theory holds for a constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is not truncated. With Phi_t^2
-the number of non-zero entries of P_t - X_t A_t^T, Phi >= Phi_t, D >= ||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1 its
-proofs (NIPS 2012 supplement, Theorems B.5 and B.6) give, for every beta and every T,
+The theory holds for a constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is not
+truncated. With Phi_t^2 the number of non-zero entries of P_t - X_t A_t^T, Phi >= Phi_t, D >= ||A* -
+A_1||_F and Ups >= ||P_t - X_t A*^T||_1 its proofs (NIPS 2012 supplement, Theorems B.5 and B.6)
+give, for every beta and every T,
 
     R(T)               <= Phi^2 T / (2 beta) + D^2 beta / (2 tau)         (B.5)
     sum of violations  <= 2 D^2 / tau + 4 Ups T / beta                    (B.6)
 
-and beta = (Phi/D) sqrt(tau T) turns the first into Phi D sqrt(T/tau), the second into
-2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. The printed B.5 has half of that, which its proof does not give. The papers take
-A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes stay zero. A* uses the revealed codes, so the term ||A* E_t||_1 of
-B.5 does not occur.
+and beta = (Phi/D) sqrt(tau T) turns the first into Phi D sqrt(T/tau), the second into 2 D^2/tau + 4
+Ups D sqrt(T/tau)/Phi. The printed B.5 has half of that, which its proof does not give. The papers
+take A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes stay zero. A* uses the revealed codes, so
+the term ||A* E_t||_1 of B.5 does not occur.
 """
 
 import json
@@ -37,7 +39,15 @@ from odl import learners
 from odl.coding.admm import largest_eigenvalue
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation.study import RUN_KEY, aggregated, collect, load_plan, means_of, over_seeds, spread_of
+from odl.evaluation.study import (
+    RUN_KEY,
+    aggregated,
+    collect,
+    load_plan,
+    means_of,
+    over_seeds,
+    spread_of,
+)
 from odl.files import checkpoints
 from odl.files.tables import write_table
 from odl.learners.l1_objective import ROUNDING
@@ -45,10 +55,37 @@ from odl.learners.sparse_atoms import widen
 from odl.stream import features
 
 BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
-REGRET_COLUMNS = ("run", "t", "documents", "loss", "online", "hindsight", "hindsight_low", "regret", "regret_high")
-REGRET_COLUMNS += ("iterations", "distance", "upsilon", "phi", "psi_max", "violation", "violation_sum", *BOUNDS)
+REGRET_COLUMNS = (
+    "run",
+    "t",
+    "documents",
+    "loss",
+    "online",
+    "hindsight",
+    "hindsight_low",
+    "regret",
+    "regret_high",
+)
+REGRET_COLUMNS += (
+    "iterations",
+    "distance",
+    "upsilon",
+    "phi",
+    "psi_max",
+    "violation",
+    "violation_sum",
+    *BOUNDS,
+)
 CONSTANTS = ("phi", "distance", "upsilon", "psi_max")  # maxima over a run
-REGRET_OVER_SEEDS = (*RUN_KEY, "t", "seeds", "online", "hindsight", "hindsight_low", *over_seeds("regret", "violation"))
+REGRET_OVER_SEEDS = (
+    *RUN_KEY,
+    "t",
+    "seeds",
+    "online",
+    "hindsight",
+    "hindsight_low",
+    *over_seeds("regret", "violation"),
+)
 REGRET_OVER_SEEDS += ("regret_high", *CONSTANTS, "tau", "beta", *BOUNDS)
 
 
@@ -134,7 +171,11 @@ def fitted_at(T, most):
         raise ParameterError(defect, expected, "correct regret.timesteps")
     if most == 0 or most >= T:
         return list(range(1, T + 1))
-    return sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), most)} | {T}) if most > 1 else [T]
+    return (
+        sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), most)} | {T})
+        if most > 1
+        else [T]
+    )
 
 
 def hindsight(
@@ -179,7 +220,9 @@ def hindsight(
         n_terms = steps[T - 1].P.shape[1]
         P = sparse.vstack([widen(step.P, n_columns=n_terms) for step in steps[:T]], format="csr")
         X = sparse.vstack([step.X for step in steps[:T]], format="csr")
-        fit = fit_dictionary(P, X, widen(dictionary, n_rows=n_terms), tolerance=tolerance, iterations=iterations)
+        fit = fit_dictionary(
+            P, X, widen(dictionary, n_rows=n_terms), tolerance=tolerance, iterations=iterations
+        )
         dictionary = fit.dictionary
         value = loss(P, X, dictionary)
         yield T, dictionary, value, min(fit.bound, value), fit.iterations
@@ -204,8 +247,8 @@ def measure(
     learner : Learner
         A learner with `odl.learners.Learner.has_regret`.
     timesteps : int
-        How many different T the best fixed dictionary is fitted for; 0: all. In other rows the values that need it
-        are missing.
+        How many different T the best fixed dictionary is fitted for; 0: all. In other rows the
+        values that need it are missing.
     tolerance, iterations
         As for `hindsight`.
 
@@ -214,9 +257,9 @@ def measure(
     rows : list of dict
         One per timestep, keys `REGRET_COLUMNS` without ``run``.
     constants : dict
-        Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan if it is not online ADMM), ``tau_most`` =
-        1/(2 Psi_max), ``beta_wanted`` = (Phi/D) sqrt(tau T) for the tau of the run, or for the largest one;
-        ``refused``: why the theorems do not apply to this run, or None.
+        Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan if it is not online ADMM),
+        ``tau_most`` = 1/(2 Psi_max), ``beta_wanted`` = (Phi/D) sqrt(tau T) for the tau of the run,
+        or for the largest one; ``refused``: why the theorems do not apply to this run, or None.
 
     Examples
     --------
@@ -230,7 +273,10 @@ def measure(
     ([0.0, 0.0], 'the theorems are about online ADMM')
     """
     admm = learner.algorithm == "online_admm"
-    rows = [_row(t, step, getattr(learner, "beta", None) if admm else None) for t, step in enumerate(steps, start=1)]
+    rows = [
+        _row(t, step, getattr(learner, "beta", None) if admm else None)
+        for t, step in enumerate(steps, start=1)
+    ]
     for name, total in (("loss", "online"), ("violation", "violation_sum")):
         for row, value in zip(rows, np.cumsum([row[name] for row in rows]), strict=True):
             row[total] = float(value)
@@ -245,7 +291,9 @@ def measure(
             "regret_high": rows[T - 1]["online"] - low,
             "iterations": done,
             "distance": float(np.sqrt(((dictionary - first) ** 2).sum())),
-            "upsilon": max(loss(step.P, step.X, dictionary[: step.P.shape[1]]) for step in steps[:T]),
+            "upsilon": max(
+                loss(step.P, step.X, dictionary[: step.P.shape[1]]) for step in steps[:T]
+            ),
         }
     constants = _constants(rows, grid, learner, steps)
     if constants["refused"] is None:
@@ -304,7 +352,9 @@ class Bounds(NamedTuple):
     bound_violation: float
 
 
-def bounds(T: int, *, phi: float, distance: float, tau: float, beta: float, upsilon: float) -> Bounds:
+def bounds(
+    T: int, *, phi: float, distance: float, tau: float, beta: float, upsilon: float
+) -> Bounds:
     """Return the right-hand sides of Theorems B.5 and B.6 (symbols as in the module docstring).
 
     Equation `regret-bounds` of docs/method.md.
@@ -379,31 +429,54 @@ def read_steps(checkpoint_paths, feature_paths):
     Raises
     ------
     DataError
-        If the files are not of timesteps 0, 1, ..., there are fewer than two, or the learner has no regret.
+        If the files are not of timesteps 0, 1, ..., there are fewer than two, or the learner has no
+        regret.
     CheckpointError, StorageError
         If a file is damaged, or a checkpoint does not follow the one before.
     """
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
         defect = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
-        raise DataError(defect, "one of each for timesteps 0, 1, ..., at least two", "pass all files of a run")
+        raise DataError(
+            defect, "one of each for timesteps 0, 1, ..., at least two", "pass all files of a run"
+        )
     before = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
     chain = before.chain
     algorithm = chain["learner"].get("algorithm")
     if algorithm not in (measurable := algorithms()):
-        raise DataError(f"regret of {algorithm}", f"a run of {', '.join(measurable)}", "choose another run")
+        raise DataError(
+            f"regret of {algorithm}", f"a run of {', '.join(measurable)}", "choose another run"
+        )
     learner, steps = learners.make(**chain["learner"]), []
-    last_features = features.read(feature_paths[-1]) if chain["features"].get("idf") == "corpus" else None
+    last_features = (
+        features.read(feature_paths[-1]) if chain["features"].get("idf") == "corpus" else None
+    )
     for t in range(1, len(checkpoint_paths)):
         batch = features.read(feature_paths[t])
         after = checkpoints.read_checkpoint(checkpoint_paths[t], chain=chain, t=t)
         if batch.terms is not None:
             defect = f"{feature_paths[t]}, of a bounded vocabulary"
-            raise DataError(defect, "terms that never leave, where dictionaries are compared", "set max_terms to 0")
-        if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != before.digest:
+            raise DataError(
+                defect,
+                "terms that never leave, where dictionaries are compared",
+                "set max_terms to 0",
+            )
+        if (
+            batch.t != t
+            or batch.counts.shape[0] != after.codes.shape[0]
+            or after.previous != before.digest
+        ):
             defect = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
-            raise DataError(f"{defect} do not follow each other", "the files of one run in order", "pass them so")
+            raise DataError(
+                f"{defect} do not follow each other",
+                "the files of one run in order",
+                "pass them so",
+            )
         P = batch.weighed(**chain["features"], norm=learner.norm, corpus=last_features)[:]
-        steps.append(OnlineStep(P, after.codes, before.dictionary, after.dictionary, before.arrays.get("dual")))
+        steps.append(
+            OnlineStep(
+                P, after.codes, before.dictionary, after.dictionary, before.arrays.get("dual")
+            )
+        )
         before = after
     return steps, learner, chain
 
@@ -458,9 +531,10 @@ def gather_regret(plan, path, *, runs, sizes=()):
     plan : list of dict or path-like
         Plan of the study; the folders of `runs` must have a ``regret.tsv`` (`write`).
     path : path-like
-        Table to write, columns `REGRET_OVER_SEEDS`: one row for each corpus, run, k and number t of timesteps that the
-        best fixed dictionary was fitted for. Values are means over seeds, but ``phi``, ``distance``, ``upsilon`` and
-        ``psi_max`` are maxima over all timesteps and seeds. Bounds are nan unless they hold for every seed.
+        Table to write, columns `REGRET_OVER_SEEDS`: one row for each corpus, run, k and number t of
+        timesteps that the best fixed dictionary was fitted for. Values are means over seeds, but
+        ``phi``, ``distance``, ``upsilon`` and ``psi_max`` are maxima over all timesteps and seeds.
+        Bounds are nan unless they hold for every seed.
     runs : list of str
     sizes : list of int, optional
         Numbers of atoms; by default all.
@@ -472,18 +546,39 @@ def gather_regret(plan, path, *, runs, sizes=()):
     StorageError
         If the plan or a table is missing or was changed.
     """
-    entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not sizes or entry["k"] in sizes)]
+    entries = [
+        entry
+        for entry in load_plan(plan)
+        if entry["run"] in runs and (not sizes or entry["k"] in sizes)
+    ]
     if not entries:
         defect = f"regret of {', '.join(runs) or 'no run'}"
-        raise ConfigError(defect, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
+        raise ConfigError(
+            defect, "runs and sizes of the plan", "correct regret.runs and regret.sizes"
+        )
     rows = pandas.DataFrame(collect(entries, "regret.tsv", REGRET_COLUMNS))
     if rows.empty:
         fault = f"the regret of {', '.join(runs)} has no row in {entries[0]['folder']}/regret.tsv"
-        raise StorageError(fault, "one for each timestep", "delete the file and run the same command again")
+        raise StorageError(
+            fault, "one for each timestep", "delete the file and run the same command again"
+        )
     largest = rows.groupby(list(RUN_KEY))[list(CONSTANTS)].transform("max")
     parameters = rows["parameters"].map(json.loads)
-    rows = rows.assign(**largest, **{name: [each.get(name, np.nan) for each in parameters] for name in ("tau", "beta")})
-    measured = {"seeds": ("seed", "size"), **spread_of("regret"), **spread_of("violation_sum", "violation")}
-    measured |= means_of("online", "hindsight", "hindsight_low", "regret_high", *CONSTANTS, "tau", "beta")
+    rows = rows.assign(
+        **largest,
+        **{name: [each.get(name, np.nan) for each in parameters] for name in ("tau", "beta")},
+    )
+    measured = {
+        "seeds": ("seed", "size"),
+        **spread_of("regret"),
+        **spread_of("violation_sum", "violation"),
+    }
+    measured |= means_of(
+        "online", "hindsight", "hindsight_low", "regret_high", *CONSTANTS, "tau", "beta"
+    )
     measured |= {name: (name, lambda bounds: bounds.mean(skipna=False)) for name in BOUNDS}
-    write_table(path, aggregated(rows[rows["regret"].notna()], (*RUN_KEY, "t"), **measured), REGRET_OVER_SEEDS)
+    write_table(
+        path,
+        aggregated(rows[rows["regret"].notna()], (*RUN_KEY, "t"), **measured),
+        REGRET_OVER_SEEDS,
+    )

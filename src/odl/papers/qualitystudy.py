@@ -42,7 +42,9 @@ def learn(stream, runs, k, every=False):
     scores, entries
         For each variant its scores by timestep; and how many numbers are stored at the end.
     """
-    instances = {run: learners.make(**learner_of(variant["learner"])) for run, variant in runs.items()}
+    instances = {
+        run: learners.make(**learner_of(variant["learner"])) for run, variant in runs.items()
+    }
     first, weighting = next(iter(instances.values())), next(iter(runs.values()))["features"]
     scores = {run: {} for run in runs}
     start = stream.P(0, weighting)
@@ -69,7 +71,9 @@ def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
     """Score by the cosine baselines at the evaluated timesteps, for all earlier or the last `window` documents."""
     scores = defaultdict(dict)
     for t in stream.listed:
-        past = baselines.latest(reversed(stream.batches[:t]), window) if window else stream.batches[:t]
+        past = (
+            baselines.latest(reversed(stream.batches[:t]), window) if window else stream.batches[:t]
+        )
         for name, score in baselines.nearest(stream.batches[t], past, weightings).items():
             scores[name][t] = score
     return scores
@@ -95,7 +99,10 @@ def compare(stream, learners_of, settings):
     run_groups, contexts_of_runs = compared(learners_of, settings)
     run_scores, _ = learned(stream, run_groups, settings["k"])
     cosine_scores = neighbours(stream)
-    scores = {"plain": {}, "context": {}}  # without and with use of the batch: method -> scores of each batch
+    scores = {
+        "plain": {},
+        "context": {},
+    }  # without and with use of the batch: method -> scores of each batch
     for run, values in run_scores.items():
         scores["context" if in_batch(learners_of[run]["learner"]) else "plain"][run] = values
     for name in COSINES:
@@ -110,7 +117,9 @@ def compare(stream, learners_of, settings):
 def pooled(streams, learners_of, settings):
     """Return rows that compare the runs with the best other methods, over the streams of all seeds."""
     names = set(COSINES) | {
-        f"{name}-{algorithm}-context" for name in COSINES for algorithm in contexts(learners_of, settings["runs"])
+        f"{name}-{algorithm}-context"
+        for name in COSINES
+        for algorithm in contexts(learners_of, settings["runs"])
     }
     return pairs(streams, settings["runs"], names)
 
@@ -120,7 +129,9 @@ def _sized(grouped, settings):
     sizes = []
     for runs in grouped:
         first = next(iter(runs.values()))["learner"]
-        if not hasattr(learners.make(**learner_of(first)), "memory"):  # the configuration may omit it
+        if not hasattr(
+            learners.make(**learner_of(first)), "memory"
+        ):  # the configuration may omit it
             sizes += [(k, k, runs) for k in settings["atoms"]]
             continue
         for memory in settings["memory"]:
@@ -138,7 +149,9 @@ def remember(stream, learners_of, settings):
     for size, k, runs in _sized(grouped, settings):
         scores, entries = learn(stream, runs, k)
         for run, judgement in scores.items():
-            rows.append({"run": run, "size": size, "entries": entries, "average": stream.average(judgement)})
+            rows.append(
+                {"run": run, "size": size, "entries": entries, "average": stream.average(judgement)}
+            )
     lengths = np.concatenate([np.diff(batch.counts[:].indptr) for batch in stream.batches])
     for window in settings["windows"]:
         if window > len(lengths):
@@ -154,44 +167,68 @@ def remember(stream, learners_of, settings):
 def ablate(stream, learners_of, settings):
     """Measure every learner that the experiment names, for ablations."""
     scores, entries = learned(stream, groups(learners_of, learners_of), settings["k"])
-    rows = [{"run": run, "entries": entries[run], "average": stream.average(scores[run])} for run in learners_of]
+    rows = [
+        {"run": run, "entries": entries[run], "average": stream.average(scores[run])}
+        for run in learners_of
+    ]
     return {"ablation": rows}
 
 
 def rival(stream, learners_of, settings):
     """Measure other methods with and without use of the batch, how many numbers they store, and their CPU time."""
     around, rows = contexts(learners_of, settings["runs"]), []
-    for name in rivals.names() + (rivals.names("vectors") if stream.batches[0].vectors is not None else []):
+    for name in rivals.names() + (
+        rivals.names("vectors") if stream.batches[0].vectors is not None else []
+    ):
         scores, alike, stored, ms = follow(stream, name)
-        for kind, runs in (("plain", {name: scores}), ("context", judged(stream, around, name, scores, alike))):
-            if runs and rivals.RIVALS[name].NEEDS == "counts":  # those with vectors know more than the runs
+        for kind, runs in (
+            ("plain", {name: scores}),
+            ("context", judged(stream, around, name, scores, alike)),
+        ):
+            if (
+                runs and rivals.RIVALS[name].NEEDS == "counts"
+            ):  # those with vectors know more than the runs
                 stream.judge(kind, runs)
-            rows += [{"run": run, "entries": stored, "ms": ms, "average": stream.average(runs[run])} for run in runs]
+            rows += [
+                {"run": run, "entries": stored, "ms": ms, "average": stream.average(runs[run])}
+                for run in runs
+            ]
     return {"rivals": rows}
 
 
 def resize(stream, learners_of, settings):
     """Measure the runs and five nearest neighbours with batches of each size.
 
-    ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC over batches that
-    have one. A topic is novel in one batch only, so small batches have few novel documents each.
+    ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC
+    over batches that have one. A topic is novel in one batch only, so small batches have few novel
+    documents each.
     """
     grouped, around = compared(learners_of, settings)
-    around = {name: around[name] for name in ("levels",) if name in around}  # one is enough for the comparison
+    around = {
+        name: around[name] for name in ("levels",) if name in around
+    }  # one is enough for the comparison
     rows = []
     for size in settings["sizes"]:
         recut = stream.cut(size)
         scores = learned(recut, grouped, settings["k"], every=True)[0] | by_age(recut, around)
-        rows += [{"run": run, "size": size, **measured(recut, values)} for run, values in scores.items()]
+        rows += [
+            {"run": run, "size": size, **measured(recut, values)} for run, values in scores.items()
+        ]
     return {"sizes": rows}
 
 
 def measured(stream, scores):
     """Return pooled and mean AUC of a run, and the numbers of timesteps, novel documents, and timesteps with an AUC."""
     labels = [stream.labels[t] for t in scores]
-    both = [t for t, own in zip(scores, labels, strict=True) if 0 < (own == 1).sum() < (own >= 0).sum()]
+    both = [
+        t for t, own in zip(scores, labels, strict=True) if 0 < (own == 1).sum() < (own >= 0).sum()
+    ]
     single = [metrics.auc(scores[t], stream.labels[t]) for t in both]
-    counted = {"timesteps": len(labels), "novel": int((np.concatenate(labels) == 1).sum()), "listed": len(both)}
+    counted = {
+        "timesteps": len(labels),
+        "novel": int((np.concatenate(labels) == 1).sum()),
+        "listed": len(both),
+    }
     pooled = metrics.auc(np.concatenate([*scores.values()]), np.concatenate(labels))
     return counted | {"pooled": pooled, "single": float(np.mean(single)) if both else float("nan")}
 
@@ -227,18 +264,29 @@ def ways(rival):
     """Return, by run, the factors that cosines with earlier documents are multiplied by."""
     ages = rival.memory.ages
     factors = {NEAREST_RUN: np.ones(len(ages))}
-    factors |= {f"{NEAREST_RUN}-window{window}": (ages < window).astype(float) for window in WINDOWS}
     factors |= {
-        f"{NEAREST_RUN}-half-life{life}": 0.5 ** (ages / life) * (ages < MAX_HALF_LIVES * life) for life in HALF_LIVES
+        f"{NEAREST_RUN}-window{window}": (ages < window).astype(float) for window in WINDOWS
+    }
+    factors |= {
+        f"{NEAREST_RUN}-half-life{life}": 0.5 ** (ages / life) * (ages < MAX_HALF_LIVES * life)
+        for life in HALF_LIVES
     }
     return factors | {f"{NEAREST_RUN}-recency": rival.factors(ages)}
 
 
-QUALITY_PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "sizes": resize}
+QUALITY_PARTS = {
+    "table": compare,
+    "memory": remember,
+    "ablation": ablate,
+    "rivals": rival,
+    "sizes": resize,
+}
 
 
 JUDGES = {
-    "adaptive": lambda P, scores, own: sum(combine_with_peers(P, scores, own.contrast, own.context, own.peers)),
+    "adaptive": lambda P, scores, own: sum(
+        combine_with_peers(P, scores, own.contrast, own.context, own.peers)
+    ),
     "levels": lambda P, scores, own: with_peers(P, scores, own.context, own.peers),
 }
 
@@ -275,7 +323,8 @@ def judged(stream, contexts, name, scores, alike=None):
     """
     return {
         f"{name}-{algorithm}-context": {
-            t: JUDGES[algorithm]((alike or {}).get(t, stream.P(t)), values, learner) for t, values in scores.items()
+            t: JUDGES[algorithm]((alike or {}).get(t, stream.P(t)), values, learner)
+            for t, values in scores.items()
         }
         for algorithm, learner in contexts.items()
     }
@@ -296,28 +345,43 @@ def pairs(streams, runs, cosines):
     Returns
     -------
     list of dict
-        One row per run and comparison. The best method has the highest mean over seeds, chosen afterwards. The interval
-        is of the mean difference over seeds, by a bootstrap of documents within each timestep and seed.
+        One row per run and comparison. The best method has the highest mean over seeds, chosen
+        afterwards. The interval is of the mean difference over seeds, by a bootstrap of documents
+        within each timestep and seed.
     """
     rows = []
     for kind in ("plain", "context"):
         judgements = [stream.judged[kind] for stream in streams]
-        means = {name: float(np.mean([result[name][0] for result in judgements])) for name in judgements[0]}
+        means = {
+            name: float(np.mean([result[name][0] for result in judgements]))
+            for name in judgements[0]
+        }
         others = [name for name in means if name not in runs]
         groups = {"cosines": [name for name in others if name in cosines], "all": others}
         for run in (name for name in means if name in runs):
             for among, names in groups.items():
                 if names:
                     best = max(names, key=means.get)
-                    row = {"run": run, "among": among, "seeds": len(judgements), "average": means[run]}
-                    rows.append(row | {"best": best, "other": means[best]} | _difference(judgements, run, best))
+                    row = {
+                        "run": run,
+                        "among": among,
+                        "seeds": len(judgements),
+                        "average": means[run],
+                    }
+                    rows.append(
+                        row
+                        | {"best": best, "other": means[best]}
+                        | _difference(judgements, run, best)
+                    )
     return rows
 
 
 def _difference(judgements, run, best):
     """Return mean and standard deviation over seeds of the difference of two runs, and the interval of the mean."""
     values = np.array([result[run][0] - result[best][0] for result in judgements])
-    low, high = metrics.interval(np.mean([result[run][1] - result[best][1] for result in judgements], axis=0))
+    low, high = metrics.interval(
+        np.mean([result[run][1] - result[best][1] for result in judgements], axis=0)
+    )
     spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
     return {"difference": float(values.mean()), "sd": spread, "low": low, "high": high}
 
@@ -342,7 +406,12 @@ def follow(stream, name):
     ms : float
         CPU milliseconds to score and learn a document, without the first batch.
     """
-    rival, scores, alike, spent = rivals.RIVALS[name](stream.seed), {}, {}, {"score": 0.0, "learn": 0.0}
+    rival, scores, alike, spent = (
+        rivals.RIVALS[name](stream.seed),
+        {},
+        {},
+        {"score": 0.0, "learn": 0.0},
+    )
     documents = dict(spent)
     for t, batch in enumerate(stream.batches):
         if t in stream.listed and hasattr(rival, "rows"):
@@ -356,4 +425,9 @@ def follow(stream, name):
             if t:
                 spent[phase] += time.process_time() - begin
                 documents[phase] += batch.counts.shape[0]
-    return scores, alike, rival.stored, sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent)
+    return (
+        scores,
+        alike,
+        rival.stored,
+        sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent),
+    )

@@ -18,9 +18,11 @@ from odl.kernels import tree_codes
 FLAT = 1e-6  # l2 norm of a centred patch below which it counts as constant
 MAX_PIXELS = 1 << 24  # largest number of pixels of an image
 MAX_DRAWS = 100  # draws before giving up on images that have too few patches
-RIDGE = 1e-8  # added to variances, relative to their mean; the covariance of centred patches is singular
+# added to variances, relative to their mean; the covariance of centred patches is singular
+RIDGE = 1e-8
 PENALTIES = ("flat", "tree")
-SHRINK = 4  # each round of a search keeps 1/SHRINK of the dictionaries, and uses SHRINK times the patches
+# each round of a search keeps 1/SHRINK of the dictionaries, and uses SHRINK times the patches
+SHRINK = 4
 PATCHES = 16  # smallest number of training patches per atom, if there are so many
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 NON_EMPTY_LIST = {"type": "array", "minItems": 1}
@@ -33,14 +35,22 @@ SETTINGS = {
     "test": {**POSITIVE_INTEGER, "default": 1000},
     "scale": {"type": "number", "minimum": 0.25, "maximum": 4, "default": 1.0},
     "min_contrast": {"type": "number", "minimum": 0, "maximum": 0.99, "default": 0.0},
-    "missing": {**NON_EMPTY_LIST, "items": {**POSITIVE_INTEGER, "maximum": 99}, "default": [50, 60, 70, 80, 90]},
+    "missing": {
+        **NON_EMPTY_LIST,
+        "items": {**POSITIVE_INTEGER, "maximum": 99},
+        "default": [50, 60, 70, 80, 90],
+    },
     "trees": {**NON_EMPTY_LIST, "items": BRANCHED, "default": ["10,2,2"]},
     "structures": {"type": "boolean", "default": True},
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
     "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
     "screen": {"type": "integer", "minimum": 0, "default": 0},
-    "seeds": {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
+    "seeds": {
+        **NON_EMPTY_LIST,
+        "items": {"type": "integer", "minimum": 0},
+        "default": [0, 1, 2, 3],
+    },
     "epochs": {**POSITIVE_INTEGER, "default": 2},
     "batch": {**POSITIVE_INTEGER, "default": 500},
     "stop": {"type": "string", "enum": list(STOPS), "default": "gap"},
@@ -62,7 +72,9 @@ def problem_of(settings, penalty, tree, exponent):
     """Return the problem with one penalty and lam = 2^exponent: signed codes, atoms in the unit l2 ball (mu = 0)."""
     signs = {"nonnegative_codes": False, "nonnegative_atoms": False}
     ends = {name: settings[name] for name in ("tolerance", "iterations", "stop")}
-    return structured.Problem(2.0**exponent, tree if penalty == "tree" else None, "linf", mu=0.0, **signs, **ends)
+    return structured.Problem(
+        2.0**exponent, tree if penalty == "tree" else None, "linf", mu=0.0, **signs, **ends
+    )
 
 
 def learned(problem, X, start, settings, rng):
@@ -78,7 +90,8 @@ class Bench:
     ----------
     settings : dict
     seed : int
-        Seed of the initial atoms, the order of patches and the missing pixels. All seeds have the same patches.
+        Seed of the initial atoms, the order of patches and the missing pixels. All seeds have the
+        same patches.
     train, validation, test : ndarray, shape (n_patches, n_pixels)
     """
 
@@ -86,7 +99,9 @@ class Bench:
         self.settings, self.seed, self.train = settings, seed, train
         self.parts = {"validation": validation, "test": test}
         self.known = {
-            (part, missing): hide(*X.shape, missing / 100, np.random.default_rng([seed, missing, number]))
+            (part, missing): hide(
+                *X.shape, missing / 100, np.random.default_rng([seed, missing, number])
+            )
             for number, (part, X) in enumerate(self.parts.items())
             for missing in settings["missing"]
         }
@@ -96,17 +111,22 @@ class Bench:
     def dictionary(self, penalty, shape, exponent, share=1.0):
         """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches.
 
-        It uses a share of the training patches, but at least `PATCHES` per atom: fewer cannot tell good from bad lam.
+        It uses a share of the training patches, but at least `PATCHES` per atom: fewer cannot tell
+        good from bad lam.
         """
         tree = branched(shape)
-        count = min(max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_nodes), len(self.train))
+        count = min(
+            max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_nodes), len(self.train)
+        )
         key = penalty, shape, exponent, count
         if key not in self.learned:
             rng = np.random.default_rng([self.seed, 1000])
             if tree.n_nodes > len(self.train):
                 defect = f"{len(self.train)} training patches for the {tree.n_nodes} atoms of the tree '{shape}'"
                 raise ConfigError(defect, "at least one patch for each atom", "raise train")
-            start = self.train[np.sort(rng.choice(len(self.train), tree.n_nodes, replace=False))].T.copy()
+            start = self.train[
+                np.sort(rng.choice(len(self.train), tree.n_nodes, replace=False))
+            ].T.copy()
             problem = problem_of(self.settings, penalty, tree, exponent)
             self.learned[key] = learned(problem, self.train[:count], start, self.settings, rng)
         return self.learned[key]
@@ -138,7 +158,8 @@ class Bench:
     def selected(self, missing, penalty, shapes, refine=0):
         """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches.
 
-        With `refine`, that many steps of 2^(1/4) on each side of the best grid point are tried afterwards.
+        With `refine`, that many steps of 2^(1/4) on each side of the best grid point are tried
+        afterwards.
         """
         settings = self.settings
         share = min(settings["screen"] / len(self.parts["validation"]), 1.0) or 1.0
@@ -154,14 +175,16 @@ class Bench:
     def _best(self, missing, penalty, cells, share):
         """Return the best cell by successive elimination on a growing share of the patches.
 
-        After each round the best quarter of the dictionaries remains, each with its best lam of coding and the
-        neighbouring values, and the share of patches is four times as large.
+        After each round the best quarter of the dictionaries remains, each with its best lam of
+        coding and the neighbouring values, and the share of patches is four times as large.
         """
         reach = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
         while True:
             count = f"{len(cells)} points on {share:.3g} of the patches"
             print(f"seed {self.seed}, {penalty}, {missing} % missing: {count}", flush=True)
-            costs = {cell: self.error("validation", missing, penalty, *cell, share) for cell in cells}
+            costs = {
+                cell: self.error("validation", missing, penalty, *cell, share) for cell in cells
+            }
             if share == 1.0:
                 return min(cells, key=costs.get)
             best = {}  # best cell of each dictionary
@@ -179,8 +202,9 @@ class Bench:
 def measure(settings, files):
     """Return the tables of all seeds.
 
-    ``validation`` (all that was tried), ``test`` (the selected dictionaries), ``structures`` (every tree), ``equal``
-    (flat dictionaries with as many atoms as the selected tree) and ``gaussian`` (`gaussian_estimates`).
+    ``validation`` (all that was tried), ``test`` (the selected dictionaries), ``structures`` (every
+    tree), ``equal`` (flat dictionaries with as many atoms as the selected tree) and ``gaussian``
+    (`gaussian_estimates`).
     """
     parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
@@ -191,7 +215,9 @@ def measure(settings, files):
         for name, *rows in zip(tables, raced(bench, "flat"), tree, strict=False):
             tables[name] += [row for part in rows for row in part]
         tables["equal"] += [_equal(bench, row) for row in tree[1]]
-        tables["gaussian"] += [_gaussian(bench, missing, estimate) for missing in settings["missing"]]
+        tables["gaussian"] += [
+            _gaussian(bench, missing, estimate) for missing in settings["missing"]
+        ]
     return tables
 
 
@@ -207,11 +233,19 @@ def raced(bench, penalty):
     """Return rows for one penalty: all validation errors, test errors, and each tree at the most missing pixels."""
     settings, hardest = bench.settings, max(bench.settings["missing"])
     tests = [
-        _tested(bench, missing, penalty, bench.selected(missing, penalty, settings["trees"], settings["refine"]))
+        _tested(
+            bench,
+            missing,
+            penalty,
+            bench.selected(missing, penalty, settings["trees"], settings["refine"]),
+        )
         for missing in settings["missing"]
     ]
     shapes = settings["trees"] if settings["structures"] else []
-    structures = [_tested(bench, hardest, penalty, bench.selected(hardest, penalty, [shape])) for shape in shapes]
+    structures = [
+        _tested(bench, hardest, penalty, bench.selected(hardest, penalty, [shape]))
+        for shape in shapes
+    ]
     tried = [
         {**_row(bench.seed, *key[1:5], error), "patches": key[5]}
         for key, error in bench.errors.items()
@@ -223,7 +257,9 @@ def raced(bench, penalty):
 def _equal(bench, row):
     """Return the test row of a flat dictionary with as many atoms as the selected tree; its lam is selected again."""
     missing, shape = row["missing"], row["tree"]
-    return _tested(bench, missing, "flat", bench.selected(missing, "flat", [shape], bench.settings["refine"]))
+    return _tested(
+        bench, missing, "flat", bench.selected(missing, "flat", [shape], bench.settings["refine"])
+    )
 
 
 def _gaussian(bench, missing, estimate):
@@ -232,7 +268,13 @@ def _gaussian(bench, missing, estimate):
 
 
 def _row(seed, missing, penalty, shape, exponents, error):
-    row = {"seed": seed, "missing": missing, "penalty": penalty, "tree": shape, "atoms": branched(shape).n_nodes}
+    row = {
+        "seed": seed,
+        "missing": missing,
+        "penalty": penalty,
+        "tree": shape,
+        "atoms": branched(shape).n_nodes,
+    }
     return {**row, "lam_train": exponents[0], "lam_test": exponents[1], "error": error}
 
 
@@ -254,8 +296,8 @@ def gaussian_estimates(X, known, mean, covariance):
 
     Equation `gaussian-estimate` of docs/method.md.
 
-    With known entries K it is ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, where r is `RIDGE` times the mean
-    variance.
+    With known entries K it is ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, where r is
+    `RIDGE` times the mean variance.
 
     Parameters
     ----------
@@ -285,7 +327,9 @@ def gaussian_errors(X, known, mean, covariance):
 
 def mean_errors(rest, known):
     """Return the mean square x 100 of the residuals `rest` of patches, for all pixels and for missing pixels only."""
-    return tuple(100.0 * float(np.mean(squares.sum(axis=1))) for squares in (rest**2, rest**2 * ~known))
+    return tuple(
+        100.0 * float(np.mean(squares.sum(axis=1))) for squares in (rest**2, rest**2 * ~known)
+    )
 
 
 def read_images(files, scale=1.0):
@@ -294,9 +338,11 @@ def read_images(files, scale=1.0):
     Parameters
     ----------
     files : sequence of path-like
-        tar.gz archives of PNG images; if empty, the two sample images of scikit-learn, which need no download.
+        tar.gz archives of PNG images; if empty, the two sample images of scikit-learn, which need
+        no download.
     scale : float
-        Factor of the sides (bicubic interpolation, which may leave the range 0 to 1); 1 changes nothing.
+        Factor of the sides (bicubic interpolation, which may leave the range 0 to 1); 1 changes
+        nothing.
 
     Raises
     ------
@@ -313,7 +359,9 @@ def enlarged(image, scale):
         return image
     from PIL import Image
 
-    resized = Image.fromarray(np.asarray(image, dtype=np.float32)).resize(sides[::-1], Image.Resampling.BICUBIC)
+    resized = Image.fromarray(np.asarray(image, dtype=np.float32)).resize(
+        sides[::-1], Image.Resampling.BICUBIC
+    )
     return np.asarray(resized, dtype=np.float64)
 
 
@@ -360,7 +408,11 @@ def contrast(images, size, share):
     """
     if not share:
         return 0.0
-    squares = np.sort(np.concatenate([_energy(image, size).ravel() for image in images if min(image.shape) >= size]))
+    squares = np.sort(
+        np.concatenate(
+            [_energy(image, size).ravel() for image in images if min(image.shape) >= size]
+        )
+    )
     return float(np.sqrt(squares[int(share * len(squares))]))
 
 
@@ -380,7 +432,8 @@ def _boxes(values, size):
 def draw(images, size, count, rng, least=0.0):
     """Draw square patches uniformly over all positions of all images, without replacement.
 
-    Patches are centred and scaled to unit l2 norm; constant patches are drawn again (ICML 2010, section 4.1).
+    Patches are centred and scaled to unit l2 norm; constant patches are drawn again (ICML 2010,
+    section 4.1).
 
     Parameters
     ----------
@@ -420,7 +473,9 @@ def draw(images, size, count, rng, least=0.0):
         if len(drawn) == count:
             return np.array(drawn)
     defect = f"{count} patches of {size} x {size} pixels from {len(images)} images with {places[-1]} places for them"
-    raise ParameterError(defect, "fewer or smaller patches that are not constant", "ask for fewer, or add images")
+    raise ParameterError(
+        defect, "fewer or smaller patches that are not constant", "ask for fewer, or add images"
+    )
 
 
 def hide(count, pixels, missing, rng):

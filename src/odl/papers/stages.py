@@ -11,8 +11,8 @@ from odl.errors import ParameterError
 def topics(scores, features, *, output, settings: Json = "{}", corpus_features=None):
     """Find the emerging topics of one timestep.
 
-    --settings: JSON of share, atoms, lam, start_terms, rounds, min_support, terms. --corpus-features: the last features
-    of the stream, for idf: corpus.
+    --settings: JSON of share, atoms, lam, start_terms, rounds, min_support, terms.
+    --corpus-features: the last features of the stream, for idf: corpus.
     """
     from odl.config import sections
     from odl.papers import emerging, emergingfiles
@@ -23,18 +23,22 @@ def topics(scores, features, *, output, settings: Json = "{}", corpus_features=N
 
 
 @step
-def emerging(table, *, files: list = (), scores: list = (), topics: Literal["all", "dominant"] = "all"):
+def emerging(
+    table, *, files: list = (), scores: list = (), topics: Literal["all", "dominant"] = "all"
+):
     """Write the table of the emerging topics of one run.
 
-    --files: files of `odl step topics`. --scores: score files in the same order. --topics: which topics of a document
-    count.
+    --files: files of `odl step topics`. --scores: score files in the same order. --topics: which
+    topics of a document count.
     """
     from odl.files import tables
     from odl.papers import emergingfiles
 
     if len(files) != len(scores):
         defect = f"{len(files)} files of emerging topics and {len(scores)} score files"
-        raise ParameterError(defect, "one of each for every timestep", "name them in the same order")
+        raise ParameterError(
+            defect, "one of each for every timestep", "name them in the same order"
+        )
     rows = emergingfiles.table(list(zip(files, scores, strict=True)), topics)
     tables.write_table(table, rows, emergingfiles.EMERGING_COLUMNS)
 
@@ -54,12 +58,15 @@ def emergings(plan, output, *, tables: list = ()):
 def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
     """Write the regret of a run against the best fixed dictionary.
 
-    --checkpoints, --features: files of all timesteps, in order. --options: JSON of timesteps, tolerance, iterations.
+    --checkpoints, --features: files of all timesteps, in order. --options: JSON of timesteps,
+    tolerance, iterations.
     """
     from odl.config import sections
     from odl.papers import hindsight
 
-    hindsight.write(output, checkpoints, features, **asdict(sections.BestFixed.from_map(options, "--options")))
+    hindsight.write(
+        output, checkpoints, features, **asdict(sections.BestFixed.from_map(options, "--options"))
+    )
 
 
 @step
@@ -87,11 +94,14 @@ def measure(name, output, *, part: int, settings: Json = "{}", files: list = ())
 
 
 @step
-def experiment(name, folder, *, settings: Json = "{}", files: list = (), study: Json = None, parts: list = ()):
+def experiment(
+    name, folder, *, settings: Json = "{}", files: list = (), study: Json = None, parts: list = ()
+):
     """Run an experiment, and write its tables and figures.
 
-    --settings: JSON of settings that differ from the defaults. --files: its data. --study: JSON of streams, learners
-    and evaluation. --parts: files of `odl step measure`, if the parts have been computed.
+    --settings: JSON of settings that differ from the defaults. --files: its data. --study: JSON of
+    streams, learners and evaluation. --parts: files of `odl step measure`, if the parts have been
+    computed.
     """
     from odl.papers import experiments
 

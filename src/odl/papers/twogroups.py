@@ -15,26 +15,46 @@ from odl.errors import ConfigError, DataError
 
 LEARNED = ("flat", "tree")  # methods with a parameter lam
 METHODS = ("pca", "nmf", "lda", *LEARNED)
-RAW = ("frequencies", "counts", "directions")  # all words: rows of unit l1 norm, raw counts, rows of unit l2 norm
+RAW = (
+    "frequencies",
+    "counts",
+    "directions",
+)  # all words: rows of unit l1 norm, raw counts, rows of unit l2 norm
 SCALINGS = ("each", "one", "none")
 MIN_OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
 FOLDS, COARSE = 5, 0.01  # number of folds of the cross-validation, and tolerance of its SVMs
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 NON_EMPTY_LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
-    "groups": {**NON_EMPTY_LIST, "items": {"type": "string"}, "default": ["alt.atheism", "talk.religion.misc"]},
+    "groups": {
+        **NON_EMPTY_LIST,
+        "items": {"type": "string"},
+        "default": ["alt.atheism", "talk.religion.misc"],
+    },
     "train": {**POSITIVE_INTEGER, "default": 1000},
     "test": {**POSITIVE_INTEGER, "default": 425},
     "splits": {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
     "topics": {**NON_EMPTY_LIST, "items": POSITIVE_INTEGER, "default": [3, 7, 15, 31, 63]},
-    "methods": {**NON_EMPTY_LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
-    "lam": {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
+    "methods": {
+        **NON_EMPTY_LIST,
+        "items": {"type": "string", "enum": list(METHODS)},
+        "default": list(METHODS),
+    },
+    "lam": {
+        **NON_EMPTY_LIST,
+        "items": {"type": "integer", "minimum": -60, "maximum": 20},
+        "default": [-20, -16, -12],
+    },
     "svm": {
         **NON_EMPTY_LIST,
         "items": {"type": "integer", "minimum": -20, "maximum": 20},
         "default": [-3, -2, -1, 0, 1],
     },
-    "scaling": {**NON_EMPTY_LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": list(SCALINGS)},
+    "scaling": {
+        **NON_EMPTY_LIST,
+        "items": {"type": "string", "enum": list(SCALINGS)},
+        "default": list(SCALINGS),
+    },
     "rounds": {**POSITIVE_INTEGER, "default": 10},
     "decrease": {"type": "number", "minimum": 0, "default": 0.0},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
@@ -49,9 +69,13 @@ def measure(settings, files):
     """Return the tables ``accuracy`` (a row per split, representation and scaling) and ``corpus`` (its size)."""
     counts, labels = two_groups(news20.read(files, {}), settings)
     if settings["train"] + settings["test"] > len(labels):
-        defect = f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
+        defect = (
+            f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
+        )
         raise ConfigError(defect, "no more than there are", "lower train or test")
-    rows = [row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)]
+    rows = [
+        row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)
+    ]
     corpus = {"documents": len(labels), "words": counts.shape[1], "first": int(labels.sum())}
     return {"accuracy": rows, "corpus": [corpus]}
 
@@ -68,7 +92,9 @@ def two_groups(documents, settings):
             raise DataError(f"the corpus has no newsgroup {group!r}", expected, "name it")
     rows = np.flatnonzero(np.isin(names, groups))
     counts = documents.counts[rows]
-    inside, total = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (counts, documents.counts))
+    inside, total = (
+        np.asarray(matrix.sum(axis=0)).ravel() for matrix in (counts, documents.counts)
+    )
     counts = sparse.csr_array(counts[:, (total >= MIN_OCCURRENCES) & (inside > 0)], dtype=float)
     filled = np.diff(counts.indptr) > 0
     return counts[np.flatnonzero(filled)], names[rows][filled] == groups[0]
@@ -93,7 +119,10 @@ def split_rows(counts, labels, settings, split):
         rows += [{"method": method, "topics": p, **row} for row in rows_of]
     for row in rows:
         preferred = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}, validation {row['validation']:.1f}"
-        print(f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({preferred})", flush=True)
+        print(
+            f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({preferred})",
+            flush=True,
+        )
     return [{"split": split, **row} for row in rows]
 
 
@@ -114,14 +143,18 @@ def represent(method, p, train, test, settings, seed):
     from sklearn.exceptions import ConvergenceWarning
 
     if method in LEARNED:
-        return [(lam, *codes(method, p, train, test, settings, seed, lam)) for lam in settings["lam"]]
+        return [
+            (lam, *codes(method, p, train, test, settings, seed, lam)) for lam in settings["lam"]
+        ]
     if method == "pca":
         model = PCA(p, svd_solver="arpack", random_state=seed)
     elif method == "nmf":
         model = NMF(p, init="nndsvd", random_state=seed, max_iter=settings["nmf_iterations"])
     else:
         model = LatentDirichletAllocation(p, random_state=seed, max_iter=settings["lda_iterations"])
-    with warnings.catch_warnings():  # the number of iterations is a setting, so not converging is no fault
+    with (
+        warnings.catch_warnings()
+    ):  # the number of iterations is a setting, so not converging is no fault
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [(None, model.fit_transform(train), model.transform(test))]
 
@@ -133,7 +166,9 @@ def codes(method, p, train, test, settings, seed, exponent):
     problem = structured.Problem(2.0**exponent, tree, "linf", mu=1.0, **ends)
     rng = np.random.default_rng([seed, p])
     start = train[np.sort(rng.choice(train.shape[0], p, replace=False))].toarray().T
-    fit = structured.learn_batch(problem, train, start, rounds=settings["rounds"], decrease=settings["decrease"])
+    fit = structured.learn_batch(
+        problem, train, start, rounds=settings["rounds"], decrease=settings["decrease"]
+    )
     return fit.codes.X.toarray(), problem.codes(test, fit.D).X.toarray()
 
 
@@ -157,20 +192,29 @@ class SelectedSvm:
         Returns
         -------
         list of dict
-            lam, scaling, C (its exponent), cross-validation and test accuracy in percent, and ``chosen``: 1 for the
-            scaling with the best cross-validation accuracy (ties: first candidate, then first scaling).
+            lam, scaling, C (its exponent), cross-validation and test accuracy in percent, and
+            ``chosen``: 1 for the scaling with the best cross-validation accuracy (ties: first
+            candidate, then first scaling).
         """
         rows, preferred = [], []
         for scaling in self.settings["scaling"]:
             best = None
             for place, (lam, train, test) in enumerate(candidates):
                 inner, outer = kernels(train, test, scaling)
-                for exponent, score in zip(sorted(self.settings["svm"]), self._validated(inner), strict=True):
+                for exponent, score in zip(
+                    sorted(self.settings["svm"]), self._validated(inner), strict=True
+                ):
                     if best is None or score > best[0]:
                         best = score, place, lam, exponent, inner, outer
             score, place, lam, exponent, inner, outer = best
             accuracy = 100.0 * float(np.mean(named(inner, self.y, outer, exponent) == self.y_test))
-            row = {"lam": lam, "scaling": scaling, "C": exponent, "validation": float(score), "accuracy": accuracy}
+            row = {
+                "lam": lam,
+                "scaling": scaling,
+                "C": exponent,
+                "validation": float(score),
+                "accuracy": accuracy,
+            }
             rows.append(row | {"chosen": 0})
             preferred.append((-score, place))
         rows[preferred.index(min(preferred))]["chosen"] = 1
@@ -189,8 +233,8 @@ class SelectedSvm:
 def named(inner, y, outer, exponent, tolerance=1e-3):
     """Predict the classes of other documents by a linear SVM with C = 4^exponent.
 
-    `inner` (n_train, n_train) and `outer` (n_other, n_train) are inner products with the training documents, `y` are
-    their classes. If all have the same class, it is predicted.
+    `inner` (n_train, n_train) and `outer` (n_other, n_train) are inner products with the training
+    documents, `y` are their classes. If all have the same class, it is predicted.
     """
     from sklearn.svm import SVC
 
@@ -205,18 +249,22 @@ def kernels(train, test, scaling):
     Parameters
     ----------
     scaling : {"each", "one", "none"}
-        "each": every feature to unit standard deviation over the training documents. "one": all features by one factor,
-        to a mean squared norm of 1. Without scaling, codes, components and topic shares differ by orders of magnitude,
-        and need a different C.
+        "each": every feature to unit standard deviation over the training documents. "one": all
+        features by one factor, to a mean squared norm of 1. Without scaling, codes, components and
+        topic shares differ by orders of magnitude, and need a different C.
     """
     n = train.shape[0]
-    squares = np.asarray((train.power(2) if sparse.issparse(train) else train**2).sum(axis=0)).ravel()
+    squares = np.asarray(
+        (train.power(2) if sparse.issparse(train) else train**2).sum(axis=0)
+    ).ravel()
     if scaling == "each":
         sums = np.asarray(train.sum(axis=0)).ravel()
         size = np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0))
         size[size <= 1e-12] = 1.0
     else:
-        size = np.full(train.shape[1], np.sqrt(max(squares.sum(), 1e-300) / n) if scaling == "one" else 1.0)
+        size = np.full(
+            train.shape[1], np.sqrt(max(squares.sum(), 1e-300) / n) if scaling == "one" else 1.0
+        )
     scale = sparse.diags_array(1.0 / size)
     train, test = train @ scale, test @ scale
     products = train @ train.T, test @ train.T

@@ -35,8 +35,8 @@ def real_matrix(matrix, name, form=sparse.csr_array):
     Raises
     ------
     ParameterError
-        If the matrix is not two-dimensional, not real, too large for the kernels, or if it contains NaN, infinity
-        or entries outside its shape.
+        If the matrix is not two-dimensional, not real, too large for the kernels, or if it contains
+        NaN, infinity or entries outside its shape.
     """
     todo = f"pass {name} as a sparse or dense matrix of real numbers"
     if not sparse.issparse(matrix):
@@ -49,22 +49,32 @@ def real_matrix(matrix, name, form=sparse.csr_array):
     if matrix.dtype.kind not in "biuf":
         raise ParameterError(f"{name} is of type {matrix.dtype}", "real numbers", todo)
     if max(matrix.shape) >= np.iinfo(np.int32).max:
-        raise ParameterError(f"{name} is of shape {matrix.shape}", "fewer than 2**31 - 1 rows and columns", "split it")
+        raise ParameterError(
+            f"{name} is of shape {matrix.shape}",
+            "fewer than 2**31 - 1 rows and columns",
+            "split it",
+        )
     check_structure(matrix, name)
     matrix = form(matrix, dtype=np.float64)
-    check_structure(matrix, name)  # again: the first check does not cover LIL, DIA and other formats
+    check_structure(
+        matrix, name
+    )  # again: the first check does not cover LIL, DIA and other formats
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     if not np.isfinite(matrix.data).all():
-        raise ParameterError(f"{name} contains NaN or infinite values", "finite values", "clean or rescale the input")
+        raise ParameterError(
+            f"{name} contains NaN or infinite values", "finite values", "clean or rescale the input"
+        )
     return matrix
 
 
 def check_structure(matrix, name):
     """Refuse a sparse matrix with entries outside its shape: compiled code would read memory of other objects."""
     form = getattr(matrix, "format", None)
-    names = {"coo": ("row", "col"), "csr": COMPRESSED, "csc": COMPRESSED, "bsr": COMPRESSED}.get(form, ())
+    names = {"coo": ("row", "col"), "csr": COMPRESSED, "csc": COMPRESSED, "bsr": COMPRESSED}.get(
+        form, ()
+    )
     try:
         if any(np.asarray(getattr(matrix, part)).dtype.kind not in "iu" for part in names):
             raise ValueError("indices that are not integers")  # SciPy would truncate them
@@ -73,11 +83,15 @@ def check_structure(matrix, name):
         elif names:
             rebuilt = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
             rebuilt.check_format()
-            if np.diff(matrix.indptr).min(initial=0) < 0:  # SciPy does not check this for a matrix without entries
+            if (
+                np.diff(matrix.indptr).min(initial=0) < 0
+            ):  # SciPy does not check this for a matrix without entries
                 raise ValueError("row pointers that decrease")
     except ValueError as error:
         defect = f"{name} is a sparse matrix with entries outside its shape {matrix.shape} or a damaged index"
-        raise ParameterError(defect, "indices that fit the shape and the data", f"build {name} again") from error
+        raise ParameterError(
+            defect, "indices that fit the shape and the data", f"build {name} again"
+        ) from error
 
 
 def without_zeros(matrix):
@@ -98,18 +112,26 @@ def check_terms(P, A):
 def check_signs(matrix, name):
     """Refuse a sparse matrix with negative weights."""
     if matrix.data.min(initial=0.0) < 0.0:
-        raise ParameterError(f"{name} contains negative weights", "weights of at least 0", f"check {name}")
+        raise ParameterError(
+            f"{name} contains negative weights", "weights of at least 0", f"check {name}"
+        )
 
 
 def check_sizes(values, name, most):
     """Refuse an array with an entry whose absolute value exceeds `most`."""
     if np.abs(values).max(initial=0.0) > most:
-        raise ParameterError(f"{name} contains a weight above {most:g}", "smaller weights", f"rescale {name}")
+        raise ParameterError(
+            f"{name} contains a weight above {most:g}", "smaller weights", f"rescale {name}"
+        )
 
 
 def number(value, name, least=0.0, most=np.inf):
     """Return a real number as float, or refuse it if it is not finite and between `least` and `most`."""
-    if isinstance(value, (bool, np.bool_, str, bytes)) or not np.isscalar(value) or not np.isreal(value):
+    if (
+        isinstance(value, (bool, np.bool_, str, bytes))
+        or not np.isscalar(value)
+        or not np.isreal(value)
+    ):
         raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"set {name}")
     if not least <= value <= most or not np.isfinite(value):
         span = f"from {least:g} to {most:g}" if np.isfinite(most) else f"of at least {least:g}"
@@ -120,7 +142,9 @@ def number(value, name, least=0.0, most=np.inf):
 def as_integer(value, name, least):
     """Return an integer as int, or refuse it if it is below `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ParameterError(f"{name} is {value!r:.60}", f"a whole number of at least {least}", f"set {name}")
+        raise ParameterError(
+            f"{name} is {value!r:.60}", f"a whole number of at least {least}", f"set {name}"
+        )
     return int(value)
 
 
@@ -130,19 +154,25 @@ def dense(values, name, *dimensions):
     try:
         values = np.asarray(values)
     except ValueError as error:
-        raise ParameterError(f"{name} is ragged", f"a table of {dimensions[-1]} dimensions", todo) from error
+        raise ParameterError(
+            f"{name} is ragged", f"a table of {dimensions[-1]} dimensions", todo
+        ) from error
     if values.dtype.kind not in "biuf" or values.ndim not in dimensions:
         defect = f"{name} is of type {values.dtype} with {values.ndim} dimensions"
         raise ParameterError(defect, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
     values = np.require(values, np.float64, "C")
     if not np.isfinite(values).all():
-        raise ParameterError(f"{name} contains NaN or infinite values", "finite values", "clean or rescale the input")
+        raise ParameterError(
+            f"{name} contains NaN or infinite values", "finite values", "clean or rescale the input"
+        )
     return values
 
 
 def parts(matrix):
     """Return (indptr, indices, data) of a CSR or CSC matrix as int64, uint32 and float64, the kernels' types."""
-    types = zip((matrix.indptr, matrix.indices, matrix.data), (np.int64, np.int32, np.float64), strict=True)
+    types = zip(
+        (matrix.indptr, matrix.indices, matrix.data), (np.int64, np.int32, np.float64), strict=True
+    )
     start, index, value = (np.require(part, kind, "CW") for part, kind in types)
     return start, index.view(np.uint32), value
 
@@ -150,10 +180,10 @@ def parts(matrix):
 def project_columns(A: MatrixLike) -> sparse.csc_array:
     """Project every atom on the non-negative part of the unit l1 ball.
 
-    Each column a is replaced by the solution of ``min_u ||u - a||_2`` over ``u >= 0, sum(u) <= 1``. This is
-    ``max(a, 0)`` if its sum is at most 1, else the projection on the simplex, ``max(a - theta, 0)``. A column is
-    returned bit for bit if it is feasible up to the rounding of its sum (2.2e-16 per entry). Therefore projecting
-    twice gives the same bits as projecting once.
+    Each column a is replaced by the solution of ``min_u ||u - a||_2`` over ``u >= 0, sum(u) <= 1``.
+    This is ``max(a, 0)`` if its sum is at most 1, else the projection on the simplex, ``max(a -
+    theta, 0)``. A column is returned bit for bit if it is feasible up to the rounding of its sum
+    (2.2e-16 per entry). Therefore projecting twice gives the same bits as projecting once.
 
     Equation `projection` of docs/method.md.
 

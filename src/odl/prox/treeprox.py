@@ -34,9 +34,13 @@ def layout(tree):
         If `tree` is not a `Tree`.
     """
     if not isinstance(tree, Tree):
-        raise ParameterError(f"tree is {tree!r:.60}", "an odl.trees.Tree", "build it with odl.trees")
+        raise ParameterError(
+            f"tree is {tree!r:.60}", "an odl.trees.Tree", "build it with odl.trees"
+        )
     place = {node: position for position, node in enumerate(tree.preorder)}
-    parent = np.array([place.get(tree.parents[node], ROOT) for node in tree.preorder], dtype=np.int64)
+    parent = np.array(
+        [place.get(tree.parents[node], ROOT) for node in tree.preorder], dtype=np.int64
+    )
     end = np.arange(1, tree.n_nodes + 1)
     for position in range(tree.n_nodes - 1, -1, -1):
         if parent[position] != ROOT:
@@ -47,7 +51,9 @@ def layout(tree):
 def is_infinity(norm):
     """Return whether the norm of a penalty is l-infinity; refuse an unknown norm."""
     if norm not in GROUP_NORMS:
-        raise ParameterError(f"norm is {norm!r:.60}", f"one of {', '.join(GROUP_NORMS)}", "choose one of these")
+        raise ParameterError(
+            f"norm is {norm!r:.60}", f"one of {', '.join(GROUP_NORMS)}", "choose one of these"
+        )
     return norm == "linf"
 
 
@@ -71,14 +77,19 @@ def _in_units(V):
 
 
 def prox_tree(
-    U: ArrayLike, tree: Tree, lam: float, *, norm: Literal["l2", "linf"] = "l2", nonnegative: bool = False
+    U: ArrayLike,
+    tree: Tree,
+    lam: float,
+    *,
+    norm: Literal["l2", "linf"] = "l2",
+    nonnegative: bool = False,
 ) -> np.ndarray:
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 
-    Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)`` over all v or over v >= 0. Omega(v) is the sum over nodes g of
-    ``||v_g||``, where v_g has the atoms of the node and of all its descendants. The solution takes one pass over the
-    groups, children before parents: O(atoms) per row for l2 and O(atoms depth) for l-infinity. If a group is zero,
-    its whole subtree is zero.
+    Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)`` over all v or over v >= 0. Omega(v) is the sum
+    over nodes g of ``||v_g||``, where v_g has the atoms of the node and of all its descendants. The
+    solution takes one pass over the groups, children before parents: O(atoms) per row for l2 and
+    O(atoms depth) for l-infinity. If a group is zero, its whole subtree is zero.
 
     Equations `tree-prox` and `tree-prox-pass` of docs/method.md.
 
@@ -126,7 +137,9 @@ def prox_tree(
     return V[0] if one else V
 
 
-def value_tree(V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2") -> np.ndarray | float:
+def value_tree(
+    V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2"
+) -> np.ndarray | float:
     """Return Omega(v) = sum over nodes g of ``||v_g||`` for every row of V, the penalty of `prox_tree`.
 
     Equation `tree-penalty` of docs/method.md.
@@ -158,9 +171,10 @@ def value_tree(V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2") 
 def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.ndarray:
     """Project every atom on ``{d : mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}``, or its part with d >= 0.
 
-    With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``. Newton's method on a convex
-    function finds nu. mu = 0 is a scaling, mu = 1 the projection on the l1 ball. An atom that is feasible up to the
-    rounding of its sums is returned bit for bit, so projecting twice gives the same bits as projecting once.
+    With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``. Newton's
+    method on a convex function finds nu. mu = 0 is a scaling, mu = 1 the projection on the l1 ball.
+    An atom that is feasible up to the rounding of its sums is returned bit for bit, so projecting
+    twice gives the same bits as projecting once.
 
     Equation `atom-projection` of docs/method.md.
 
@@ -183,7 +197,8 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
 
     References
     ----------
-    Jenatton, Mairal, Obozinski, Bach, ICML 2010, equation (4); Mairal, Bach, Ponce, Sapiro, JMLR 2010, section 3.
+    Jenatton, Mairal, Obozinski, Bach, ICML 2010, equation (4); Mairal, Bach, Ponce, Sapiro, JMLR
+    2010, section 3.
 
     Examples
     --------
@@ -201,7 +216,9 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
     return np.ascontiguousarray(atoms.T)
 
 
-def value_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False, tolerance: float = 1e-12) -> float:
+def value_atoms(
+    D: ArrayLike, mu: float, *, nonnegative: bool = False, tolerance: float = 1e-12
+) -> float:
     """Return the indicator whose prox is `project_atoms`: 0 if every atom is feasible, else infinity.
 
     Parameters

@@ -12,7 +12,9 @@ from odl.report import newparts, page
 
 MAX_STORIES = 100  # entries of a feed
 JSON_FEED = "https://jsonfeed.org/version/1.1"
-NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")  # what XML refuses, besides the characters that `visible` spells out
+NO_XML = re.compile(
+    "[\ud800-\udfff\ufffe\uffff]"
+)  # what XML refuses, besides the characters that `visible` spells out
 
 
 class Story(NamedTuple):
@@ -46,10 +48,16 @@ def stories(watch, sounded=()):
     last = _end(watch, watch.periods[-1].t)
     for alarm in sounded:
         ident = show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what])))
-        found.append(Story(ident, f"The watch itself: {alarm.text}", last, last, "", str(forms.alarm(alarm))))
+        found.append(
+            Story(ident, f"The watch itself: {alarm.text}", last, last, "", str(forms.alarm(alarm)))
+        )
     proven = [period for period in watch.periods if not period.unproven]
     if not watch.settings["gates"]:
-        found += [_document(watch, view, forms) for view in show.novel_of(watch, proven)[1]] if proven else []
+        found += (
+            [_document(watch, view, forms) for view in show.novel_of(watch, proven)[1]]
+            if proven
+            else []
+        )
     by_name = {story.id: story for story in found}
     return sorted(by_name.values(), key=lambda story: story.updated, reverse=True)[:MAX_STORIES]
 
@@ -61,16 +69,27 @@ def _headline(watch, row, forms):
         return _document(watch, row.examples[0], forms)
     body, last = str(forms.headline(watch, row, event)), row.period.t
     if event is None:
-        ident, when = show.urn(watch, one.gate, ":".join(map(str, [*one.name[1:], last]))), _end(watch, last)
+        ident, when = (
+            show.urn(watch, one.gate, ":".join(map(str, [*one.name[1:], last]))),
+            _end(watch, last),
+        )
         return Story(ident, f"{row.name}: {row.documents}", when, when, "", body)
     last = max(last, *(period.t for period, _ in row.others), event.history[-1][0])
     times = _moment(event.first, event.birth), _end(watch, last)
-    return Story(show.urn(watch, "event", event.number), f"{show.name_of(event)} [{event.state}]", *times, "", body)
+    return Story(
+        show.urn(watch, "event", event.number),
+        f"{show.name_of(event)} [{event.state}]",
+        *times,
+        "",
+        body,
+    )
 
 
 def _document(watch, view, forms):
     ident, when = show.urn(watch, "document", view.document.id), _end(watch, view.document.t)
-    return Story(ident, view.title, when, when, newparts.address(view.document.url), str(forms.item(view)))
+    return Story(
+        ident, view.title, when, when, newparts.address(view.document.url), str(forms.item(view))
+    )
 
 
 def _end(watch, t):
@@ -86,13 +105,18 @@ def _moment(time, t):
 def atom(watch, stories):
     """Return the entries of a stream as Atom (RFC 4287)."""
     title, updated = f"What is new in {watch.corpus}", _end(watch, watch.periods[-1].t)
-    return NO_XML.sub("\ufffd", page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, stories))
+    return NO_XML.sub(
+        "\ufffd", page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, stories)
+    )
 
 
 def as_json(watch, stories):
     """Return the entries of a stream as JSON Feed 1.1."""
     names = {"body": "content_html", "published": "date_published", "updated": "date_modified"}
-    items = [{names.get(key, key): text for key, text in story._asdict().items() if text} for story in stories]
+    items = [
+        {names.get(key, key): text for key, text in story._asdict().items() if text}
+        for story in stories
+    ]
     feed = {"version": JSON_FEED, "title": f"What is new in {watch.corpus}", "items": items}
     return json.dumps(feed, ensure_ascii=False, indent=1) + "\n"
 

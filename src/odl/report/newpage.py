@@ -22,11 +22,15 @@ PAGE_PARTS = (("before", "Headlines before"), ("events", "Events over time"), ("
          ("volume", "Documents over time"), ("health", "How the watch itself is doing"))  # fmt: skip
 RECENT_PERIODS = 4  # periods that count as now
 LANGUAGE_PERIODS = 8  # periods before that languages are compared with
-LANGUAGE_CHANGE = 0.1  # share of the documents by which a language comes or goes before something is said
+LANGUAGE_CHANGE = (
+    0.1  # share of the documents by which a language comes or goes before something is said
+)
 EMPTY_SHARE = 0.02
 ALARM_TITLES = {"scores": "Scores have changed", "words": "The words have changed", "silence": "A source is silent",
           "pause": "Nothing came", "budget": "The budget is full"}  # fmt: skip
-DATATABLES = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
+DATATABLES = (
+    "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
+)
 
 
 def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=None):
@@ -54,15 +58,20 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     Raises
     ------
     DataError
-        If the folder has no alerts, or those of several streams, or if the script of the tables is not installed.
+        If the folder has no alerts, or those of several streams, or if the script of the tables is
+        not installed.
     StorageError
         If a file is damaged.
     """
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
     first = read.first_of(place, PAGE_PERIODS)
-    watch = read.watch(read.records(place, first), entries, None, place, read.StoredEvents(place, first))
-    taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5"))
+    watch = read.watch(
+        read.records(place, first), entries, None, place, read.StoredEvents(place, first)
+    )
+    taken = boilerplate.sentence(
+        place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5")
+    )
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     told = {headline.event for headline in watch.periods[-1].headlines} - {NO_EVENT}
     members = explain.read_members(place, [watch.events[number] for number in sorted(told)])
@@ -92,7 +101,12 @@ def text(watch, study=None, taken="", members=None, sounded=()):
     """
     last = watch.periods[-1]
     macros, when = parts(), show.date_of_period(last)
-    drawn = {"words": macros.unseen, "before": macros.before, "events": macros.events, "volume": macros.volume}
+    drawn = {
+        "words": macros.unseen,
+        "before": macros.before,
+        "events": macros.events,
+        "volume": macros.volume,
+    }
     bodies = {name: part(watch) for name, part in drawn.items()}
     bodies["health"] = macros.health(findings(watch, taken, sounded))
     return page.render(
@@ -144,7 +158,9 @@ def findings(watch, taken="", sounded=()):
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     findings = [_languages(watch), _empty(watch), _mutes(watch)]
-    findings += [Finding("Taken out of the texts", f"{taken[:1].upper()}{taken[1:]}.")] if taken else []
+    findings += (
+        [Finding("Taken out of the texts", f"{taken[:1].upper()}{taken[1:]}.")] if taken else []
+    )
     findings += [Finding(ALARM_TITLES[alarm.kind], alarm.text, alarm.todo) for alarm in sounded]
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.todo)
 
@@ -157,10 +173,17 @@ def _languages(watch):
     mixes = [period.languages or {"": period.documents} for period in periods]
     shares = [{name: n / sum(mix.values()) for name, n in mix.items()} for mix in mixes]
     now, names = shares[-1], {name for mix in mixes for name in mix}
-    usual = {name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names}
-    told = (f"{shown(name, 'others')} {percent(now[name])}" for name in sorted(now, key=now.get, reverse=True))
+    usual = {
+        name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names
+    }
+    told = (
+        f"{shown(name, 'others')} {percent(now[name])}"
+        for name in sorted(now, key=now.get, reverse=True)
+    )
     text = f"Languages of the documents of the latest period: {', '.join(told)}."
-    moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > LANGUAGE_CHANGE)
+    moved = sorted(
+        name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > LANGUAGE_CHANGE
+    )
     if not moved:
         return Finding("Languages", text) if len(now) > 1 else None
     before = ", ".join(f"{shown(name, 'others')} {percent(usual[name])}" for name in moved)
@@ -168,12 +191,16 @@ def _languages(watch):
         "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} and features: "
         "{languages: true}: then the stop words of each document's own language are left out."
     )
-    return Finding("Languages", f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo)
+    return Finding(
+        "Languages", f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo
+    )
 
 
 def _empty(watch):
     recent = watch.periods[-RECENT_PERIODS:]
-    empty = sum(entry.items for period in recent for entry in period.withheld if entry.verdict == "empty")
+    empty = sum(
+        entry.items for period in recent for entry in period.withheld if entry.verdict == "empty"
+    )
     total = sum(period.documents for period in recent)
     if not empty or not total:
         return None
@@ -188,9 +215,15 @@ def _mutes(watch):
     if not verdicts:
         return None
     endless = [entry.what for entry in verdicts if not entry.until]
-    text = f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in verdicts[:12])}"
+    text = (
+        f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in verdicts[:12])}"
+    )
     text += " …" if len(verdicts) > 12 else ""
-    text += f"; without an end, until its line is deleted: {', '.join(endless[:12])}." if endless else "."
+    text += (
+        f"; without an end, until its line is deleted: {', '.join(endless[:12])}."
+        if endless
+        else "."
+    )
     return Finding("Held back by a person", text)
 
 

@@ -16,10 +16,20 @@ PART_TERMS = {
     "The other documents of its batch": ("context",),
 }  # parts of a score
 TITLE_COLUMNS = 160  # longest title in columns of a terminal; wide characters count 2
-EVENTS_SHOWN, ROWS_SHOWN = 300, 500  # events, and headlines of earlier periods, in the tables at most
-TITLES_SHOWN, WORDS_SHOWN = 5, 10  # documents of a word never seen before, and words, that are named
+EVENTS_SHOWN, ROWS_SHOWN = (
+    300,
+    500,
+)  # events, and headlines of earlier periods, in the tables at most
+TITLES_SHOWN, WORDS_SHOWN = (
+    5,
+    10,
+)  # documents of a word never seen before, and words, that are named
 DATE_LABELS = 6  # dates below the axis of the picture
-FEEDBACK_MARKS = {"follow": "followed", "muted": "muted", "known": "known"}  # verdicts of feedback.csv, as marks
+FEEDBACK_MARKS = {
+    "follow": "followed",
+    "muted": "muted",
+    "known": "known",
+}  # verdicts of feedback.csv, as marks
 plural = show.plural
 
 
@@ -32,7 +42,8 @@ def percent(share):
 def address(url):
     """Return an address if it is safe as the target of a link, else an empty text.
 
-    Addresses with spaces or control characters are unsafe: browsers skip these inside ``java script:``.
+    Addresses with spaces or control characters are unsafe: browsers skip these inside ``java
+    script:``.
     """
     if not url or re.search(r"[\s\x00-\x20\x7f-\x9f\\]", url):
         return ""
@@ -40,7 +51,9 @@ def address(url):
         parts = urlsplit(url)
     except ValueError:
         return ""
-    known = parts.scheme.lower() in LINK_SCHEMES and (parts.netloc or parts.scheme.lower() == "mailto")
+    known = parts.scheme.lower() in LINK_SCHEMES and (
+        parts.netloc or parts.scheme.lower() == "mailto"
+    )
     return url if known else ""
 
 
@@ -67,7 +80,9 @@ def _mark(text, is_word):
 def isolating(text):
     """Return a text as HTML, with ``<bdi>`` in place of the signs that isolate text of another direction."""
     pieces = enumerate(re.split("[\u2066-\u2068](.*?)\u2069", text))
-    return Markup("".join(element("bdi", piece) if at % 2 else escape(piece) for at, piece in pieces))
+    return Markup(
+        "".join(element("bdi", piece) if at % 2 else escape(piece) for at, piece in pieces)
+    )
 
 
 def reasons(view):
@@ -80,8 +95,14 @@ def reasons(view):
     for near in document.nearest[:1]:
         sample = f", as in {near.id}" if near.id else ""
         words = apart(", ".join(breakdown.near(document, near.words)))
-        lines.append(("Nearest known", Markup(words + escape(f" (alike {percent(near.likeness)}){sample}"))))
-    tail = "unproven" if view.period.unproven else f"as high or higher: {percent(document.tail)} of recent ones"
+        lines.append(
+            ("Nearest known", Markup(words + escape(f" (alike {percent(near.likeness)}){sample}")))
+        )
+    tail = (
+        "unproven"
+        if view.period.unproven
+        else f"as high or higher: {percent(document.tail)} of recent ones"
+    )
     lines.append(("Score", f"{document.score:.3f}, rank {document.rank}; {tail}"))
     if len(document.members) > 1:
         few = ", ".join(document.members[1:6]) + (" …" if len(document.members) > 6 else "")
@@ -103,7 +124,9 @@ def before(watch):
 def events(watch):
     """Return the events of the table, those seen last first, and the number of events left out."""
     last = {event.number: max(event.sizes, default=event.birth) for event in watch.events.values()}
-    order = sorted(watch.events.values(), key=lambda event: (-last[event.number], -event.size, event.number))
+    order = sorted(
+        watch.events.values(), key=lambda event: (-last[event.number], -event.size, event.number)
+    )
     return order[:EVENTS_SHOWN], max(len(order) - EVENTS_SHOWN, 0)
 
 
@@ -122,7 +145,9 @@ def bars(sizes, periods, label, marked=()):
     most, first, drawn = max(sizes.values(), default=1), periods[0].t, {"plain": "", "marked": ""}
     for t, size in sorted(sizes.items()):
         if t >= first:
-            drawn["marked" if t in marked else "plain"] += f"M{t - first} {round(20 - 18 * size / most, 1)}h.8V20h-.8z"
+            drawn["marked" if t in marked else "plain"] += (
+                f"M{t - first} {round(20 - 18 * size / most, 1)}h.8V20h-.8z"
+            )
     paths = "".join(f'<path class="{name}" d="{path}"/>' for name, path in drawn.items())
     return Markup(
         f'<svg class="bars" viewBox="0 0 {len(periods)} 20" preserveAspectRatio="none" role="img" '
@@ -145,7 +170,8 @@ def bars_of_stream(watch):
     sizes = {period.t: period.documents for period in watch.periods}
     marked = {period.t for period in watch.periods if period.headlines}
     spoken = (
-        f"{plural(sum(sizes.values()), 'document')} in {plural(len(sizes), 'period')}, {len(marked)} with headlines"
+        f"{plural(sum(sizes.values()), 'document')} in {plural(len(sizes), 'period')}, "
+        f"{len(marked)} with headlines"
     )
     return bars(sizes, watch.periods, spoken, marked)
 
@@ -153,5 +179,10 @@ def bars_of_stream(watch):
 def labels(watch):
     """Return (date, per cent from the left) of each label below a picture of all periods."""
     n = len(watch.periods)
-    places = sorted({round(at * (n - 1) / max(min(DATE_LABELS, n) - 1, 1)) for at in range(min(DATE_LABELS, n))})
-    return [(show.date_of(watch.periods[at].first) or str(watch.periods[at].t), 100 * (at + 0.5) / n) for at in places]
+    places = sorted(
+        {round(at * (n - 1) / max(min(DATE_LABELS, n) - 1, 1)) for at in range(min(DATE_LABELS, n))}
+    )
+    return [
+        (show.date_of(watch.periods[at].first) or str(watch.periods[at].t), 100 * (at + 0.5) / n)
+        for at in places
+    ]

@@ -32,7 +32,10 @@ def escape(value):
 
 def element(name, *content, **attributes):
     """Return an HTML element with escaped content; ``class_`` is class, ``aria_label`` is aria-label."""
-    written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+    )
     return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")
 
 
@@ -93,4 +96,9 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
-_TEMPLATES.globals |= {"number": number, "mean_sd": mean_sd, "percent": percent, "embedded": embedded}
+_TEMPLATES.globals |= {
+    "number": number,
+    "mean_sd": mean_sd,
+    "percent": percent,
+    "embedded": embedded,
+}

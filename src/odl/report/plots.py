@@ -1,7 +1,8 @@
 """Style of all figures, helpers to draw them, and saving with reproducible bytes.
 
-Learners differ by colour (colour-blind safe), marker and line, so that a black-and-white print is readable. Baselines
-and published values are grey. Equal data give equal bytes: nothing depends on the time, the machine or global state.
+Learners differ by colour (colour-blind safe), marker and line, so that a black-and-white print is
+readable. Baselines and published values are grey. Equal data give equal bytes: nothing depends on
+the time, the machine or global state.
 """
 
 import os
@@ -22,7 +23,16 @@ from odl.files.escaping import visible
 
 COLOURS = [color_palette("colorblind").as_hex()[place] for place in (0, 3, 2, 4, 1, 9, 5, 6)]
 MARKERS = "osD^vPX*"
-LINE_STYLES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
+LINE_STYLES = [
+    "-",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (8, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    "--",
+    ":",
+]
 INK, GREY, PALE = "0.15", "0.45", "0.8"
 RC = {
     **axes_style("ticks"),
@@ -42,7 +52,8 @@ RC = {
     "figure.autolayout": False,  # a matplotlibrc could set it, and change the layout when saving
     "figure.constrained_layout.use": False,
     "axes.unicode_minus": False,
-    "text.parse_math": False,  # tokens, titles and names may contain "$"; `logarithmic` formats powers of ten
+    # tokens, titles and names may contain "$"; `logarithmic` formats powers of ten
+    "text.parse_math": False,
 }
 FAR = 8  # ratio of the largest to the smallest size above which the axis is logarithmic
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -96,7 +107,9 @@ def ranking(axis, rows):
         else:
             axis.plot(values, [y] * len(values), ".", color=look["color"], markersize=4, alpha=0.6)
             axis.errorbar(mean, y, xerr=spread, capsize=3, markersize=7, **look)
-        axis.annotate(f"{mean:.3f}", (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+        axis.annotate(
+            f"{mean:.3f}", (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=9
+        )
     axis.set(ylim=(-0.6, len(rows) - 0.4))
     axis.set_yticks(range(len(rows)), [name for name, _, _ in rows])
     axis.tick_params(axis="y", length=0)
@@ -106,7 +119,13 @@ class Powers(LogFormatterSciNotation):
     """Formatter for ticks of a logarithmic axis in plain text, such as ``10⁻²``."""
 
     def __call__(self, x, pos=None):
-        text = super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$").replace(r"\times", "×")
+        text = (
+            super()
+            .__call__(x, pos)
+            .removeprefix(r"$\mathdefault{")
+            .removesuffix("}$")
+            .replace(r"\times", "×")
+        )
         return re.sub(r"\^\{([-0-9]+)\}", lambda power: power[1].translate(RAISED), text)
 
 
@@ -170,10 +189,17 @@ def save(figure, stem):
         for text in figure.findobj(Text):
             text.set_text(visible(text.get_text()))
         figure.set_dpi(RC["savefig.dpi"])
-        if layout := figure.get_layout_engine():  # compute the layout once for both files; it takes half of the time
+        if (
+            layout := figure.get_layout_engine()
+        ):  # compute the layout once for both files; it takes half of the time
             layout.execute(figure)
-            figure.set_layout_engine(None)  # "none" would leave a placeholder engine, which draws everything twice
-        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            figure.set_layout_engine(
+                None
+            )  # "none" would leave a placeholder engine, which draws everything twice
+        for suffix, metadata in (
+            ("png", {"Software": None}),
+            ("svg", {"Date": None, "Creator": None}),
+        ):
             with storage.replacing(f"{os.fspath(stem)}.{suffix}") as temporary:
                 figure.savefig(temporary, format=suffix, metadata=metadata)
 

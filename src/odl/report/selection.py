@@ -27,15 +27,17 @@ class Selection:
         Tables as `odl.evaluation.study.read_tables` returns them.
     corpus : str
     settings : dict, optional
-        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most six); ``run``, ``k``,
-        ``seed``: the run shown in detail (default: the best average AUC among `runs`); ``topics``: "all" or
-        "dominant".
+        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most
+        six); ``run``, ``k``, ``seed``: the run shown in detail (default: the best average AUC among
+        `runs`); ``topics``: "all" or "dominant".
     """
 
     def __init__(self, plan, tables, corpus, settings=None):
         self.settings = dict(settings or {})
         self.corpus, self.plan = corpus, [entry for entry in plan if entry["corpus"] == corpus]
-        self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in tables.items()}
+        self.tables = {
+            name: [row for row in rows if row["corpus"] == corpus] for name, rows in tables.items()
+        }
         asked = {name: self.settings.get(name) for name in ("run", "runs", "k", "seed")}
         self.shown = choose_shown(self.plan, self.tables["summary"], corpus, asked)
         self.runs = self._runs()
@@ -62,11 +64,17 @@ class Selection:
 
     def in_order(self, frame, *columns, runs=None):
         """Sort a data frame by run, in the order of the figures (or of `runs`), then by columns."""
-        return frame.assign(order=frame["run"].map((runs or self.runs).index)).sort_values(["order", *columns])
+        return frame.assign(order=frame["run"].map((runs or self.runs).index)).sort_values(
+            ["order", *columns]
+        )
 
     def entry(self, run):
         """Return the entry of the plan for a run at the shown seed and the size nearest to the shown one."""
-        same = [entry for entry in self.plan if entry["run"] == run and entry["seed"] == self.shown["seed"]]
+        same = [
+            entry
+            for entry in self.plan
+            if entry["run"] == run and entry["seed"] == self.shown["seed"]
+        ]
         return min(same, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
 
     def sizes(self):
@@ -77,7 +85,8 @@ class Selection:
         """Return the entry of the plan for the baselines of the shown seed, or the first if seeds share batches."""
         entries = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
         return next(
-            (entry for entry in entries if entry["seed"] == self.shown["seed"]), entries[0] if entries else None
+            (entry for entry in entries if entry["seed"] == self.shown["seed"]),
+            entries[0] if entries else None,
         )
 
     def batch(self, entry, t):

@@ -19,8 +19,8 @@ from odl.report import page
 from odl.report.page import element, mean_sd, number, percent
 from odl.report.selection import Selection, references, thin
 
-# Sections of a corpus on the page, with their tables (macros of studysections.jinja) at places 1, 2, ...; each figure
-# declares its own place.
+# Sections of a corpus on the page, with their tables (macros of studysections.jinja) at places 1,
+# 2, ...; each figure declares its own place.
 SECTION_TABLES = {
     "Result": ("main", "full"),
     "Timesteps": ("by_timestep", "intervals"),
@@ -56,16 +56,25 @@ def main_table(tables_folder):
         lines = [["", *names], *([run, *map(_average, rows)] for run, rows in learners.items())]
         lines += [[row["run"], _average(row)] for row in baselines]
         published = [row for row in tables["published"] if row["corpus"] == corpus]
-        lines += [[f"{row['run']} (published, as recalled)", number(row["average"])] for row in published]
-        widths = [max(len(line[i]) for line in lines if len(line) > i) for i in range(len(names) + 1)]
+        lines += [
+            [f"{row['run']} (published, as recalled)", number(row["average"])] for row in published
+        ]
+        widths = [
+            max(len(line[i]) for line in lines if len(line) > i) for i in range(len(names) + 1)
+        ]
         seeds = max((row["seeds"] for row in summary), default=0)
-        head = f"{corpus}: average AUC, " + (f"mean ± sd over {seeds} seeds" if seeds > 1 else "one seed")
+        head = f"{corpus}: average AUC, " + (
+            f"mean ± sd over {seeds} seeds" if seeds > 1 else "one seed"
+        )
         body = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip() for line in lines
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
+            for line in lines
         ]
         ruled = [head, body[0], "-" * max(map(len, body)), *body[1:]]
         if any(cell == "-" for line in lines for cell in line):
-            ruled.append("-: no timestep has enough novel and known documents; without topics none has any")
+            ruled.append(
+                "-: no timestep has enough novel and known documents; without topics none has any"
+            )
         blocks.append("\n".join(ruled))
     return visible("\n\n".join(blocks) + "\n")
 
@@ -88,7 +97,9 @@ def _corpus(selection, streams):
     for title, names in SECTION_TABLES.items():
         shows = [*(getattr(tables, name) for name in names), *streams.sections.get(title, ())]
         sections[title] = [(place, show(selection)) for place, show in enumerate(shows, start=1)]
-    for name, entry in read_json(os.path.join(streams.figures, f"{selection.corpus}-figures.json")).items():
+    for name, entry in read_json(
+        os.path.join(streams.figures, f"{selection.corpus}-figures.json")
+    ).items():
         title, place = entry["place"]
         sections.setdefault(title, []).append((place, _picture(selection, streams, name, entry)))
     for title, placed in sections.items():
@@ -156,7 +167,11 @@ def write(path, streams=None, *, title, config=None, experiments=()):
         "studypage.jinja",
         title=title,
         corpora=list(streams.corpora()) if streams else [],
-        experiments=[(f"experiment-{name}", heading, content) for name, heading, content in experiments if content],
+        experiments=[
+            (f"experiment-{name}", heading, content)
+            for name, heading, content in experiments
+            if content
+        ],
         config=json.dumps(config, indent=2, ensure_ascii=False) if config else "",
         facts=FACTS,
     )
@@ -187,7 +202,11 @@ def pivot(summary):
             learners.setdefault(row["run"], [None] * len(sizes))[sizes.index(row["k"])] = row
     baselines = [row for row in summary if row["algorithm"] == BASELINE]
     names = [f"k = {k}" for k in sizes]
-    return names, learners, sorted(baselines, key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1))
+    return (
+        names,
+        learners,
+        sorted(baselines, key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1)),
+    )
 
 
 def best_of(summary, baseline):
@@ -199,7 +218,10 @@ def best_of(summary, baseline):
 
 def averages(rows, best):
     """Format the average AUC of rows; the best one is marked."""
-    texts = ["" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "undefined" for row in rows]
+    texts = [
+        "" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "undefined"
+        for row in rows
+    ]
     return [
         element("b", text, class_="best") if row is not None and row is best else text
         for row, text in zip(rows, texts, strict=True)
@@ -219,12 +241,17 @@ def paired(selection, name):
             labels.append(selection.labels(batch))
     if not ours:
         return UNDEFINED
-    return metrics.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
+    return metrics.auc_difference(
+        *(np.concatenate(part) for part in (ours, others, labels)), replicates=500
+    )
 
 
 def stream(selection):
     """Return the facts about the stream: seeds, batches, documents, novel documents, listed timesteps."""
-    novel, steps = selection.tables["novel"], sorted({len(entry["timesteps"]) for entry in selection.plan})
+    novel, steps = (
+        selection.tables["novel"],
+        sorted({len(entry["timesteps"]) for entry in selection.plan}),
+    )
     return {
         "seeds": sorted({entry["seed"] for entry in selection.plan}),
         "batches": " to ".join(map(str, dict.fromkeys([steps[0], steps[-1]]))),
@@ -239,14 +266,21 @@ def runs(selection):
     rows = {}
     for entry in selection.plan:
         if entry["algorithm"] != BASELINE:
-            row = rows.setdefault(entry["run"], (entry["algorithm"], {}, parameters_text(entry["parameters"])))
+            row = rows.setdefault(
+                entry["run"], (entry["algorithm"], {}, parameters_text(entry["parameters"]))
+            )
             row[1][str(entry["k"])] = None
-    return [(run, algorithm, ", ".join(sizes), text) for run, (algorithm, sizes, text) in rows.items()]
+    return [
+        (run, algorithm, ", ".join(sizes), text) for run, (algorithm, sizes, text) in rows.items()
+    ]
 
 
 def by_timestep(selection):
     """Return the names of runs and baselines, and for every batch its documents and the AUC of each."""
-    sizes, drawn = selection.sizes(), references(row["run"] for row in selection.tables["timesteps"])
+    sizes, drawn = (
+        selection.sizes(),
+        references(row["run"] for row in selection.tables["timesteps"]),
+    )
     values = {
         (row["run"], row["t"]): mean_sd(row["auc_mean"], row["auc_sd"])
         for row in selection.tables["timesteps"]
@@ -255,7 +289,10 @@ def by_timestep(selection):
     rows = []
     for row in selection.tables["novel"]:
         dates = " to ".join(dict.fromkeys([row["first_time"][:10], row["last_time"][:10]]))
-        counts = [number(row[name], ".4g") for name in ("documents", "novel_mean", "known", "unlabelled", "empty")]
+        counts = [
+            number(row[name], ".4g")
+            for name in ("documents", "novel_mean", "known", "unlabelled", "empty")
+        ]
         texts = [values.get((run, row["t"]), "") for run in [*sizes, *drawn]]
         rows.append([row["t"], dates, *counts, "yes" if row["seeds_listed"] > 0 else "", *texts])
     return [*_sized(sizes), *drawn], rows
@@ -274,10 +311,18 @@ def by_batch(selection):
 def ties(selection):
     """Return the shares of documents with the code 0 and with tied scores, and the number without a known term."""
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
-    scores = np.concatenate([batch.scores[selection.shown["run"]] for batch in batches]) if batches else np.ones(1)
+    scores = (
+        np.concatenate([batch.scores[selection.shown["run"]] for batch in batches])
+        if batches
+        else np.ones(1)
+    )
     counts = np.unique(scores, return_counts=True)[1]
     uncoded = sum(batch.uncoded * len(batch.ids) for batch in batches) / len(scores)
-    return uncoded, counts[counts > 1].sum() / len(scores), sum(int(batch.empty.sum()) for batch in batches)
+    return (
+        uncoded,
+        counts[counts > 1].sum() / len(scores),
+        sum(int(batch.empty.sum()) for batch in batches),
+    )
 
 
 def top(selection):
@@ -286,13 +331,25 @@ def top(selection):
         batch = selection.batch(selection.shown, t)
         labels, score = selection.labels(batch), batch.scores[selection.shown["run"]]
         rows = [
-            (score[row], int(labels[row]), batch.titles[row] or batch.ids[row], batch.topics[row], _shares(words))
+            (
+                score[row],
+                int(labels[row]),
+                batch.titles[row] or batch.ids[row],
+                batch.topics[row],
+                _shares(words),
+            )
             for row, words in batch.top
         ]
         tied, shown = score == score.max(initial=0.0), [row for row, _ in batch.top]
         novel = {"shown": int((labels[shown] == 1).sum()), "all": int((labels == 1).sum())}
         novel["tied"] = int((labels[tied] == 1).sum())
-        yield {"t": t, "rows": rows, "labelled": (labels >= 0).any(), "tied": int(tied.sum()), "novel": novel}
+        yield {
+            "t": t,
+            "rows": rows,
+            "labelled": (labels >= 0).any(),
+            "tied": int(tied.sum()),
+            "novel": novel,
+        }
 
 
 def _shares(text):
@@ -309,13 +366,31 @@ def topics(selection):
         use[: len(batch.use), column] = batch.use
     share = (use / np.maximum(use.sum(axis=0), 1e-300)).mean(axis=1)
     listed, rows = thin(batches, 3), []
-    for atom in [atom for atom in np.argsort(-share, kind="stable")[:MOST_ATOMS] if share[atom] > 0]:
-        words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in listed]  # the atom was added later
+    for atom in [
+        atom for atom in np.argsort(-share, kind="stable")[:MOST_ATOMS] if share[atom] > 0
+    ]:
+        words = [
+            batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in listed
+        ]  # the atom was added later
         first, last = set(words[0].split()), set(words[-1].split())
-        rows.append([int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"])
+        rows.append(
+            [int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"]
+        )
     return [f"after timestep {batch.t}" for batch in listed], rows
 
 
 # The functions that templates of the page call.
-PAGE_FUNCTIONS = (best_of, pivot, averages, paired, stream, runs, by_timestep, by_batch, ties, top, topics)
+PAGE_FUNCTIONS = (
+    best_of,
+    pivot,
+    averages,
+    paired,
+    stream,
+    runs,
+    by_timestep,
+    by_batch,
+    ties,
+    top,
+    topics,
+)
 FACTS = SimpleNamespace(**{function.__name__: function for function in PAGE_FUNCTIONS})

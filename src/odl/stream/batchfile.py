@@ -72,7 +72,9 @@ def cut(source, order, output, t):
         starts = storage.read_array(file, "starts", "i")
         ordered = storage.dataset_of(file, "rows", "i")
         if not 0 <= t < len(starts) - 1:
-            raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
+            raise DataError(
+                f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep"
+            )
         members = ordered[int(starts[t]) : int(starts[t + 1])]
     return said_of(write(source, members, output, t))
 
@@ -83,11 +85,13 @@ def write(source, order, output, t):
     Parameters
     ----------
     source : path-like
-        Documents of the corpus. If it lists shares (`odl.corpora.portions.join`), they are next to it.
+        Documents of the corpus. If it lists shares (`odl.corpora.portions.join`), they are next to
+        it.
     order : ndarray of int64
         Rows of the batch in `source`, in the order of the stream.
     output : path-like
-        Written: the batch in the format of `odl.files.documents.write`, with the terms that occur in it.
+        Written: the batch in the format of `odl.files.documents.write`, with the terms that occur
+        in it.
     t : int
 
     Returns
@@ -109,9 +113,13 @@ def write(source, order, output, t):
             storage.write_array(batch, "times", times)
             if "removed" in file:
                 names = storage.names_in(file, "removed")
-                docs.write_removed(batch, {name: _picked([listed], f"removed/{name}") for name in names})
+                docs.write_removed(
+                    batch, {name: _picked([listed], f"removed/{name}") for name in names}
+                )
             if "shingles" in parts[0].file:
-                storage.write_csr(batch, "shingles", _stacked(_pieces(parts, "shingles"), docs.N_SHINGLES))
+                storage.write_csr(
+                    batch, "shingles", _stacked(_pieces(parts, "shingles"), docs.N_SHINGLES)
+                )
             if "passages" in parts[0].file:
                 _write_passages(batch, parts, columns, len(words))
             if "vectors" in parts[0].file:
@@ -137,7 +145,10 @@ def said_of(times):
     said = f"{len(times)} documents"
     if times.min() == NO_TIME:
         return said
-    first, last = (str(np.datetime64(int(end), "ms").astype("datetime64[D]")) for end in (times.min(), times.max()))
+    first, last = (
+        str(np.datetime64(int(end), "ms").astype("datetime64[D]"))
+        for end in (times.min(), times.max())
+    )
     return f"{said}, {first}" + (f" to {last}" if last != first else "")
 
 
@@ -150,7 +161,10 @@ def _parts(stack, source, listed):
     numbers = np.searchsorted(np.cumsum(shares.sizes), order, side="right")
     inside = _picked([listed], "shares/rows")
     for number in np.unique(numbers).tolist():
-        path, places = docs.share_path(source, shares.names[number]), np.flatnonzero(numbers == number)
+        path, places = (
+            docs.share_path(source, shares.names[number]),
+            np.flatnonzero(numbers == number),
+        )
         if not os.path.exists(path):
             raise _unlike(source, f"{path} does not exist")
         file = stack.enter_context(storage.reading(path, docs.SHARE))
@@ -160,7 +174,9 @@ def _parts(stack, source, listed):
 
 
 def _unlike(source, fault):
-    return StorageError(fault, f"the share that {source} lists", f"delete {source} and run the same command again")
+    return StorageError(
+        fault, f"the share that {source} lists", f"delete {source} and run the same command again"
+    )
 
 
 def _whole(file):
@@ -194,11 +210,16 @@ def _pieces(parts, name):
 def _stacked(pieces, n_columns, columns=None):
     """Return the rows of `_pieces` as one matrix in the order of the batch.
 
-    `columns` has for each part the new column of each of its columns; by default columns are unchanged.
+    `columns` has for each part the new column of each of its columns; by default columns are
+    unchanged.
     """
     moved = [
         sparse.csr_array(
-            (piece.data, columns[number][piece.indices] if columns else piece.indices, piece.indptr),
+            (
+                piece.data,
+                columns[number][piece.indices] if columns else piece.indices,
+                piece.indptr,
+            ),
             shape=(piece.shape[0], n_columns),
         )
         for number, piece, _ in pieces
@@ -215,7 +236,10 @@ def _columns(parts, pieces):
     for number, piece, _ in pieces:
         occurs[number][piece.indices] = True
     used = [np.flatnonzero(terms).tolist() for terms in occurs]
-    spelt = [[part.whole.vocabulary[term] for term in terms] for part, terms in zip(parts, used, strict=True)]
+    spelt = [
+        [part.whole.vocabulary[term] for term in terms]
+        for part, terms in zip(parts, used, strict=True)
+    ]
     words = sorted(set().union(*spelt))
     place = {word: column for column, word in enumerate(words)}
     columns = [np.zeros(len(part.whole.vocabulary), dtype=np.int32) for part in parts]
@@ -237,7 +261,10 @@ def _picked(parts, name):
 
 def _write_strings(batch, name, parts):
     """Copy the strings of documents as bytes, if a file has them and they are not optional and all empty."""
-    texts, holding = [b""] * sum(len(part.rows) for part in parts), [part for part in parts if name in part.whole.ends]
+    texts, holding = (
+        [b""] * sum(len(part.rows) for part in parts),
+        [part for part in parts if name in part.whole.ends],
+    )
     for part in holding:
         ends = part.whole.ends[name]
         first, last = np.where(part.rows > 0, ends[part.rows - 1] + 1, 0), ends[part.rows]

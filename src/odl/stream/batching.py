@@ -1,9 +1,9 @@
 """Order the documents of a stream and cut them into batches.
 
-With the protocol ``by-date`` all documents are used. With ``topic-entry`` each of a random set of topics enters at a
-random batch; its earlier documents are dropped, so the novel documents are known even if all topics occur from the
-start. Random choices are hashes of the seed and a name, not of a position, so that appended documents do not change
-earlier choices.
+With the protocol ``by-date`` all documents are used. With ``topic-entry`` each of a random set of
+topics enters at a random batch; its earlier documents are dropped, so the novel documents are known
+even if all topics occur from the start. Random choices are hashes of the seed and a name, not of a
+position, so that appended documents do not change earlier choices.
 """
 
 import contextlib
@@ -92,7 +92,8 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
     for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
         if last - first > 1:
             rows[first:last] = sorted(
-                rows[first:last], key=lambda row: hashlib.sha256(f"{seed}\0{ids[row]}".encode()).digest()
+                rows[first:last],
+                key=lambda row: hashlib.sha256(f"{seed}\0{ids[row]}".encode()).digest(),
             )
     return rows
 
@@ -148,7 +149,9 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
         batches.pop()
     if len(batches) < 2:
         expected = f"more than the {how.initial} that initialise the dictionary"
-        todo = "give more documents, or lower batches.initial" + (" or topic_entry.held_back" if entry else "")
+        todo = "give more documents, or lower batches.initial" + (
+            " or topic_entry.held_back" if entry else ""
+        )
         raise DataError(f"{len(rows)} documents make {len(batches)} batch", expected, todo)
     return batches
 
@@ -213,7 +216,9 @@ def _keys(rows, documents, how):
         return [documents.files[row] for row in rows]
     if how.by == "period":
         if len(rows) and documents.times[rows[0]] == NO_TIME:
-            raise DataError("documents without times", "times", "use batches by documents or by file")
+            raise DataError(
+                "documents without times", "times", "use batches by documents or by file"
+            )
         return periods_of(documents.times[rows], how.period)
     return [0] * len(rows)
 
@@ -247,7 +252,13 @@ def index(source, table, output, *, seed, stream, made=None):
     sums = [fingerprint(digests[part]) for part in parts]
     _warn_of_late_documents(made, table, sums)
     lines = [
-        {"t": t, "documents": len(part), "first": ids[part[0]], "last": ids[part[-1]], "sha256": digest}
+        {
+            "t": t,
+            "documents": len(part),
+            "first": ids[part[0]],
+            "last": ids[part[-1]],
+            "sha256": digest,
+        }
         for t, (part, digest) in enumerate(zip(parts, sums, strict=True))
     ]
     write_table(table, lines)
@@ -262,7 +273,9 @@ def _warn_of_late_documents(made, table, sums):
     stored = _stored(made, table)
     changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
     if changed and changed[0] != max(stored):
-        said = f"odl index: the documents of batch {changed[0]} changed (late, edited or removed ones)"
+        said = (
+            f"odl index: the documents of batch {changed[0]} changed (late, edited or removed ones)"
+        )
         print(f"{said}; it and every later timestep are computed again", file=sys.stderr)
 
 

@@ -1,12 +1,14 @@
 """Remove boilerplate from term counts: passages such as footers that many otherwise different documents share.
 
-A passage (`odl.text.shingles`) is boilerplate if at least a number and a share of the documents of a window have it.
-Copies of a text share all passages, although these are not boilerplate. Therefore a document counts with a weight: the
-share of its characters in passages that no earlier document has. An exact copy has weight 0.
+A passage (`odl.text.shingles`) is boilerplate if at least a number and a share of the documents of
+a window have it. Copies of a text share all passages, although these are not boilerplate. Therefore
+a document counts with a weight: the share of its characters in passages that no earlier document
+has. An exact copy has weight 0.
 
-The feature file of a timestep stores the weighted counts of its passages. The window is the sum of those of the last
-timesteps; it takes 16 bytes of memory per passage. Decisions use the documents of the timestep and earlier ones only,
-so the files do not depend on whether a stream is appended or run at once.
+The feature file of a timestep stores the weighted counts of its passages. The window is the sum of
+those of the last timesteps; it takes 16 bytes of memory per passage. Decisions use the documents of
+the timestep and earlier ones only, so the files do not depend on whether a stream is appended or
+run at once.
 """
 
 import os
@@ -22,7 +24,9 @@ from odl.files import storage
 
 MIN_PASSAGE_DOCUMENTS = 10  # documents with a passage for it to be boilerplate
 MIN_WINDOW_SHARE = 0.01  # share of the documents of the window
-MIN_TIMESTEP_SHARE = 0.1  # share of the documents of a timestep if no earlier one has the passage: a new footer
+MIN_TIMESTEP_SHARE = (
+    0.1  # share of the documents of a timestep if no earlier one has the passage: a new footer
+)
 WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest window: it reaches back until it has both
 MAX_WINDOW_FILES = 64  # largest number of timesteps in the window
 COUNT_UNIT = 1000  # count of a passage in one document of weight 1
@@ -81,7 +85,9 @@ def tally(starts, keys, sizes, before):
     new[firsts[~np.isin(unique, before.keys, assume_unique=True)]] = True
     lengths = np.diff(starts)
     document = np.repeat(np.arange(len(lengths)), lengths)
-    whole, own = (np.bincount(document, values, minlength=len(lengths)) for values in (sizes, sizes * new))
+    whole, own = (
+        np.bincount(document, values, minlength=len(lengths)) for values in (sizes, sizes * new)
+    )
     counted = (COUNT_UNIT * own // np.maximum(whole, 1)).astype(np.int64)
     counts = np.bincount(places, counted[document], minlength=len(unique)).astype(np.int64)
     return PassageCounts(unique, counts, len(lengths))
@@ -107,7 +113,10 @@ def repeated(own, before):
     many = total >= COUNT_UNIT * max(MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE * n_documents)
     if not before.n_documents:
         return many
-    return many & (np.isin(own.keys, before.keys) | (own.counts >= COUNT_UNIT * MIN_TIMESTEP_SHARE * own.n_documents))
+    return many & (
+        np.isin(own.keys, before.keys)
+        | (own.counts >= COUNT_UNIT * MIN_TIMESTEP_SHARE * own.n_documents)
+    )
 
 
 @dataclass
@@ -163,7 +172,8 @@ def decide(batch, folder):
     gone = repeated(own, before)[np.searchsorted(own.keys, passages.keys)]
     document = np.repeat(np.arange(len(passages)), np.diff(passages.starts))[gone]
     of_document = sparse.csr_array(
-        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(gone))), shape=(len(passages), len(gone))
+        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(gone))),
+        shape=(len(passages), len(gone)),
     )
     taken = np.bincount(document, passages.sizes[gone], minlength=len(passages)).astype(np.int32)
     return Cut(own, taken, sparse.csr_array(of_document @ passages.words))
@@ -237,7 +247,11 @@ def sentence(documents, features):
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):
         return ""
-    parts = [f"{name} of {touched:,} ({taken:,} characters)" for name, (touched, taken) in sums.items() if touched]
+    parts = [
+        f"{name} of {touched:,} ({taken:,} characters)"
+        for name, (touched, taken) in sums.items()
+        if touched
+    ]
     said = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
     dropped = f"{n_dropped:,} more were too short and are left out" if n_dropped else ""
     return "; ".join(filter(None, [said, dropped, left]))
@@ -250,8 +264,15 @@ def _of_features(path):
     with storage.reading(path, "features") as file:
         taken = sums(file)
         most = int(file.attrs.get("max_terms", 0))
-        gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"]) if most else 0
-        return taken, f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
+        gone = (
+            int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"]) if most else 0
+        )
+        return (
+            taken,
+            f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})"
+            if gone
+            else "",
+        )
 
 
 def _sums(characters):

@@ -38,7 +38,8 @@ def total(vectors: np.ndarray) -> np.ndarray:
 def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Return the unit vectors minus a mean, scaled to unit norm again; vectors of zeros are unchanged.
 
-    Encoders map all texts of a language near one direction. Only the rest of a vector tells documents apart.
+    Encoders map all texts of a language near one direction. Only the rest of a vector tells
+    documents apart.
 
     Examples
     --------
@@ -84,7 +85,9 @@ def advance(file, batch, before):
     past = np.zeros(vectors.shape[1])
     if before is not None:
         if before.raw_vectors.shape[1] != vectors.shape[1]:
-            problem = f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
+            problem = (
+                f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
+            )
             raise DataError(problem, "vectors of one encoder", "encode all documents alike")
         past = total_after(before.file)
     storage.write_array(file, "vectors", vectors)

@@ -1,14 +1,16 @@
 """Groups of near-duplicates in a stream. The documents of a group are one item of the alerts.
 
-Two documents are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their sets of shingles is at least
-`MIN_JACCARD`. Groups are the connected components of these pairs among the documents of a timestep and the
-`COMPARED_TIMESTEPS` before it. The name of a group is the id of its first document. If a later document connects two
-groups, they continue with the name of the older one; earlier files are not changed.
+Two documents are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their sets of shingles
+is at least `MIN_JACCARD`. Groups are the connected components of these pairs among the documents of
+a timestep and the `COMPARED_TIMESTEPS` before it. The name of a group is the id of its first
+document. If a later document connects two groups, they continue with the name of the older one;
+earlier files are not changed.
 
-Candidate pairs have an equal band in their MinHash signatures (Broder 1997; Leskovec, Rajaraman and Ullman, Mining of
-Massive Datasets, section 3.4); then their sets are compared. So a reported pair is always correct, and a pair with
-index .8 is missed with probability (1 - .8^4)^24 = 3e-6. The hash functions are constants, so that results do not
-depend on whether a stream is appended or run at once.
+Candidate pairs have an equal band in their MinHash signatures (Broder 1997; Leskovec, Rajaraman and
+Ullman, Mining of Massive Datasets, section 3.4); then their sets are compared. So a reported pair
+is always correct, and a pair with index .8 is missed with probability (1 - .8^4)^24 = 3e-6. The
+hash functions are constants, so that results do not depend on whether a stream is appended or run
+at once.
 """
 
 import hashlib
@@ -23,14 +25,21 @@ from odl.files import blocks, storage
 
 MIN_JACCARD = 0.8  # smallest Jaccard index of near-duplicates
 N_BANDS, BAND_SIZE = 24, 4  # bands of a signature, and hashes per band
-MIN_ESTIMATE = 0.6  # smallest index estimated from signatures of compared pairs; five sd below MIN_JACCARD
+MIN_ESTIMATE = (
+    0.6  # smallest index estimated from signatures of compared pairs; five sd below MIN_JACCARD
+)
 COMPARED_TIMESTEPS = 4  # timesteps whose documents the next one is compared with
 PAIRS_AT_ONCE = 64  # pairs whose signatures are compared in one call
 MIN_COSINE = 0.9  # smallest cosine of near-duplicates of documents without shingles
 BLOCK_ROWS = 1000  # documents whose cosines are computed in one call
 # Parameters of the hash functions (factor x + term) / 2^32, of uint64.
-_DRAWN = np.frombuffer(hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * N_BANDS * BAND_SIZE), dtype="<u8")
-MINHASH_FACTORS, MINHASH_TERMS = _DRAWN[: N_BANDS * BAND_SIZE] | np.uint64(1), _DRAWN[N_BANDS * BAND_SIZE :]
+_DRAWN = np.frombuffer(
+    hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * N_BANDS * BAND_SIZE), dtype="<u8"
+)
+MINHASH_FACTORS, MINHASH_TERMS = (
+    _DRAWN[: N_BANDS * BAND_SIZE] | np.uint64(1),
+    _DRAWN[N_BANDS * BAND_SIZE :],
+)
 BAND_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -62,7 +71,9 @@ class Groups:
     def items(self):
         """Return (row of the first document of its group in timestep t, whether the group is older) per document."""
         rows = {}
-        first = np.array([rows.setdefault(name, row) for row, name in enumerate(self.own())], dtype=np.int64)
+        first = np.array(
+            [rows.setdefault(name, row) for row, name in enumerate(self.own())], dtype=np.int64
+        )
         return first, self.born[self.starts[-2] :, 0] < self.t
 
 
@@ -82,15 +93,19 @@ def decide(batch, before):
     Returns
     -------
     groups : Groups or None
-        Groups of the documents that the next timestep is compared with; the batch is last. None if the corpus is read
-        without ``duplicates``.
+        Groups of the documents that the next timestep is compared with; the batch is last. None if
+        the corpus is read without ``duplicates``.
     sets : list of ndarray
         Shingles of these documents.
     """
     if "shingles" not in batch:
         if before is not None and before.groups is not None:
             problem = f"{blocks.path_of(batch)} has no shingles"
-            raise DataError(problem, "a batch read for near-duplicates, as before", "set options.duplicates to true")
+            raise DataError(
+                problem,
+                "a batch read for near-duplicates, as before",
+                "set options.duplicates to true",
+            )
         return None, []
     if before and before.groups is None:
         path = blocks.path_of(before.file)
@@ -98,7 +113,11 @@ def decide(batch, before):
         todo = f"delete {os.path.dirname(path)} and run the same command again"
         raise DataError(problem, "features of batches with shingles", todo)
     own, known = _sets(batch), before.groups if before else NO_GROUPS
-    earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, known)
+    earlier = (
+        before.sets
+        if before and len(before.sets) == known.starts[-1]
+        else _earlier_sets(batch, known)
+    )
     groups = grouped(known, earlier, own, storage.read_strings(batch, "ids"))
     return groups, [*earlier, *own][len(earlier) + len(own) - len(groups.names) :]
 
@@ -122,9 +141,13 @@ def grouped(known, earlier, own, ids):
     """
     t, sets = known.t + 1, [*earlier, *own]
     names = [*known.names, *ids]
-    born = np.concatenate([known.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])])
+    born = np.concatenate(
+        [known.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])]
+    )
     firsts = {}
-    roots = np.array([firsts.setdefault(name, row) for row, name in enumerate(known.names)], dtype=np.int64)
+    roots = np.array(
+        [firsts.setdefault(name, row) for row, name in enumerate(known.names)], dtype=np.int64
+    )
     roots = connect(sets, roots).tolist()
     oldest = {}  # root -> (timestep, row, name) of the oldest group connected to it
     for row, root in enumerate(roots):
@@ -190,7 +213,9 @@ def connect(sets, roots=()):
         Root of each document: a document of its component, the same one for all of the component.
     """
     n_old = len(roots)
-    roots = np.append(np.asarray(roots, dtype=np.int64), np.arange(n_old, len(sets), dtype=np.int64))
+    roots = np.append(
+        np.asarray(roots, dtype=np.int64), np.arange(n_old, len(sets), dtype=np.int64)
+    )
     filled = np.flatnonzero([len(one) > 0 for one in sets])
     if len(filled):
         filled = filled[share_enough([sets[row] for row in filled])]
@@ -204,7 +229,9 @@ def connect(sets, roots=()):
         order = np.argsort(keys, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(keys[order])) + 1, len(order))
         starts = np.append(0, ends[:-1])
-        for first, last in zip(starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True):
+        for first, last in zip(
+            starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True
+        ):
             _connect_bucket(order[first:last], filled, sets, signatures, roots, n_old)
     return roots
 
@@ -231,14 +258,17 @@ def _connect_bucket(members, filled, sets, signatures, roots, n_old):
 def share_enough(sets):
     """Return which sets may have a near-duplicate: a share `MIN_JACCARD` of their shingles occurs in other sets.
 
-    Shingles are counted by their last bits only, so some sets are returned needlessly, but none is missed. Most sets
-    of a stream are excluded and need no signature. Sets must not be empty.
+    Shingles are counted by their last bits only, so some sets are returned needlessly, but none is
+    missed. Most sets of a stream are excluded and need no signature. Sets must not be empty.
     """
     flat = np.concatenate(sets)
     places = flat & np.int32(min((1 << (len(flat).bit_length() + 1)) - 1, np.iinfo(np.int32).max))
     shared = np.bincount(places)[places] > 1
     lengths = np.array([len(one) for one in sets])
-    return np.add.reduceat(shared, np.cumsum(lengths) - lengths, dtype=np.int64) / lengths >= MIN_JACCARD
+    return (
+        np.add.reduceat(shared, np.cumsum(lengths) - lengths, dtype=np.int64) / lengths
+        >= MIN_JACCARD
+    )
 
 
 def sign(sets):
@@ -270,7 +300,8 @@ def jaccard(one: np.ndarray, other: np.ndarray) -> float:
 def near_duplicates(P: sparse.csr_array) -> np.ndarray:
     """Group near-duplicates in a batch by cosine, for documents without shingles.
 
-    A document joins the group of the first earlier document whose cosine with it is at least `MIN_COSINE`.
+    A document joins the group of the first earlier document whose cosine with it is at least
+    `MIN_COSINE`.
 
     Parameters
     ----------
@@ -297,5 +328,7 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
         order = np.lexsort((-earlier, rows))  # so that the first of several is assigned last
         first[rows[order]] = earlier[order]
     for row in np.flatnonzero(first < np.arange(len(first))):
-        first[row] = first[first[row]]  # in ascending order, so the earlier document already has its final group
+        first[row] = first[
+            first[row]
+        ]  # in ascending order, so the earlier document already has its final group
     return first

@@ -1,9 +1,10 @@
 """Term counts, document frequencies and labels of a stream, computed from earlier documents only.
 
-There is one feature file per timestep, and each continues the one before. It has the term counts of the documents
-under global term ids (by first appearance, never changed), and the document frequencies *before* the timestep. Small
-arrays are read when a file is opened, counts by ranges of rows. With a bound on the vocabulary (`max_terms`) a file
-has only the terms that are still known, and their ids (`odl.stream.terms`).
+There is one feature file per timestep, and each continues the one before. It has the term counts of
+the documents under global term ids (by first appearance, never changed), and the document
+frequencies *before* the timestep. Small arrays are read when a file is opened, counts by ranges of
+rows. With a bound on the vocabulary (`max_terms`) a file has only the terms that are still known,
+and their ids (`odl.stream.terms`).
 """
 
 import os
@@ -39,8 +40,8 @@ class FeatureFile:
     t : int
         Timestep; 0 is the initialisation batch.
     counts : odl.stream.terms.Matrix, shape (n_documents, n_terms)
-        Term counts; column = global term id, or its position in `terms`. ``counts[:]`` is the csr_array of all
-        documents.
+        Term counts; column = global term id, or its position in `terms`. ``counts[:]`` is the
+        csr_array of all documents.
     frequencies : ndarray of int64, shape (n_terms,)
         Number of documents before this batch that have the term.
     n_before : int
@@ -55,11 +56,13 @@ class FeatureFile:
     max_terms : int
         Largest number of terms known after a batch; 0 for no bound.
     terms, last : ndarray of int64, shape (n_terms,), or None
-        With a bound: ids of the terms, ascending, and the last timestep before this one with the term.
+        With a bound: ids of the terms, ascending, and the last timestep before this one with the
+        term.
     base : odl.stream.terms.Base, or None
         Earlier feature file that stores the first words of the vocabulary.
     n_numbered, n_left : int
-        With a bound: number of ids assigned so far, and of terms forgotten between the last batch and this one.
+        With a bound: number of ids assigned so far, and of terms forgotten between the last batch
+        and this one.
     ids, times, topics, titles
         See `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
@@ -83,19 +86,28 @@ class FeatureFile:
     def __init__(self, file: Any) -> None:
         self.file = file
         facts = file.attrs
-        self.t, self.n_before, self.n_initial = (int(facts[name]) for name in ("t", "n_before", "n_initial"))
+        self.t, self.n_before, self.n_initial = (
+            int(facts[name]) for name in ("t", "n_before", "n_initial")
+        )
         self.frequencies, self.novel, self.novel_dominant = (
-            storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
+            storage.read_array(file, name, "i")
+            for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = known_terms.Matrix(file, "counts")
         self.max_terms = int(facts.get("max_terms", 0))
         self.sets: list[np.ndarray] = []  # shingles for the next timestep, if computed here
         self.terms: Any = None
         self.last: Any = None
-        self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.from_file(file)
+        self.n_numbered, self.n_left, self.base = (
+            self.counts.shape[1],
+            0,
+            known_terms.Base.from_file(file),
+        )
         if self.max_terms:
             self.n_numbered, self.n_left = (int(facts[name]) for name in ("n_numbered", "n_left"))
-            self.terms, self.last = (storage.read_array(file, name, "i") for name in ("terms", "last"))
+            self.terms, self.last = (
+                storage.read_array(file, name, "i") for name in ("terms", "last")
+            )
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -133,7 +145,11 @@ class FeatureFile:
 
     @cached_property
     def vector_mean(self) -> np.ndarray:
-        total = storage.read_array(self.file, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
+        total = (
+            storage.read_array(self.file, "vector_total", "f")
+            if self.t
+            else dense.total(self.raw_vectors)
+        )
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
     def vector_mean_after(self) -> np.ndarray:
@@ -158,13 +174,17 @@ class FeatureFile:
 
     def seen_after(self) -> tuple[set[str], set[str]]:
         """Return (topics, dominant topics) of all batches up to and including this one."""
-        seen, dominant = (set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant"))
+        seen, dominant = (
+            set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant")
+        )
         for names in self.topics:
             seen.update(names)
             dominant.update(names[:1])
         return seen, dominant
 
-    def weighed(self, norm: str | None = "l1", corpus: "FeatureFile | None" = None, **settings: Any) -> Weighed:
+    def weighed(
+        self, norm: str | None = "l1", corpus: "FeatureFile | None" = None, **settings: Any
+    ) -> Weighed:
         """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
         return Weighed(self, Weighting(**settings), norm, corpus)
 
@@ -201,8 +221,8 @@ def read(path: str | os.PathLike) -> FeatureFile:
 def advance(output, source, previous=None, max_terms=0, alone=False):
     """Compute the features of the next batch and write them.
 
-    With boilerplate removal, the earlier feature files must be in the folder of the output. With near-duplicates, the
-    earlier batches must be in the folder of the batch.
+    With boilerplate removal, the earlier feature files must be in the folder of the output. With
+    near-duplicates, the earlier batches must be in the folder of the batch.
 
     Parameters
     ----------
@@ -213,8 +233,8 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
     previous : path-like or FeatureFile, optional
         Features of the timestep before; None for batch 0.
     max_terms : int
-        Largest number of terms known after a batch; 0 for no bound. Surplus terms are forgotten before the next batch
-        (`odl.stream.terms.staying`).
+        Largest number of terms known after a batch; 0 for no bound. Surplus terms are forgotten
+        before the next batch (`odl.stream.terms.staying`).
     alone : bool
         Whether to skip near-duplicates, because the earlier batches have no files.
 
@@ -231,7 +251,9 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
     wanted = before.t + 1 if before else 0
     with storage.reading(source, "batch") as batch:
         if int(batch.attrs["t"]) != wanted:
-            expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
+            expected = (
+                f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
+            )
             problem = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(problem, expected, "pass the batch that follows")
         sections.Features(max_terms=max_terms)  # raises an error for an invalid bound
@@ -244,14 +266,18 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             counts = cut.without(counts)
             used = np.bincount(counts.indices, minlength=len(words)) > 0
         columns = np.zeros(len(words), dtype=np.int32)
-        columns[used] = known.columns([word for word, left in zip(words, used.tolist(), strict=True) if left])
+        columns[used] = known.columns(
+            [word for word, left in zip(words, used.tolist(), strict=True) if left]
+        )
         seen, dominant = before.seen_after() if before else (set(), set())
         sizes = {"t": wanted, "n_before": before.n_before + before.counts.shape[0] if before else 0}
         if "shingles" in batch or "passages" in batch:  # these also depend on earlier files
             past = before.file.attrs["digest"] if before else digests.NO_DIGEST
             sizes |= {"batch": batch.attrs["digest"], "previous": past}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
-            storage.write_csr(file, "counts", known_terms.under(counts, columns, len(known.vocabulary)))
+            storage.write_csr(
+                file, "counts", known_terms.under(counts, columns, len(known.vocabulary))
+            )
             known.write(file)
             for name in ("ids", "titles"):
                 storage.copy_array(batch, file, name)
@@ -265,7 +291,11 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     data = FeatureFile(storage.opened(output))
-    data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets  # saves reading them again
+    data.vocabulary, data.numbers, data.sets = (
+        known.vocabulary,
+        known.numbers,
+        sets,
+    )  # saves reading them again
     return data
 
 
@@ -277,7 +307,8 @@ def follow(
 ) -> FeatureFile:
     """Compute the features of the next batch from documents in memory (`advance` reads them from a file).
 
-    Boilerplate is not removed and near-duplicates are not grouped: both need the files of earlier timesteps.
+    Boilerplate is not removed and near-duplicates are not grouped: both need the files of earlier
+    timesteps.
 
     Parameters
     ----------
@@ -286,7 +317,8 @@ def follow(
     previous : FeatureFile, optional
         Features of the timestep before; None for batch 0.
     output : path-like, optional
-        Written: features of the timestep. By default a temporary file, which is deleted with the returned object.
+        Written: features of the timestep. By default a temporary file, which is deleted with the
+        returned object.
     max_terms : int
         See `advance`.
 
@@ -305,7 +337,10 @@ def follow(
     40
     """
     with tempfile.TemporaryDirectory() as folder:
-        source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
+        source, output = (
+            os.path.join(folder, "batch.h5"),
+            output or os.path.join(folder, "features.h5"),
+        )
         alone = replace(documents, passages=None, shingles=None)
         docs.write(source, alone, "batch", t=previous.t + 1 if previous else 0)
         return advance(output, source, previous, max_terms, alone=True)
@@ -327,4 +362,6 @@ def _write_labels(file, batch, seen, dominant):
     """Store the labels of the documents of a batch, by all their topics and by the dominant topic."""
     topics = docs.read_topics(batch)
     for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
-        storage.write_array(file, name, np.array([label(names[:most], past) for names in topics], dtype=np.int8))
+        storage.write_array(
+            file, name, np.array([label(names[:most], past) for names in topics], dtype=np.int8)
+        )

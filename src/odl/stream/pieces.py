@@ -9,9 +9,14 @@ from scipy import sparse
 from odl.text import scripts
 
 PIECE_LENGTH, BUCKETS = 4, 1 << 18
-HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # h <- h * factor, then h <- h xor (h >> shift)
+HASH_FACTOR, HASH_SHIFT = (
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(29),
+)  # h <- h * factor, then h <- h xor (h >> shift)
 _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
-_is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch  # a part of a run without spaces
+_is_part = re.compile(
+    f"[{''.join(scripts.SPACELESS)}]{{,3}}"
+).fullmatch  # a part of a run without spaces
 MIN_WEIGHT = 0.25  # smaller weights are set to 0: pieces would cost more time than they gain
 MIN_SAMPLE = 500  # documents needed to choose a weight
 MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4  # largest weight of pieces, and of pairs of characters
@@ -22,8 +27,9 @@ WEIGHT_PER_SHARE = 10.0  # weight per share of new words beyond USUAL_NEW_SHARE
 def table(words: Sequence[str]) -> sparse.csr_array:
     """Count the pieces of words: runs of `PIECE_LENGTH` characters of each word between two spaces.
 
-    A word of one or two letters is one piece. A pair of Han or kana has its two characters as pieces. The column of a
-    piece is a hash of its characters, the same in every stream; pieces with equal hashes are counted together.
+    A word of one or two letters is one piece. A pair of Han or kana has its two characters as
+    pieces. The column of a piece is a hash of its characters, the same in every stream; pieces with
+    equal hashes are counted together.
 
     Parameters
     ----------
@@ -44,7 +50,9 @@ def table(words: Sequence[str]) -> sparse.csr_array:
            [2, 2, 3]], dtype=int32)
     """
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    letters = np.frombuffer(f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
+    letters = np.frombuffer(
+        f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass"), dtype="<u4"
+    ).astype(np.uint64)
     letters = np.append(letters, np.zeros(PIECE_LENGTH, dtype=np.uint64)) + np.uint64(1)
     pairs = lengths == 2
     pairs[pairs] = [_is_pair(words[at]) is not None for at in np.flatnonzero(pairs).tolist()]
@@ -68,10 +76,11 @@ def table(words: Sequence[str]) -> sparse.csr_array:
 def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0) -> float:
     """Return the weight of pieces relative to words that suits a stream, from documents without labels.
 
-    The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or kana. Here r is the
-    share of running words that occur in one document only and have more than two letters or are such a pair. By
-    Good and Turing, r estimates the probability that the next word is new. It decreases about with the square root of
-    the number of documents. So the weight is large for short streams with inflected words, and 0 for long streams.
+    The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or
+    kana. Here r is the share of running words that occur in one document only and have more than
+    two letters or are such a pair. By Good and Turing, r estimates the probability that the next
+    word is new. It decreases about with the square root of the number of documents. So the weight
+    is large for short streams with inflected words, and 0 for long streams.
 
     Equation `weight-of-pieces` of docs/method.md.
 
@@ -107,6 +116,13 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     fallen = np.sqrt(counts.shape[0] / max(n_documents, counts.shape[0]))
     most = MAX_PAIR_WEIGHT if pairs > long else MAX_WEIGHT
     share = (
-        round(min(most, WEIGHT_PER_SHARE * (fallen * float(long + pairs) / float(total) - USUAL_NEW_SHARE)) * 20) / 20
+        round(
+            min(
+                most,
+                WEIGHT_PER_SHARE * (fallen * float(long + pairs) / float(total) - USUAL_NEW_SHARE),
+            )
+            * 20
+        )
+        / 20
     )
     return share if share >= MIN_WEIGHT else 0.0

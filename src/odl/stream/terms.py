@@ -1,7 +1,8 @@
 """Terms of a stream: global ids, and a bound on the vocabulary by which terms are forgotten.
 
-Ids are assigned in order of first appearance. A term that was forgotten and occurs again gets a new id. With a bound,
-the columns of a timestep are the known terms, ascending by id, so that sizes do not grow with the stream.
+Ids are assigned in order of first appearance. A term that was forgotten and occurs again gets a new
+id. With a bound, the columns of a timestep are the known terms, ascending by id, so that sizes do
+not grow with the stream.
 """
 
 import os
@@ -14,7 +15,8 @@ from odl.errors import DataError, StorageError
 from odl.files import blocks, storage
 
 NEVER = -1  # timestep at which a new term was last seen
-FULL_INTERVAL = 32  # timesteps between files with the complete vocabulary; files between have the words added since
+# timesteps between files with the complete vocabulary; files between have the words added since
+FULL_INTERVAL = 32
 
 
 class Base(NamedTuple):
@@ -39,7 +41,9 @@ class Base(NamedTuple):
         if "base" not in file.attrs:
             return None
         said = file.attrs
-        return cls(os.path.basename(str(said["base"])), int(said["base_words"]), str(said["base_digest"]))
+        return cls(
+            os.path.basename(str(said["base"])), int(said["base_words"]), str(said["base_digest"])
+        )
 
     def read(self, path):
         """Return the words in the base of the feature file `path`.
@@ -52,7 +56,11 @@ class Base(NamedTuple):
         path = os.path.join(os.path.dirname(path), self.file)
         with storage.reading(path, "features") as file:
             if str(file.attrs["digest"]) != self.digest:
-                raise StorageError(f"{path} is of another chain", "the words so far", f"delete {path} and run again")
+                raise StorageError(
+                    f"{path} is of another chain",
+                    "the words so far",
+                    f"delete {path} and run again",
+                )
             return storage.read_strings(file, "vocabulary")
 
 
@@ -63,14 +71,17 @@ def base_of(before, output):
     path = blocks.path_of(before.file)
     if os.path.dirname(os.path.abspath(path)) != os.path.dirname(os.path.abspath(output)):
         return None
-    return before.base or Base(os.path.basename(path), len(before.vocabulary), str(before.file.attrs["digest"]))
+    return before.base or Base(
+        os.path.basename(path), len(before.vocabulary), str(before.file.attrs["digest"])
+    )
 
 
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
     """Return the positions of the `most` terms that stay known.
 
-    Terms unseen for longest are forgotten first; of these the rarest, then those with the smallest id. By rarity alone,
-    the words of new topics would be forgotten first, and words that were frequent once would stay forever.
+    Terms unseen for longest are forgotten first; of these the rarest, then those with the smallest
+    id. By rarity alone, the words of new topics would be forgotten first, and words that were
+    frequent once would stay forever.
 
     Parameters
     ----------
@@ -118,7 +129,8 @@ def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def aligned(earlier, batch):
     """Return the counts of an earlier timestep under the columns of a later one.
 
-    Terms forgotten since then get extra columns at the end, so that the lengths of documents do not change.
+    Terms forgotten since then get extra columns at the end, so that the lengths of documents do not
+    change.
 
     Parameters
     ----------
@@ -134,17 +146,23 @@ def aligned(earlier, batch):
         If the earlier timestep does not belong to the chain of the batch.
     """
     counts, n_terms = earlier.counts[:], batch.counts.shape[1]
-    if (earlier.terms is None) != (batch.terms is None) or (batch.terms is None and counts.shape[1] > n_terms):
+    if (earlier.terms is None) != (batch.terms is None) or (
+        batch.terms is None and counts.shape[1] > n_terms
+    ):
         fault = f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}"
         todo = "give the batches before t only, of the same chain"
         raise DataError(fault, "terms that are only ever appended", todo)
     if batch.terms is None:
-        return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms))
+        return sparse.csr_array(
+            (counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms)
+        )
     columns = places(earlier.terms, batch.terms)
     gone = columns < 0
     columns[gone] = n_terms + np.arange(np.count_nonzero(gone))
     moved = (counts.data, columns[counts.indices].astype(counts.indices.dtype), counts.indptr)
-    return sparse.csr_array(moved, shape=(counts.shape[0], n_terms + np.count_nonzero(gone))).sorted_indices()
+    return sparse.csr_array(
+        moved, shape=(counts.shape[0], n_terms + np.count_nonzero(gone))
+    ).sorted_indices()
 
 
 class Matrix:
@@ -167,9 +185,13 @@ class Matrix:
         first, last, _ = span.indices(self.shape[0])
         last = max(first, last)
         pointers = self.arrays["indptr"][first : last + 1]
-        data, indices = (self.arrays[part][pointers[0] : pointers[-1]] for part in ("data", "indices"))
+        data, indices = (
+            self.arrays[part][pointers[0] : pointers[-1]] for part in ("data", "indices")
+        )
         shape = (last - first, self.shape[1])
-        return storage.csr_of(self.name, data, indices, (pointers - pointers[0]).astype(np.int32), shape)
+        return storage.csr_of(
+            self.name, data, indices, (pointers - pointers[0]).astype(np.int32), shape
+        )
 
 
 def under(counts, columns, n_terms):
@@ -209,7 +231,9 @@ class Known:
     def __init__(self, before, output, max_terms):
         if before and before.max_terms != max_terms:
             problem = f"max_terms {max_terms} after {blocks.path_of(before.file)}, of max_terms {before.max_terms}"
-            raise DataError(problem, "one bound along a stream", "delete the features and run again")
+            raise DataError(
+                problem, "one bound along a stream", "delete the features and run again"
+            )
         self.base = base_of(before, output)
         self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
         self.vocabulary, self.frequencies, self.numbers = [], np.zeros(0, dtype=np.int64), {}
@@ -220,7 +244,9 @@ class Known:
         if before and max_terms:
             self._drop(before)
         elif before:
-            self.numbers = dict(before.numbers)  # a copy, because several batches may follow the same timestep
+            self.numbers = dict(
+                before.numbers
+            )  # a copy, because several batches may follow the same timestep
 
     def _drop(self, before):
         """Forget surplus terms (`staying`)."""
@@ -230,7 +256,11 @@ class Known:
         self.n_initial = int(np.searchsorted(stay, before.n_initial))
         self.vocabulary = [self.vocabulary[place] for place in stay.tolist()]
         self.numbers = {word: column for column, word in enumerate(self.vocabulary)}
-        self.terms, self.frequencies, self.last = before.terms[stay], self.frequencies[stay], last[stay]
+        self.terms, self.frequencies, self.last = (
+            before.terms[stay],
+            self.frequencies[stay],
+            last[stay],
+        )
 
     def columns(self, words):
         """Return the columns of a batch's words; new words get the next ids."""
@@ -253,11 +283,15 @@ class Known:
             return {"n_initial": self.n_initial, **dict(names)}
         if not self.max_terms:
             return {"n_initial": self.n_initial}
-        return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
+        return {
+            name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")
+        }
 
     def write(self, file):
         """Store the words that the base does not have and, with a bound, ids and last timesteps."""
-        storage.write_strings(file, "vocabulary", self.vocabulary[self.base.words if self.base else 0 :])
+        storage.write_strings(
+            file, "vocabulary", self.vocabulary[self.base.words if self.base else 0 :]
+        )
         if self.max_terms:
             storage.write_array(file, "terms", self.terms.astype(np.int64))
             storage.write_array(file, "last", self.last.astype(np.int64))

@@ -54,19 +54,25 @@ class Weighed:
     ((40, 1523), array([1., 1., 1., 1., 1.]))
     """
 
-    def __init__(self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None) -> None:
+    def __init__(
+        self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None
+    ) -> None:
         if norm not in ("l1", "l2", None):
             raise ParameterError(f"norm is {norm!r}", "'l1', 'l2' or None", "choose one of these")
         self.counts, n_terms = batch.counts, batch.counts.shape[1]
         self.weighting, self.norm = weighting, norm
-        self.known = np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
+        self.known = (
+            np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
+        )
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
         counted, share = (self.frequencies, self.n_documents), weighting.pieces
         self.pieces = Pieces(batch.vocabulary, *counted, share) if share else None
         self.n_pieces = pieces.BUCKETS if self.pieces else 0
         self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
         self.terms = batch.terms
-        if self.pieces and batch.terms is not None:  # pieces are never forgotten; they get negative ids
+        if (
+            self.pieces and batch.terms is not None
+        ):  # pieces are never forgotten; they get negative ids
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
         self.stop_words = _stop_words(batch, self.frequencies) if weighting.languages else None
 
@@ -75,7 +81,9 @@ class Weighed:
 
     def without_stop_words(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return counts of the terms of the batch without stop words; words of too few documents remain."""
-        return without_stop_words(counts, self.frequencies, self.n_documents, self.weighting, self.stop_words)
+        return without_stop_words(
+            counts, self.frequencies, self.n_documents, self.weighting, self.stop_words
+        )
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return counts of the terms of the batch, for example of earlier documents, with the weights of the batch."""
@@ -97,14 +105,20 @@ def _frequencies(batch, idf, corpus):
     """Return (document frequencies of the terms of a batch, number of documents they were counted in)."""
     if idf == "corpus":
         if corpus is None:
-            raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
+            raise ParameterError(
+                "idf 'corpus' without the last feature file", "the last batch", "pass corpus"
+            )
         if batch.terms is not None:
             problem = "idf 'corpus' with max_terms: the last batch has no frequencies of terms that have left"
-            raise ParameterError(problem, "idf 'past' or 'none'", "choose one of them, or set max_terms to 0")
+            raise ParameterError(
+                problem, "idf 'past' or 'none'", "choose one of them, or set max_terms to 0"
+            )
         if corpus.t < batch.t:
             problem = f"the last batch is of timestep {corpus.t}, before {batch.t}"
             raise ParameterError(problem, "the end of the stream", "pass the last features")
-        return corpus.frequencies_after()[: batch.counts.shape[1]], corpus.n_before + corpus.counts.shape[0]
+        return corpus.frequencies_after()[
+            : batch.counts.shape[1]
+        ], corpus.n_before + corpus.counts.shape[0]
     if batch.t == 0:
         return batch.frequencies_after(), batch.counts.shape[0]
     return batch.frequencies, batch.n_before
@@ -126,7 +140,9 @@ def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=N
     """Return counts without stop words and words of too many documents, see `weigh`."""
     if weighting.max_share == 1 and stop_words is None:
         return counts
-    rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < MIN_STOP_WORD_DOCUMENTS)
+    rare = (frequencies <= weighting.max_share * n_documents) | (
+        frequencies < MIN_STOP_WORD_DOCUMENTS
+    )
     kept = rare[counts.indices]
     return left(counts, kept & stop_words.is_content(counts) if stop_words is not None else kept)
 
@@ -143,8 +159,8 @@ def weigh(
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
 
-    ``idf_i = log((1 + n) / (1 + df_i)) + 1``; it is largest, but finite, for a term that was never seen. With
-    ``tf="log"`` the term frequency is ``1 + log(count)``.
+    ``idf_i = log((1 + n) / (1 + df_i)) + 1``; it is largest, but finite, for a term that was never
+    seen. With ``tf="log"`` the term frequency is ``1 + log(count)``.
 
     Equation `idf` of docs/method.md.
 
@@ -157,9 +173,10 @@ def weigh(
     n_documents : int
         Number of documents in which the frequencies were counted.
     weighting : odl.config.sections.Weighting, optional
-        Form of tf and idf. Terms in fewer than `min_df` documents are dropped. Terms in a share of more than
-        `max_share` of the documents, and in at least `MIN_STOP_WORD_DOCUMENTS`, are dropped as stop words, except from
-        documents that have no other terms: an often repeated log line must not become an empty document.
+        Form of tf and idf. Terms in fewer than `min_df` documents are dropped. Terms in a share of
+        more than `max_share` of the documents, and in at least `MIN_STOP_WORD_DOCUMENTS`, are
+        dropped as stop words, except from documents that have no other terms: an often repeated log
+        line must not become an empty document.
     norm : {"l1", "l2", None}
     stop_words : odl.text.stopwords.StopWords, optional
         Stop words of each document's language, which are dropped in the same way.
@@ -169,7 +186,8 @@ def weigh(
     Returns
     -------
     csr_array of float64, shape (n_documents, n_terms)
-        Rows of unit norm; empty for a document without known terms. With pieces, their columns come first.
+        Rows of unit norm; empty for a document without known terms. With pieces, their columns come
+        first.
 
     Examples
     --------
@@ -192,11 +210,17 @@ def weigh(
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
         data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
-    words = sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
-    return words if pieces is None else pieces.join_words(words, counts, n_documents, weighting, norm)
+    words = sparse.csr_array(
+        (data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape
+    )
+    return (
+        words if pieces is None else pieces.join_words(words, counts, n_documents, weighting, norm)
+    )
 
 
-def weigh_for_comparison(counts, frequencies, n_documents, weighting=DEFAULT_WEIGHTING, stop_words=None):
+def weigh_for_comparison(
+    counts, frequencies, n_documents, weighting=DEFAULT_WEIGHTING, stop_words=None
+):
     """Weigh term counts with log tf and unit l2 norm, for events and explanations of all learners.
 
     The product of two rows is the cosine of the documents. For the parameters see `weigh`.
@@ -208,8 +232,8 @@ def weigh_for_comparison(counts, frequencies, n_documents, weighting=DEFAULT_WEI
 class Pieces:
     """Weights of pieces of words (`odl.stream.pieces`), in addition to the weights of words.
 
-    They are computed from the words, so nothing is stored. The document frequency of a piece is the sum of those of
-    its words, at most the number of documents.
+    They are computed from the words, so nothing is stored. The document frequency of a piece is the
+    sum of those of its words, at most the number of documents.
 
     Parameters
     ----------
@@ -242,8 +266,8 @@ class Pieces:
     ) -> sparse.csr_array:
         """Return the weights of the pieces, followed by those of the words, as one matrix.
 
-        With the l2 norm, the cosine of two documents is `share` times the cosine of their pieces plus 1 - `share` times
-        the cosine of their words.
+        With the l2 norm, the cosine of two documents is `share` times the cosine of their pieces
+        plus 1 - `share` times the cosine of their words.
 
         Equation `joined-pieces` of docs/method.md.
 
@@ -257,7 +281,9 @@ class Pieces:
         norm : {"l1", "l2", None}
         """
         own = sparse.csr_array(counts @ self.table).sorted_indices()
-        own = weigh(own, self.frequencies, n_documents, Weighting(tf=weighting.tf, idf=weighting.idf), norm)
+        own = weigh(
+            own, self.frequencies, n_documents, Weighting(tf=weighting.tf, idf=weighting.idf), norm
+        )
         shares = np.array([self.share, 1.0 - self.share])
         parts = np.sqrt(shares) if norm == "l2" else shares
         return sparse.csr_array(sparse.hstack([own * parts[0], words * parts[1]], format="csr"))
@@ -278,17 +304,27 @@ class Pieces:
             Has the same row sums as `shares`.
         """
         n_pieces = self.table.shape[1]
-        parts, words = (sparse.csr_array(shares[:, part]) for part in (slice(n_pieces), slice(n_pieces, None)))
+        parts, words = (
+            sparse.csr_array(shares[:, part]) for part in (slice(n_pieces), slice(n_pieces, None))
+        )
         rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
         times = _entries_at(counts, rows, words.indices)
         lengths = np.diff(self.table.indptr)[words.indices]
         entry = np.repeat(np.arange(len(rows)), lengths)
         ends = np.cumsum(lengths)
-        places = np.arange(len(entry)) + np.repeat(self.table.indptr[words.indices] - ends + lengths, lengths)
+        places = np.arange(len(entry)) + np.repeat(
+            self.table.indptr[words.indices] - ends + lengths, lengths
+        )
         parted = self.table.data[places] * times[entry]
         columns = self.table.indices[places]
-        whole = sparse.csr_array((parted, (rows[entry], columns)), shape=parts.shape)  # counts of pieces
-        part = _entries_at(parts, rows[entry], columns) * parted / _entries_at(whole, rows[entry], columns)
+        whole = sparse.csr_array(
+            (parted, (rows[entry], columns)), shape=parts.shape
+        )  # counts of pieces
+        part = (
+            _entries_at(parts, rows[entry], columns)
+            * parted
+            / _entries_at(whole, rows[entry], columns)
+        )
         data = words.data + np.bincount(entry, part, minlength=len(rows))
         return sparse.csr_array((data, words.indices, words.indptr), shape=words.shape)
 

@@ -45,4 +45,6 @@ def _without_base64(match):
     """Return a space for base64, which has both cases and digits and changes between them often."""
     text = match[0]
     mixed = re.search("[a-z]", text) and re.search("[A-Z]", text) and re.search(r"\d", text)
-    return " " if mixed and len(CASE_CHANGES.findall(text)) >= MIN_CASE_CHANGES * len(text) else text
+    return (
+        " " if mixed and len(CASE_CHANGES.findall(text)) >= MIN_CASE_CHANGES * len(text) else text
+    )

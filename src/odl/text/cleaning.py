@@ -32,8 +32,9 @@ BLOCKS, CLOSED_BY_OTHERS = frozenset(BLOCKS.split()), frozenset(CLOSED_BY_OTHERS
 def drop_html(text: str) -> str:
     """Return the text of HTML without tags, comments, scripts and styles, with decoded entities.
 
-    A text that is not HTML is returned unchanged. The parser is Lexbor (selectolax), which reads malformed HTML as
-    browsers do. Each block element begins a line. Markup that was escaped several times is removed too.
+    A text that is not HTML is returned unchanged. The parser is Lexbor (selectolax), which reads
+    malformed HTML as browsers do. Each block element begins a line. Markup that was escaped several
+    times is removed too.
 
     Examples
     --------
@@ -117,7 +118,8 @@ VOWELS = re.compile(r"[aeiouyAEIOUY]+")
 LETTER_RUNS = re.compile(r"[A-Za-z]+")
 RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 MIN_VOWELS = 0.15  # share of the letters that are vowels; English has .4
-MIN_RUN = 2.0  # mean length of runs of lower case, upper case or digits; base64 has 1.6, names in code 2.3
+# mean length of runs of lower case, upper case or digits; base64 has 1.6, names in code 2.3
+MIN_RUN = 2.0
 MIN_ALPHANUMERIC = 30  # letters and digits of an encoded word; excludes drawn lines such as -----
 MIN_MINIFIED = 400  # characters of a line of minified code
 CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
@@ -126,7 +128,8 @@ CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
 def drop_encoded(text: str) -> str:
     """Drop encoded blocks, lines of minified code, and encoded words of 40 characters or more.
 
-    Only ASCII characters are tested, so scripts written without spaces are unchanged. A block becomes an empty line.
+    Only ASCII characters are tested, so scripts written without spaces are unchanged. A block
+    becomes an empty line.
 
     Examples
     --------
@@ -135,7 +138,8 @@ def drop_encoded(text: str) -> str:
     'see  for more'
     """
     lines = text.split("\n")
-    # Most texts have no encoded data. Testing every line of them would take a third of the time of reading.
+    # Most texts have no encoded data. Testing every line of them would take a third of the time of
+    # reading.
     rest = _without_long_words(text, lines)
     framed = any(start in text for start in STARTS)
     changed = rest is not lines and any(map(is_not, rest, lines))
@@ -148,7 +152,9 @@ def drop_encoded(text: str) -> str:
         _mark_framed(rest, drop)
     for kind in kinds:
         _mark_runs(lines, rest, drop, kind)
-    marked = zip(rest, drop, [False, *drop], strict=False)  # line, whether it is dropped, whether the line before is
+    marked = zip(
+        rest, drop, [False, *drop], strict=False
+    )  # line, whether it is dropped, whether the line before is
     return "\n".join("" if gone else line for line, gone, before in marked if not (gone and before))
 
 
@@ -195,7 +201,9 @@ def _is_hex(line):
 
 
 ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests of a line
-SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD)))  # what one of the tests requires
+SIGN = re.compile(
+    "|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD))
+)  # what one of the tests requires
 
 
 def _mark_runs(lines, rest, drop, kind):
@@ -220,7 +228,9 @@ def _fits(line, rest, kind):
     """Return whether a line, or its rest after words were dropped, is of a kind. A line without a rest is dense."""
     if len(line) > MAX_TESTED_LINE:
         return False
-    return kind(line) or (rest is not line and (kind(rest) or (kind is _is_dense and not rest.strip())))
+    return kind(line) or (
+        rest is not line and (kind(rest) or (kind is _is_dense and not rest.strip()))
+    )
 
 
 def _short_end(lines, at, kind):
@@ -261,10 +271,13 @@ def _is_noise(word):
     if size < MIN_RUN * len(runs):  # true for most encodings
         return True
     letters, vowels = sum(map(len, LETTER_RUNS.findall(word))), sum(map(len, VOWELS.findall(word)))
-    return vowels < MIN_VOWELS * letters or 2 * letters < size or HEX_INSIDE.search(word) is not None
+    return (
+        vowels < MIN_VOWELS * letters or 2 * letters < size or HEX_INSIDE.search(word) is not None
+    )
 
 
-# In order of application. Encoded data may look like markup, and markup hides the beginning of a line.
+# In order of application. Encoded data may look like markup, and markup hides the beginning of a
+# line.
 CLEANERS = {
     "headers": drop_headers,
     "encoded": drop_encoded,
@@ -273,7 +286,8 @@ CLEANERS = {
     "signatures": drop_signatures,
     "trailers": drop_trailers,
 }
-CHAINED = "boilerplate"  # depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners
+# depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners
+CHAINED = "boilerplate"
 CLEANER_NAMES = (*CLEANERS, CHAINED)
 CLEAN_SCHEMA = {
     "type": ["array", "object"],
@@ -310,7 +324,8 @@ class Cleaning:
     names : list of str
         Names of the cleaners.
     boilerplate : bool
-        Whether the passages of documents have to be stored, so that boilerplate can be removed later.
+        Whether the passages of documents have to be stored, so that boilerplate can be removed
+        later.
 
     Examples
     --------

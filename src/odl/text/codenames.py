@@ -5,19 +5,26 @@ import re
 from odl.text import scripts
 
 MAX_NAME = 40  # characters of a name with digits
-MAX_CHANGES = 3  # changes between letters and digits in a part of a name; machine-generated identifiers have more
+# changes between letters and digits in a part of a name; machine-generated identifiers have more
+MAX_CHANGES = 3
 HAS_DIGIT, HAS_LONG_NUMBER = re.compile(r"\d").search, re.compile(r"\d{5}").search
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 UNITS = (  # of quantities, and other ends of numbers: 5a, 12th, 10km, 8gb
     "[a-ce-fh-jl-z]|st|nd|rd|th|am|pm|[ckmn]m|[kmu]g|ms|ns|us|min|sec|hrs?|yrs?|[kmgt]i?b(?:ps|it)?|bits?|dpi|px|pt"
     "|[kmg]?hz|k[mw]h?|kv|mph|ft|in|lbs?|oz|usd|eur|days?|mos?|mth|pct"
 )
-is_usual_name = re.compile(rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}").fullmatch  # most names
-is_number_with_word = re.compile(rf"\d+-?(?!(?:{UNITS}|{MONTHS}[a-z]{{0,6}})$)[a-z]+").fullmatch  # 3d, 737-max
+is_usual_name = re.compile(
+    rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}"
+).fullmatch  # most names
+is_number_with_word = re.compile(
+    rf"\d+-?(?!(?:{UNITS}|{MONTHS}[a-z]{{0,6}})$)[a-z]+"
+).fullmatch  # 3d, 737-max
 is_date = re.compile(rf"{MONTHS}[a-z]{{0,6}}[-_]?\d").match  # apr-93
 is_hash = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,}").fullmatch
 is_hexadecimal_code = re.compile(r"0x[0-9a-f]{1,16}").fullmatch
-changes_of = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)").findall  # places where letters and digits meet
+changes_of = re.compile(
+    r"\d(?=[^\W\d])|[^\W\d](?=\d)"
+).findall  # places where letters and digits meet
 
 
 def names(word):
@@ -26,7 +33,11 @@ def names(word):
         return parts_by_script(word)
     if is_usual_name(word) or is_hexadecimal_code(word) or is_name(word.replace("_", "-")):
         return [word]
-    return [] if "_" in word else [part for part in word.split("-") if len(part) > 1 and not HAS_DIGIT(part)]
+    return (
+        []
+        if "_" in word
+        else [part for part in word.split("-") if len(part) > 1 and not HAS_DIGIT(part)]
+    )
 
 
 def is_name(word):

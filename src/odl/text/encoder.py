@@ -16,9 +16,18 @@ ENCODER_NAMES = ("wordllama",)
 VECTORS_SCHEMA = {
     "type": ["string", "object", "null"],
     "additionalProperties": False,
-    "properties": {"path": {"type": "string", "minLength": 1}, "command": {"type": "string", "minLength": 1}},
+    "properties": {
+        "path": {"type": "string", "minLength": 1},
+        "command": {"type": "string", "minLength": 1},
+    },
 }
-TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # safetensors type -> numpy type
+TYPES = {
+    "F16": "<f2",
+    "F32": "<f4",
+    "F64": "<f8",
+    "I32": "<i4",
+    "I64": "<i8",
+}  # safetensors type -> numpy type
 
 
 def encoder_of(option):
@@ -33,11 +42,17 @@ def encoder_of(option):
         return None
     if option in ENCODER_NAMES:
         spec = importlib.util.find_spec(option)
-        return Static(spec.submodule_search_locations[0] if spec else f"the package {option}", option)
+        return Static(
+            spec.submodule_search_locations[0] if spec else f"the package {option}", option
+        )
     if not isinstance(option, dict) or len(option) != 1:
         expected = f"one of {', '.join(ENCODER_NAMES)}, {{path: FOLDER}}, {{command: TEXT}}"
-        raise ConfigError(f"vectors is {option!r}", expected, "choose one of these, or leave vectors out")
-    return Static(option["path"], option["path"]) if "path" in option else Command(option["command"])
+        raise ConfigError(
+            f"vectors is {option!r}", expected, "choose one of these, or leave vectors out"
+        )
+    return (
+        Static(option["path"], option["path"]) if "path" in option else Command(option["command"])
+    )
 
 
 TRUST = ("a command that you have read", "read it, then type: odl trust FOLDER")
@@ -80,8 +95,9 @@ class Encoder:
 class Static(Encoder):
     """Means of static token vectors from a folder with a safetensors matrix and a tokenizer.
 
-    For `wordllama` the folder is the installed package; its own loader would access the network. Folders of model2vec
-    may also have token weights, and a mapping of several tokens to one row of the matrix.
+    For `wordllama` the folder is the installed package; its own loader would access the network.
+    Folders of model2vec may also have token weights, and a mapping of several tokens to one row of
+    the matrix.
 
     Parameters
     ----------
@@ -96,7 +112,10 @@ class Static(Encoder):
             from tokenizers import Tokenizer
 
             (matrix,) = Path(folder).rglob("*.safetensors")
-            named = sorted(Path(folder).rglob("*tokenizer*.json"), key=lambda path: path.name != "tokenizer.json")
+            named = sorted(
+                Path(folder).rglob("*tokenizer*.json"),
+                key=lambda path: path.name != "tokenizer.json",
+            )
             self.tokenizer = Tokenizer.from_file(str(named[0]))
             tensors = tensors_of(matrix)
             self.place, self.weight = tensors.pop("mapping", None), tensors.pop("weights", None)
@@ -127,15 +146,17 @@ def tensors_of(path):
     arrays = {}
     for name, entry in head.items():
         begin, end = (first + place for place in entry["data_offsets"])
-        arrays[name] = np.frombuffer(body[begin:end], dtype=TYPES[entry["dtype"]]).reshape(entry["shape"])
+        arrays[name] = np.frombuffer(body[begin:end], dtype=TYPES[entry["dtype"]]).reshape(
+            entry["shape"]
+        )
     return arrays
 
 
 class Command(Encoder):
     """Vectors computed by a command. It reads one JSON string per line and writes one JSON list of numbers per line.
 
-    It runs in the working folder without a shell, only if the folder is trusted (`odl trust`). The vectors are cached
-    by the digest of the text.
+    It runs in the working folder without a shell, only if the folder is trusted (`odl trust`). The
+    vectors are cached by the digest of the text.
 
     Parameters
     ----------
@@ -154,15 +175,23 @@ class Command(Encoder):
 
     def encoded(self, texts):
         """Return the vectors of texts from the cache, or from the command if they are not there."""
-        keys = [hashlib.blake2b("\0".join([*self.words, text]).encode("utf-8", "replace")).digest() for text in texts]
+        keys = [
+            hashlib.blake2b("\0".join([*self.words, text]).encode("utf-8", "replace")).digest()
+            for text in texts
+        ]
         with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
             cache.execute("create table if not exists vectors (text blob primary key, vector blob)")
             find = "select vector from vectors where text = ?"
-            known = {key: row[0] for key in set(keys) if (row := cache.execute(find, (key,)).fetchone())}
+            known = {
+                key: row[0] for key in set(keys) if (row := cache.execute(find, (key,)).fetchone())
+            }
         if new := {key: text for key, text in zip(keys, texts, strict=True) if key not in known}:
             known |= zip(new, (row.tobytes() for row in self._asked([*new.values()])), strict=True)
             with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
-                cache.executemany("insert or ignore into vectors values (?, ?)", [(key, known[key]) for key in new])
+                cache.executemany(
+                    "insert or ignore into vectors values (?, ?)",
+                    [(key, known[key]) for key in new],
+                )
         rows = [np.frombuffer(known[key], dtype="<f4") for key in keys]
         self.length = self.length or len(rows[0])
         if any(len(row) != self.length for row in rows):
@@ -171,8 +200,13 @@ class Command(Encoder):
 
     def _asked(self, texts):
         """Return the vectors of texts by the command."""
-        if not commands.is_trusted(".", self.words):  # a watch may run for days after the check in __init__
-            raise DataError(f"vectors.command: {self.words[0]} runs a file that changed since it was trusted", *TRUST)
+        if not commands.is_trusted(
+            ".", self.words
+        ):  # a watch may run for days after the check in __init__
+            raise DataError(
+                f"vectors.command: {self.words[0]} runs a file that changed since it was trusted",
+                *TRUST,
+            )
         lines = "".join(f"{json.dumps(text)}\n" for text in texts).encode()
         output, fault = commands.run(".", self.words, lines, self.limit)
         if fault:
@@ -190,4 +224,8 @@ class Command(Encoder):
 
     def _refuse(self, what):
         expected = "a line with a JSON list of numbers, as long for each text"
-        raise DataError(f"vectors.command: {self.words[0]} {what}", expected, "correct the command, then run again")
+        raise DataError(
+            f"vectors.command: {self.words[0]} {what}",
+            expected,
+            "correct the command, then run again",
+        )

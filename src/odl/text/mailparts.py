@@ -14,7 +14,9 @@ HEADER_NAMES = (
     "发件人 收件人 抄送 主题 日期 发送时间 寄件者 收件者 主旨 差出人 宛先 件名 日付 送信日時 จาก ถึง เรื่อง วันที่"
 )
 HEADER_NAMES = frozenset(HEADER_NAMES.split())
-ALONE = frozenset(["from", "message-id", "newsgroups", "path", "received", "return-path", "subject", "betreff"])
+ALONE = frozenset(
+    ["from", "message-id", "newsgroups", "path", "received", "return-path", "subject", "betreff"]
+)
 SUBJECTS = frozenset(["subject", "betreff", "asunto", "objet", "主题", "主旨", "件名", "เรื่อง"])
 REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
 HEADER_START = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
@@ -46,15 +48,21 @@ DASH_LINE = re.compile(r"--\s*$")
 RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
 LAST_PARAGRAPH = re.compile(r"(.*\S)\s*?\n[ \t\r]*\n(\S.*)", re.S)
 TOKEN = re.compile(r"(?m)^[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?=: ?\S)")  # of a trailer
-TRAILERS = re.compile(rf"(?:(?:{TOKEN.pattern[5:]}|\(cherry picked from ).*(?:\n[ \t]+\S.*)*(?:\n|\Z))+")
-CONTACT = re.compile(r"\S@\S|\bwww\.|://|\d{3}[-. )/]{1,3}\d{3}|\b(?:phone|tel|fax|e-?mail|internet|bitnet)\b", re.I)
+TRAILERS = re.compile(
+    rf"(?:(?:{TOKEN.pattern[5:]}|\(cherry picked from ).*(?:\n[ \t]+\S.*)*(?:\n|\Z))+"
+)
+CONTACT = re.compile(
+    r"\S@\S|\bwww\.|://|\d{3}[-. )/]{1,3}\d{3}|\b(?:phone|tel|fax|e-?mail|internet|bitnet)\b", re.I
+)
 CLOSING = re.compile(
     r"\s*(?:(?:(?:with )?(?:kind|best|warm) )?regards|best wishes|sincerely(?: yours)?|yours (?:sincerely|truly)|"
     r"cheers|(?:mit )?(?:freundlichen|besten|herzlichen|schönen|viele) Grüßen?|MfG|cordialement|saludos|此致(?:敬礼)?"
     r"|敬具|(?:どうぞ)?よろしくお願い(?:いた|致)?します|ขอแสดงความนับถือ)\s*[,.!，。！]?\s*$",
     re.I,
 )
-SENTENCE = re.compile(r"[。？]\s*$")  # a signature has no sentence; よろしくお願いします also precedes ordinary text
+SENTENCE = re.compile(
+    r"[。？]\s*$"
+)  # a signature has no sentence; よろしくお願いします also precedes ordinary text
 DEVICE = re.compile(
     r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的|ส่งจาก [iA]).{0,60}"
     r"|[A-Za-z].{0,40}から送信)$"
@@ -115,7 +123,11 @@ def _bare(subject):
     at = 0
     while match := HEADER_START.match(subject, at):
         name = match[1].lower()
-        if name not in HEADER_NAMES and name not in REPLIES and not name.startswith(("x-", "resent-")):
+        if (
+            name not in HEADER_NAMES
+            and name not in REPLIES
+            and not name.startswith(("x-", "resent-"))
+        ):
             break
         at = match.end()
         while at < len(subject) and subject[at].isspace():
@@ -126,8 +138,8 @@ def _bare(subject):
 def drop_quotes(text: str) -> str:
     """Drop quoted lines, the lines that introduce them ("X wrote:"), and all lines below "Original Message".
 
-    A line is quoted if it begins with ">" (up to four initials may precede it), or with "|", ":" or "}" and is next to
-    a quoted line.
+    A line is quoted if it begins with ">" (up to four initials may precede it), or with "|", ":" or
+    "}" and is next to a quoted line.
 
     Examples
     --------
@@ -142,7 +154,11 @@ def drop_quotes(text: str) -> str:
     short = (at for at, line in enumerate(lines) if "--" in line and len(line) <= MAX_PART_LINE)
     end = next((at for at in short if ORIGINAL.match(lines[at])), len(lines))
     kinds = [_kind(line) for line in lines[:end]]
-    kept, below, adjacent = [], False, False  # whether the next line that is not blank, and the next line, is dropped
+    kept, below, adjacent = (
+        [],
+        False,
+        False,
+    )  # whether the next line that is not blank, and the next line, is dropped
     for at in range(end - 1, -1, -1):
         kind = kinds[at]
         if kind == "marked":
@@ -186,9 +202,9 @@ def _kind(line):
 def drop_signatures(text: str) -> str:
     """Drop a signature at the end of a text.
 
-    It begins with "--", a closing formula ("Kind regards"), the line of a device ("Sent from my ..."), or a rule above
-    contact details. It has at most `MAX_SIGNATURE` lines; it may contain blank lines only after "-- " or a formula. A
-    text that would be empty is unchanged.
+    It begins with "--", a closing formula ("Kind regards"), the line of a device ("Sent from my
+    ..."), or a rule above contact details. It has at most `MAX_SIGNATURE` lines; it may contain
+    blank lines only after "-- " or a formula. A text that would be empty is unchanged.
 
     Examples
     --------
@@ -208,7 +224,9 @@ def drop_signatures(text: str) -> str:
                 break
             closed = CLOSING.match(line) and not any(map(SENTENCE.search, lines[at + 1 : end]))
             cut = bool(DASHES.match(line) or closed or DEVICE.match(line))
-            compact = gaps == 0 and (DASH_LINE.match(line) or (RULE.match(line) and _has_contact(lines[at + 1 : end])))
+            compact = gaps == 0 and (
+                DASH_LINE.match(line) or (RULE.match(line) and _has_contact(lines[at + 1 : end]))
+            )
             if cut or compact:
                 end, filled, gaps = at, 0, 0
             else:
@@ -224,8 +242,9 @@ def drop_signatures(text: str) -> str:
 def drop_trailers(text: str) -> str:
     """Drop the trailers of a commit: the last of several paragraphs, if all its lines are "Token: value".
 
-    Lines that continue one are indented, as in git-interpret-trailers. One token at least has a hyphen and a capital
-    (Signed-off-by, Change-Id), so that a last line such as "PS: see you" stays.
+    Lines that continue one are indented, as in git-interpret-trailers. One token at least has a
+    hyphen and a capital (Signed-off-by, Change-Id), so that a last line such as "PS: see you"
+    stays.
 
     Examples
     --------

@@ -8,13 +8,16 @@ import unicodedata
 from collections import defaultdict
 from functools import cache
 
-# Scripts written without spaces (a Japanese word may have characters of two of them), and the syllables of Korean.
+# Scripts written without spaces (a Japanese word may have characters of two of them), and the
+# syllables of Korean.
 HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 KANA = "\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000-\U0001b16f"
 THAI = "\u0e01-\u0e3a\u0e40-\u0e4e"
 LAO = "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
 KHMER = "\u1780-\u17d3\u17dc-\u17dd"
-BURMESE = "\u1000-\u103f\u1050-\u108f\u109a-\u109d\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f"
+BURMESE = (
+    "\u1000-\u103f\u1050-\u108f\u109a-\u109d\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f"
+)
 SPACELESS = (HAN + KANA, THAI, LAO, KHMER, BURMESE)
 HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"
 
@@ -24,7 +27,8 @@ POINTS = (
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed"
 )
 SELECTORS = "\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"  # invisible marks
-# Compatibility forms of letters and digits: full and half width, ligatures, subscripts, mathematical letters.
+# Compatibility forms of letters and digits: full and half width, ligatures, subscripts,
+# mathematical letters.
 FORMS = (
     "\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc\uff03\uff10-\uff19\uff20-\uff3a\uff41-\uff5a\uff66-\uffdc"
     "\U0001d400-\U0001d7ff"
@@ -41,17 +45,28 @@ EMOJI = (  # Unicode's emoji without arrows, geometric shapes and signs that are
     "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
 )
 # Ranges of code points that have letters, and ranges that have format characters.
-ALPHABETS = ((0x30, 0x2E80), (0xA4D0, 0xD7FC), (0xFB00, 0xFFDD), (0x10000, 0x1B000), (0x1BC00, 0x1F000))
+ALPHABETS = (
+    (0x30, 0x2E80),
+    (0xA4D0, 0xD7FC),
+    (0xFB00, 0xFFDD),
+    (0x10000, 0x1B000),
+    (0x1BC00, 0x1F000),
+)
 FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))
-# L: letters and digits, M: marks, F: format characters, 0: unassigned code points, by Unicode category.
+# L: letters and digits, M: marks, F: format characters, 0: unassigned code points, by Unicode
+# category.
 CATEGORY_KINDS = defaultdict(lambda: " ", {"Nd": "L", "Cf": "F", "Cn": "0"})
-CATEGORY_KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(("Mn", "Mc", "Me"), "M")
+CATEGORY_KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(
+    ("Mn", "Mc", "Me"), "M"
+)
 
 
 @cache
 def alphabets(hangul=True):
     """Return two classes for all scripts written with spaces: letters and digits; these with marks and "_"."""
-    apart = set().union(*map(points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
+    apart = set().union(
+        *map(points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL])))
+    )
     # Unassigned code points belong to the range before them; this gives fewer ranges.
     letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), apart)
     return letters, "_" + letters + marks
@@ -59,7 +74,10 @@ def alphabets(hangul=True):
 
 def indic():
     """Return a pattern for words without digits in one of the scripts from Devanagari to Sinhala."""
-    blocks, digits = range(0x900, 0xE00, 128), {at for at in range(0x900, 0xE00) if chr(at).isdecimal()}
+    blocks, digits = (
+        range(0x900, 0xE00, 128),
+        {at for at in range(0x900, 0xE00) if chr(at).isdecimal()},
+    )
     blocks = (_ranges(((first, first + 128),), ("L[L0]*", "M[M0]*"), digits) for first in blocks)
     return "|".join(f"[{letters}][{letters}{marks}]*" for letters, marks in blocks)
 
@@ -75,12 +93,16 @@ def _ranges(spans, runs, apart):
     """Return one class per pattern of `runs` over `CATEGORY_KINDS`, without the code points in `apart`."""
     classes = [""] * len(runs)
     for first, end in spans:
-        kinds = list(map(CATEGORY_KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end)))))
+        kinds = list(
+            map(CATEGORY_KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end))))
+        )
         for point in apart.intersection(range(first, end)):
             kinds[point - first] = " "
         for place, run in enumerate(runs):
             found = (match.span() for match in re.finditer(run, "".join(kinds)))
-            classes[place] += "".join(f"{chr(first + low)}-{chr(first + high - 1)}" for low, high in found)
+            classes[place] += "".join(
+                f"{chr(first + low)}-{chr(first + high - 1)}" for low, high in found
+            )
     return classes
 
 
@@ -97,5 +119,7 @@ def points(part):
 @cache
 def script_of(letter):
     """Return the first word of the Unicode name of a letter, its script; "" for digits, marks and modifiers."""
-    name = unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""
+    name = (
+        unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""
+    )
     return "" if name == "MODIFIER" else name

@@ -8,7 +8,8 @@ from functools import cache
 from odl.errors import ConfigError
 from odl.text import scripts
 
-# Matches the start of a text in a script whose words have more letters than those of Chinese or Japanese.
+# Matches the start of a text in a script whose words have more letters than those of Chinese or
+# Japanese.
 LETTERED = re.compile(f"[{scripts.THAI}{scripts.LAO}{scripts.KHMER}{scripts.BURMESE}]").match
 
 
@@ -58,8 +59,8 @@ def segmenter(name):
     Parameters
     ----------
     name : str or None
-        One of `SEGMENTERS`; it splits runs entirely in its script. Other runs, and all runs with None, are split by
-        `pairs`.
+        One of `SEGMENTERS`; it splits runs entirely in its script. Other runs, and all runs with
+        None, are split by `pairs`.
 
     Raises
     ------

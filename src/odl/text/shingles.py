@@ -1,14 +1,16 @@
 """Shingles of texts, for near-duplicates, and passages of texts, for boilerplate.
 
-A shingle is a run of five words. Two texts are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their sets of
-shingles is large. The sets are stored with four bytes per word; a signature of this size would only estimate the index.
+A shingle is a run of five words. Two texts are near-duplicates if the Jaccard index |A ∩ B| / |A ∪
+B| of their sets of shingles is large. The sets are stored with four bytes per word; a signature of
+this size would only estimate the index.
 
-A passage is a sentence, or a line without one. Which passages repeat is not known when a text is read. Therefore words
-are counted and stored per passage (`odl.files.passages`), and `odl.stream.boilerplate` removes passages that repeat in
-earlier documents.
+A passage is a sentence, or a line without one. Which passages repeat is not known when a text is
+read. Therefore words are counted and stored per passage (`odl.files.passages`), and
+`odl.stream.boilerplate` removes passages that repeat in earlier documents.
 
-In Han and kana, each character counts as a word and a shingle has eight, which carry about as much as five English
-words. In Thai, Lao, Khmer and Burmese, marks split the letters into parts about as long as words.
+In Han and kana, each character counts as a word and a shingle has eight, which carry about as much
+as five English words. In Thai, Lao, Khmer and Burmese, marks split the letters into parts about as
+long as words.
 """
 
 import hashlib
@@ -30,13 +32,20 @@ MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur again
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 5, 8
 CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")
 WORD_OR_CHARACTER = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
-MIN_DIGEST = 1 << 21  # smaller values are code points; a digest of a word is smaller with probability 2^-43
+MIN_DIGEST = (
+    1 << 21
+)  # smaller values are code points; a digest of a word is smaller with probability 2^-43
 SHINGLE_FACTOR, SHINGLE_MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-# Fewest words, or characters of Han and kana, of a passage: a name alone on a line may be the topic of a document.
+# Fewest words, or characters of Han and kana, of a passage: a name alone on a line may be the topic
+# of a document.
 MIN_PASSAGE_WORDS, MIN_PASSAGE_CHARACTERS = 3, 5
-# Each pair: pattern for any text, and a faster one for ASCII. Digits do not count, so that "page 3 of 12" repeats.
-# Thai, Lao, Khmer and Burmese separate phrases by spaces: a passage ends at a space between two long phrases.
-PASSAGE_WORDS = (re.compile(f"[^\\W\\d_{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}"), re.compile("[a-z]+"))
+# Each pair: pattern for any text, and a faster one for ASCII. Digits do not count, so that "page 3
+# of 12" repeats. Thai, Lao, Khmer and Burmese separate phrases by spaces: a passage ends at a space
+# between two long phrases.
+PASSAGE_WORDS = (
+    re.compile(f"[^\\W\\d_{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}"),
+    re.compile("[a-z]+"),
+)
 PASSAGE_ENDS = (
     re.compile(
         r"\n|(?<=[.!?\u0964\u061f\u06d4])\s+|(?<=[。！？｡\u17d4\u104b])(?![」』”’）])\s*"
@@ -64,7 +73,8 @@ class Shingler:
     Attributes
     ----------
     numbers : dict
-        Maps a piece of a text (`odl.text.tokens.pieces_of`) to the digests of its words, eight bytes each; a cache.
+        Maps a piece of a text (`odl.text.tokens.pieces_of`) to the digests of its words, eight
+        bytes each; a cache.
     """
 
     def __init__(self):
@@ -127,10 +137,16 @@ def shingle(words, sizes):
     ends = np.cumsum(sizes)
     starts, text_of = ends - sizes, np.repeat(np.arange(len(sizes)), sizes)
     n_characters = np.bincount(text_of, words < MIN_DIGEST, minlength=len(sizes))
-    lengths = np.minimum(np.where(2 * n_characters > sizes, SHINGLE_CHARACTERS, SHINGLE_WORDS), sizes)
+    lengths = np.minimum(
+        np.where(2 * n_characters > sizes, SHINGLE_CHARACTERS, SHINGLE_WORDS), sizes
+    )
     n_shingles = np.where(sizes > 0, sizes - lengths + 1, 0)
     text_of = np.repeat(np.arange(len(sizes)), n_shingles)
-    first = np.arange(len(text_of)) - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles) + starts[text_of]
+    first = (
+        np.arange(len(text_of))
+        - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles)
+        + starts[text_of]
+    )
     length, keys = lengths[text_of], np.zeros(len(text_of), dtype=np.uint64)
     for place in range(lengths.max(initial=0)):
         inside = length > place
@@ -154,7 +170,8 @@ def _digests(piece):
         return _digest(piece)
     words = WORD_OR_CHARACTER.findall(piece.decode("utf-8", "surrogatepass"))
     return b"".join(
-        ord(word).to_bytes(8, "little") if CHARACTER.match(word) else _digest(word.encode()) for word in words
+        ord(word).to_bytes(8, "little") if CHARACTER.match(word) else _digest(word.encode())
+        for word in words
     )
 
 
@@ -189,19 +206,26 @@ class Splitter:
 
     def passages(self, columns, n_terms):
         """Return the collected `Passages`; `columns` maps the number of a word to its column of n_terms."""
-        indices = columns[np.asarray(self.indices)] if len(self.indices) else np.zeros(0, dtype=np.int32)
+        indices = (
+            columns[np.asarray(self.indices)] if len(self.indices) else np.zeros(0, dtype=np.int32)
+        )
         parts = (np.array(self.data, dtype=np.int32), indices, np.array(self.indptr))
         words = sparse.csr_array(parts, shape=(len(self.keys), n_terms)).sorted_indices()
-        return Passages(np.array(self.starts), np.array(self.keys, np.uint64), np.array(self.sizes, np.int32), words)
+        return Passages(
+            np.array(self.starts),
+            np.array(self.keys, np.uint64),
+            np.array(self.sizes, np.int32),
+            words,
+        )
 
 
 def split(text):
     """Split a text; return (text outside passages, dict of key -> passage).
 
-    The first line is never a passage, because it may be the title. A passage has at least `MIN_PASSAGE_WORDS` words, or
-    `MIN_PASSAGE_CHARACTERS` characters of Han and kana (two of kana count as one). Passages that differ only in case,
-    digits and punctuation have the same key, also in other processes. If a text has a passage twice, both are joined
-    under its key.
+    The first line is never a passage, because it may be the title. A passage has at least
+    `MIN_PASSAGE_WORDS` words, or `MIN_PASSAGE_CHARACTERS` characters of Han and kana (two of kana
+    count as one). Passages that differ only in case, digits and punctuation have the same key, also
+    in other processes. If a text has a passage twice, both are joined under its key.
     """
     first, _, rest = text.lstrip().partition("\n")
     left, passages = [first], defaultdict(list)
@@ -217,7 +241,10 @@ def split(text):
 
 def _is_long(part, words):
     """Return whether a part without Han and kana, or with enough of these characters, is long enough."""
-    return not CHARACTER.search(part) or len(words) - len(SYLLABLE.findall(part)) // 2 >= MIN_PASSAGE_CHARACTERS
+    return (
+        not CHARACTER.search(part)
+        or len(words) - len(SYLLABLE.findall(part)) // 2 >= MIN_PASSAGE_CHARACTERS
+    )
 
 
 def count_words(text, count):

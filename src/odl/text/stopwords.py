@@ -1,7 +1,7 @@
 """Stop words of 65 languages, and the language of a document by its stop words.
 
-If no list fits, the script of the words is reported instead. The English list is a copy of scikit-learn's, which would
-take long to import.
+If no list fits, the script of the words is reported instead. The English list is a copy of
+scikit-learn's, which would take long to import.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,9 @@ LISTS_TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")
 LANGUAGES = {name: frozenset(words) for name, *words in map(str.split, LISTS_TEXT.split("\n\n"))}
 LISTS = {name: listed.union(map(fold_case, listed)) for name, listed in LANGUAGES.items()}
 LANGUAGE_NAMES = [*LISTS]
-PLACES = {word: place for place, word in enumerate(sorted(frozenset().union(*LISTS.values())), start=1)}
+PLACES = {
+    word: place for place, word in enumerate(sorted(frozenset().union(*LISTS.values())), start=1)
+}
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
 OF_LISTS = np.repeat(np.arange(len(LISTS)), [*map(len, LISTS.values())])
 TABLE[[PLACES[word] for listed in LISTS.values() for word in listed], OF_LISTS] = True
@@ -37,9 +39,9 @@ CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 class StopWords:
     """Detects the language of each document and its stop words.
 
-    The language of a document is the list with the most words of the document. If lists tie or the document is too
-    short, it is the usual language of the script in the stream so far, if there is one: its list has two thirds of
-    the words of the stream that are in any list.
+    The language of a document is the list with the most words of the document. If lists tie or the
+    document is too short, it is the usual language of the script in the stream so far, if there is
+    one: its list has two thirds of the words of the stream that are in any list.
 
     Parameters
     ----------
@@ -63,14 +65,18 @@ class StopWords:
         past = np.bincount(self.places, frequencies, minlength=len(TABLE))
         times = past @ TABLE
         self.order = np.argsort(-times, kind="stable")
-        self.usual = np.full(len(LANGUAGE_NAMES), -1)  # usual list of the script of each list, -1 for none
+        self.usual = np.full(
+            len(LANGUAGE_NAMES), -1
+        )  # usual list of the script of each list, -1 for none
         self.scripts = names, script = _by_script(words)
         totals = np.bincount(script, frequencies, minlength=len(names))
         for name, total in zip(names.tolist(), totals.tolist(), strict=True):
             lists = SCRIPTS[self.order] == name
             first = np.argmax(lists)
             most, of_any = times[self.order[first]], TABLE[:, self.order[lists]].any(axis=1)
-            usual = most >= MIN_STOP_WORD_SHARE * max(total, 1) and 3 * most > 2 * np.sum(past[of_any])
+            usual = most >= MIN_STOP_WORD_SHARE * max(total, 1) and 3 * most > 2 * np.sum(
+                past[of_any]
+            )
             if usual and np.sum(TABLE[past > 0, self.order[first]]) >= MIN_DISTINCT_USUAL:
                 self.usual[lists] = first
 
@@ -129,14 +135,17 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
     Returns
     -------
     dict of str to int
-        Languages and scripts of at least a share `MIN_DOCUMENT_SHARE` of the documents; "" is unknown.
+        Languages and scripts of at least a share `MIN_DOCUMENT_SHARE` of the documents; "" is
+        unknown.
     """
     own = {"": None} | dict(zip(LANGUAGE_NAMES, SCRIPTS.tolist(), strict=True))
     pairs = zip(stop_words.languages(counts), _scripts(counts, *stop_words.scripts), strict=True)
     found = [name if script in ("", own[name]) else script for name, script in pairs]
     names, times = np.unique(found, return_counts=True)
     least = MIN_DOCUMENT_SHARE * len(found)
-    many = {name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= least}
+    many = {
+        name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= least
+    }
     return many if alone or len(many) > 1 or many.keys() & LISTS.keys() else {}
 
 
@@ -157,7 +166,9 @@ def _by_script(words):
     signs = "".join([*map(itemgetter(0), words), " "]).encode("utf-32-le", "surrogatepass")
     signs = np.frombuffer(signs, dtype=np.int32)
     found = np.flatnonzero(np.bincount(signs))
-    names, places = np.unique([_script_of(chr(sign)) for sign in found.tolist()], return_inverse=True)
+    names, places = np.unique(
+        [_script_of(chr(sign)) for sign in found.tolist()], return_inverse=True
+    )
     table = np.zeros(signs.max() + 1, dtype=np.intp)
     table[found] = places
     return names, table[signs[:-1]]

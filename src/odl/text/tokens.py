@@ -1,9 +1,10 @@
 """Count the tokens of texts: words of every script (`odl.text.words`), or matches of a regular expression.
 
-With a pattern, the tokens are those of scikit-learn's `CountVectorizer`. Counting is fast because most pieces of a text
-have occurred before. A text is cut into pieces at ASCII characters that are never part of a token; a piece has zero,
-one or several tokens (several if it has dashes or typographic quotes, for example). A compiled loop
-(`odl.kernels.known_pieces`) cuts the text and looks up the tokens of each piece. Python code runs only for new pieces.
+With a pattern, the tokens are those of scikit-learn's `CountVectorizer`. Counting is fast because
+most pieces of a text have occurred before. A text is cut into pieces at ASCII characters that are
+never part of a token; a piece has zero, one or several tokens (several if it has dashes or
+typographic quotes, for example). A compiled loop (`odl.kernels.known_pieces`) cuts the text and
+looks up the tokens of each piece. Python code runs only for new pieces.
 """
 
 import os
@@ -54,10 +55,11 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     ----------
     tokens : dict, optional
         ``tokeniser``: ``"pattern"``, or ``"words"`` for words of every script (`odl.text.words`).
-        ``lowercase``: bool. ``stop_words``: ``"english"`` or another language of `odl.text.stopwords`, a list of words
-        or null. Only with ``"pattern"``: ``pattern``, the regular expression of one token. Only with ``"words"``:
-        ``hangul``, to split Korean at spaces (``"words"``) or into ``"pairs"`` of syllables; ``segment``, the package
-        that splits text without spaces, one of `odl.text.segmenters.SEGMENTERS`, null: pairs or triples.
+        ``lowercase``: bool. ``stop_words``: ``"english"`` or another language of
+        `odl.text.stopwords`, a list of words or null. Only with ``"pattern"``: ``pattern``, the
+        regular expression of one token. Only with ``"words"``: ``hangul``, to split Korean at
+        spaces (``"words"``) or into ``"pairs"`` of syllables; ``segment``, the package that splits
+        text without spaces, one of `odl.text.segmenters.SEGMENTERS`, null: pairs or triples.
 
     Raises
     ------
@@ -83,7 +85,9 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
             fault = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
             raise ConfigError(fault, "only one of the two settings", "remove one of them")
     if groups > 1:
-        raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
+        raise ConfigError(
+            f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others"
+        )
     stop = merged["stop_words"]
     if isinstance(stop, str) and stop not in LANGUAGES:
         expected = f"{', '.join(map(repr, LANGUAGES))}, null or a list of words"
@@ -122,7 +126,9 @@ def check_words(found, tokens):
     return found
 
 
-def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -> tuple[sparse.csr_array, list[str]]:
+def count_words(
+    texts: Iterable[str], tokens: Mapping[str, Any] | None = None
+) -> tuple[sparse.csr_array, list[str]]:
     """Count the terms of each text.
 
     Parameters
@@ -184,24 +190,54 @@ class PieceCache:
         self.stop_words, self.numbers, self.usable = stop_words, numbers, False
 
     def __reduce__(self):
-        return PieceCache, (self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers)
+        return PieceCache, (
+            self.cut,
+            self.kinds,
+            self.fold,
+            self.split,
+            self.stop_words,
+            self.numbers,
+        )
 
     def _begin(self):
         """Allocate an empty cache of `MAX_CACHED` pieces, with space for the pieces of one more buffer."""
         n_pieces = MAX_CACHED + BUFFER
-        sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, MAX_CACHED + 2 * BUFFER)  # < 2 words per byte
-        self.table = (*(np.zeros(size, np.int32) for size in sizes), np.zeros(32 * MAX_CACHED + 4 * BUFFER, np.uint8))
+        sizes = (
+            1 << n_pieces.bit_length(),
+            n_pieces,
+            n_pieces,
+            MAX_CACHED + 2 * BUFFER,
+        )  # < 2 words per byte
+        self.table = (
+            *(np.zeros(size, np.int32) for size in sizes),
+            np.zeros(32 * MAX_CACHED + 4 * BUFFER, np.uint8),
+        )
         _, self.starts, self.values, self.lists, self.arena = map(memoryview, self.table)
-        self.text, self.sizes, self.n_pieces, self.n_lists = np.zeros(BUFFER, np.uint8), np.zeros(4, np.int32), 0, 0
+        self.text, self.sizes, self.n_pieces, self.n_lists = (
+            np.zeros(BUFFER, np.uint8),
+            np.zeros(4, np.int32),
+            0,
+            0,
+        )
         self.sizes[known_pieces.CASE] = 32 if self.fold is fold_case else 0
-        # A random seed of the hash: nobody can write texts whose pieces all share one slot. No result depends on it.
+        # A random seed of the hash: nobody can write texts whose pieces all share one slot. No
+        # result depends on it.
         self.sizes[known_pieces.SEED] = int.from_bytes(os.urandom(3))
         self._bind(2 * BUFFER)
 
     def _bind(self, n_words):
         """Allocate the output for word numbers below n_words and bind the kernel to all arrays."""
-        self.n_words, out = n_words, (np.zeros(2 * BUFFER, np.int32), np.zeros(2 * BUFFER, np.int32))
-        work = (self.text, self.kinds, np.zeros(BUFFER + 3, np.int32), np.zeros(n_words, np.int32), *out)
+        self.n_words, out = (
+            n_words,
+            (np.zeros(2 * BUFFER, np.int32), np.zeros(2 * BUFFER, np.int32)),
+        )
+        work = (
+            self.text,
+            self.kinds,
+            np.zeros(BUFFER + 3, np.int32),
+            np.zeros(n_words, np.int32),
+            *out,
+        )
         self._count = known_pieces.Counter(self.table, work, self.sizes).count
         self.views = [*map(memoryview, (self.text, self.sizes, *out))]
 
@@ -212,7 +248,11 @@ class PieceCache:
         counts = Counter()
         for part in re.findall(rb"(?s:.{,%d}) |[^ ]+ " % (BUFFER - 1), text.translate(self.cut)):
             short = len(part) <= BUFFER
-            counts.update(dict(zip(*self._count_part(part), strict=True)) if short else self._of_piece(part[:-1]))
+            counts.update(
+                dict(zip(*self._count_part(part), strict=True))
+                if short
+                else self._of_piece(part[:-1])
+            )
         return array("i", counts.keys()), array("i", counts.values())
 
     def _count_part(self, text):
@@ -231,9 +271,18 @@ class PieceCache:
 
     def _learn(self, n_pieces):
         """Enter the words of new pieces into the cache."""
-        new, numbers, self.usable = slice(self.n_pieces, n_pieces), self.numbers, False  # unusable after an error
-        pieces, values = self.arena[self.starts[new.start] : self.starts[n_pieces]], self.values[new].tolist()
-        for place, piece in enumerate(pieces.tobytes().decode("utf-8", "surrogatepass").split(" ")[:-1]):
+        new, numbers, self.usable = (
+            slice(self.n_pieces, n_pieces),
+            self.numbers,
+            False,
+        )  # unusable after an error
+        pieces, values = (
+            self.arena[self.starts[new.start] : self.starts[n_pieces]],
+            self.values[new].tolist(),
+        )
+        for place, piece in enumerate(
+            pieces.tobytes().decode("utf-8", "surrogatepass").split(" ")[:-1]
+        ):
             if values[place] == known_pieces.NEW_WORD:
                 word = self.fold(piece)
                 values[place] = known_pieces.NO_WORD if word in self.stop_words else numbers[word]
@@ -274,10 +323,19 @@ class Tally:
         self.tokens = token_options(tokens)
         stop, fold, pattern = (self.tokens[name] for name in ("stop_words", "lowercase", "pattern"))
         listed = LANGUAGES[stop] if isinstance(stop, str) else stop or ()
-        self.prepare, self.find, self.cut = str.lower if fold else str, re.compile(pattern).findall, None
+        self.prepare, self.find, self.cut = (
+            str.lower if fold else str,
+            re.compile(pattern).findall,
+            None,
+        )
         if self.tokens["tokeniser"] == "words":
             options = self.tokens["hangul"], self.tokens["segment"]
-            self.prepare, self.encode, self.cut, self.fold = str, words.encoded, words.CUT, fold_case if fold else str
+            self.prepare, self.encode, self.cut, self.fold = (
+                str,
+                words.encoded,
+                words.CUT,
+                fold_case if fold else str,
+            )
             self.split, self.kinds = Words(fold, *options).split, words.kinds(words.CUT, *options)
             listed = (normalize("NFC", self.fold(word)) for word in listed)
         elif pattern == PATTERN:
@@ -331,7 +389,11 @@ class Tally:
         indices, words = np.array(self.indices, dtype=np.int32), [*self.numbers]
         words = sorted(words[number] for number in np.unique(indices).tolist())
         shape = (len(self.indptr) - 1, len(words))
-        parts = (np.array(self.data, dtype=np.int32), self.columns(words)[indices], np.array(self.indptr))
+        parts = (
+            np.array(self.data, dtype=np.int32),
+            self.columns(words)[indices],
+            np.array(self.indptr),
+        )
         return sparse.csr_array(parts, shape=shape), words
 
     def columns(self, words):

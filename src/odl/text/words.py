@@ -1,8 +1,9 @@
 """Split texts of every script into words: letters with their marks, and names with digits such as BA.5 or 737-MAX.
 
-`encoded` brings a text into one form in UTF-8. Translation by `CUT` then separates pieces, and `Words.split` returns
-the words of a piece. A piece in ASCII letters is one word. For others, `Words` has one regular expression that finds
-names, words, tags, hosts and emoji; runs of scripts without spaces go to `odl.text.segmenters`.
+`encoded` brings a text into one form in UTF-8. Translation by `CUT` then separates pieces, and
+`Words.split` returns the words of a piece. A piece in ASCII letters is one word. For others,
+`Words` has one regular expression that finds names, words, tags, hosts and emoji; runs of scripts
+without spaces go to `odl.text.segmenters`.
 """
 
 import re
@@ -16,12 +17,16 @@ from odl.text.addresses import ASCII_MAIL_ADDRESS, simplify_addresses
 from odl.text.codenames import is_identifier_or_plain, names
 from odl.text.segmenters import segmenter
 
-# Signs that occur inside words and addresses, and those of them that are removed at the ends of a piece.
+# Signs that occur inside words and addresses, and those of them that are removed at the ends of a
+# piece.
 INSIDE_SIGNS = "#@-._/:?=&%+~"
 ASCII_EDGES = b"-./:?=&%+~"
-QUOTATION_MARKS = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}" + (
-    "\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}"
-    "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{DOUBLE LOW-9 QUOTATION MARK}"
+QUOTATION_MARKS = (
+    "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}"
+    + (
+        "\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}"
+        "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{DOUBLE LOW-9 QUOTATION MARK}"
+    )
 )
 SENTENCE_SIGNS = (
     "\N{DEVANAGARI DANDA}\N{EN DASH}\N{EM DASH}\N{HORIZONTAL ELLIPSIS}"
@@ -29,12 +34,13 @@ SENTENCE_SIGNS = (
 )
 EDGES = ASCII_EDGES.decode() + QUOTATION_MARKS + SENTENCE_SIGNS
 
-# Signs between words of scripts without spaces, as a character class: middle dot, dashes, quotation marks, ellipsis,
-# punctuation of CJK and its forms of full width.
+# Signs between words of scripts without spaces, as a character class: middle dot, dashes, quotation
+# marks, ellipsis, punctuation of CJK and its forms of full width.
 UNSPACED_SIGNS = "\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb"
 UNSPACED_SIGNS += "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5e"
 
-# Letters of Latin, Greek, Cyrillic, Hebrew and Arabic, as character classes. A word of one class needs no analysis.
+# Letters of Latin, Greek, Cyrillic, Hebrew and Arabic, as character classes. A word of one class
+# needs no analysis.
 WORD_ALPHABETS = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff",
     "\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff",
@@ -49,23 +55,34 @@ is_word_of_one_script = re.compile(
 
 def _is_part(sign):
     """Return whether a byte belongs to a piece: neither white space nor an ASCII sign that no word or address has."""
-    return sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE_SIGNS or (sign < 28 and sign not in b"\t\n\v\f\r")
+    return (
+        sign > 127
+        or chr(sign).isalnum()
+        or chr(sign) in INSIDE_SIGNS
+        or (sign < 28 and sign not in b"\t\n\v\f\r")
+    )
 
 
-# Translation tables for bytes, which map separators of pieces to spaces. CUT leaves `INSIDE_SIGNS` and control signs,
-# PLAIN leaves "_" alone of all ASCII signs.
+# Translation tables for bytes, which map separators of pieces to spaces. CUT leaves `INSIDE_SIGNS`
+# and control signs, PLAIN leaves "_" alone of all ASCII signs.
 CUT = bytes(sign if _is_part(sign) or sign == 127 else 32 for sign in range(256))
-PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or chr(sign) == "_" else 32 for sign in range(256))
+PLAIN = bytes(
+    sign if sign > 127 or chr(sign).isalnum() or chr(sign) == "_" else 32 for sign in range(256)
+)
 
-# Pieces in ASCII that need more than `PLAIN`: digits, tags, addresses, names such as t-SNE, AT&T and C++.
-is_special = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-z]|[A-Z][&/][A-Z]|\+\+").search
+# Pieces in ASCII that need more than `PLAIN`: digits, tags, addresses, names such as t-SNE, AT&T
+# and C++.
+is_special = re.compile(
+    rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-z]|[A-Z][&/][A-Z]|\+\+"
+).search
 has_letter = re.compile(rb"[A-Za-z]").search
 
 # Names that contain signs. `{whole}` is the class of characters of words.
 NAME_WITH_SIGNS = (
     r"(?<![{whole}&.+-])"
     r"(?:[A-Za-z]-(?=[A-Za-z\u00c0-\u024f])[{whole}]{{2,}}+(?!-)"  # t-SNE
-    r"|(?:[A-Z]\.(?=\d\.?\d)|[A-Z]{{2,3}}\.)\d{{1,3}}(?:\.\d{{1,3}})*(?!\.\d)"  # BA.5, B.1.1.7, H.264
+    # BA.5, B.1.1.7, H.264
+    r"|(?:[A-Z]\.(?=\d\.?\d)|[A-Z]{{2,3}}\.)\d{{1,3}}(?:\.\d{{1,3}})*(?!\.\d)"
     r"|\d{{1,3}}-[A-Z]{{1,3}}(?!-)"  # 737-MAX
     r"|[Cc]\+\+|[CF]#"
     r"|[A-Z]{{1,2}}&[A-Z]{{1,2}}"  # AT&T
@@ -73,15 +90,21 @@ NAME_WITH_SIGNS = (
     r")(?![{whole}&+#])"
 )
 
-# Apostrophes and quotes within words of Cyrillic and Hebrew become letters, so that they do not end the word. The first
-# byte of these scripts in UTF-8 occurs in no other script.
+# Apostrophes and quotes within words of Cyrillic and Hebrew become letters, so that they do not end
+# the word. The first byte of these scripts in UTF-8 occurs in no other script.
 CYRILLIC, CYRILLIC_BYTES = "[\u0400-\u047f]", (0xD0, 0xD1)
 HEBREW, HEBREW_BYTE = "[\u0591-\u05ea]", 0xD7
 APOSTROPHE_LETTER, GERESH = "\N{MODIFIER LETTER APOSTROPHE}", "\N{HEBREW PUNCTUATION GERESH}"
 GERSHAYIM = "\N{HEBREW PUNCTUATION GERSHAYIM}"
-SINGLE_QUOTES, DOUBLE_QUOTES = "'\N{RIGHT SINGLE QUOTATION MARK}", '"\N{RIGHT DOUBLE QUOTATION MARK}'
-BETWEEN_LETTERS = f"(?:((?<={CYRILLIC}.)(?={CYRILLIC}))|(?<={HEBREW}.)(?={HEBREW}))"  # group 1: Cyrillic
-# Hebrew abbreviations have the quote before their last letter. After a single letter, a prefix, it opens a quotation.
+SINGLE_QUOTES, DOUBLE_QUOTES = (
+    "'\N{RIGHT SINGLE QUOTATION MARK}",
+    '"\N{RIGHT DOUBLE QUOTATION MARK}',
+)
+BETWEEN_LETTERS = (
+    f"(?:((?<={CYRILLIC}.)(?={CYRILLIC}))|(?<={HEBREW}.)(?={HEBREW}))"  # group 1: Cyrillic
+)
+# Hebrew abbreviations have the quote before their last letter. After a single letter, a prefix, it
+# opens a quotation.
 BEFORE_LAST_LETTER = f"(?<={HEBREW}.)(?={HEBREW})(?:(?<={HEBREW}{{2}}.)|(?!{HEBREW}{{2}}))"
 
 
@@ -99,7 +122,8 @@ COMPATIBILITY_FORMS = re.compile(f"[{scripts.FORMS}]+")
 JOINER = "\N{ZERO WIDTH JOINER}"  # of several emoji that are shown as one
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}{JOINER}]")
 KOREAN_PARTICLES = (
-    "은|는|이|가|을|를|의|에|와|과|도|만|로|으로|에서|에게|에는|에도|에서는|으로는|로는|부터|까지|이나|라는|이라는"
+    "은|는|이|가|을|를|의|에|와|과|도|만|로|으로|에서|에게|에는|에도|"
+    "에서는|으로는|로는|부터|까지|이나|라는|이라는"
 )
 drop_particles = re.compile(  # after a Latin word
     f"(?:(?<=[A-Za-z])|(?<=[A-Za-z][0-9-])|(?<=-[0-9])|(?<=-[0-9]{{2}}))(?:{KOREAN_PARTICLES})(?![{scripts.HANGUL}])"
@@ -111,7 +135,9 @@ DOTLESS_I, DOT_ABOVE, ACUTE = (
     "\N{COMBINING DOT ABOVE}",
     "\N{COMBINING ACUTE ACCENT}",
 )
-may_need_folding = re.compile(f"[{DOTLESS_I}\u0300-\u03ff]").search  # combining marks and Greek, after `str.casefold`
+may_need_folding = re.compile(
+    f"[{DOTLESS_I}\u0300-\u03ff]"
+).search  # combining marks and Greek, after `str.casefold`
 
 # Kinds of code points for the kernel (`odl.kernels.known_pieces`).
 SEPARATOR, EDGE, DIGIT, FIRST_ALPHABET, OTHER_KIND, UNSPACED_SIGN = 0, 1, 2, 3, 9, 10
@@ -144,8 +170,14 @@ def kinds(cut, hangul="words", segment=None):
     kinds, ascii = np.full(1 << 16, OTHER_KIND, dtype=np.uint8), range(128)
     if cut is CUT:
         spaceless = () if segment else scripts.SPACELESS
-        alphabets = (*WORD_ALPHABETS, *(["\uac00-\ud7a3"] if hangul == "words" else []))  # with the syllables of Korean
-        classes = [*enumerate(alphabets, FIRST_ALPHABET), *enumerate((UNSPACED_SIGNS, *spaceless), UNSPACED_SIGN)]
+        alphabets = (
+            *WORD_ALPHABETS,
+            *(["\uac00-\ud7a3"] if hangul == "words" else []),
+        )  # with the syllables of Korean
+        classes = [
+            *enumerate(alphabets, FIRST_ALPHABET),
+            *enumerate((UNSPACED_SIGNS, *spaceless), UNSPACED_SIGN),
+        ]
         for kind, characters in classes:
             kinds[[point for point in scripts.points(characters) if point < len(kinds)]] = kind
     kinds[[sign for sign in ascii if chr(sign).isalpha()]] = FIRST_ALPHABET
@@ -175,8 +207,8 @@ class Words:
     hangul : {"words", "pairs"}
         Whether Korean is split at spaces or into pairs of syllables.
     segment : str, optional
-        Package that splits text without spaces, one of `odl.text.segmenters.SEGMENTERS`; by default it is split into
-        pairs or triples of characters.
+        Package that splits text without spaces, one of `odl.text.segmenters.SEGMENTERS`; by default
+        it is split into pairs or triples of characters.
     """
 
     # Groups of the scanner.
@@ -194,8 +226,13 @@ class Words:
         letters, whole : str
             Character classes: with which a word begins, and of which it consists.
         """
-        apart = scripts.SPACELESS if self.hangul == "words" else (*scripts.SPACELESS, scripts.HANGUL)
-        spaceless, emoji = "|".join(f"[{script}]+" for script in apart), f"[{scripts.EMOJI}][{scripts.SKIN}]*"
+        apart = (
+            scripts.SPACELESS if self.hangul == "words" else (*scripts.SPACELESS, scripts.HANGUL)
+        )
+        spaceless, emoji = (
+            "|".join(f"[{script}]+" for script in apart),
+            f"[{scripts.EMOJI}][{scripts.SKIN}]*",
+        )
         number_or_quote = f"-\\d|(?<=\\d)\\.\\d|[{GERESH}{GERSHAYIM}](?<={HEBREW}.)(?={HEBREW})"
         return re.compile(
             f"({spaceless})"
@@ -231,12 +268,18 @@ class Words:
         """Return the words of a piece in UTF-8, in order."""
         if piece.isascii():
             word = piece.strip(ASCII_EDGES)
-            return [self.lower(word).decode()] if len(word) > 1 and word.isalpha() else self._split_ascii(piece)
+            return (
+                [self.lower(word).decode()]
+                if len(word) > 1 and word.isalpha()
+                else self._split_ascii(piece)
+            )
         piece = piece.decode("utf-8", "surrogatepass")
         if len(word := piece.strip(EDGES)) > 1 and is_word_of_one_script(word):
             return [self.fold(word)]
         if self.has_forms(piece):
-            piece = COMPATIBILITY_FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
+            piece = COMPATIBILITY_FORMS.sub(
+                lambda form: unicodedata.normalize("NFKC", form[0]), piece
+            )
             piece = unicodedata.normalize("NFC", self.drop_ignored("", piece))
         return self._words(self.scan(simplify_addresses(drop_particles(" ", piece))))
 
@@ -244,12 +287,16 @@ class Words:
         """Return the words of a piece in ASCII that is not simply one word."""
         if not is_special(piece):
             parts = (part.strip("_") for part in piece.translate(PLAIN).decode().split())
-            return [self.fold(word) for word in parts if len(word) > 1 and is_identifier_or_plain(word)]
+            return [
+                self.fold(word) for word in parts if len(word) > 1 and is_identifier_or_plain(word)
+            ]
         if not has_letter(piece):
             return []
         if mail := ASCII_MAIL_ADDRESS.fullmatch(piece):
             return [mail[1].decode().lower()]
-        return self._words(self.scan_ascii(simplify_addresses(CONTROL_SIGNS.sub("", piece.decode()))))
+        return self._words(
+            self.scan_ascii(simplify_addresses(CONTROL_SIGNS.sub("", piece.decode())))
+        )
 
     def _words(self, matches):
         """Return the words of the matches of a scanner."""

@@ -82,7 +82,9 @@ class Alerts(Section):
         earlier=0,
         minimum=0,
     )
-    unseen_sources: int = setting(1, "minimum number of files of these items", "files", earlier=1, minimum=1)
+    unseen_sources: int = setting(
+        1, "minimum number of files of these items", "files", earlier=1, minimum=1
+    )
 
     def check(self) -> None:
         """Refuse a budget that is neither a number nor a share, and settings with which there are never alerts."""
@@ -91,23 +93,31 @@ class Alerts(Section):
             raise ParameterError(f"alerts.budget is {self.budget!r}", expected, "correct budget")
         if self.window < self.warm_up:
             fault = f"alerts.window is {self.window} and warm_up {self.warm_up}, so that no period has alerts"
-            raise ParameterError(fault, "a window of at least warm_up scores", "raise window or lower warm_up")
+            raise ParameterError(
+                fault, "a window of at least warm_up scores", "raise window or lower warm_up"
+            )
         if self.tail < 1 / (1 + self.window):
             fault = f"alerts.tail is {self.tail!r} with a window of {self.window}: nothing can be an alert"
-            raise ParameterError(fault, f"a tail of at least 1/{1 + self.window}", "raise tail or window")
+            raise ParameterError(
+                fault, f"a tail of at least 1/{1 + self.window}", "raise tail or window"
+            )
 
     def room(self, n_items: int) -> int:
         """Return the budget of a period as a number of items."""
         if self.budget >= 1:
             return int(self.budget)
-        return max(1, math.ceil(round(self.budget * n_items, 9)))  # 0.07 of 100 is 7.000000000000001 in binary
+        return max(
+            1, math.ceil(round(self.budget * n_items, 9))
+        )  # 0.07 of 100 is 7.000000000000001 in binary
 
 
 @dataclass(frozen=True)
 class FollowedAlerts(Alerts):
     """The alerts of a study, with the run whose scores they use."""
 
-    run: str | None = setting(None, "run whose scores are used; null: no alerts", values="a name among `runs`, or null")
+    run: str | None = setting(
+        None, "run whose scores are used; null: no alerts", values="a name among `runs`, or null"
+    )
     atoms: int | None = setting(
         None, "number of atoms of this run; null: the largest", values="atoms, or null", minimum=1
     )

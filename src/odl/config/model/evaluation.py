@@ -12,7 +12,9 @@ class Baselines(Section):
 
     place: ClassVar[str] = "baselines"
 
-    enabled: bool = setting(True, "whether to compute the baselines: nearest neighbours, unknown words, length")
+    enabled: bool = setting(
+        True, "whether to compute the baselines: nearest neighbours, unknown words, length"
+    )
     window: int | None = setting(
         None,
         "number of earlier batches in which neighbours are searched; 0: all, so that the cost grows with the stream. "
@@ -34,14 +36,19 @@ class Evaluation(Section):
         values="documents",
         minimum=1,
     )
-    min_known: int = setting(10, "minimum number of known documents, likewise", values="documents", minimum=1)
+    min_known: int = setting(
+        10, "minimum number of known documents, likewise", values="documents", minimum=1
+    )
     topics: str = setting(
         "all",
         "a document is novel if none of its topics was seen before (`all`), or if its first topic was not (`dominant`)",
         enum=["all", "dominant"],
     )
     bootstrap: int = setting(
-        1000, "number of bootstrap resamples for the 95 % confidence intervals; 0: no intervals", "resamples", minimum=0
+        1000,
+        "number of bootstrap resamples for the 95 % confidence intervals; 0: no intervals",
+        "resamples",
+        minimum=0,
     )
     seed: int = setting(0, "seed of the bootstrap", "a whole number from 0", minimum=0)
 

@@ -14,13 +14,16 @@ class Weighting(Section):
     --------
     >>> from odl.config.sections import Weighting
     >>> Weighting(tf="log")  # doctest: +NORMALIZE_WHITESPACE
-    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, languages=False, pieces=0.0, meaning=0.0,
+    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, languages=False, pieces=0.0,
+    meaning=0.0,
               meaning_bytes=320000, vocabulary='growing')
     """
 
     place: ClassVar[str] = "features"
 
-    tf: str = setting("raw", "form of the term frequency: the count, or 1 + log(count)", enum=["raw", "log"])
+    tf: str = setting(
+        "raw", "form of the term frequency: the count, or 1 + log(count)", enum=["raw", "log"]
+    )
     idf: str = setting(
         "past",
         "documents in which document frequencies are counted: earlier batches (for batch 0, itself), or the entire "
@@ -73,7 +76,9 @@ class Weighting(Section):
         earlier=320_000,
         minimum=1,
     )
-    vocabulary: str = setting("growing", "terms used: all so far, or those of batch 0", enum=["growing", "fixed"])
+    vocabulary: str = setting(
+        "growing", "terms used: all so far, or those of batch 0", enum=["growing", "fixed"]
+    )
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,15 @@ class BestFixed(Section):
         minimum=0,
     )
     tolerance: float = setting(
-        0.0001, "relative gap between the two bounds on its loss at which a fit stops", exclusiveMinimum=0
+        0.0001,
+        "relative gap between the two bounds on its loss at which a fit stops",
+        exclusiveMinimum=0,
     )
     iterations: int = setting(
-        2000, "maximum number of iterations of a fit; the table has both bounds", "iterations", minimum=1
+        2000,
+        "maximum number of iterations of a fit; the table has both bounds",
+        "iterations",
+        minimum=1,
     )
 
 
@@ -31,7 +36,9 @@ class BestFixed(Section):
 class Regret(BestFixed):
     """The regret of a study's runs."""
 
-    enabled: bool = setting(False, "whether to measure the regret: a table for each run, and `tables/regret.tsv`")
+    enabled: bool = setting(
+        False, "whether to measure the regret: a table for each run, and `tables/regret.tsv`"
+    )
     runs: list[str] = setting(
         [],
         "runs of `dual_averaging`, `projected_gradient` or `online_admm` to measure",

@@ -21,7 +21,9 @@ class TopicEntry(Section):
         maximum=1,
     )
     first: int = setting(1, "first batch in which a topic may enter", "timestep", minimum=1)
-    last: int = setting(1, "last batch in which a topic may enter, not before `first`", "timestep", minimum=1)
+    last: int = setting(
+        1, "last batch in which a topic may enter, not before `first`", "timestep", minimum=1
+    )
 
     def check(self) -> None:
         """Refuse a range without a batch."""
@@ -41,7 +43,9 @@ class Batches(Section):
         "a batch is a number of documents, a calendar period (UTC, weeks from Monday), or one source file",
         enum=["documents", "period", "file"],
     )
-    documents: int = setting(500, "size of a batch after the first; for `by: documents`", "documents", minimum=1)
+    documents: int = setting(
+        500, "size of a batch after the first; for `by: documents`", "documents", minimum=1
+    )
     period: str = setting(
         "month",
         "length of a period; for `by: period`. A period without documents is not a batch",
@@ -55,7 +59,8 @@ class Batches(Section):
         minimum=1,
     )
     flush: bool = setting(
-        True, "whether to process the last batch, which may still grow; it is processed again when it has grown"
+        True,
+        "whether to process the last batch, which may still grow; it is processed again when it has grown",
     )
 
 

@@ -11,16 +11,17 @@ A module of this package is an experiment if it has::
     shown(tables) -> dict                   optional; further values for its template ``NAME.jinja``, which also gets
                                             `folder`, `tables` and `figures`
 
-An experiment without ``NAME.jinja`` is shown by another one. If the work has independent parts, a module has, instead
-of `run`::
+An experiment without ``NAME.jinja`` is shown by another one. If the work has independent parts, a
+module has, instead of `run`::
 
     PART : str                              name of a setting that is a list of numbers; a part has one of them
     UNMEASURED : tuple of str               names of the settings that only `finish` uses
     measure(settings, files) -> dict        rows of each table, sorted by number
     finish(settings, folder, files, measured)  write tables and figures from these rows
 
-so that each part can be a job. `measure` is in a module without drawing, so that changes of figures do not repeat
-measurements. `settings` are complete and checked. Equal settings and files give equal bytes.
+so that each part can be a job. `measure` is in a module without drawing, so that changes of figures
+do not repeat measurements. `settings` are complete and checked. Equal settings and files give equal
+bytes.
 """
 
 import os
@@ -37,7 +38,8 @@ from odl.files.tables import read_json, read_table, write_json, write_table
 from odl.report import page
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-SETTINGS_FILE = "settings.json"  # in the folder of an experiment; it is written last, so it marks a finished one
+# in the folder of an experiment; it is written last, so it marks a finished one
+SETTINGS_FILE = "settings.json"
 
 
 def module_of(name):
@@ -50,7 +52,9 @@ def module_of(name):
     """
     if name not in EXPERIMENTS:
         expected = "one of " + ", ".join(EXPERIMENTS)
-        raise ConfigError(f"the experiment {name!r} is unknown", expected, advice(name, EXPERIMENTS))
+        raise ConfigError(
+            f"the experiment {name!r} is unknown", expected, advice(name, EXPERIMENTS)
+        )
     return import_module(f"odl.papers.experiments.{name}")
 
 
@@ -64,7 +68,9 @@ def complete(name, settings):
     """
     known = module_of(name).SETTINGS
     check_map(settings, closed(known), name)
-    consistency.check_each_once({f"{name}.{key}": value for key, value in settings.items() if isinstance(value, list)})
+    consistency.check_each_once(
+        {f"{name}.{key}": value for key, value in settings.items() if isinstance(value, list)}
+    )
     return {**{key: entry["default"] for key, entry in known.items()}, **settings}
 
 
@@ -89,7 +95,11 @@ def measure(name, output, part, settings=None, files=()):
     """
     module = module_of(name)
     if not hasattr(module, "PART"):
-        raise ConfigError(f"the experiment {name!r} has no parts", "one that is measured in parts", "run it as a whole")
+        raise ConfigError(
+            f"the experiment {name!r} has no parts",
+            "one that is measured in parts",
+            "run it as a whole",
+        )
     settings = complete(name, {**dict(settings or {}), module.PART: [part]})
     tables = module.measure(settings, [os.fspath(file) for file in files])
     write_json(output, {**_head(name, settings, part), "tables": tables})
@@ -98,7 +108,11 @@ def measure(name, output, part, settings=None, files=()):
 def _head(name, settings, part):
     """Return the identity of a part: experiment, part, settings, and digest of the code that computes it."""
     module = module_of(name)
-    measured = {key: value for key, value in settings.items() if key not in (module.PART, *module.UNMEASURED)}
+    measured = {
+        key: value
+        for key, value in settings.items()
+        if key not in (module.PART, *module.UNMEASURED)
+    }
     code = sources.digest(module.measure.__module__.removeprefix("odl.").replace(".", "/"))
     return {"experiment": name, "part": part, "settings": measured, "code": code}
 
@@ -115,7 +129,8 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     settings : dict, optional
         Settings that differ from the defaults.
     files : sequence of path-like
-        The data: files, documents of streams, or folders of other experiments, as ``TAKES`` of the module says.
+        The data: files, documents of streams, or folders of other experiments, as ``TAKES`` of the
+        module says.
     study : dict, optional
         Streams and learners, from `odl.config.chains.study_of`.
     parts : sequence of path-like, optional
@@ -124,10 +139,14 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     settings, module = complete(name, dict(settings or {})), module_of(name)
     files = [os.fspath(file) for file in files]
     if parts and not hasattr(module, "PART"):
-        raise ConfigError(f"parts of the experiment {name!r}, which has none", "no parts", "leave them out")
+        raise ConfigError(
+            f"parts of the experiment {name!r}, which has none", "no parts", "leave them out"
+        )
     with filling(folder) as place:
         if hasattr(module, "PART"):
-            measured = _gathered(name, settings, parts) if parts else module.measure(settings, files)
+            measured = (
+                _gathered(name, settings, parts) if parts else module.measure(settings, files)
+            )
             module.finish(settings, place, files, measured)
         else:
             module.run(settings, place, files, *((study,) if study else ()))
@@ -162,14 +181,28 @@ def section(folder):
         content = ""
         if os.path.exists(os.path.join(*__path__, os.path.basename(template))):
             files = sorted(os.listdir(folder))
-            tables = {name[:-4]: read_table(os.path.join(folder, name)) for name in files if name.endswith(".tsv")}
+            tables = {
+                name[:-4]: read_table(os.path.join(folder, name))
+                for name in files
+                if name.endswith(".tsv")
+            }
             figures = [name[:-4] for name in files if name.endswith(".svg")]
             values = module.shown(tables) if hasattr(module, "shown") else {}
             content = page.render(template, folder=folder, tables=tables, figures=figures, **values)
-    except (StorageError, OSError, LookupError, TypeError, ValueError, ArithmeticError, TemplateError) as error:
+    except (
+        StorageError,
+        OSError,
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        TemplateError,
+    ) as error:
         what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
         defect = f"{folder} holds no finished experiment ({what})"
-        raise DataError(defect, f"{SETTINGS_FILE} and its results", f"delete {folder} and run it again") from error
+        raise DataError(
+            defect, f"{SETTINGS_FILE} and its results", f"delete {folder} and run it again"
+        ) from error
     return os.path.basename(os.path.normpath(folder)), module.TITLE, content
 
 
@@ -178,7 +211,9 @@ def _gathered(name, settings, parts):
     values, tables_of = settings[module_of(name).PART], {}
     if len(parts) != len(values):
         raise DataError(
-            f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "pass a file for each value"
+            f"{len(parts)} parts of {name}",
+            f"{len(values)}, one for each of {values}",
+            "pass a file for each value",
         )
     for path, value in zip(parts, values, strict=True):
         try:
@@ -188,7 +223,9 @@ def _gathered(name, settings, parts):
                 raise ValueError("another part")
         except (StorageError, OSError, ValueError, LookupError) as error:
             wanted = f"part {value} of {name} with the same settings and code, as `odl step measure` writes it"
-            raise DataError(f"{path} is not what was measured", wanted, "delete it and run it again") from error
+            raise DataError(
+                f"{path} is not what was measured", wanted, "delete it and run it again"
+            ) from error
         for table, rows in tables.items():
             tables_of.setdefault(table, []).extend(rows)
     return tables_of

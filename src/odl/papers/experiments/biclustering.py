@@ -1,11 +1,12 @@
 """Bi-clustering of gene expression over agents: rank-one layers w_j y_j^T, sparse in subjects and in genes.
 
-Genes are the documents and subjects the terms, so an atom is a pattern over subjects, and a code is the weight of the
-pattern in a gene. Every agent owns one atom. Learning does not use the classes of subjects; how well the atoms recover
-them is compared with the truncated singular value decomposition.
-Source: Chen, Towfic and Sayed 2014, section IV; Lee, Shen, Huang and Marron 2010 (the data and the picture).
-The data: lung cancer (Bhattacharjee et al. 2001, Affymetrix 95av2), values centred per gene, 56 subjects, the 5000
-genes of highest variance of 12625 as the R package sparseBC ships them.
+Genes are the documents and subjects the terms, so an atom is a pattern over subjects, and a code is
+the weight of the pattern in a gene. Every agent owns one atom. Learning does not use the classes of
+subjects; how well the atoms recover them is compared with the truncated singular value
+decomposition. Source: Chen, Towfic and Sayed 2014, section IV; Lee, Shen, Huang and Marron 2010
+(the data and the picture). The data: lung cancer (Bhattacharjee et al. 2001, Affymetrix 95av2),
+values centred per gene, 56 subjects, the 5000 genes of highest variance of 12625 as the R package
+sparseBC ships them.
 """
 
 import csv
@@ -29,17 +30,39 @@ TITLE = "Bi-clustering of lung cancer expression"
 TAKES, ALGORITHMS = ("files",), ("diffusion",)
 SETTINGS = {
     "atoms": {"type": "integer", "minimum": 1, "default": 3},
-    "betas": {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 1, "default": [0.01, 0.05, 0.1]},
+    "betas": {
+        "type": "array",
+        "items": {"type": "number", "minimum": 0},
+        "minItems": 1,
+        "default": [0.01, 0.05, 0.1],
+    },
     "iterations": {"type": "integer", "minimum": 1, "default": 2000},
-    "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "default": list(range(10))},
+    "seeds": {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0},
+        "minItems": 1,
+        "default": list(range(10)),
+    },
 }
 GAMMA, DELTA = 0.5, 0.1  # l1 and l2 penalties of the codes
 DICTIONARY_STEP, MU = (
     0.005,
     0.01,
 )  # steps of the dictionary update, and of diffusion on the grid
-INFORMED_SHARE = {"fully_connected": 1.0, "grid": 0.0}  # share of the agents that see a gene; 0: agent 0 only
-RECOVERY_COLUMNS = ("method", "network", "beta", "seed", "ari", "explained", "atoms_nonzero", "codes_nonzero")
+INFORMED_SHARE = {
+    "fully_connected": 1.0,
+    "grid": 0.0,
+}  # share of the agents that see a gene; 0: agent 0 only
+RECOVERY_COLUMNS = (
+    "method",
+    "network",
+    "beta",
+    "seed",
+    "ari",
+    "explained",
+    "atoms_nonzero",
+    "codes_nonzero",
+)
 SVD_METHOD, RAW_METHOD = "singular vectors", "all genes"
 
 
@@ -70,7 +93,9 @@ def learn(values, model, owner, network, iterations, rng):
         A = coding.learn_centralised(stream, A, model, DICTIONARY_STEP, tolerance=1e-3)
     else:
         ends = {"iterations": iterations, "tolerance": 1e-3}
-        A = coding.learn_over_network(stream, A, model, DICTIONARY_STEP, owner, network, mu=MU, **ends)
+        A = coding.learn_over_network(
+            stream, A, model, DICTIONARY_STEP, owner, network, mu=MU, **ends
+        )
     return A.toarray(), coding.centralised(sparse.csr_array(values), A, model).codes.toarray()
 
 
@@ -116,7 +141,11 @@ def run(settings, folder, files):
     expression = read_expression(files)
     rows, first = measure(expression, settings)
     middle = first[settings["betas"][len(settings["betas"]) // 2]]
-    write(folder, {"recovery": (rows, RECOVERY_COLUMNS)}, {"checkerboard": draw_layers(expression, *middle)})
+    write(
+        folder,
+        {"recovery": (rows, RECOVERY_COLUMNS)},
+        {"checkerboard": draw_layers(expression, *middle)},
+    )
 
 
 def shown(tables):
@@ -126,7 +155,13 @@ def shown(tables):
         name, seeds = method, ""
         if method == "diffusion":
             name, seeds = f"diffusion, {networks.shown(network)}, beta {beta:g}", len(runs)
-        rows.append([name, seeds, *(mean_sd(*spread([row[key] for row in runs])) for key in RECOVERY_COLUMNS[4:])])
+        rows.append(
+            [
+                name,
+                seeds,
+                *(mean_sd(*spread([row[key] for row in runs])) for key in RECOVERY_COLUMNS[4:]),
+            ]
+        )
     classes = ", ".join(f"{number} {name}" for name, number in SUBJECT_CLASSES.items())
     return {"methods": rows, "genes": GENES, "classes": classes}
 
@@ -185,7 +220,9 @@ def parse_expression(path):
             raise ValueError("an empty row")
         values = np.array([[float(cell) for cell in row[1:]] for row in rows])
         if values.ndim != 2 or values.shape[1] != len(header) - 1 or not np.isfinite(values).all():
-            raise ValueError(f"rows of {values.shape} finite numbers below {len(header) - 1} subjects")
+            raise ValueError(
+                f"rows of {values.shape} finite numbers below {len(header) - 1} subjects"
+            )
     return Expression(values, [row[0] for row in rows], header[1:])
 
 
@@ -210,7 +247,9 @@ def read_expression(sources):
     expression = parse_expression(path)
     known = {"number of genes": GENES, "classes of subjects": SUBJECT_CLASSES}
     counted = {name: expression.classes.count(name) for name in dict.fromkeys(expression.classes)}
-    check_content(path, {"number of genes": len(expression.genes), "classes of subjects": counted}, known)
+    check_content(
+        path, {"number of genes": len(expression.genes), "classes of subjects": counted}, known
+    )
     return expression
 
 
@@ -226,13 +265,24 @@ def draw_layers(expression, atoms, codes):
     """
     names = list(dict.fromkeys(expression.classes))
     place = np.array([names.index(name) for name in expression.classes])
-    starts = np.searchsorted(np.sort(place), np.arange(len(names) + 1)) - 0.5  # of each class, and the end of the last
-    layers = [(f"layer of atom {j + 1}", np.outer(atoms[:, j], codes[:, j]), j) for j in range(atoms.shape[1])]
+    starts = (
+        np.searchsorted(np.sort(place), np.arange(len(names) + 1)) - 0.5
+    )  # of each class, and the end of the last
+    layers = [
+        (f"layer of atom {j + 1}", np.outer(atoms[:, j], codes[:, j]), j)
+        for j in range(atoms.shape[1])
+    ]
     figure, axes = new_figure(7.6, 1.75 * (len(layers) + 1) + 0.3, len(layers) + 1, 1)
-    for axis, (title, matrix, j) in zip(axes[:, 0], [("data", expression.values.T, 0), *layers], strict=True):
+    for axis, (title, matrix, j) in zip(
+        axes[:, 0], [("data", expression.values.T, 0), *layers], strict=True
+    ):
         limit = max(np.quantile(np.abs(matrix), 0.99), 1e-12)
-        ordered = matrix[np.argsort(place, kind="stable")][:, np.argsort(-codes[:, j], kind="stable")]
-        image = axis.imshow(ordered, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+        ordered = matrix[np.argsort(place, kind="stable")][
+            :, np.argsort(-codes[:, j], kind="stable")
+        ]
+        image = axis.imshow(
+            ordered, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest"
+        )
         image.set_rasterized(True)
         for start in starts[1:-1]:
             axis.axhline(start, color=INK, linewidth=0.8)

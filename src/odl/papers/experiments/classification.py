@@ -16,7 +16,11 @@ __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "show
 TITLE = "Two newsgroups: a linear SVM on topics"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 METHOD_NAMES = {"pca": "PCA", "nmf": "NMF", "lda": "LDA", "flat": "flat", "tree": "tree"}
-NORM_NAMES = {"frequencies": "rows of unit l1 norm", "counts": "counts", "directions": "rows of unit l2 norm"}
+NORM_NAMES = {
+    "frequencies": "rows of unit l1 norm",
+    "counts": "counts",
+    "directions": "rows of unit l2 norm",
+}
 CHOSEN = "chosen"
 SCALED = {
     CHOSEN: "the scaling chosen by cross-validation",
@@ -47,15 +51,29 @@ def summarise(rows):
     """
     summary = []
     for scaling in (CHOSEN, *dict.fromkeys(row["scaling"] for row in rows)):
-        part = [row for row in rows if (row["chosen"] if scaling == CHOSEN else row["scaling"] == scaling)]
-        of_flat = {(row["split"], row["topics"]): row["accuracy"] for row in part if row["method"] == "flat"}
+        part = [
+            row
+            for row in rows
+            if (row["chosen"] if scaling == CHOSEN else row["scaling"] == scaling)
+        ]
+        of_flat = {
+            (row["split"], row["topics"]): row["accuracy"]
+            for row in part
+            if row["method"] == "flat"
+        }
         for (method, topics), of_method in grouped(part, ("method", "topics")):
             mean, sd = spread([row["accuracy"] for row in of_method])
             row = {"scaling": scaling, "method": method, "topics": topics, "splits": len(of_method)}
             paired = method == "tree" and of_flat
-            gains = [row["accuracy"] - of_flat[row["split"], topics] for row in of_method] if paired else []
+            gains = (
+                [row["accuracy"] - of_flat[row["split"], topics] for row in of_method]
+                if paired
+                else []
+            )
             row |= {"mean": mean, "sd": sd}
-            summary.append(row | dict(zip(("difference", "difference_sd"), spread(gains), strict=True)))
+            summary.append(
+                row | dict(zip(("difference", "difference_sd"), spread(gains), strict=True))
+            )
     return summary
 
 
@@ -71,16 +89,26 @@ def shown(tables):
             for method in METHODS
             if any(row["method"] == method for row in summary)
         ]
-        rows.append(["tree - flat", *(_cell(values.get((scaling, "tree", p)), "difference") for p in sizes)])
+        rows.append(
+            ["tree - flat", *(_cell(values.get((scaling, "tree", p)), "difference") for p in sizes)]
+        )
         by_topics.append((text, [f"p = {p:g}" for p in sizes], rows))
-    larger = 100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
+    larger = (
+        100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
+    )
     words = [
         [NORM_NAMES[kind], *(_cell(values[scaling, kind, corpus["words"]]) for scaling in scalings)]
         for kind in RAW
         if (CHOSEN, kind, corpus["words"]) in values
     ]
     names = [f"scaling {name}" if name != CHOSEN else "chosen" for name in scalings]
-    return {"corpus": corpus, "larger": larger, "by_topics": by_topics, "words": words, "scalings": names}
+    return {
+        "corpus": corpus,
+        "larger": larger,
+        "by_topics": by_topics,
+        "words": words,
+        "scalings": names,
+    }
 
 
 def _cell(row, name="mean"):
@@ -100,7 +128,9 @@ def draw_accuracy(summary):
         axes.set(title=title, ylabel="accuracy (%)", ylim=(50, 100))
     panels[-1, 0].set(xlabel="number of topics")
     handles = panels[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=6, handlelength=1.4, columnspacing=1.2)
+    figure.legend(
+        *handles, loc="outside upper center", ncols=6, handlelength=1.4, columnspacing=1.2
+    )
     return figure
 
 

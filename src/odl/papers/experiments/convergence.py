@@ -1,9 +1,9 @@
 """Convergence of inference over a network: diffusion and consensus ADMM, and the bias of diffusion by its step size.
 
-There are three time scales: documents; exchanges between neighbours for a document; gradient steps of an agent between
-two exchanges (one for diffusion, several for ADMM). Distances are to the optimum of the complete dictionary, found by
-coordinate descent.
-Source: Chen, Towfic and Sayed 2014, equations 31 and 37 to 39, and the O(mu^2) law behind them.
+There are three time scales: documents; exchanges between neighbours for a document; gradient steps
+of an agent between two exchanges (one for diffusion, several for ADMM). Distances are to the
+optimum of the complete dictionary, found by coordinate descent. Source: Chen, Towfic and Sayed
+2014, equations 31 and 37 to 39, and the O(mu^2) law behind them.
 """
 
 from collections.abc import Callable
@@ -35,9 +35,24 @@ SETTINGS = {
 TASK = {"task": "nmf", "gamma": 0.1, "delta": 1.0}
 COMPARED_NETWORKS = ("fully_connected", "ring")
 INNER_STEPS = (1, 5, 20)  # gradient steps of ADMM between two exchanges
-STEP_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes of the second figure, as shares of the largest safe one
+STEP_SHARES = (
+    1.0,
+    0.3,
+    0.1,
+    0.03,
+    0.01,
+)  # step sizes of the second figure, as shares of the largest safe one
 SEED = 0  # seed of the synthetic problem, and of the initial atoms on TDT2
-PATH_COLUMNS = ("problem", "network", "method", "exchanges", "inner", "floats", "distance", "score_error")
+PATH_COLUMNS = (
+    "problem",
+    "network",
+    "method",
+    "exchanges",
+    "inner",
+    "floats",
+    "distance",
+    "score_error",
+)
 STEP_COLUMNS = ("problem", "network", "mu", "distance", "iterations", "moved")
 SMALL = "diffusion, mu/10"
 CURVE_POINTS = 60  # number of points of a curve
@@ -67,7 +82,9 @@ class InferenceProblem(NamedTuple):
 
 def problem(name, X, atoms, model):
     """Return a problem with its optima; the dual optimum is the gradient of f at the residual of the optimal code."""
-    optimum = coding.centralised(sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13)
+    optimum = coding.centralised(
+        sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13
+    )
     rest = X - optimum.codes.toarray() @ atoms.T
     return InferenceProblem(name, X, atoms, model.residual.gradient(rest), optimum.score)
 
@@ -79,7 +96,9 @@ def synthetic(model, settings):
     atoms = model.project(atoms / np.linalg.norm(atoms, axis=0))
     codes = np.zeros((settings["documents"], settings["agents"]))
     for row in codes:
-        row[rng.choice(len(row), min(3, len(row)), replace=False)] = rng.uniform(0.5, 1.5, min(3, len(row)))
+        row[rng.choice(len(row), min(3, len(row)), replace=False)] = rng.uniform(
+            0.5, 1.5, min(3, len(row))
+        )
     X = np.abs(codes @ atoms.T + 0.1 * rng.standard_normal((len(codes), len(atoms))))
     return problem("made", X / np.linalg.norm(X, axis=1, keepdims=True), atoms, model)
 
@@ -96,7 +115,9 @@ def text(path, model, settings):
     state = learner.start(P0, settings["agents"], np.random.default_rng(SEED))
     A = learner.fit_terms(state, P.shape[1]).dictionary.toarray()
     answers = coding.centralised(P, sparse.csc_array(A), model).codes
-    most_coded = np.argsort(-np.asarray(answers.sum(axis=1)).ravel(), kind="stable")[: settings["documents"]]
+    most_coded = np.argsort(-np.asarray(answers.sum(axis=1)).ravel(), kind="stable")[
+        : settings["documents"]
+    ]
     X = P[most_coded].toarray()
     touched = (X != 0).any(axis=0) | (A != 0).any(axis=1)
     return problem("TDT2", X[:, touched], A[touched], model)
@@ -118,8 +139,9 @@ def consensus_admm(
         p_k  <- p_k + c sum_{l in N_k} (nu_k - nu_l)
         nu_k <- argmin_{nu in V_f} J_k(nu) + p_k^T nu + c sum_{l in N_k} ||nu - (nu_k + nu_l)/2||^2
 
-    (Mateos, Bazerque and Giannakis 2010; the printed recursion of the paper was not available, this is the edge-based
-    recursion of the same structure). The argmin is approximated by `inner` projected gradient steps.
+    (Mateos, Bazerque and Giannakis 2010; the printed recursion of the paper was not available, this
+    is the edge-based recursion of the same structure). The argmin is approximated by `inner`
+    projected gradient steps.
 
     Parameters
     ----------
@@ -150,7 +172,9 @@ def consensus_admm(
     if penalty is None:
         penalty = (model.residual.curvature + 1.0 / model.code.delta) / n_agents
     if not penalty > 0:
-        raise ParameterError(f"penalty={penalty!r}", "a penalty above 0", "raise it or leave it to the default")
+        raise ParameterError(
+            f"penalty={penalty!r}", "a penalty above 0", "raise it or leave it to the default"
+        )
     links = share.network.weights.toarray() != 0
     np.fill_diagonal(links, False)
     pattern = sparse.csr_array(links.astype(float))
@@ -186,12 +210,17 @@ def follow(problem, network, model, settings):
         last = max(1, settings["steps"] // inner)
         marks = sorted({int(mark) for mark in np.geomspace(1, last, CURVE_POINTS)})
         sums = np.zeros((len(marks), 2))
-        for x, optimum, score in zip(problem.documents, problem.optima, problem.scores, strict=True):
+        for x, optimum, score in zip(
+            problem.documents, problem.optima, problem.scores, strict=True
+        ):
 
             def record(used, nu, sums=sums, x=x, optimum=optimum, score=score, marks=marks):
                 if used in marks:
                     costs = share.finish(nu, x, used).costs
-                    sums[marks.index(used)] += _distance(nu, optimum), abs(-costs.sum() - score) / score
+                    sums[marks.index(used)] += (
+                        _distance(nu, optimum),
+                        abs(-costs.sum() - score) / score,
+                    )
 
             if name in steps:
                 diffuse(share, x, step=steps[name], iterations=last, tolerance=0.0, record=record)
@@ -200,7 +229,12 @@ def follow(problem, network, model, settings):
         for mark, (distance, error) in zip(marks, sums / len(problem.documents), strict=True):
             rows.append(
                 {
-                    **{"method": name, "exchanges": mark, "inner": mark * inner, "distance": distance},
+                    **{
+                        "method": name,
+                        "exchanges": mark,
+                        "inner": mark * inner,
+                        "distance": distance,
+                    },
                     "floats": float(network.neighbours.mean() * mark * problem.documents.shape[1]),
                     "score_error": error,
                 }
@@ -214,10 +248,15 @@ def fixed_point(share, x, optimum, mu, iterations):
     Returns
     -------
     distance, moved : float
-        Mean squared distance of agents from the optimum, and squared last move relative to that distance.
+        Mean squared distance of agents from the optimum, and squared last move relative to that
+        distance.
     iterations : int
     """
-    moves, used, moved = share.moves(np.repeat(optimum[None], len(share.agents), axis=0), x, mu), 0, np.inf
+    moves, used, moved = (
+        share.moves(np.repeat(optimum[None], len(share.agents), axis=0), x, mu),
+        0,
+        np.inf,
+    )
     while used < iterations and moved > 1e-8:
         old, nu = next(moves)
         used += 1
@@ -235,7 +274,9 @@ def bias(problem, network, model, settings):
             for x, optimum in zip(problem.documents, problem.optima, strict=True)
         ]
         distance, moved, used = np.mean(fixed_points, axis=0)
-        rows.append({"mu": part * largest, "distance": distance, "moved": moved, "iterations": used})
+        rows.append(
+            {"mu": part * largest, "distance": distance, "moved": moved, "iterations": used}
+        )
     return rows
 
 
@@ -250,7 +291,9 @@ def measure(settings, files):
     """Return the rows of the tables ``paths`` and ``steps``."""
     if len(files) > 1:
         raise ParameterError(
-            f"{len(files)} files", "no file, or only tdt2/TDT2_with_time.mat", "correct the setting `files`"
+            f"{len(files)} files",
+            "no file, or only tdt2/TDT2_with_time.mat",
+            "correct the setting `files`",
         )
     model = models.task(TASK["task"], gamma=TASK["gamma"], delta=TASK["delta"])
     problems = [synthetic(model, settings), *(text(path, model, settings) for path in files)]
@@ -269,7 +312,11 @@ def run(settings, folder, files):
     """Write ``paths.tsv`` and ``steps.tsv``, and draw the paths."""
     paths, steps = measure(settings, files)
     named = [{**row, "network": networks.shown(row["network"], degree=DEGREE)} for row in paths]
-    write(folder, {"paths": (paths, PATH_COLUMNS), "steps": (steps, STEP_COLUMNS)}, {"paths": draw_paths(named)})
+    write(
+        folder,
+        {"paths": (paths, PATH_COLUMNS), "steps": (steps, STEP_COLUMNS)},
+        {"paths": draw_paths(named)},
+    )
 
 
 def shown(tables):
@@ -278,7 +325,9 @@ def shown(tables):
     curves = []
     for (name, network, method), rows in grouped(tables["paths"], ("problem", "network", "method")):
         reached = next((row for row in rows if row["distance"] <= 1e-2), nowhere)
-        curves.append((f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", reached, rows[-1]))
+        curves.append(
+            (f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", reached, rows[-1])
+        )
     law = "; ".join(
         f"{name}, {networks.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
         for (name, network), rows in grouped(tables["steps"], ("problem", "network"))
@@ -287,7 +336,11 @@ def shown(tables):
 
 
 DRAWN_FLOOR = 1e-12  # smaller distances are rounding errors
-CLOCKS = (("exchanges", "exchanges"), ("inner", "gradient steps of an agent"), ("floats", "floats sent by an agent"))
+CLOCKS = (
+    ("exchanges", "exchanges"),
+    ("inner", "gradient steps of an agent"),
+    ("floats", "floats sent by an agent"),
+)
 
 
 @style()

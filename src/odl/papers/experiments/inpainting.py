@@ -19,16 +19,22 @@ __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "show
 TITLE = "Inpainting of image patches: flat against tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 # Table 1 of the paper: missing percentage -> mean square error x 100, flat and tree.
-PUBLISHED_ERRORS = {50: (19.3, 18.6), 60: (26.8, 25.7), 70: (36.7, 35.0), 80: (50.6, 48.0), 90: (72.1, 65.9)}
+PUBLISHED_ERRORS = {
+    50: (19.3, 18.6),
+    60: (26.8, 25.7),
+    70: (36.7, 35.0),
+    80: (50.6, 48.0),
+    90: (72.1, 65.9),
+}
 
 
 def finish(settings, folder, files, rows_by):
     """Write all tables, learn the dictionary for the figure, and draw the figures.
 
-    Tables: ``validation.tsv`` (all that was tried, with the number of patches), ``test.tsv`` (selected dictionaries),
-    ``structures.tsv`` (every tree at the largest share of missing pixels, if configured), ``equal.tsv`` (flat
-    dictionaries with as many atoms as the selected tree), ``gaussian.tsv``, ``summary.tsv`` and ``depths.tsv`` (of the
-    drawn tree).
+    Tables: ``validation.tsv`` (all that was tried, with the number of patches), ``test.tsv``
+    (selected dictionaries), ``structures.tsv`` (every tree at the largest share of missing pixels,
+    if configured), ``equal.tsv`` (flat dictionaries with as many atoms as the selected tree),
+    ``gaussian.tsv``, ``summary.tsv`` and ``depths.tsv`` (of the drawn tree).
     """
     drawn = _drawn(settings, reconstruction.read_images(files, settings["scale"]))
     tables = {**rows_by, "summary": summarise(rows_by), "depths": depths(*drawn)}
@@ -41,19 +47,25 @@ def finish(settings, folder, files, rows_by):
 def summarise(rows_by):
     """Return a row for each share of missing pixels: means and deviations over seeds, and paired differences.
 
-    ``better`` is the number of seeds in which the tree has the smaller error, ``flat_equal`` the flat dictionary with
-    as many atoms as the tree, ``gaussian`` the Gaussian estimate. ``*_missing_pixels`` are errors of missing pixels
-    only.
+    ``better`` is the number of seeds in which the tree has the smaller error, ``flat_equal`` the
+    flat dictionary with as many atoms as the tree, ``gaussian`` the Gaussian estimate.
+    ``*_missing_pixels`` are errors of missing pixels only.
     """
     names = ("test", "equal", "gaussian")
-    both, *others = (pandas.DataFrame(rows_by[name]).set_index(["missing", "seed"]) for name in names)
+    both, *others = (
+        pandas.DataFrame(rows_by[name]).set_index(["missing", "seed"]) for name in names
+    )
     tests = [both[both["penalty"] == name] for name in PENALTIES]
     flat, tree, equal, gaussian = (each["error"] for each in (*tests, *others))
     errors = {"flat": flat, "tree": tree, "difference": tree - flat, "flat_equal": equal}
-    errors = pandas.DataFrame({**errors, "difference_equal": tree - equal, "gaussian": gaussian}).groupby("missing")
+    errors = pandas.DataFrame(
+        {**errors, "difference_equal": tree - equal, "gaussian": gaussian}
+    ).groupby("missing")
     summary = errors.mean().join(errors.std().add_suffix("_sd")).join(errors.size().rename("seeds"))
     summary["atoms"] = tests[1]["atoms"].groupby("missing").mean()
-    summary["better"], summary["better_equal"] = ((tree < other).groupby("missing").sum() for other in (flat, equal))
+    summary["better"], summary["better_equal"] = (
+        (tree < other).groupby("missing").sum() for other in (flat, equal)
+    )
     for name, test in zip(PENALTIES, tests, strict=True):
         summary[f"{name}_missing_pixels"] = test["missing_pixels"].groupby("missing").mean()
     published = [PUBLISHED_ERRORS.get(missing, (float("nan"),) * 2) for missing in summary.index]
@@ -74,12 +86,15 @@ def _drawn(settings, images):
 def depths(tree, D, side):
     """Return for every depth of a tree the number of atoms, their roughness, and their similarity to parents.
 
-    Roughness is the sum of squared differences of neighbouring pixels over the sum of squares. Similarity is the mean
-    absolute cosine of an atom with its parent, and with all atoms of the depth above.
+    Roughness is the sum of squared differences of neighbouring pixels over the sum of squares.
+    Similarity is the mean absolute cosine of an atom with its parent, and with all atoms of the
+    depth above.
     """
     unit = D / np.maximum(np.linalg.norm(D, axis=0), 1e-300)
     atoms = unit.T.reshape(-1, side, side)
-    rough = (np.diff(atoms, axis=1) ** 2).sum(axis=(1, 2)) + (np.diff(atoms, axis=2) ** 2).sum(axis=(1, 2))
+    rough = (np.diff(atoms, axis=1) ** 2).sum(axis=(1, 2)) + (np.diff(atoms, axis=2) ** 2).sum(
+        axis=(1, 2)
+    )
     like, depth = np.abs(unit.T @ unit), np.array(tree.depths)
     rows = []
     for level in range(max(depth) + 1):
@@ -95,7 +110,11 @@ def depths(tree, D, side):
 
 def shown(tables):
     """Return the values for the template: at which shares of missing pixels the flat dictionary is better."""
-    return {"worse": ", ".join(f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0)}
+    return {
+        "worse": ", ".join(
+            f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0
+        )
+    }
 
 
 @plots.style()
@@ -105,7 +124,9 @@ def draw_structures(rows):
     figure, ((axes,),) = plots.new_figure(max(4.0, 1.6 + 0.5 * len(shapes)), 3.2)
     for position, (name, colour) in enumerate((("flat", "white"), ("tree", plots.COLOURS[1]))):
         part = [row for row in rows if row["penalty"] == name]
-        values = np.array([spread([row["error"] for row in part if row["tree"] == shape]) for _, shape in shapes])
+        values = np.array(
+            [spread([row["error"] for row in part if row["tree"] == shape]) for _, shape in shapes]
+        )
         axes.bar(
             np.arange(len(shapes)) + 0.38 * (position - 0.5),
             values[:, 0],
@@ -133,7 +154,10 @@ def places(tree):
     ndarray, shape (n_nodes, 2)
         Coordinates; the distance from (0, 0) is the depth (plus one in a forest).
     """
-    angle, leaves = np.zeros(tree.n_nodes), [node for node in tree.preorder if not tree.children[node]]
+    angle, leaves = (
+        np.zeros(tree.n_nodes),
+        [node for node in tree.preorder if not tree.children[node]],
+    )
     angle[leaves] = 2.0 * np.pi * np.arange(len(leaves)) / len(leaves)
     for node in reversed(tree.preorder):
         if tree.children[node]:
@@ -147,7 +171,9 @@ def draw_dictionary(tree, D, side):
     """Draw a dictionary of patches as a tree, its root in the centre; each patch has its own grey scale around 0."""
     spots = places(tree)
     nearest = [
-        np.hypot(*(spots[np.arange(len(spots)) != node] - spots[node]).T).min() if len(spots) > 1 else 1.0
+        np.hypot(*(spots[np.arange(len(spots)) != node] - spots[node]).T).min()
+        if len(spots) > 1
+        else 1.0
         for node in range(len(spots))
     ]
     depth = np.array(tree.depths)
@@ -161,7 +187,9 @@ def draw_dictionary(tree, D, side):
         top = max(np.abs(D[:, node]).max(), 1e-300)
         extent = (x - size / 2, x + size / 2, y - size / 2, y + size / 2)
         image = D[:, node].reshape(side, side)
-        axes.imshow(image, "gray", extent=extent, vmin=-top, vmax=top, interpolation="nearest", zorder=2)
+        axes.imshow(
+            image, "gray", extent=extent, vmin=-top, vmax=top, interpolation="nearest", zorder=2
+        )
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     axes.axis("off")
     return figure

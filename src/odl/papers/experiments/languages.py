@@ -19,8 +19,13 @@ SETTINGS: dict = {}
 def neighbours(stream, t, form):
     """Return the mean cosine distance of documents to their five nearest earlier ones, with weights of the batch."""
     batch = stream.batches[t]
-    now, counts = Weighed(batch, Weighting(**form), "l2"), [earlier.counts[:] for earlier in stream.batches[:t]]
-    past = sparse.csr_array(sparse.vstack([widen(part, n_columns=batch.counts.shape[1]) for part in counts]))
+    now, counts = (
+        Weighed(batch, Weighting(**form), "l2"),
+        [earlier.counts[:] for earlier in stream.batches[:t]],
+    )
+    past = sparse.csr_array(
+        sparse.vstack([widen(part, n_columns=batch.counts.shape[1]) for part in counts])
+    )
     cosines = (now[:] @ now.weigh(past).T).toarray()
     return 1.0 - np.sort(cosines, axis=1)[:, -N_NEIGHBOURS:].mean(axis=1)
 
@@ -32,7 +37,10 @@ def rows_of(stream, runs, share):
     scores = {"nearest5": {t: neighbours(stream, t, first) for t in stream.listed}}
     for run, entry in runs.items():
         scores |= qualitystudy.learn(stream, {run: {**entry, "features": forms[run]}}, 1)[0]
-    return [{"run": run, "pieces": share, "auc": stream.average(values)} for run, values in scores.items()]
+    return [
+        {"run": run, "pieces": share, "auc": stream.average(values)}
+        for run, values in scores.items()
+    ]
 
 
 def run(settings, folder, files, study):

@@ -19,7 +19,11 @@ TAKES, ALGORITHMS = ("streams", "learners"), ("levels", "adaptive")
 NAME_LIST = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 POSITIVE_INTEGERS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
 SETTINGS = {
-    "parts": {**NAME_LIST, "items": {"type": "string", "enum": [*QUALITY_PARTS]}, "default": [*QUALITY_PARTS]},
+    "parts": {
+        **NAME_LIST,
+        "items": {"type": "string", "enum": [*QUALITY_PARTS]},
+        "default": [*QUALITY_PARTS],
+    },
     "runs": {**NAME_LIST, "default": ["levels", "levels-context", "adaptive", "adaptive-context"]},
     "k": {"type": "integer", "minimum": 1, "default": 500},
     "atoms": {**POSITIVE_INTEGERS, "default": [50, 100, 200, 500, 1000]},
@@ -58,16 +62,25 @@ class SeededStream:
         parts = batching.split(documents, Order.from_map(Order.part(setting)), seed)
         self.batches = []
         for part in parts[: most or None]:
-            self.batches.append(features.follow(documents.select(part), self.batches[-1] if self.batches else None))
-        self.labels = [batch.novel_dominant if rule["topics"] == "dominant" else batch.novel for batch in self.batches]
+            self.batches.append(
+                features.follow(documents.select(part), self.batches[-1] if self.batches else None)
+            )
+        self.labels = [
+            batch.novel_dominant if rule["topics"] == "dominant" else batch.novel
+            for batch in self.batches
+        ]
         self.listed = averages.listed(
             dict(enumerate(self.labels[1:], start=1)),
             [t for t in setting["timesteps"] if t < len(self.batches)],
             **{name: rule[name] for name in ("min_novel", "min_known")},
         )
         if not self.listed and rule["min_novel"]:  # `cut` sets it to 0
-            expected = f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
-            raise DataError(f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel")
+            expected = (
+                f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
+            )
+            raise DataError(
+                f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel"
+            )
         self.weighed, self.judged = {}, {"plain": {}, "context": {}}
 
     def cut(self, size):
@@ -86,7 +99,9 @@ class SeededStream:
         form = weighting or {"tf": "log"}
         key = (t, *sorted(form.items()))
         if key not in self.weighed:
-            self.weighed[key] = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **form)[:]
+            self.weighed[key] = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **form)[
+                :
+            ]
         return self.weighed[key]
 
     def average(self, scores):
@@ -104,7 +119,8 @@ class SeededStream:
         Parameters
         ----------
         kind : {"plain", "context"}
-            Whether the runs score documents one by one, or use the batch; only runs of one kind are compared.
+            Whether the runs score documents one by one, or use the batch; only runs of one kind are
+            compared.
         scores : dict of str to dict of int to ndarray
             Scores by run and timestep.
 
@@ -112,11 +128,16 @@ class SeededStream:
         -------
         dict of str to (float, ndarray)
         """
-        batches = [([results[t] for results in scores.values()], self.labels[t]) for t in self.listed]
+        batches = [
+            ([results[t] for results in scores.values()], self.labels[t]) for t in self.listed
+        ]
         # Seeds have different replicates, so that their average does not use the same ones.
         seed = (self.rule["seed"], self.seed)
         drawn = metrics.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
-        results = {run: (self.average(own), values) for (run, own), values in zip(scores.items(), drawn, strict=True)}
+        results = {
+            run: (self.average(own), values)
+            for (run, own), values in zip(scores.items(), drawn, strict=True)
+        }
         self.judged[kind] |= results
         return results
 
@@ -126,13 +147,17 @@ def _variants(settings, study):
     for run in settings["runs"]:
         if run not in study["learners"]:
             expected = "one of " + ", ".join(study["learners"])
-            raise ConfigError(f"quality: runs names '{run}'", expected, "add it to the experiment's learners")
+            raise ConfigError(
+                f"quality: runs names '{run}'", expected, "add it to the experiment's learners"
+            )
         algorithm = study["learners"][run]["learner"]["algorithm"]
         if algorithm not in ALGORITHMS:
             defect = f"quality: the algorithm of '{run}' is {algorithm}"
             raise ConfigError(defect, " or ".join(ALGORITHMS), "take it from the experiment's runs")
     compared = {
-        run: variant for run, variant in study["learners"].items() if variant["learner"]["algorithm"] in ALGORITHMS
+        run: variant
+        for run, variant in study["learners"].items()
+        if variant["learner"]["algorithm"] in ALGORITHMS
     }
     return {**study, "learners": compared}
 
@@ -145,8 +170,8 @@ def measure(settings, study, files):
     settings : dict
         As `SETTINGS`.
     study : dict
-        From `odl.config.chains.study_of`: streams (name to protocol, topic_entry, ties, batches, timesteps), learners
-        (name to learner, features), evaluate and seeds.
+        From `odl.config.chains.study_of`: streams (name to protocol, topic_entry, ties, batches,
+        timesteps), learners (name to learner, features), evaluate and seeds.
     files : list of str
         Documents of each stream.
 
@@ -159,10 +184,14 @@ def measure(settings, study, files):
         corpus = batchfile.read(file)
         # Seeds with the same order count once.
         seeds = settings["seeds"] or study["seeds"]
-        orders = dict.fromkeys(chains.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds)
+        orders = dict.fromkeys(
+            chains.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds
+        )
         streams = []
         for seed in orders:
-            stream = SeededStream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
+            stream = SeededStream(
+                name, corpus, setting, study["evaluate"], seed, settings["batches"]
+            )
             for part in settings["parts"]:
                 print(f"{name}, seed {seed}: {part}", flush=True)
                 for table, rows in QUALITY_PARTS[part](stream, study["learners"], settings).items():

@@ -12,7 +12,16 @@ from odl.files.tables import read_table
 from odl.papers import rivals
 from odl.papers.experiments import write
 from odl.report.page import mean_sd, number
-from odl.report.plots import GREY, INK, LINE_STYLES, despine, logarithmic, look_of, new_figure, style
+from odl.report.plots import (
+    GREY,
+    INK,
+    LINE_STYLES,
+    despine,
+    logarithmic,
+    look_of,
+    new_figure,
+    style,
+)
 
 TITLE = "Learners of bounded memory and nearest neighbours"
 TAKES, ALGORITHMS = ("experiments",), ()
@@ -20,7 +29,10 @@ SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 
 QUALITY_TABLES = ("table", "pairs", "memory", "ablation", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
 WINDOW_PLAIN, WINDOW_CONTEXT = "nearest documents, window", "nearest documents, window, whole batch"
-PAST_PLAIN, PAST_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
+PAST_PLAIN, PAST_CONTEXT = (
+    "nearest documents, whole past",
+    "nearest documents, whole past, whole batch",
+)
 
 
 def run(settings, folder, files):
@@ -38,8 +50,16 @@ def run(settings, folder, files):
     streams = {row["stream"] for row in tables["memory"]}
     for name in settings["shown"]:
         if name not in streams:
-            expected = "one of " + ", ".join(sorted(streams)) if streams else "streams with the part memory"
-            raise DataError(f"quality_overview: shown names '{name}'", expected, "correct it or measure its memory")
+            expected = (
+                "one of " + ", ".join(sorted(streams))
+                if streams
+                else "streams with the part memory"
+            )
+            raise DataError(
+                f"quality_overview: shown names '{name}'",
+                expected,
+                "correct it or measure its memory",
+            )
     memory, compared, figures = tables["memory"], tables["table"], {}
     if settings["shown"]:
         claimed = [row for name in settings["shown"] for row in memory if row["stream"] == name]
@@ -59,12 +79,18 @@ def shown(tables):
     """
     tables = {name: tables.get(name, []) for name in QUALITY_TABLES}
     sizes = sorted({row["size"] for row in tables["sizes"]})
-    streams = {name: list(dict.fromkeys(row["stream"] for row in tables[name])) for name in ("table", "ablation")}
+    streams = {
+        name: list(dict.fromkeys(row["stream"] for row in tables[name]))
+        for name in ("table", "ablation")
+    }
     return {
         "averages": (streams["table"], averages(tables["table"])),
         "pairs": by_stream(tables["pairs"], _paired),
         "competing": by_stream(tables["rivals"], _competing),
-        "sizes": ([f"batches of {size}" for size in sizes], by_stream(tables["sizes"], _sized, sizes)),
+        "sizes": (
+            [f"batches of {size}" for size in sizes],
+            by_stream(tables["sizes"], _sized, sizes),
+        ),
         "ablation": (streams["ablation"], averages(tables["ablation"])),
     }
 
@@ -80,9 +106,15 @@ def by_stream(rows, cells_of, *columns):
 
 def averages(rows):
     """Return a row per run: mean and standard deviation of the average AUC on each stream."""
-    streams, cells = dict.fromkeys(row["stream"] for row in rows), dict(grouped(rows, ("run", "stream")))
+    streams, cells = (
+        dict.fromkeys(row["stream"] for row in rows),
+        dict(grouped(rows, ("run", "stream"))),
+    )
     runs = dict.fromkeys(row["run"] for row in rows)
-    return [[named(run), *(mean_sd(*over(cells.get((run, name), []), "average")) for name in streams)] for run in runs]
+    return [
+        [named(run), *(mean_sd(*over(cells.get((run, name), []), "average")) for name in streams)]
+        for run in runs
+    ]
 
 
 def _paired(rows):
@@ -90,8 +122,13 @@ def _paired(rows):
     for (run,), pairs in grouped(rows, ("run",)):
         cells = [run, number(pairs[0]["average"])]
         for row in pairs:
-            difference, low, high = (number(row[column], "+.3f") for column in ("difference", "low", "high"))
-            cells += [f"{named(row['best'])}: {number(row['other'])}", f"{difference} ({low} to {high})"]
+            difference, low, high = (
+                number(row[column], "+.3f") for column in ("difference", "low", "high")
+            )
+            cells += [
+                f"{named(row['best'])}: {number(row['other'])}",
+                f"{difference} ({low} to {high})",
+            ]
         yield cells
 
 
@@ -100,7 +137,10 @@ def _competing(rows):
     runs = dict(grouped(rows, ("run",)))
     for (run,), plain in runs.items():
         if not CONTEXT.search(run):
-            parts = [plain, *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive"))]
+            parts = [
+                plain,
+                *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive")),
+            ]
             cells = [mean_sd(*over(part, "average")) for part in parts]
             stored, ms = (over(plain, column)[0] for column in ("entries", "ms"))
             yield [described(run), *cells, f"{stored / 1000:,.0f}", number(ms, ".3f")]
@@ -110,7 +150,10 @@ def _sized(rows, sizes):
     """Yield a row per run: AUC by batch size; the last row has the numbers of novel documents."""
     cells = dict(grouped(rows, ("run", "size")))
     for run in dict.fromkeys(row["run"] for row in rows):
-        yield [named(run), *(mean_sd(*over(cells.get((run, size), []), "pooled")) for size in sizes)]
+        yield [
+            named(run),
+            *(mean_sd(*over(cells.get((run, size), []), "pooled")) for size in sizes),
+        ]
     novel = [over([row for row in rows if row["size"] == size], "novel")[0] for size in sizes]
     yield ["novel documents", *(number(value, ".0f") for value in novel)]
 
@@ -131,7 +174,9 @@ def named(run):
     words = described(text)
     for start, kind in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
         if text.startswith(start) and words == text:
-            words = kind + text.removeprefix(start).replace("tfidf", "tf-idf").replace("logtf", "log tf-idf")
+            words = kind + text.removeprefix(start).replace("tfidf", "tf-idf").replace(
+                "logtf", "log tf-idf"
+            )
             words = words.replace("-window", ", last ").replace("-half-life", ", half-life ")
     return f"{words}, whole batch as {context[1]}" if context else words
 
@@ -140,7 +185,9 @@ def best_of(rows, labels):
     """Return the rows of the best run without and with use of the batch, by the mean over all rows."""
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
-        if runs := dict(grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",))):
+        if runs := dict(
+            grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",))
+        ):
             best[label] = max(runs.values(), key=lambda of_run: over(of_run, "average")[0])
     return best
 
@@ -148,13 +195,17 @@ def best_of(rows, labels):
 def curves_of(rows):
     """Split rows of a stream into curves: each learner, and the best window of neighbours with and without batch."""
     learned = grouped([row for row in rows if "-window" not in row["run"]], ("run",))
-    windows = best_of([row for row in rows if "-window" in row["run"]], (WINDOW_PLAIN, WINDOW_CONTEXT))
+    windows = best_of(
+        [row for row in rows if "-window" in row["run"]], (WINDOW_PLAIN, WINDOW_CONTEXT)
+    )
     return {run: of_run for (run,), of_run in learned} | windows
 
 
 def lines_of(rows):
     """Return the average AUC of the best cosine over the complete past, without and with use of the batch, by label."""
-    best = best_of([row for row in rows if row["run"].startswith("nearest")], (PAST_PLAIN, PAST_CONTEXT))
+    best = best_of(
+        [row for row in rows if row["run"].startswith("nearest")], (PAST_PLAIN, PAST_CONTEXT)
+    )
     return {label: over(of_run, "average")[0] for label, of_run in best.items()}
 
 
@@ -178,7 +229,9 @@ def _panel(axis, rows, lines, learned):
         axis.errorbar(x[order] / 1000, average[order, 0], label=label, capsize=2.5,
                       yerr=np.nan_to_num(average[order, 1]), markersize=5, linewidth=1.5,
                       **_look(label, learned))  # fmt: skip
-    for (label, value), colour, line in zip(lines.items(), (GREY, INK), (LINE_STYLES[4], LINE_STYLES[3]), strict=False):
+    for (label, value), colour, line in zip(
+        lines.items(), (GREY, INK), (LINE_STYLES[4], LINE_STYLES[3]), strict=False
+    ):
         axis.axhline(value, label=label, color=colour, linestyle=line, linewidth=1.1, zorder=0)
 
 
@@ -186,7 +239,9 @@ def _decades(axis):
     """Place ticks at 1, 2 and 5 of each decade; on longer axes at 1 and 3, or at 1."""
     low, high = axis.get_xlim()
     decades = np.log10(high / low)
-    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 1.6 else (1, 3) if decades < 2.2 else (1,)))
+    axis.xaxis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if decades < 1.6 else (1, 3) if decades < 2.2 else (1,))
+    )
     axis.xaxis.set_major_formatter("{x:g}")
     axis.minorticks_off()
 
@@ -231,12 +286,24 @@ def curves(memory, compared=(), others=()):
         axis.set(title=name, xlabel="stored numbers, thousands")
         of_stream = [row for row in others if row["stream"] == name]
         for (method, point), marker in zip(points_of(of_stream).items(), "*DvhdHp<>", strict=False):
-            axis.plot(*point, label=method, color=GREY, marker=marker, markersize=6, linestyle="none", zorder=3)
+            axis.plot(
+                *point,
+                label=method,
+                color=GREY,
+                marker=marker,
+                markersize=6,
+                linestyle="none",
+                zorder=3,
+            )
         _decades(axis)
-        handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+        handles |= {
+            label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
     close = {"fontsize": 8, "columnspacing": 1.0} if len(handles) > 9 else {}
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(across, 3), **close)
+    figure.legend(
+        handles.values(), handles, loc="outside lower center", ncols=min(across, 3), **close
+    )
     despine(figure)
     return figure

@@ -17,7 +17,12 @@ TITLE = "Topics of the NIPS proceedings as a tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 SETTINGS = {
-    "seeds": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}, "default": [0, 1]},
+    "seeds": {
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "integer", "minimum": 0},
+        "default": [0, 1],
+    },
     "rounds": {**POSITIVE_INTEGER, "default": 30},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.001},
     "iterations": {**POSITIVE_INTEGER, "default": 500},
@@ -32,7 +37,8 @@ INCHES_PER_DEPTH, INCHES_PER_LEAF = 3.8, 0.36  # size of the figure
 def run(settings, folder, files):
     """Learn trees from several starts, and use the one with the smallest objective.
 
-    Writes ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and the figure ``tree``.
+    Writes ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and the
+    figure ``tree``.
     """
     words, vocabulary = frequent(nips.read(files, {}), OCCURRENCES)
     fits, rows, tree = [], [], trees.balanced(BRANCHING)
@@ -40,7 +46,9 @@ def run(settings, folder, files):
         for seed in settings["seeds"]:
             fits.append(fitted(words, tree, settings, start, seed))
             first, last = fits[-1].objective[0], fits[-1].objective[-1]
-            rows.append({"start": start, "seed": seed, "first": first, "objective": last, "chosen": "no"})
+            rows.append(
+                {"start": start, "seed": seed, "first": first, "objective": last, "chosen": "no"}
+            )
     best = int(np.argmin([row["objective"] for row in rows]))
     rows[best]["chosen"] = "yes"
     nodes = describe(tree, fits[best], vocabulary)
@@ -67,7 +75,9 @@ def fitted(words, tree, settings, start, seed):
     if start == "clusters":
         D = treestart.cluster_atoms(words, tree, rng)
     else:
-        D = sparse.csc_array(words[np.sort(rng.choice(words.shape[0], tree.n_nodes, replace=False))].T)
+        D = sparse.csc_array(
+            words[np.sort(rng.choice(words.shape[0], tree.n_nodes, replace=False))].T
+        )
     return structured.learn_batch(problem, words, D, rounds=settings["rounds"])
 
 
@@ -98,7 +108,9 @@ def drawing(nodes):
         height[node] = (height[children[0]] + height[children[-1]]) / 2 if children else n_leaves
         n_leaves += not children
         below[node] += sum(below[child] for child in children)
-    figure, ((axis,),) = plots.new_figure(INCHES_PER_DEPTH * (max(tree.depths) + 1), INCHES_PER_LEAF * n_leaves)
+    figure, ((axis,),) = plots.new_figure(
+        INCHES_PER_DEPTH * (max(tree.depths) + 1), INCHES_PER_LEAF * n_leaves
+    )
     for node, row in enumerate(nodes):
         depth, parent = tree.depths[node], tree.parents[node]
         words = ", ".join(str(row["words"]).split()[:DRAWN_WORDS]) or "no word"
@@ -106,7 +118,13 @@ def drawing(nodes):
         axis.text(depth, height[node], words, va="center", fontsize=8, bbox=box)
         if parent >= 0:
             width = 0.6 + 5 * below[node] / max(max(below), 1e-300)
-            axis.plot([depth - 1, depth], [height[parent], height[node]], color=plots.PALE, linewidth=width, zorder=0)
+            axis.plot(
+                [depth - 1, depth],
+                [height[parent], height[node]],
+                color=plots.PALE,
+                linewidth=width,
+                zorder=0,
+            )
     axis.set(xlim=(-0.1, max(tree.depths) + 1), ylim=(-0.6, n_leaves - 0.4))
     axis.axis("off")
     return figure
@@ -114,4 +132,7 @@ def drawing(nodes):
 
 def shown(tables):
     """Return the values for the template: the corpus, and the topic that most papers use."""
-    return {"corpus": tables["corpus"][0], "used": max(tables["topics"], key=lambda row: row["documents"])}
+    return {
+        "corpus": tables["corpus"][0],
+        "used": max(tables["topics"], key=lambda row: row["documents"]),
+    }

@@ -16,7 +16,14 @@ The classes are imported here by name, so that the record of a study's code incl
 
 from odl.papers.rivals.first_story import FirstStory
 from odl.papers.rivals.meaning import FusedRanks, NearestMeaning
-from odl.papers.rivals.windows import Decaying, LastTenThousand, LastThousand, Recent, TemporalIdf, WholePast
+from odl.papers.rivals.windows import (
+    Decaying,
+    LastTenThousand,
+    LastThousand,
+    Recent,
+    TemporalIdf,
+    WholePast,
+)
 
 RIVAL_CLASSES = (
     WholePast,

@@ -12,11 +12,11 @@ WORD_BLOCK = 4096  # number of words whose hyperplane signs are drawn at a time
 class FirstStory:
     """Distance to the nearest document in the same hash buckets, or among the last documents.
 
-    Each of `TABLES` hash tables assigns documents to buckets by the sides of `BITS` random hyperplanes, whose normals
-    have entries 1 and -1. A bucket stores its last `BUCKET` documents. A document is compared with the 3 `TABLES`
-    documents that share most buckets with it, and with the last `RECENT` documents, in case none of these is the
-    nearest. Documents in no bucket and not among the last are dropped. The tf-idf weights of a document are those of
-    its own batch.
+    Each of `TABLES` hash tables assigns documents to buckets by the sides of `BITS` random
+    hyperplanes, whose normals have entries 1 and -1. A bucket stores its last `BUCKET` documents. A
+    document is compared with the 3 `TABLES` documents that share most buckets with it, and with the
+    last `RECENT` documents, in case none of these is the nearest. Documents in no bucket and not
+    among the last are dropped. The tf-idf weights of a document are those of its own batch.
 
     Examples
     --------
@@ -71,7 +71,9 @@ class FirstStory:
         reached = np.zeros(vectors.shape[0] + 1, dtype=bool)
         reached[self.buckets[self.buckets >= 0]] = True
         reached[max(0, vectors.shape[0] - self.RECENT) : -1] = True
-        numbers = np.append(np.cumsum(reached[:-1]) - 1, -1).astype(np.int32)  # -1 marks an empty place
+        numbers = np.append(np.cumsum(reached[:-1]) - 1, -1).astype(
+            np.int32
+        )  # -1 marks an empty place
         self.buckets, self.vectors = numbers[self.buckets], vectors[np.flatnonzero(reached)]
 
     @property

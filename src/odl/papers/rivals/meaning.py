@@ -1,7 +1,7 @@
 """Nearest neighbours by embeddings (vectors), alone and combined with words.
 
-The weight of the vectors follows from the length of documents (`weight_of`): vectors help short texts, which share few
-words, and words are better for long ones.
+The weight of the vectors follows from the length of documents (`weight_of`): vectors help short
+texts, which share few words, and words are better for long ones.
 """
 
 from typing import Any
@@ -99,7 +99,9 @@ class FusedRanks(NearestMeaning):
 
     def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the weighted mean of both ranks, from 0 to 1; ties share a rank."""
-        return (1.0 - self.weight) * _ranked(self.words.score(batch)) + self.weight * _ranked(super().score(batch))
+        return (1.0 - self.weight) * _ranked(self.words.score(batch)) + self.weight * _ranked(
+            super().score(batch)
+        )
 
     @property
     def stored(self) -> int:
@@ -109,7 +111,9 @@ class FusedRanks(NearestMeaning):
     @property
     def weight(self) -> float:
         """Weight a of the vectors, from the lengths of earlier documents."""
-        return weight_of(np.concatenate([np.diff(earlier.counts.indptr) for earlier in self.words.past]))
+        return weight_of(
+            np.concatenate([np.diff(earlier.counts.indptr) for earlier in self.words.past])
+        )
 
     def rows(self, batch: FeatureFile) -> sparse.csr_array:
         """Return rows of words and vectors, joined with their weights."""
@@ -140,4 +144,6 @@ def joined(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_arra
     >>> joined(csr_array([[1.0, 0.0]]), np.array([[0.6, 0.8]]), weight=0.25).toarray().round(3)
     array([[0.866, 0.   , 0.3  , 0.4  ]])
     """
-    return sparse.csr_array(sparse.hstack([np.sqrt(1.0 - weight) * P, np.sqrt(weight) * sparse.csr_array(E)]))
+    return sparse.csr_array(
+        sparse.hstack([np.sqrt(1.0 - weight) * P, np.sqrt(weight) * sparse.csr_array(E)])
+    )

@@ -104,7 +104,10 @@ class InvertedPast:
     def learn(self, batch):
         """Append the counts of a batch."""
         counts = batch.counts[:].astype(np.float64)
-        counts.data, (before, n_terms) = 1.0 + np.log(counts.data), (self.rows.shape[0], counts.shape[1])
+        counts.data, (before, n_terms) = (
+            1.0 + np.log(counts.data),
+            (self.rows.shape[0], counts.shape[1]),
+        )
         self.rows.resize((before, n_terms))
         self.rows = sparse.vstack([self.rows, counts], format="csr")
         new = np.arange(before, self.rows.shape[0])
@@ -125,7 +128,10 @@ class InvertedPast:
         dict of str to (ndarray, ndarray)
             Indices and values for each way, as in `odl.learners.likeness.nearest`.
         """
-        today, idf = baselines.weighed(batch, "log"), np.log((1 + batch.n_before) / (1 + batch.frequencies)) + 1.0
+        today, idf = (
+            baselines.weighed(batch, "log"),
+            np.log((1 + batch.n_before) / (1 + batch.frequencies)) + 1.0,
+        )
         today.data, found = today.data * idf[today.indices], {}
         self.rows.resize((self.rows.shape[0], len(idf)))
         inverse = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300))
@@ -134,7 +140,9 @@ class InvertedPast:
             first = first if 2 * first > len(inverse) else 0
             index = likeness.indexed(self.rows[first:].T, 1.0) if first else self.index
             scale = (factor * inverse)[first + index.owner]
-            places, best = likeness.nearest(index.numbers.known_rows(today), index, N_NEIGHBOURS, scale)
+            places, best = likeness.nearest(
+                index.numbers.known_rows(today), index, N_NEIGHBOURS, scale
+            )
             found[way] = np.where(places < 0, -1, places + first), best
         return found
 
@@ -229,8 +237,8 @@ class Recent(Decaying):
 class TemporalIdf:
     """Mean idf of the words of a document, with decaying document frequencies (Karkali et al. 2014, arXiv 1401.1456).
 
-    With the decayed numbers N of documents and n_w of documents with word w, idf_w = log((1 + N) / (1 + n_w)), the
-    score is
+    With the decayed numbers N of documents and n_w of documents with word w, idf_w = log((1 + N) /
+    (1 + n_w)), the score is
 
         sum_w tf_w idf_w / (log(1 + N) sum_w tf_w),   tf_w = 1 + log(count),
 
@@ -261,7 +269,8 @@ class TemporalIdf:
         """Return the mean idf of each document; 1 for documents without words."""
         counts = batch.counts[:]
         idf = np.log(
-            (1.0 + self.total) / (1.0 + np.pad(self.frequencies, (0, counts.shape[1] - len(self.frequencies))))
+            (1.0 + self.total)
+            / (1.0 + np.pad(self.frequencies, (0, counts.shape[1] - len(self.frequencies))))
         )
         tf = counts.astype(np.float64)
         tf.data = 1.0 + np.log(tf.data)
@@ -274,7 +283,9 @@ class TemporalIdf:
         decay = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
         holders = np.bincount(counts.indices, minlength=counts.shape[1])
         self.total = decay * self.total + counts.shape[0]
-        self.frequencies = decay * np.pad(self.frequencies, (0, len(holders) - len(self.frequencies))) + holders
+        self.frequencies = (
+            decay * np.pad(self.frequencies, (0, len(holders) - len(self.frequencies))) + holders
+        )
 
     @property
     def stored(self) -> int:

@@ -6,8 +6,9 @@ A module of this package is a figure if it has
                                 the first two; unknown sections come last
     draw(selection) -> Picture  draws an `odl.report.selection.Selection`; returns `absent(reason)` without data
 
-Figures are written as ``{corpus}-{name}.png`` and ``.svg``; ``{corpus}-figures.json`` has place, caption, text
-alternative, and whether there were data. All but figures of CPU times have reproducible bytes.
+Figures are written as ``{corpus}-{name}.png`` and ``.svg``; ``{corpus}-figures.json`` has place,
+caption, text alternative, and whether there were data. All but figures of CPU times have
+reproducible bytes.
 """
 
 import functools
@@ -26,7 +27,10 @@ from odl.report.selection import Selection
 @functools.cache
 def modules():
     """Import all figures; return a dict of name to module."""
-    known = {file.name: import_module(f"{__name__}.{file.name}") for file in pkgutil.iter_modules(__path__)}
+    known = {
+        file.name: import_module(f"{__name__}.{file.name}")
+        for file in pkgutil.iter_modules(__path__)
+    }
     return {name: known[name] for name in sorted(known) if hasattr(known[name], "PLACE")}
 
 
@@ -61,8 +65,8 @@ def write(plan, tables_folder, output_folder, settings=None):
     tables_folder : path-like
         Folder written by `odl.evaluation.study.summarise`.
     output_folder : path-like
-        Receives ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. A figure without data shows a
-        sentence, so all files always exist.
+        Receives ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. A figure without
+        data shows a sentence, so all files always exist.
     settings : dict, optional
         As for `odl.report.selection.Selection`.
     """
@@ -73,5 +77,10 @@ def write(plan, tables_folder, output_folder, settings=None):
             picture = draw(name, selection)
             plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
             place = list(module.PLACE)
-            pictures[name] = {"place": place, "caption": picture.caption, "alt": picture.alt, "drawn": picture.drawn}
+            pictures[name] = {
+                "place": place,
+                "caption": picture.caption,
+                "alt": picture.alt,
+                "drawn": picture.drawn,
+            }
         write_json(os.path.join(output_folder, f"{corpus}-figures.json"), pictures)

@@ -4,7 +4,17 @@ import numpy as np
 
 from odl.evaluation.study import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, LINE_STYLES, despine, legend_below, lines, look_of, new_figure, ranking, sizes_below
+from odl.report.plots import (
+    GREY,
+    LINE_STYLES,
+    despine,
+    legend_below,
+    lines,
+    look_of,
+    new_figure,
+    ranking,
+    sizes_below,
+)
 from odl.report.selection import references
 
 PLACE = ("Result", 1.1)
@@ -16,17 +26,31 @@ def draw(selection):
     if frame.empty:
         return absent("No timestep has enough novel and known documents for an average AUC.")
     frame, baselines = selection.in_order(frame, "k"), _references(selection)
-    best, n_seeds, sizes = frame.loc[frame["average_mean"].idxmax()], frame["seeds"].max(), np.unique(frame["k"])
+    best, n_seeds, sizes = (
+        frame.loc[frame["average_mean"].idxmax()],
+        frame["seeds"].max(),
+        np.unique(frame["k"]),
+    )
     caption = (
         f"Average AUC {'against the number of atoms k' if len(sizes) > 1 else 'of every run'}, "
         + (f"mean and standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed")
         + ". Grey: baselines that need no dictionary"
-        + (", and published values of batches of 1000 (as recalled)." if selection.tables["published"] else ".")
+        + (
+            ", and published values of batches of 1000 (as recalled)."
+            if selection.tables["published"]
+            else "."
+        )
     )
-    alt = f"Average AUC of {', '.join(selection.runs)}. Best: {best['run']} with k = {best['k']:g}, "
-    alt += f"{best['average_mean']:.3f}. " + "; ".join(f"{name} {value:.3f}" for name, value in baselines)
+    alt = (
+        f"Average AUC of {', '.join(selection.runs)}. Best: {best['run']} with k = {best['k']:g}, "
+    )
+    alt += f"{best['average_mean']:.3f}. " + "; ".join(
+        f"{name} {value:.3f}" for name, value in baselines
+    )
     return Picture(
-        _against_k(frame, sizes, baselines) if len(sizes) > 1 else _ranked(selection, baselines), caption, alt
+        _against_k(frame, sizes, baselines) if len(sizes) > 1 else _ranked(selection, baselines),
+        caption,
+        alt,
     )
 
 
@@ -34,7 +58,11 @@ def _references(selection):
     """Return names and average AUC of baselines and of published results."""
     summary = selection.frame("summary")
     values = summary[summary["algorithm"] == BASELINE].set_index("run")["average_mean"]
-    known = [(name, float(values[name])) for name in references(values.index) if not np.isnan(values[name])]
+    known = [
+        (name, float(values[name]))
+        for name in references(values.index)
+        if not np.isnan(values[name])
+    ]
     published = [row for row in selection.tables["published"] if not row["run"].startswith("L2")]
     return known + [(f"{row['run']}, published", row["average"]) for row in published]
 
@@ -45,7 +73,12 @@ def _against_k(frame, sizes, baselines):
     lines(axis, frame, "k", "average_mean", "average_sd")
     sizes_below(axis, sizes)
     for position, (name, value) in enumerate(baselines, start=1):
-        look = {"color": GREY, "linewidth": 1.1, "linestyle": LINE_STYLES[position % len(LINE_STYLES)], "zorder": 0}
+        look = {
+            "color": GREY,
+            "linewidth": 1.1,
+            "linestyle": LINE_STYLES[position % len(LINE_STYLES)],
+            "zorder": 0,
+        }
         axis.axhline(value, label=f"{name} {value:.3f}", **look)
     axis.set(ylabel="average AUC")
     return legend_below(figure, 4)

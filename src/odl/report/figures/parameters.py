@@ -15,17 +15,25 @@ def draw(selection):
     averages = averages[averages["algorithm"] != BASELINE].dropna(subset=["average"])
     sweeps = find_sweeps(averages, selection.shown["k"]) if len(averages) else []
     if not sweeps:
-        return absent("No parameter was swept: no two runs differ in the value of one parameter only.")
+        return absent(
+            "No parameter was swept: no two runs differ in the value of one parameter only."
+        )
     swept = [
         (f"{algorithm.replace('_', ' ').replace('admm', 'ADMM')}, k = {k:g}", name, part)
         for algorithm, k, name, part in sweeps
     ]
-    caption = "Average AUC against one parameter, all else equal: mean and standard deviation over seeds."
+    caption = (
+        "Average AUC against one parameter, all else equal: mean and standard deviation over seeds."
+    )
     texts = []
     for title, name, part in swept:
         mean = part.groupby("value")["average"].mean()
-        texts.append(f"{title}: {name} from {mean.index.min():g} to {mean.index.max():g}, best at {mean.idxmax():g}")
-    return Picture(sensitivity(swept), caption, "Average AUC against a parameter. " + "; ".join(texts))
+        texts.append(
+            f"{title}: {name} from {mean.index.min():g} to {mean.index.max():g}, best at {mean.idxmax():g}"
+        )
+    return Picture(
+        sensitivity(swept), caption, "Average AUC against a parameter. " + "; ".join(texts)
+    )
 
 
 def find_sweeps(averages, prefer=None):
@@ -45,21 +53,36 @@ def find_sweeps(averages, prefer=None):
     """
     import pandas  # slow to import, and the page only needs PLACE
 
-    rows, flattened = [], pandas.json_normalize([json.loads(text) for text in averages["parameters"]])
+    rows, flattened = (
+        [],
+        pandas.json_normalize([json.loads(text) for text in averages["parameters"]]),
+    )
     for row, flat in zip(averages.to_dict("records"), flattened.to_dict("records"), strict=True):
         for name, value in flat.items():
             if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-                others = json.dumps({key: setting for key, setting in flat.items() if key != name}, sort_keys=True)
+                others = json.dumps(
+                    {key: setting for key, setting in flat.items() if key != name}, sort_keys=True
+                )
                 key = {"parameter": name, "value": float(value), "others": others}
-                rows.append({**{column: row[column] for column in ("algorithm", "k", "seed", "average")}, **key})
+                rows.append(
+                    {
+                        **{column: row[column] for column in ("algorithm", "k", "seed", "average")},
+                        **key,
+                    }
+                )
     sweeps = {}
     if not rows:
         return []
-    for (algorithm, k, name, _), part in pandas.DataFrame(rows).groupby(["algorithm", "k", "parameter", "others"]):
+    for (algorithm, k, name, _), part in pandas.DataFrame(rows).groupby(
+        ["algorithm", "k", "parameter", "others"]
+    ):
         rank = (part["value"].nunique(), k == prefer)
         if rank[0] > 1 and rank > sweeps.get((algorithm, name), ((0, False),))[0]:
             sweeps[algorithm, name] = (rank, k, part[["value", "seed", "average"]])
-    return [(algorithm, k, name, part) for (algorithm, name), (_, k, part) in sorted(sweeps.items(), key=itemgetter(0))]
+    return [
+        (algorithm, k, name, part)
+        for (algorithm, name), (_, k, part) in sorted(sweeps.items(), key=itemgetter(0))
+    ]
 
 
 def sensitivity(sweeps):
@@ -72,7 +95,9 @@ def sensitivity(sweeps):
     """
     figure, axes = panels(len(sweeps), 2.9, 2.9, sharey=True)
     for position, (axis, (title, parameter, frame)) in enumerate(zip(axes, sweeps, strict=True)):
-        average = frame.groupby("value")["average"].agg(["mean", "std"]).reset_index().assign(run=title)
+        average = (
+            frame.groupby("value")["average"].agg(["mean", "std"]).reset_index().assign(run=title)
+        )
         lines(axis, average, "value", "mean", "std", **look_of(position))
         values = average["value"].to_numpy(dtype=float)
         if values.min() > 0 and values.max() / values.min() > 30:

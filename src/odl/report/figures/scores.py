@@ -24,7 +24,9 @@ def draw(selection):
     low = lower_limit(score, labels)
     below = int((score < low).sum())
     if below:
-        caption += f" {below} documents of known or no topic below the axis are drawn on its lower edge."
+        caption += (
+            f" {below} documents of known or no topic below the axis are drawn on its lower edge."
+        )
     medians = [f"{np.median(score[labels == label]):.2f} for {name}" for label, name in ((1, "novel"), (0, "known"))
                if (labels == label).any()]  # fmt: skip
     alt = f"Novelty scores of {len(score)} documents in {len(batches)} batches."
@@ -35,7 +37,8 @@ def draw(selection):
 def lower_limit(scores, labels):
     """Return the lower limit of the score axis, so that a few low scores do not compress the others.
 
-    It is never above the score of a novel document, and the minimum unless it saves a quarter of the axis.
+    It is never above the score of a novel document, and the minimum unless it saves a quarter of
+    the axis.
     """
     if not len(scores):
         return 0.0
@@ -65,13 +68,24 @@ def scores_over_time(scores, labels, starts, ticks):
     styles = (
         (-1, "unlabelled", {"color": "0.82", "marker": ".", "s": size}),
         (0, "known topic", {"color": "0.55", "marker": ".", "s": size}),
-        (1, "truly novel", {"color": COLOURS[1], "marker": "x", "s": size * 3 + 8, "linewidth": 1.0}),
+        (
+            1,
+            "truly novel",
+            {"color": COLOURS[1], "marker": "x", "s": size * 3 + 8, "linewidth": 1.0},
+        ),
     )
     for label, name, style in styles:
         of_label = labels == label
         if of_label.any():
             text = f"{name} ({of_label.sum()})"
-            axis.scatter(position[of_label], scores[of_label], label=text, rasterized=True, zorder=2 + label, **style)
+            axis.scatter(
+                position[of_label],
+                scores[of_label],
+                label=text,
+                rasterized=True,
+                zorder=2 + label,
+                **style,
+            )
     thin = max(1, -(-len(starts) // 10))
     axis.set_xticks(np.asarray(starts)[::thin], list(ticks)[::thin], ha="left", fontsize=8.5)
     axis.set(xlabel="documents in the order of the stream, by batch", ylabel="novelty score")

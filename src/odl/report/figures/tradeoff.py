@@ -10,7 +10,9 @@ def draw(selection):
     costs = selection.frame("costs")
     costs = costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
     totals = costs.groupby(["run", "k"], as_index=False)["cpu_s"].sum()
-    frame = selection.frame("summary").dropna(subset=["average_mean"]).merge(totals, on=["run", "k"])
+    frame = (
+        selection.frame("summary").dropna(subset=["average_mean"]).merge(totals, on=["run", "k"])
+    )
     frame = frame[frame["run"].isin(selection.runs)]
     if frame.empty:
         return absent("Nothing to compare: no run has both an average AUC and timings.")
@@ -20,7 +22,8 @@ def draw(selection):
         "and standard deviation over seeds."
     )
     alt = "Average AUC and CPU seconds: " + "; ".join(
-        f"{row.run}, k = {row.k:g}: {row.average_mean:.3f} in {row.cpu_s:.3g} s" for row in frame.itertuples()
+        f"{row.run}, k = {row.k:g}: {row.average_mean:.3f} in {row.cpu_s:.3g} s"
+        for row in frame.itertuples()
     )
     figure, ((axis,),) = new_figure(7.2, 4.6)
     lines(axis, frame, "cpu_s", "average_mean", "average_sd")

@@ -58,9 +58,9 @@ def report(folder, assignments, since=None, form="text"):
         if working.chain["features"]["idf"] == "corpus":
             corpus_features = working.path(PATTERNS["features"], n - 1)
         found = replay.replay(
-            lambda kind, t: working.path(PATTERNS[kind], t), run, settings, n, corpus_features
+            lambda kind, t: working.path(PATTERNS[kind], t), run, [settings], n, corpus_features
         )
-        instead = read.watch((period for period, _ in found), entries)
+        instead = read.watch((period for (period,), _ in found), entries)
     stored = read.watch(read.records(place), entries, place=place)
     after = show.since(instead, since) if since else instead.periods
     first = after[0].t if after else 0

@@ -67,18 +67,17 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     counts = data.counts[:]
-    documents = period_documents(
-        step, counts, origins, stop_words, _places(carried, data, before.previous)
-    )
+    places = _places(carried, data, before.previous)
+    documents = period_documents(step, counts, origins, stop_words, places)
 
-    decided, past = decision.decide(documents, scored, carried.past, settings)
+    decided, past = decide(documents, scored, carried.past, settings)
+    record = period_record(run, settings, data, scored, documents, decided)
+    record.languages = mix(counts, stop_words)
 
     shares = reasons.word_shares(
         novelty.shares(run.learner, state, P, scored)[0], counts, step.P.pieces
     )
-    record = _record(data, scored, carried, decided, documents.first, shares)
-    record.repeats = int(documents.repeats[decided.items].sum())
-    record.languages = mix(counts, stop_words)
+    _set_shares(record, shares, data)
     A = run.words_of(state.dictionary)
     if before.known:
         _find_near(record, documents.Q, A)
@@ -93,12 +92,8 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     opened, examples = _atoms(
         carried, data, documents.Q, replace(after, dictionary=run.words_of(after.dictionary))
     )
-    recent = (
-        calibration.recent_after(past.recent, scored, settings.window) if data.t else past.recent
-    )
     following = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, past._replace(recent=recent), opened, examples,
-        data.terms, past_words,
+        data.t, record.run, record.settings, carried.digest, past, opened, examples, data.terms, past_words
     )  # fmt: skip
     names = periods.Names(data.ids, data.titles, origins.sources, data.times)
     return replace(following, digest=periods.write(output, record, names, following))
@@ -113,6 +108,48 @@ def period_documents(step, counts, origins, stop_words, places):
         data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
         origins.authors, places,
     )  # fmt: skip
+
+
+def decide(documents, scored, past, settings):
+    """Return the decision on a period, and the history for the next one with the scores of the period."""
+    decided, past = decision.decide(documents, scored, past, settings)
+    if documents.t:
+        past = past._replace(recent=calibration.recent_after(past.recent, scored, settings.window))
+    return decided, past
+
+
+def period_record(run, settings, data, scored, documents, decided):
+    """Return the record of a decision; shares of words, nearest atoms, documents and languages are not set.
+
+    Parameters
+    ----------
+    run : odl.jobs.runs.Run
+    settings : odl.config.sections.Alerts
+    data : odl.stream.features.FeatureFile
+    scored : odl.novelty.Novelty
+    documents : odl.alerts.decision.PeriodDocuments
+    decided : odl.alerts.decision.Decision
+
+    Returns
+    -------
+    odl.alerts.model.Period
+    """
+    n, times = len(scored.score), data.times[data.times != NO_TIME]
+    first, last = (times.min(), times.max()) if len(times) else (NO_TIME, NO_TIME)
+    near = np.full((n, N_NEAREST), -1), np.zeros((n, N_NEAREST), dtype=np.float32)
+    return Period(
+        data.t, run_facts(run), asdict(settings), int(first), int(last), 0.0, any(data.topics), decided.unproven,
+        int(scored.empty.sum()), int(documents.repeats[decided.items].sum()), decided.p, decided.usual, scored.score,
+        decided.tail, np.zeros(n), documents.first, decided.event, *near, decided.novel,
+        headlines=decided.headlines, below=decided.below, gates=decided.gates,
+        sizes=sorted(decided.sizes.items()), changes=decided.changes, meaning=scored.meaning,
+    )  # fmt: skip
+
+
+def run_facts(run):
+    """Return the facts of a run that each period records (`odl.alerts.periods.RUN_FACTS`)."""
+    facts = {name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")}
+    return {**facts, "algorithm": run.learner.algorithm}
 
 
 def _read(files, run, before):
@@ -157,10 +194,8 @@ def read_novelty(path, data):
 
 def _read_carried(previous, run, settings, t):
     """Read the state that the previous period stored; return an empty one for timestep 0."""
-    named = {name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")}
-    named["algorithm"] = run.learner.algorithm
     if previous:
-        return periods.read_carried(previous, named, asdict(settings), t - 1)
+        return periods.read_carried(previous, run_facts(run), asdict(settings), t - 1)
     if t:
         raise DataError(
             f"timestep {t} without the alerts before it",
@@ -169,7 +204,7 @@ def _read_carried(previous, run, settings, t):
         )
     return periods.Carried(
         -1,
-        named,
+        run_facts(run),
         asdict(settings),
         "",
         decision.StreamHistory.nothing(),
@@ -183,21 +218,12 @@ def _places(carried, data, previous):
     return runs.places_of(carried.terms, data.terms, previous) if previous else None
 
 
-def _record(data, scored, carried, decided, first, shares):
-    """Return the record of a period: the decision, scores and shares, without documents and reasons."""
-    n = len(scored.score)
-    times = data.times[data.times != NO_TIME]
+def _set_shares(record, shares, data):
+    """Set the fields of a record that depend on the shares of words: `shares`, `context` and `first_seen`."""
+    by_words = record.score if record.meaning is None else record.score - record.meaning
+    record.context = by_words - np.asarray(shares.astype(np.float64).sum(axis=1)).ravel()
     new = float(np.mean(data.frequencies[shares.indices] == 0)) if shares.nnz else 0.0
-    by_words = scored.score if scored.meaning is None else scored.score - scored.meaning
-    context = by_words - np.asarray(shares.astype(np.float64).sum(axis=1)).ravel()
-    return Period(
-        data.t, carried.run, carried.settings, int(times.min()) if len(times) else int(NO_TIME),
-        int(times.max()) if len(times) else int(NO_TIME), new if data.t else 1.0, any(data.topics), decided.unproven,
-        int(scored.empty.sum()), 0, decided.p, decided.usual, scored.score, decided.tail, context, first,
-        decided.event, np.full((n, N_NEAREST), -1), np.zeros((n, N_NEAREST), dtype=np.float32), decided.novel,
-        shares.data, headlines=decided.headlines, below=decided.below, gates=decided.gates,
-        sizes=sorted(decided.sizes.items()), changes=decided.changes, meaning=scored.meaning,
-    )  # fmt: skip
+    record.first_seen, record.shares = new if data.t else 1.0, shares.data
 
 
 def births(decided, items):

@@ -1,4 +1,4 @@
-"""Comparison of two lists of headlines for the same periods, such as those from two settings."""
+"""Comparison of the stored headlines with those for other settings, as text, JSON and rows of tables."""
 
 import json
 from typing import NamedTuple
@@ -6,11 +6,14 @@ from typing import NamedTuple
 from odl.alerts import maps, show
 from odl.alerts.model import JSON_VERSION, Headline, Period
 from odl.files.columns import padded, shortened, width
+from odl.files.documents import NO_TIME
 
 MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still be the same
+MAX_SPANS = 40  # rows of the table of periods; more periods are summed by month or year
 KINDS = ("gained", "lost", "earlier", "later")
-COLUMNS = ("change", "date", "headline", "documents", "usually", "by chance")
-NUMERIC_COLUMNS = {3, 4}  # numbers of the columns that are aligned to the right
+COLUMNS = ("change", "date", "headline", "documents", "usually", "by chance", "example")
+COUNT_COLUMNS = ("settings", "headlines", "periods with headlines", *KINDS)
+MIN_TEXT_COLUMNS = 20  # smallest width of a text that is cut in a table of a terminal
 
 
 class Change(NamedTuple):
@@ -35,8 +38,43 @@ class Change(NamedTuple):
     @property
     def date(self):
         """Date of the period, and of the period in the first list if it differs."""
-        date = _first_day(self.period)
-        return f"{date} (was {_first_day(self.other)})" if self.other else date
+        date = first_day(self.period)
+        return f"{date} (was {first_day(self.other)})" if self.other else date
+
+    @property
+    def cells(self):
+        """Texts of the columns of a table, as `COLUMNS` names them."""
+        rows, known = self.headline.examples, self.period.documents_of
+        views = [show.DocumentView(known[row], self.period) for row in rows[:1] if row in known]
+        view = show.HeadlineView(self.period, self.headline, (), tuple(views))
+        _, _, *cells = view.cells
+        return (self.kind, self.date, *cells)
+
+
+class Alternative(NamedTuple):
+    """The periods of a stream decided with other settings, and the changes from the stored headlines.
+
+    Attributes
+    ----------
+    name : str
+        Settings by which it is named in tables, such as "level 0.02".
+    settings : dict of str to (value, value)
+        Settings that differ from the stored ones: name -> (stored value, other value).
+    periods : sequence of odl.alerts.model.Period
+    changes : list of Change
+    """
+
+    name: str
+    settings: dict
+    periods: tuple
+    changes: list
+
+    @property
+    def title(self):
+        """Its name and the numbers of its changes in words."""
+        numbers = [(kind, sum(one.kind == kind for one in self.changes)) for kind in KINDS]
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in numbers if n)
+        return f"{self.name}: {counts or 'the headlines are the same'}"
 
 
 def compare(before, after):
@@ -90,65 +128,130 @@ def _are_same(one, other):
     return 2 * len({*one.rows} & {*other.rows}) >= max(one.size, other.size)
 
 
-def as_text(watch, before, after, settings):
-    """Return counts of both lists and a table of the changes as text.
+def count_rows(before, alternatives):
+    """Return the rows of the table of settings (`COUNT_COLUMNS`): the stored list, then the alternatives."""
+    rows = [("as stored", *_counts(before), *[""] * len(KINDS))]
+    for one in alternatives:
+        changes = [sum(each.kind == kind for each in one.changes) for kind in KINDS]
+        rows.append((one.name, *_counts(one.periods), *(f"{n:,}" for n in changes)))
+    return rows
 
-    Parameters
-    ----------
-    watch : odl.alerts.model.Watch
-    before, after : sequence of odl.alerts.model.Period
-    settings : sequence of str
-        One line for each setting that differs, such as ``"alerts.level: 0.02 instead of 0.01"``.
+
+def _counts(periods):
+    """Return the number of headlines, and the number of periods with headlines of all periods, as text."""
+    numbers = [len(period.headlines) for period in periods]
+    return f"{sum(numbers):,}", f"{sum(map(bool, numbers)):,} of {len(numbers):,}"
+
+
+def span_rows(before, alternatives):
+    """Return the rows of the table of periods: span, documents, and the headlines of each list.
+
+    A row is a period; if there are more than `MAX_SPANS`, a month or a year.
     """
-    columns, changes = show.terminal_width(), compare(before, after)
-    lines = [show.heading(watch, after), *settings, ""]
-    lines += [f"stored:  {_counts(before)}", f"instead: {_counts(after)}", ""]
-    if not changes:
-        return "\n".join([*lines, "The headlines are the same."])
-    counts = [(kind, sum(one.kind == kind for one in changes)) for kind in KINDS]
-    lines.append(", ".join(f"{n:,} {kind}" for kind, n in counts if n) + ":")
-    table = [COLUMNS]
-    for one in changes:
-        _, _, name, n, usual, chance, _ = show.HeadlineView(one.period, one.headline).cells
-        table.append((one.kind, one.date, name, n, usual, chance))
-    sizes = [max(map(width, cells)) for cells in zip(*table, strict=True)]
-    sizes[2] = max(20, min(sizes[2], columns - sum(sizes) + sizes[2] - 2 * (len(COLUMNS) - 1)))
-    for cells in table:
-        cells = [shortened(cell, size) for cell, size in zip(cells, sizes, strict=True)]
-        texts = [
-            padded(cell, size, at in NUMERIC_COLUMNS)
-            for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
-        ]
-        lines.append("  ".join(texts).rstrip())
-    return "\n".join(lines)
+    spans = _spans(before)
+    lists = [before, *(one.periods for one in alternatives)]
+    rows = []
+    for span in dict.fromkeys(spans):
+        inside = [at for at, name in enumerate(spans) if name == span]
+        n = sum(before[at].documents for at in inside)
+        numbers = [sum(len(periods[at].headlines) for at in inside) for periods in lists]
+        rows.append((span, *(f"{number:,}" for number in (n, *numbers))))
+    return rows
 
 
-def _first_day(period):
+def _spans(periods):
+    """Return the name of the span of each period: its first day, its month or its year, or its hundred if undated."""
+    days = [first_day(period) for period in periods]
+    if all(period.first != NO_TIME for period in periods):
+        months, years = ([day[:n] for day in days] for n in (7, 4))
+        names = [days, months, years]
+    else:
+        names = [days, [f"periods from {period.t // 100 * 100}" for period in periods]]
+    return next((each for each in names if len(set(each)) <= MAX_SPANS), names[-1])
+
+
+def first_day(period):
     """Return the first day of a period, or its number if its documents have no dates."""
     return show.date_of(period.first) or f"period {period.t}"
 
 
-def _counts(periods):
-    """Return "N headlines in K of M periods" as text."""
-    speaking = [period for period in periods if period.headlines]
-    n = sum(len(period.headlines) for period in speaking)
-    return f"{show.plural(n, 'headline')} in {len(speaking):,} of {show.plural(len(periods), 'period')}"
+def as_text(watch, before, alternatives):
+    """Return the tables of settings and of periods, and the changes to each alternative, as text.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+    before : sequence of odl.alerts.model.Period
+        Periods with the stored headlines.
+    alternatives : sequence of Alternative
+    """
+    names = [one.name for one in alternatives]
+    parts = [[show.heading(watch, before), *_settings_lines(alternatives)]]
+    if sum(map(width, names)) > show.terminal_width() // 2:  # columns have numbers instead
+        alternatives = [
+            one._replace(name=f"{number}: {one.name}") for number, one in enumerate(alternatives, 1)
+        ]
+        names = [f"{number + 1}" for number in range(len(names))]
+    parts.append(_table([COUNT_COLUMNS, *count_rows(before, alternatives)], {0}))
+    spans = [("period", "documents", "as stored", *names), *span_rows(before, alternatives)]
+    parts.append(_table(spans, {0}))
+    for one in alternatives:
+        table = [COLUMNS, *(change.cells for change in one.changes)]
+        parts.append([f"{one.title}{':' if one.changes else '.'}"])
+        parts[-1] += _table(table, {0, 1, 2, 5, 6}) if one.changes else []
+    return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def as_json(watch, before, after, settings):
-    """Return counts, changes and all headlines of the second list as JSON; see `as_text` for the arguments."""
-    stored, instead = (
-        [maps.headlines_map(one) for one in periods if one.headlines] for periods in (before, after)
-    )
-    changes = [
-        {"change": kind, "was": other.t if other else None, **maps.headlines_map(period, headline)}
-        for kind, period, headline, other in compare(before, after)
+def _settings_lines(alternatives):
+    """Return a line for each setting of an alternative that differs from the stored one and is not in its name."""
+    lines = [
+        f"alerts.{name}: {new} instead of {old}"
+        for one in alternatives
+        for name, (old, new) in one.settings.items()
+        if len(alternatives) == 1 or f"{name} {new}" not in one.name.split(", ")
     ]
-    found = {
-        "version": JSON_VERSION,
-        "stream": watch.corpus,
-        "settings": settings,
-        "periods": len(after),
-    }
-    found |= {"stored": stored, "instead": instead, "changes": changes}
-    return json.dumps(found, ensure_ascii=False, indent=1)
+    return list(dict.fromkeys(lines))
+
+
+def _table(rows, left):
+    """Return the rows of a table as lines; columns in `left` are aligned to the left, long texts are cut."""
+    columns = show.terminal_width()
+    sizes = [max(map(width, cells)) for cells in zip(*rows, strict=True)]
+    for at in reversed(range(len(sizes))):  # the last columns are cut first
+        excess = sum(sizes) + 2 * (len(sizes) - 1) - columns
+        if at in left and excess > 0 and sizes[at] > MIN_TEXT_COLUMNS:
+            sizes[at] = max(MIN_TEXT_COLUMNS, sizes[at] - excess)
+    return [
+        "  ".join(
+            padded(shortened(cell, size), size, at not in left)
+            for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
+        ).rstrip()
+        for cells in rows
+    ]
+
+
+def as_json(watch, before, alternatives):
+    """Return settings, headlines and changes as JSON; see `as_text` for the arguments."""
+    others = []
+    for one in alternatives:
+        changes = [
+            {
+                "change": kind,
+                "was": other.t if other else None,
+                **maps.headlines_map(period, headline),
+            }
+            for kind, period, headline, other in one.changes
+        ]
+        settings = {f"alerts.{name}": new for name, (_, new) in one.settings.items()}
+        others.append(
+            {"settings": settings, "periods": _headlines(one.periods), "changes": changes}
+        )
+    found = {"version": JSON_VERSION, "stream": watch.corpus, "periods": len(before)}
+    return json.dumps(
+        found | {"stored": _headlines(before), "others": others}, ensure_ascii=False, indent=1
+    )
+
+
+def _headlines(periods):
+    """Return the periods that have headlines as maps."""
+    return [maps.headlines_map(one) for one in periods if one.headlines]

@@ -1,6 +1,7 @@
 """`odl backtest`: headlines for other settings of alerts, compared with the stored headlines."""
 
 import contextlib
+import itertools
 import os
 
 import yaml
@@ -13,24 +14,27 @@ from odl.config.steps import STEPS
 from odl.engine import folder as folders
 from odl.errors import ConfigError, ParameterError
 from odl.jobs import replay, runs
+from odl.report import backtestpage
 
-WRITERS = {"text": difference.as_text, "json": difference.as_json}
+WRITERS = {"text": difference.as_text, "json": difference.as_json, "html": backtestpage.text}
 PATTERNS = {
     "features": STEPS["features"].writes["output"],
     "scores": STEPS["update"].writes["scores"],
     "batch": STEPS["batch"].writes["output"],
 }
+MAX_ALTERNATIVES = 12  # combinations of settings that are decided in one pass
 
 
 def report(folder, assignments, since=None, form="text"):
-    """Return a comparison of the stored headlines of a folder with those for other settings, as text or JSON.
+    """Return a comparison of the stored headlines of a folder with those for other settings.
 
     Parameters
     ----------
     folder : path-like
         A folder with odl.yaml that was run.
     assignments : sequence of str
-        Settings such as ``alerts.level=.02``; others are taken from odl.yaml.
+        Settings such as ``alerts.level=.02`` or ``alerts.level=.02,.05``, where each value is an
+        alternative; others are taken from odl.yaml.
     since : str, optional
         First date that is compared. The decisions are always computed from the first period on.
     form : str
@@ -43,7 +47,8 @@ def report(folder, assignments, since=None, form="text"):
     Raises
     ------
     ParameterError, ConfigError
-        If a setting is not in the section alerts, or its value is invalid.
+        If a setting is not in the section alerts, its value is invalid, or odl.yaml has other
+        settings than those with which the scores were learned.
     DataError, StorageError
         If the folder was not run, or a file is damaged.
     """
@@ -53,42 +58,61 @@ def report(folder, assignments, since=None, form="text"):
     with contextlib.chdir(folder):
         working = folders.opened(os.fspath(folder))
         run, corpus_features = runs.parse(working.chain), ""
-        settings = _with(working, assignments)
+        combinations = _combinations(working, assignments)
         n = len([*periods.paths(working.folder_of("alerts"))])
+        _refuse_edited(working, n, os.fspath(folder))
         if working.chain["features"]["idf"] == "corpus":
             corpus_features = working.path(PATTERNS["features"], n - 1)
-        found = replay.replay(
-            lambda kind, t: working.path(PATTERNS[kind], t), run, [settings], n, corpus_features
+        settings = [settings for _, settings in combinations]
+        decided = replay.replay(
+            lambda kind, t: working.path(PATTERNS[kind], t), run, settings, n, corpus_features
         )
-        instead = read.watch((period for (period,), _ in found), entries)
+        lists = zip(*(each for each, _ in decided), strict=True)
+        others = [read.watch(iter(one), entries) for one in lists]
     stored = read.watch(read.records(place), entries, place=place)
-    after = show.since(instead, since) if since else instead.periods
-    first = after[0].t if after else 0
-    before = [period for period in stored.periods if period.t >= first][: len(after)]
-    if not after:
-        return f"No period since {since}."
-    changed = [
-        f"alerts.{name}: {new} instead of {old}"
-        for name, (old, new) in _changes(stored, instead).items()
+    before = show.since(stored, since) if since else stored.periods
+    if not before:
+        last = difference.first_day(stored.periods[-1])
+        raise ParameterError(
+            f"--from {since}", f"a date up to the last period ({last})", "give an earlier one"
+        )
+    alternatives = [
+        _alternative(stored, other, before, name)
+        for (name, _), other in zip(combinations, others, strict=True)
     ]
-    return WRITERS[form](instead, before, after, changed)
+    return WRITERS[form](stored, before, alternatives)
 
 
-def _changes(stored, instead):
-    """Return the settings that differ: name -> (stored value, other value)."""
-    names = differing(stored.settings, instead.settings)
-    return {name: (stored.settings.get(name), instead.settings.get(name)) for name in names}
+def _alternative(stored, other, before, name):
+    """Return the `Alternative` of a watch for the periods in `before`."""
+    after = tuple(other.periods[period.t] for period in before)
+    changed = {
+        key: (stored.settings.get(key), other.settings.get(key))
+        for key in differing(stored.settings, other.settings)
+    }
+    name = name or ", ".join(f"{key} {new}" for key, (_, new) in changed.items()) or "odl.yaml"
+    return difference.Alternative(name, changed, after, difference.compare(before, after))
 
 
-def _with(working, assignments):
-    """Return the settings of alerts of a folder, with KEY=VALUE assignments applied."""
-    values = Alerts.part(working.config["alerts"])
+def _refuse_edited(working, n, named):
+    """Raise ConfigError if odl.yaml has other settings than those with which the scores were learned."""
+    if names := folders.unlearned(working, n):
+        given = f"{project.FILE} has other values of {', '.join(names)} than the stored scores"
+        todo = f"change them back, or type odl run {named}: it learns {folders.cost(working)}"
+        raise ConfigError(given, "the settings of the last run", todo)
+
+
+def _combinations(working, assignments):
+    """Return (name, `Alerts`) of each combination of values in KEY=VALUE,VALUE assignments; others are the folder's."""
+    values = {}
     for text in assignments:
-        key, equals, value = text.partition("=")
+        key, equals, given = text.partition("=")
         section, _, name = key.strip().partition(".")
         if not equals or not name:
             raise ParameterError(
-                f"--set {text}", "KEY=VALUE such as alerts.level=.02", "correct it"
+                f"--set {text}",
+                "KEY=VALUE such as alerts.level=.02, or several values: alerts.level=.02,.05",
+                "correct it",
             )
         if section != "alerts":
             todo = (
@@ -98,7 +122,35 @@ def _with(working, assignments):
             raise ConfigError(
                 f"--set {key} needs learning again", "a key of alerts, which needs none", todo
             )
-        with contextlib.suppress(yaml.YAMLError):
-            value = yaml.safe_load(value)
-        values[name] = value
-    return Alerts.from_map(values, "--set alerts")
+        values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, given.split(","))])
+    products = [*itertools.product(*values.values())]
+    if len(products) > MAX_ALTERNATIVES:
+        raise ParameterError(
+            f"--set with {len(products)} combinations of values",
+            f"at most {MAX_ALTERNATIVES}",
+            "leave some values out",
+        )
+    own = Alerts.part(working.config["alerts"])
+    combinations = []
+    for product in products:
+        chosen = dict(zip(values, product, strict=True))
+        settings = Alerts.from_map({**own, **chosen}, "--set alerts")
+        if not settings.gates:
+            raise ConfigError(
+                "alerts.gates is false, which lists documents instead of headlines",
+                "alerts.gates: true",
+                "add --set alerts.gates=true",
+            )
+        combinations.append(
+            (", ".join(f"{key} {value}" for key, value in chosen.items()), settings)
+        )
+    return combinations
+
+
+def _value(text):
+    """Return the value of a setting from its text; numbers may be written as 1e-3."""
+    with contextlib.suppress(ValueError):
+        return int(text) if text.strip().isdecimal() else float(text)
+    with contextlib.suppress(yaml.YAMLError):
+        return yaml.safe_load(text)
+    return text

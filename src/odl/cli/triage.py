@@ -297,7 +297,8 @@ def new(args):
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of alerts, such as alerts.level=.02; may be repeated",
+        help="a setting of alerts, such as alerts.level=.02; several values, as in alerts.level=.01,.02,.05, are "
+        "compared in one pass; may be repeated, then for all combinations",
     ),
     argument(
         "--from",
@@ -305,12 +306,13 @@ def new(args):
         metavar="WHEN",
         help="compare from this date on: 2026, 2026-03, 2026-03-14",
     ),
-    argument("--format", choices=("text", "json"), default="text"),
+    argument("--format", choices=("text", "json", "html"), default="text"),
     more="It computes the headlines of all periods again from stored features and scores, and changes nothing in\n"
     "FOLDER. Settings without --set are those of odl.yaml.",
     examples=(
         "odl backtest news --set alerts.level=.02",
-        "odl backtest news --set alerts.certain=0 --from 2026-03",
+        "odl backtest news --set alerts.level=.01,.02,.05 --from 2026-03",
+        "odl backtest news --set alerts.certain=0 --format html > backtest.html",
     ),
 )
 def backtest(args):

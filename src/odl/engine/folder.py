@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from odl.config import chains, consistency, places, project, sources
 from odl.config.schema import load_schema
-from odl.config.setting import merge
-from odl.config.steps import STEPS
+from odl.config.sections import Order
+from odl.config.setting import differing, merge
+from odl.config.steps import STEPS, record_of
+from odl.engine import ledger
 from odl.errors import ConfigError, EarlierError, OdlError
 from odl.files import listing, tables
 
+LEARNING = ("read", "index", "features", "update")  # steps whose settings the scores depend on
 ONLY = "the stream, run and seed of `odl run`"
 ONE_STREAM = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
 
@@ -107,6 +110,29 @@ def earlier_error(folder, named, removed=()):
         "results of this version",
         f"{todo}; until then odl new and odl explain read what is there",
     )
+
+
+def unlearned(folder, n):
+    """Return the names of settings of odl.yaml that differ from those with which n timesteps were learned.
+
+    They are those of the steps read, index, features and update, which files of the last timestep
+    record. A file without a record is not compared.
+    """
+    arguments = {
+        **folder.stream,
+        "seed": folder.names["seed"],
+        "stream": Order.part(folder.stream),
+        "max_terms": folder.config["features"].get("max_terms", 0),
+        "run": folder.chain,
+    }
+    arguments = {key: arguments[key] for step in LEARNING for key in STEPS[step].settings}
+    names = []
+    for step in LEARNING:
+        *_, pattern = STEPS[step].writes.values()
+        _, record = ledger.read(folder.path(pattern, n - 1), whole=False)
+        now = json.loads(json.dumps(record_of(step, arguments, None)["settings"]))
+        names += differing((record or {}).get("settings", now), now)
+    return [name.removeprefix("run.").removeprefix("stream.") for name in names]
 
 
 def cost(folder):

@@ -45,7 +45,7 @@ def test_a_document_line_by_line(watch, found):
     assert text.splitlines() == [
         "A title",
         "  id: a:7  (1970-02-10, a.csv)",
-        "  score 0.8000, number 3 of 2024-01-29 to 02-04; as high or higher: 1.5 % of recent",
+        "  score 0.8000, number 3 of 2024-01-29 to 02-04; as high or higher: 2 % of recent ones",
         f"  one of 12 near-duplicates: a:7, {', '.join(f'b:{n}' for n in range(9))}",
         "  headline: dod, render, jpeg (12 documents, usually <1)",
         "  event 5 [new] dod, render, jpeg",
@@ -136,10 +136,13 @@ def test_an_event_line_by_line(watch, monkeypatch):
     assert max(map(len, told)) <= 110
 
 
-def test_a_thousand_periods_are_one_line_of_blocks():
-    text, each = explain.chart(dict.fromkeys(range(1000), 3), 0, 999)
+def test_a_thousand_periods_are_one_line_of_blocks(watch):
+    event = watch.events[1]
+    text, each = explain.chart(replace(event, birth=0, sizes=dict.fromkeys(range(1000), 3)), 0)
     assert len(text) <= 60 and each == 17 and text[0] == "█"
-    assert explain.chart({5: 1}, 5, 5) == ("█", 1)
+    assert explain.chart(replace(event, birth=5, sizes={5: 1}), 0) == ("█", 1)
+    late = replace(event, birth=3, sizes={3: 1, 4: 8, 6: 2})
+    assert explain.chart(late, 0) == ("▁█·▂", 1) and explain.chart(late, 4) == ("█·▂", 1)
 
 
 def test_a_number_is_an_event_unless_a_document_has_it_as_id(watch, monkeypatch):

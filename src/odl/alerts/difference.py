@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from odl.alerts import maps, show
 from odl.alerts.model import JSON_VERSION, Headline, Period
-from odl.files.columns import padded, shortened, width
+from odl.files.columns import table_lines, width, widths
 from odl.files.documents import NO_TIME
 
 MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still be the same
@@ -38,8 +38,8 @@ class Change(NamedTuple):
     @property
     def date(self):
         """Date of the period, and of the period in the first list if it differs."""
-        date = first_day(self.period)
-        return f"{date} (was {first_day(self.other)})" if self.other else date
+        date = show.day_of(self.period)
+        return f"{date} (was {show.day_of(self.other)})" if self.other else date
 
     @property
     def cells(self):
@@ -47,7 +47,7 @@ class Change(NamedTuple):
         rows, known = self.headline.examples, self.period.documents_of
         views = [show.DocumentView(known[row], self.period) for row in rows[:1] if row in known]
         view = show.HeadlineView(self.period, self.headline, (), tuple(views))
-        _, _, *cells = view.cells
+        _, _, *cells = view.cells.values()
         return (self.kind, self.date, *cells)
 
 
@@ -161,18 +161,13 @@ def span_rows(before, alternatives):
 
 def _spans(periods):
     """Return the name of the span of each period: its first day, its month or its year, or its hundred if undated."""
-    days = [first_day(period) for period in periods]
+    days = [show.day_of(period) for period in periods]
     if all(period.first != NO_TIME for period in periods):
         months, years = ([day[:n] for day in days] for n in (7, 4))
         names = [days, months, years]
     else:
         names = [days, [f"periods from {period.t // 100 * 100}" for period in periods]]
     return next((each for each in names if len(set(each)) <= MAX_SPANS), names[-1])
-
-
-def first_day(period):
-    """Return the first day of a period, or its number if its documents have no dates."""
-    return show.date_of(period.first) or f"period {period.t}"
 
 
 def as_text(watch, before, alternatives):
@@ -216,18 +211,12 @@ def _settings_lines(alternatives):
 def _table(rows, left):
     """Return the rows of a table as lines; columns in `left` are aligned to the left, long texts are cut."""
     columns = show.terminal_width()
-    sizes = [max(map(width, cells)) for cells in zip(*rows, strict=True)]
+    sizes = widths(rows)
     for at in reversed(range(len(sizes))):  # the last columns are cut first
         excess = sum(sizes) + 2 * (len(sizes) - 1) - columns
         if at in left and excess > 0 and sizes[at] > MIN_TEXT_COLUMNS:
             sizes[at] = max(MIN_TEXT_COLUMNS, sizes[at] - excess)
-    return [
-        "  ".join(
-            padded(shortened(cell, size), size, at not in left)
-            for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
-        ).rstrip()
-        for cells in rows
-    ]
+    return table_lines(rows, sizes, {*range(len(sizes))} - left)
 
 
 def as_json(watch, before, alternatives):

@@ -12,7 +12,6 @@ from odl.alerts import breakdown, hashtags, periods, read, reasons, show
 from odl.alerts.model import Reason
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
-from odl.files.columns import padded, shortened
 from odl.files.documents import NO_TIME
 from odl.files.escaping import heading, isolated, visible
 from odl.stream import dense, features
@@ -265,173 +264,108 @@ def own_likelihood(event, words):
 
 def document_text(watch, document, earlier, meant, words):
     """Return the explanation of a document as text; `words` are all its words."""
-    period, columns = watch.periods[document.t - watch.periods[0].t], show.terminal_width()
+    period = watch.periods[document.t - watch.periods[0].t]
+    event = watch.events.get(document.event)
     view = show.DocumentView(document, period)
-    place = ", ".join([*view.origin, *filter(None, [document.url])]) or "no date"
-    lines = [isolated(view.title), f"  id: {document.id}  ({place})"]
-    tail = (
-        "unproven"
-        if period.unproven
-        else f"as high or higher: {100 * document.tail:.2g} % of recent"
-    )
-    lines.append(
-        f"  score {document.score:.4f}, number {document.rank} of {show.date_of_period(period)}; {tail}"
-    )
-    if len(document.members) > 1:
-        lines.append(
-            f"  one of {len(document.members)} near-duplicates: {', '.join(document.members[:10])}"
-        )
-    lines += [f"  {line}" for line in _belonging(watch, period, document, words)]
-    lines += show.passage(view, view.texts()[1], 2, columns)
-    lines += ["", "  share of the score   word", *_table(document)]
-    for near in document.nearest:
-        sample = f", e.g. {near.id}" if near.id else ""
-        atom = f"atom {near.atom} (cosine {near.likeness:.2f}{sample})"
-        phrases = ", ".join(map(isolated, breakdown.near(document, near.words)))
-        lines.append(": ".join(filter(None, [f"  nearest of the dictionary: {atom}", phrases])))
-    for kind, other in (("most similar before", earlier), ("nearest by meaning", meant)):
-        if other:
-            date = show.date_of(other.time)
-            times = (
-                [f"last seen {date}", *_days(other.time, document.time)]
-                if date
-                else [f"period {other.t}"]
-            )
-            likeness = f"cosine {other.likeness:.2f}, {', '.join(times)}"
-            lines.append(f"  {kind}: {other.id} ({likeness}) {other.title[:80]}")
-    return "\n".join(part for line in lines for part in show.fitted(line, columns))
+    candidates = (*period.headlines, *period.below)
+    headlines = [show.HeadlineView(period, one) for one in candidates if document.row in one.rows]
+    ratios = own_likelihood(event, words) if event else []
+    similar = [("most similar before", earlier), ("nearest by meaning", meant)]
+    names = {"shares": shares, "terms": terms, "last_seen": last_seen, "near_words": breakdown.near}
+    values = watch, view, headlines, ratios, similar
+    return show.printed("explain.jinja", names, "document", *values)
 
 
-def _belonging(watch, period, document, words):
-    """Return a line for each headline of a document, and lines on why it belongs to its event."""
-    lines = []
-    for one in (*period.headlines, *period.below):
-        if document.row in one.rows:
-            row = show.HeadlineView(period, one)
-            lines.append(
-                f"headline: {row.name} ({row.documents}{'' if one.gate else ', not unusual here'})"
-            )
-    if event := watch.events.get(document.event):
-        ratios = own_likelihood(event, words)
-        lines.append(f"event {event.number} [{event.state_at(period.t)}] {show.name_of(event)}")
-        terms = [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has]
-        missing = sum(ratio for _, has, ratio in ratios if not has)
-        terms += [f"own words that it does not have {missing:+.1f}"] * (missing < 0)
-        evidence = f"log-likelihood ratio {sum(ratio for *_, ratio in ratios):.1f}"
-        if ratios:
-            lines.append(
-                f"  {evidence}, a document joins above {event.threshold:.1f}: {', '.join(terms)}"
-            )
-    return lines
+def terms(ratios):
+    """Return the own words that a document has with their ratios, and the sum of those it lacks, as texts."""
+    missing = sum(ratio for _, has, ratio in ratios if not has)
+    return [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has] + [
+        f"own words that it does not have {missing:+.1f}"
+    ] * (missing < 0)
 
 
-def _days(before, time):
-    """Return a list with "N days before" for two times, empty if they are less than a day apart or unknown."""
-    days = (time - before) // DAY_MS if NO_TIME not in (before, time) else 0
-    return [f"{days} day{'s' * (days != 1)} before"] if days > 0 else []
+def last_seen(other, document):
+    """Return when a similar document was seen, as text: its date and how many days before; without dates its period."""
+    if other.time == NO_TIME:
+        return f"period {other.t}"
+    days = (document.time - other.time) // DAY_MS if document.time != NO_TIME else 0
+    before = f", {show.plural(days, 'day')} before" if days > 0 else ""
+    return f"last seen {show.date_of(other.time)}{before}"
 
 
-def _table(document):
-    """Return a line for each of the largest shares of a score, one for the other words, one for lowering words."""
-    shares, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
-    for phrase, words in [*document.phrases, *((word, (word,)) for word in shares)]:
-        summed[phrase] += sum(shares.pop(word, 0.0) for word in words)
+def shares(document):
+    """Return (share, label) of the largest shares of a score, of the other words, and of the lowering words."""
+    stored, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
+    for phrase, words in [*document.phrases, *((word, (word,)) for word in stored)]:
+        summed[phrase] += sum(stored.pop(word, 0.0) for word in words)
     ordered = [(share, phrase) for phrase, share in summed.most_common()]
-    up = [row for row in ordered if row[0] > 0]
-    low = [row for row in reversed(ordered) if row[0] < -SHARE_ROUNDING]
-    rows = up[:ITEMS_LISTED]
-    if rest := up[ITEMS_LISTED:]:
-        most = 100 * rest[0][0] / (document.score or 1)
-        rows.append(
-            (sum(share for share, _ in rest), f"({len(rest)} more, none above {most:.1f} %)")
-        )
-    if low:
-        few = ", ".join(phrase for _, phrase in low[:LOWERING_NAMED])
-        more = f" and {len(low) - LOWERING_NAMED} more" if len(low) > LOWERING_NAMED else ""
-        rows.append(
-            (sum(share for share, _ in low), f"({few}{more}: what speaks for what is known)")
-        )
+    raising = [row for row in ordered if row[0] > 0]
+    lowering = [row for row in reversed(ordered) if row[0] < -SHARE_ROUNDING]
+    rows, smaller = raising[:ITEMS_LISTED], raising[ITEMS_LISTED:]
+    if smaller:
+        most = 100 * smaller[0][0] / (document.score or 1)
+        rows.append((_sum(smaller), f"({len(smaller)} more, none above {most:.1f} %)"))
+    if lowering:
+        few = ", ".join(phrase for _, phrase in lowering[:LOWERING_NAMED])
+        n_more = len(lowering) - LOWERING_NAMED
+        few += f" and {n_more} more" * (n_more > 0)
+        rows.append((_sum(lowering), f"({few}: what speaks for what is known)"))
     if abs(document.context) > SHARE_ROUNDING:
         rows.append((document.context, "(context: what no word of it has)"))
     if document.meaning:
         rows.append((document.meaning, "(meaning: how far its vector is from those before)"))
-    return [
-        f"  {share:8.4f}  {100 * share / (document.score or 1):5.1f} %   {isolated(text)}"
-        for share, text in rows
-    ]
+    return rows
 
 
-def chart(sizes, first, last):
-    """Return counts of periods as a line of block characters, and the number of periods of a block.
+def _sum(rows):
+    return sum(share for share, _ in rows)
+
+
+def chart(event, first_read):
+    """Return the counts of periods of an event as block characters, and the number of periods of a block.
+
+    Parameters
+    ----------
+    event : odl.alerts.model.Event
+    first_read : int
+        First period that was read; counts before it are unknown.
 
     Examples
     --------
     >>> from odl.alerts.explain import chart
-    >>> chart({3: 1, 4: 8, 6: 2}, 3, 7)
-    ('▁█·▂·', 1)
+    >>> from odl.alerts.model import Event
+    >>> chart(Event(1, ("a",), (), 0.0, 3, sizes={3: 1, 4: 8, 6: 2}), 0)
+    ('▁█·▂', 1)
     """
-    each = -(-(last - first + 1) // CHART_WIDTH)
-    counts = [0] * -(-(last - first + 1) // each)
-    for t, size in sizes.items():
-        if first <= t <= last:
+    first = max(event.birth, first_read)
+    n = max(event.sizes) - first + 1
+    each = -(-n // CHART_WIDTH)
+    counts = [0] * -(-n // each)
+    for t, size in event.sizes.items():
+        if t >= first:
             counts[(t - first) // each] += size
-    most = max(counts, default=0) or 1
-    return "".join(
-        CHART_BLOCKS[-(-(len(CHART_BLOCKS) - 1) * count // most)] for count in counts
-    ), each
+    most, heights = max(counts) or 1, len(CHART_BLOCKS) - 1
+    return "".join(CHART_BLOCKS[-(-heights * count // most)] for count in counts), each
 
 
 def event_text(watch, number):
     """Return the explanation of an event as text: states, counts, own words and documents."""
-    event, columns, first_read = watch.events[number], show.terminal_width(), watch.periods[0].t
-    first, last = event.birth, max([event.birth, *event.sizes])
-    end = show.date_of(watch.periods[max(last - first_read, 0)].last) or show.day_of(watch, last)
-    span = " to ".join(dict.fromkeys([show.day_of(watch, first), end]))
-    lines = [
-        f"Event {number} [{event.state}] {show.name_of(event)}",
-        f"  {span}; {show.plural(event.size, 'document')}",
-    ]
-    lines += [
-        f"  you said: {entry.verdict}{entry.when}"
-        for entry in watch.feedback
-        if entry.event == number
-    ]
-    states = [f"{state} {show.day_of(watch, t)}" for t, state in event.history]
-    if (left := len(states) - 2 * CHANGES_LISTED) > 0:
-        states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{left} more changes"]
-    lines.append(f"  states: {', '.join(states)}")
-    if event.sizes:
-        blocks, each = chart(event.sizes, max(first, first_read), last)
-        peak = max(event.sizes, key=lambda t: (event.sizes[t], -t))
-        scale = "a block is a period" if each == 1 else f"a block is {each} periods"
-        lines.append(
-            f"  documents: {blocks}  ({scale}; most on {show.day_of(watch, peak)}: {event.sizes[peak]:,})"
-        )
-    if event.words:
-        lines += ["", f"  {'own word':<20}  {'inside':>8}  {'before':>8}"]
-        lines += [
-            f"  {padded(isolated(one.word), 20)}  {_rate(one.inside)}  {_rate(one.before)}"
-            for one in event.words
-        ]
-        lines += [
-            f"  A document belongs if the sum of its log-likelihood ratios is above {event.threshold:.1f}."
-        ]
+    event = watch.events[number]
+    last = max([event.birth, *event.sizes])
+    end = show.date_of(watch.periods[max(last - watch.periods[0].t, 0)].last)
+    days = [show.day_in(watch, event.birth), end or show.day_in(watch, last)]
+    states = [f"{state} {show.day_in(watch, t)}" for t, state in event.history]
+    if (n_hidden := len(states) - 2 * CHANGES_LISTED) > 0:
+        states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{n_hidden} more changes"]
     documents = read_members(watch.place, [event])[number] if watch.place is not None else []
-    if documents:
-        central = {ident for ident, _ in event.examples}
-        documents.sort(key=lambda each: each.id not in central)
-        lines += ["", f"  {show.plural(len(documents), 'document')}, central ones first:"]
-        for one in documents[:ITEMS_LISTED]:
-            day, known = show.date_of(one.time) or show.day_of(watch, one.t), f"  (id: {one.id})"
-            room = max(columns - len(day) - len(known) - 6, 20)
-            lines.append(f"    {day}  {shortened(isolated(one.title or one.id), room)}{known}")
-        lines += [f"    and {len(documents) - ITEMS_LISTED:,} more"] * (
-            len(documents) > ITEMS_LISTED
-        )
-    return "\n".join(part for line in lines for part in show.fitted(line, columns))
+    central = {ident for ident, _ in event.examples}
+    documents.sort(key=lambda each: each.id not in central)
+    names = {"chart": chart, "rate": rate, "ITEMS_LISTED": ITEMS_LISTED}
+    values = watch, event, " to ".join(dict.fromkeys(days)), states, documents
+    return show.printed("explain.jinja", names, "event", *values)
 
 
-def _rate(share):
+def rate(share):
     """Return a share in per cent as text of eight columns."""
     percent = 100 * share
     return f"{percent:.1f} %".rjust(8) if percent >= 0.1 else "< 0.1 %".rjust(8)

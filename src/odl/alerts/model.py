@@ -166,6 +166,11 @@ class Event:
         """Documents so far."""
         return self.earlier + sum(self.sizes.values())
 
+    @property
+    def peak(self) -> int:
+        """Period with most of its documents, the first of several."""
+        return max(self.sizes, key=lambda t: (self.sizes[t], -t))
+
     def before(self, t: int) -> int:
         """Return its number of documents before a period."""
         return self.earlier + sum(size for at, size in self.sizes.items() if at < t)

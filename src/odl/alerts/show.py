@@ -22,7 +22,8 @@ from urllib.parse import quote
 from odl.alerts import breakdown, excerpts, spans
 from odl.alerts.model import RAREST, Document, Headline, Period
 from odl.errors import ParameterError
-from odl.files.columns import padded, shortened, width, wrapped
+from odl.files import templates
+from odl.files.columns import padded, shortened, table_lines, width, widths, wrapped
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
@@ -41,14 +42,15 @@ EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
 LOG10_WORDS = 4.0
 # characters: longest word at the end of a cut title that the text below repeats from its start
 CUT_WORD = 30
-TABLE_TITLES = ("date", "event", "headline", "documents", "usually", "by chance", "example")
-COUNT_COLUMNS = {1, 3, 4}  # columns with numbers, aligned to the right
-DROP_ORDER = (1, 5, 4)  # columns that a narrow terminal lacks, the first one first
+COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
+COUNT_COLUMNS = {"event", "documents", "usually"}  # aligned to the right
+DROP_ORDER = ("event", "by chance", "usually")  # left out on a narrow terminal, the first one first
 OPENING_LABEL = "more than usual"  # stands before the words of its headline that a document has
 UNREAD_PHRASES = {
     "empty": "without a word",
     "repeated": "nearly the same as one of an earlier period",
 }
+EXPLAIN = "odl explain FOLDER"
 FORM_NOTE = "Nearly all documents have these new words: their form has changed."
 SLACK_BLOCKS, SLACK_TEXT = (
     47,
@@ -131,19 +133,13 @@ class HeadlineView(NamedTuple):
 
     @property
     def cells(self):
-        """Texts of the columns of a table, as `TABLE_TITLES` names them."""
-        one, first = self.headline, self.examples[:1] if self.headline.name else []
-        day = date_of(self.period.first) or self.date
-        example = "".join(isolated(view.title) for view in first)
-        return (
-            day,
-            str(one.event or ""),
-            self.name,
-            f"{one.size:,}",
-            self.usual,
-            self.chance,
-            example,
-        )
+        """Texts of the columns of a table, by the names in `COLUMNS`."""
+        one = self.headline
+        examples = [isolated(view.title) for view in self.examples[:1] if one.name]
+        number = str(one.event or "")
+        counts = f"{one.size:,}", self.usual
+        values = (day_of(self.period), number, self.name, *counts, self.chance, "".join(examples))
+        return dict(zip(COLUMNS, values, strict=True))
 
 
 class DocumentView(NamedTuple):
@@ -176,6 +172,13 @@ class DocumentView(NamedTuple):
         return [f"+ {alike} alike"] * (alike > 0) + ["followed"] * (
             self.document.feedback == "follow"
         )
+
+    @property
+    def tail(self):
+        """Share of recent scores that are as high as its score, as text; "unproven" without enough of them."""
+        if self.period.unproven:
+            return "unproven"
+        return f"as high or higher: {percent(self.document.tail)} of recent ones"
 
     @property
     def opening(self):
@@ -215,6 +218,29 @@ class DocumentView(NamedTuple):
             at, cut = begin, True
         rest = longer[at:].strip()
         return title, "…" * (cut and bool(rest)) + rest
+
+
+class ListView(NamedTuple):
+    """What a list of periods shows, whatever its form.
+
+    Attributes
+    ----------
+    heading : str
+        Stream, dates and number of documents.
+    rows : list of HeadlineView
+        Headlines, the largest evidence first; the strongest words if the last period is unproven.
+    novel_title : str
+    novel : list of DocumentView
+        Documents listed by novelty: in unproven periods, and with `gates: false`.
+    closing : list of str
+        Last lines (`closing`).
+    """
+
+    heading: str
+    rows: list
+    novel_title: str
+    novel: list
+    closing: list
 
 
 def _end_of(beginning, text):
@@ -294,6 +320,12 @@ def _count_of(value):
     return f"{value:,.0f}" if value >= 1 or not value else "<1"
 
 
+def percent(share):
+    """Return a share in per cent as text, with one decimal if it is below 1 %."""
+    value = 100 * share
+    return f"{value:.1f}\u00a0%" if 0 < abs(value) < 1 else f"{value:.0f}\u00a0%"
+
+
 def plural(count, noun):
     """Return a count with its noun."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
@@ -316,21 +348,22 @@ def date_of_period(period):
     return first if same == 10 else f"{first} to {last[same:]}"
 
 
-def day_of(watch, t):
-    """Return the first day of a period, or its number if it was not read or its documents have no dates."""
+def day_of(period):
+    """Return the first day of a period, or its number if its documents have no dates."""
+    return date_of(period.first) or f"period {period.t}"
+
+
+def day_in(watch, t):
+    """Return the first day of period t of a watch (`day_of`), or its number if it was not read."""
     first = watch.periods[0].t
-    return (date_of(watch.periods[t - first].first) if t >= first else "") or f"period {t}"
+    return day_of(watch.periods[t - first]) if t >= first else f"period {t}"
 
 
 def days_of(periods):
     """Return the first and the last day of periods as text; empty if they are unknown."""
     dated = [each for each in periods if each.first != NO_TIME]
-    ends = (
-        [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))]
-        if dated
-        else []
-    )
-    return " to ".join(dict.fromkeys(ends))
+    times = [min(one.first for one in dated), max(one.last for one in dated)] if dated else []
+    return " to ".join(dict.fromkeys(map(date_of, times)))
 
 
 def urn(watch, kind="", what=""):
@@ -444,59 +477,56 @@ def held_back(periods):
     ]
 
 
-def novel_of(watch, periods):
-    """Return a title and the documents that are listed by novelty: in unproven periods, and with `gates: false`."""
-    if periods[-1].unproven:
-        views = [
-            DocumentView(each.documents_of[row], each)
-            for each in _scored(periods)
-            for row in each.novel
-        ]
-        return "Most novel documents (unproven)", sorted(
-            views, key=lambda view: -view.document.score
-        )[:UNPROVEN_SHOWN]
-    chosen = [each for each in periods if not each.unproven and not watch.settings["gates"]]
-    return "Most novel documents", [
-        DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel
-    ]
-
-
-def _scored(periods):
-    """Return the periods without the first batch, which is not scored; if there is no other, return it."""
-    return [each for each in periods if each.t] or [*periods]
-
-
-def listed(watch, periods):
-    """Return the rows of a list: headlines, or the strongest words if the last period is unproven."""
-    return (
-        rows_of(with_below(_scored(periods)))[:BELOW_SHOWN]
-        if periods[-1].unproven
-        else rows_of(periods)
-    )
+def list_of(watch, periods):
+    """Return the view of a list of periods (`ListView`)."""
+    unproven, gates = periods[-1].unproven, watch.settings["gates"]
+    scored = [each for each in periods if each.t] or periods  # no score is of the first batch
+    rows = rows_of(with_below(scored))[:BELOW_SHOWN] if unproven else rows_of(periods)
+    chosen = scored if unproven else [each for each in periods if not (gates or each.unproven)]
+    novel = [DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel]
+    if unproven:
+        novel = sorted(novel, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
+    title = "Most novel documents" + " (unproven)" * unproven
+    return ListView(heading(watch, periods), rows, title, novel, closing(watch, periods))
 
 
 def as_text(watch, periods):
     """Return a list as text for a terminal: a table of headlines, the first ones in detail, and closing lines."""
     if not periods:
         return ""
-    columns = terminal_width()
-    rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
-    parts = [wrapped(heading(watch, periods), columns), _table(rows, columns)]
-    parts += [_details(row, columns) for row in rows[:HEADLINES_DETAILED]]
-    if rows[HEADLINES_DETAILED:]:
-        parts.append(
-            [f"Details of the first {HEADLINES_DETAILED}. Of any event: odl explain FOLDER NUMBER"]
-        )
-    parts.append(
-        [title, *(line for one in novel for line in _document_lines(one, columns))] if novel else []
-    )
-    parts.append([line for text in closing(watch, periods) for line in fitted(text, columns)])
+    view, columns = list_of(watch, periods), terminal_width()
+    novel = [line for one in view.novel for line in _document_lines(one, columns)]
+    parts = [wrapped(view.heading, columns), _table(view.rows, columns)]
+    parts += [_details(row, columns) for row in view.rows[:HEADLINES_DETAILED]]
+    if view.rows[HEADLINES_DETAILED:]:
+        parts += [[f"Details of the first {HEADLINES_DETAILED}. Of any event: {EXPLAIN} NUMBER"]]
+    parts += [[view.novel_title, *novel]] if novel else []
+    parts += [[line for text in view.closing for line in fitted(text, columns)]]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
 def terminal_width():
     """Return the width of a text: that of the terminal, at most `TEXT_COLUMNS`."""
     return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)
+
+
+def printed(template, names, macro, *values):
+    """Return a macro of a template filled in, its lines wrapped for the terminal.
+
+    Parameters
+    ----------
+    template : str
+        File in this folder.
+    names : dict of str to object
+        Functions and constants that the template uses, next to this module as ``show``.
+    macro : str
+    *values
+        Arguments of the macro.
+    """
+    columns = terminal_width()
+    module = _TEMPLATES.get_template(template).make_module(names | {"columns": columns})
+    lines = getattr(module, macro)(*values).rstrip("\n").split("\n")
+    return "\n".join(part for line in lines for part in fitted(line, columns))
 
 
 def fitted(line, columns):
@@ -508,28 +538,29 @@ def fitted(line, columns):
 
 def _table(rows, columns):
     """Return the table of rows as lines; a narrow terminal gets fewer columns (`DROP_ORDER`)."""
-    table = [TABLE_TITLES, *(row.cells for row in rows)]
-    sizes = [max(map(width, cells)) for cells in zip(*table, strict=True)]
-    shown, (least, most) = [*range(len(TABLE_TITLES) - 1)], NAME_COLUMNS
-    names = [width(row.name) for row in rows if row.headline.name]
-    room = columns - sum(sizes[:-1]) + sizes[2] - 2 * (len(shown) - 1)
-    sizes[2] = max(least, min(most, max([least, *names]), room))
-    for spare in DROP_ORDER:
-        if sum(sizes[at] + 2 for at in shown) - 2 > columns:
-            shown.remove(spare)
-    room = columns - sum(sizes[at] + 2 for at in shown)
-    if room < EXAMPLE_COLUMNS:  # too few columns for an example: names get them
-        sizes[2] = max(sizes[2], min(max([least, *names]), sizes[2] + room + 2))
-    lines = [
-        "  ".join(padded(cells[at], sizes[at], at in COUNT_COLUMNS) for at in shown)
-        for cells in table
-    ]
-    if room >= EXAMPLE_COLUMNS:
-        lines = [
-            f"{line}  {shortened(cells[-1], room)}"
-            for line, cells in zip(lines, table, strict=True)
-        ]
-    return [shortened(line, columns).rstrip() for line in lines] if rows else []
+    if not rows:
+        return []
+    table = [dict(zip(COLUMNS, COLUMNS, strict=True)), *(row.cells for row in rows)]
+    sizes = dict(zip(COLUMNS, widths([row.values() for row in table]), strict=True))
+    shown, (least, most) = [*COLUMNS[:-1]], NAME_COLUMNS
+    longest = max([least, *(width(row.name) for row in rows if row.headline.name)])
+
+    def room():
+        return columns - sum(sizes[name] + 2 for name in shown)
+
+    sizes["headline"] = max(least, min(most, longest, sizes["headline"] + room() + 2))
+    for name in DROP_ORDER:
+        if room() + 2 < 0:
+            shown.remove(name)
+    if room() < EXAMPLE_COLUMNS:  # too few columns for an example: names get them
+        sizes["headline"] = max(sizes["headline"], min(longest, sizes["headline"] + room() + 2))
+    else:
+        sizes["example"] = room()
+        shown.append("example")
+    right = {at for at, name in enumerate(shown) if name in COUNT_COLUMNS}
+    cells = [[row[name] for name in shown] for row in table]
+    lines = table_lines(cells, [sizes[name] for name in shown], right)
+    return [shortened(line, columns) for line in lines]
 
 
 def _details(row, columns):
@@ -546,7 +577,7 @@ def _details(row, columns):
     ]
     lines += [f"  {shortened(line, columns - 2)}" for line in also]
     lines += [line for view in shown for line in _document_lines(view, columns)]
-    more, hint = one.size - len(shown), f": odl explain FOLDER {one.event}" if one.event else ""
+    more, hint = one.size - len(shown), f": {EXPLAIN} {one.event}" if one.event else ""
     return lines + [f"    {more:,} more{hint}"] * (more > 0)
 
 
@@ -569,7 +600,7 @@ def _document_lines(view, columns):
     ]
 
 
-def passage(view, text, indent, columns=TEXT_COLUMNS):
+def passage(view, text, indent, columns):
     """Return a text of a document as indented lines of a terminal."""
     return [
         " " * indent + isolated(_bold(line, view), text) for line in wrapped(text, columns - indent)
@@ -590,25 +621,8 @@ def as_markdown(watch, periods):
     """Return a list as Markdown for a comment or a mail; texts of the documents are escaped."""
     if not periods:
         return ""
-    rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
-    lines = [f"### {escaped(heading(watch, periods))}", ""]
-    if rows:
-        lines += [
-            f"| {' | '.join((TABLE_TITLES[0], *TABLE_TITLES[2:]))} |",
-            "|---|---|--:|--:|---|---|",
-        ]
-    for row in rows:
-        name = (
-            f"**{escaped(row.name)}**"
-            + f" ({row.event})" * bool(row.event)
-            + " (new form)" * row.headline.form
-        )
-        cells = [row.date, name if row.headline.name else "document", *map(escaped, row.cells[3:6])]
-        lines.append(f"| {' | '.join([*cells, *map(_linked, row.examples[:1] or [None])])} |")
-    lines += [""] * bool(rows) + (
-        [f"{title}:", "", *(f"1. {_linked(view)}" for view in novel), ""] if novel else []
-    )
-    return "\n".join([*lines, *(f"{escaped(line)}  " for line in closing(watch, periods))]).rstrip()
+    macros = _TEMPLATES.get_template("show.jinja").module
+    return macros.markdown(list_of(watch, periods)).rstrip()
 
 
 def escaped(text):
@@ -617,9 +631,7 @@ def escaped(text):
 
 
 def _linked(view):
-    """Return the title of a document in Markdown: words in bold, linked to its address; empty for None."""
-    if view is None:
-        return ""
+    """Return the title of a document in Markdown: words in bold, linked to its address."""
     title = view.marked(
         view.title, lambda text, is_word: f"**{escaped(text)}**" if is_word else escaped(text)
     )
@@ -630,28 +642,26 @@ def as_slack(watch, periods):
     """Return a list as JSON for an incoming webhook of Slack: a heading, a block per headline, and closing lines."""
     if not periods:
         return ""
-    title, novel = novel_of(watch, periods)
+    view = list_of(watch, periods)
     texts = [
-        "\n".join(
-            [
-                f"*{row.date} {_plain(row.name)}*",
-                _plain(row.facts),
-                *map(_bullet, row.examples[:EXAMPLES_SHOWN]),
-            ]
-        )
-        for row in listed(watch, periods)
+        _section(f"{row.date} {row.name}", row.examples[:EXAMPLES_SHOWN], _plain(row.facts))
+        for row in view.rows
     ]
-    texts += ["\n".join([f"*{title}*", *map(_bullet, novel)])] if novel else []
-    texts = [text[:SLACK_TEXT] for text in texts]
+    texts += [_section(view.novel_title, view.novel)] if view.novel else []
     room = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
     more = [f"{len(texts) - room} more: odl new"] * (len(texts) > room)
-    texts = [f"*{_plain(heading(watch, periods))}*", *texts[:room], *more]
-    blocks: list = [
-        {"type": "section", "text": {"type": "mrkdwn", "text": text[:SLACK_TEXT]}} for text in texts
+    blocks = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+        for text in [_section(view.heading), *texts[:room], *more]
     ]
-    last = _plain("\n".join(closing(watch, periods)))[:SLACK_TEXT]
-    blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": last}]})
-    return json.dumps({"text": heading(watch, periods), "blocks": blocks}, ensure_ascii=False)
+    last = {"type": "mrkdwn", "text": _plain("\n".join(view.closing))[:SLACK_TEXT]}
+    blocks += [{"type": "context", "elements": [last]}]
+    return json.dumps({"text": view.heading, "blocks": blocks}, ensure_ascii=False)
+
+
+def _section(title, views=(), *facts):
+    """Return the text of a block of Slack: a title, facts, and titles of documents."""
+    return "\n".join([f"*{_plain(title)}*", *facts, *map(_bullet, views)])[:SLACK_TEXT]
 
 
 def _plain(text):
@@ -663,3 +673,8 @@ def _plain(text):
 def _bullet(view):
     title, url = _plain(view.title), view.document.url
     return "• " + (f"<{url}|{title}>" if LINK.fullmatch(url) else title)
+
+
+_TEMPLATES = templates.environment(os.path.dirname(__file__))
+_TEMPLATES.filters |= {"isolated": isolated, "escaped": escaped, "linked": _linked}
+_TEMPLATES.globals |= {"show": sys.modules[__name__], "padded": padded, "shortened": shortened}

@@ -4,9 +4,7 @@ import json
 
 from odl.alerts import show
 from odl.alerts.model import JSON_VERSION
-from odl.files.columns import shortened
 from odl.files.documents import NO_TIME
-from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 WORD_TITLES, WORD_PHRASES = (
@@ -54,36 +52,12 @@ def group_phrases(words):
 
 def as_text(watch, periods):
     """Return the words of periods as text for a terminal; words above the chance level have their first documents."""
-    least, columns, lines = watch.settings["unseen"], show.terminal_width(), []
-    if not least:
+    if not watch.settings["unseen"]:
         return (
             "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
         )
-    for period in periods:
-        lines += [show.heading(watch, [period]), ""]
-        beyond = group_phrases([one for one in period.unseen if one.beyond])
-        for names, one in beyond:
-            lines.append(f"{', '.join(map(isolated, names))}  ({describe(one)})")
-            for ident, title in one.documents[:WORD_TITLES]:
-                room = max(columns - len(ident) - 12, 20)
-                lines.append(f"    {isolated(shortened(title or ident, room))}  (id: {ident})")
-            lines += [f"    and {one.items - WORD_TITLES} more"] * (one.items > WORD_TITLES) + [""]
-        if period.unproven:
-            lines.append("Unproven: too little came before to tell which words are new.")
-        elif not beyond:
-            lines.append(
-                "No word was seen for the first time in more documents than chance brings."
-            )
-        if others := [
-            f"{isolated(one.phrase)} ({one.items})" for one in period.unseen if not one.beyond
-        ]:
-            lines.append(
-                f"As many as chance brings, from {least} documents on: {', '.join(others)}"
-            )
-        lines.append("")
-    return "\n".join(part for line in lines for part in show.fitted(line, columns) or [""]).rstrip(
-        "\n"
-    )
+    names = {"group_phrases": group_phrases, "describe": describe, "WORD_TITLES": WORD_TITLES}
+    return show.printed("wordlist.jinja", names, "words", watch, periods)
 
 
 def as_jsonl(watch, periods):

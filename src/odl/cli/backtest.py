@@ -72,7 +72,7 @@ def report(folder, assignments, since=None, form="text"):
     stored = read.watch(read.records(place), entries, place=place)
     before = show.since(stored, since) if since else stored.periods
     if not before:
-        last = difference.first_day(stored.periods[-1])
+        last = show.day_of(stored.periods[-1])
         raise ParameterError(
             f"--from {since}", f"a date up to the last period ({last})", "give an earlier one"
         )

@@ -24,6 +24,37 @@ def padded(text, n, right=False):
     return space + text if right else text + space
 
 
+def widths(rows):
+    """Return the width of the widest cell of each column of some rows of text."""
+    return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
+
+
+def table_lines(rows, sizes, right=()):
+    """Return rows of text as lines with aligned columns.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+    sizes : sequence of int
+        Widths of the columns; longer texts are cut.
+    right : collection of int
+        Columns that are aligned to the right.
+
+    Examples
+    --------
+    >>> from odl.files.columns import table_lines
+    >>> table_lines([("7", "orbit")], (3, 4), right={0})
+    ['  7  orb…']
+    """
+    return [
+        "  ".join(
+            padded(cell, size, at in right)
+            for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
+        ).rstrip()
+        for cells in rows
+    ]
+
+
 def wrapped(text, width, **options):
     """Return the lines of a text, each at most `width` columns wide."""
     clusters: list[list] = []  # a character with its combining characters, and their width

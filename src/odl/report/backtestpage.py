@@ -39,5 +39,5 @@ def _periods(before, alternatives):
             names = [
                 "; ".join(show.name_of(one, period) for one in period.headlines) for period in each
             ]
-            rows.append((difference.first_day(each[0]), each[0].documents, names))
+            rows.append((show.day_of(each[0]), each[0].documents, names))
     return rows

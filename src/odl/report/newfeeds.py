@@ -52,12 +52,8 @@ def stories(watch, sounded=()):
             Story(ident, f"The watch itself: {alarm.text}", last, last, "", str(forms.alarm(alarm)))
         )
     proven = [period for period in watch.periods if not period.unproven]
-    if not watch.settings["gates"]:
-        found += (
-            [_document(watch, view, forms) for view in show.novel_of(watch, proven)[1]]
-            if proven
-            else []
-        )
+    if proven and not watch.settings["gates"]:
+        found += [_document(watch, view, forms) for view in show.list_of(watch, proven).novel]
     by_name = {story.id: story for story in found}
     return sorted(by_name.values(), key=lambda story: story.updated, reverse=True)[:MAX_STORIES]
 

@@ -30,13 +30,7 @@ FEEDBACK_MARKS = {
     "muted": "muted",
     "known": "known",
 }  # verdicts of feedback.csv, as marks
-plural = show.plural
-
-
-def percent(share):
-    """Return a share in per cent as text, with one decimal if it is below 1 %."""
-    value = 100 * share
-    return f"{value:.1f}\u00a0%" if 0 < abs(value) < 1 else f"{value:.0f}\u00a0%"
+plural, percent = show.plural, show.percent
 
 
 def address(url):
@@ -98,12 +92,7 @@ def reasons(view):
         lines.append(
             ("Nearest known", Markup(words + escape(f" (alike {percent(near.likeness)}){sample}")))
         )
-    tail = (
-        "unproven"
-        if view.period.unproven
-        else f"as high or higher: {percent(document.tail)} of recent ones"
-    )
-    lines.append(("Score", f"{document.score:.3f}, rank {document.rank}; {tail}"))
+    lines.append(("Score", f"{document.score:.3f}, rank {document.rank}; {view.tail}"))
     if len(document.members) > 1:
         few = ", ".join(document.members[1:6]) + (" …" if len(document.members) > 6 else "")
         lines.append((f"Nearly the same ({len(document.members) - 1})", few))
@@ -159,8 +148,8 @@ def bars_of_event(watch, event):
     """Return the documents of an event by period as bars, coloured while it was new, growing or returning."""
     if not event.sizes:
         return ""
-    peak = max(event.sizes, key=lambda t: (event.sizes[t], t))
-    label = f"at most {plural(event.sizes[peak], 'document')}, {show.day_of(watch, peak)}; {event.state}"
+    day = show.day_in(watch, event.peak)
+    label = f"at most {plural(event.sizes[event.peak], 'document')}, {day}; {event.state}"
     marked = {t for t in event.sizes if event.state_at(t) in ("new", "growing", "returning")}
     return bars(event.sizes, watch.periods, label, marked)
 

@@ -5,8 +5,7 @@ import html
 import math
 import os
 
-import jinja2
-
+from odl.files import templates
 from odl.files.escaping import LEFTWARD, visible
 
 MAX_SVG_BYTES = 500_000  # of a larger SVG the page embeds the PNG instead
@@ -87,14 +86,8 @@ def macros(template, **values):
 
 
 _HERE = os.path.dirname(__file__)
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader([_HERE, os.path.dirname(_HERE)]),
-    autoescape=True,
-    finalize=escape,
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
+_TEMPLATES = templates.environment(
+    [_HERE, os.path.dirname(_HERE)], autoescape=True, finalize=escape
 )
 _TEMPLATES.globals |= {
     "number": number,

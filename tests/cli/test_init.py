@@ -56,17 +56,17 @@ def killed_at(moment, call):
 
 
 class TestInit:
-    def test_at_most_nine_lines_that_are_a_configuration(self, tmp_path, monkeypatch, capsys):
+    def test_at_most_ten_lines_that_are_a_configuration(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         source = jsonl(tmp_path / "posts" / "a.jsonl", ROWS)
         assert cli.main(["init", "My News", source]) == 0
         printed = capsys.readouterr().out
         assert "column 'body'" in printed and printed.endswith("now: odl run My News\n")
-        assert os.listdir("My News") == ["odl.yaml"]
+        assert sorted(os.listdir("My News")) == [".odl.schema.json", "odl.yaml"]
         assert cli.main(["init", "My News", source, "--force", "--snakemake"]) == 0
         assert capsys.readouterr().out.endswith("now: cd My News && snakemake --cores 2\n")
         text = (tmp_path / "My News" / "odl.yaml").read_text()
-        assert len(text.splitlines()) <= 9
+        assert len(text.splitlines()) <= 10
         lines = yaml.safe_load(text)
         assert lines["study"] == "my-news" and lines["sources"] == ["../posts/*.jsonl"]
         assert lines["learners"] == {

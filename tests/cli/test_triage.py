@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 
 import pytest
 import watched
@@ -162,3 +164,32 @@ def test_a_gate_is_named(unseen):
         .stdout.splitlines()[0]
         .endswith(",gate,opening,event,p,usual,headline")
     )
+
+
+@pytest.mark.slow
+def test_the_page_is_opened_or_its_path_is_printed(home, tmp_path):
+    """In a process of its own, since the browsers of a process are looked up once."""
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$1" > "${0%browser}address"\n')
+    browser.chmod(0o755)
+    assert odl("open", home).stderr == (
+        f"odl open: {home} has no new.html; expected a folder that was run; "
+        f"type odl run {home}, or name another.\n"
+    )
+    page = home / "new.html"
+    page.write_text("<title>new</title>")
+    try:
+        for path, said in (
+            (str(browser), f"opened {page}\n"),
+            ("", f"no browser was found; the page is {page}\n"),
+        ):
+            called = subprocess.run(
+                [sys.executable, "-m", "odl", "open", home],
+                capture_output=True,
+                text=True,
+                env={"BROWSER": path, "PATH": str(tmp_path)},
+            )
+            assert (called.returncode, called.stdout, called.stderr) == (0, said, "")
+        assert (tmp_path / "address").read_text().strip() == page.as_uri()
+    finally:
+        page.unlink()

@@ -20,6 +20,7 @@ from places import ROOT
 import odl
 from odl import cli, corpora
 from odl.config import chains, consistency
+from odl.config.schema import variants_of
 from odl.config.sections import Order
 from odl.evaluation import averages, baselines, scorefiles, study
 from odl.files import digests, documents, storage
@@ -144,8 +145,9 @@ def keys_of(schema, path=""):
     """Yield the dotted names of all values that a schema allows and does not describe itself."""
     if path.startswith("corpora.{corpus}.options.") and "description" in schema:
         return
-    for inner in schema.get("select", {}).get("schemas", {}).values():
-        yield from keys_of({"type": "object", **inner}, path)
+    for inner in variants_of(schema).values():
+        for name in inner["properties"].keys() - schema["properties"].keys():
+            yield from keys_of(inner["properties"][name], f"{path}.{name}")
     if schema.get("type") == "object":
         if not schema.get("properties") and schema.get("additionalProperties") is False:
             yield path  # a map that has to be empty

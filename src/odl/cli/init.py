@@ -99,6 +99,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
     if snakemake:
         refuse_names([_from(folder, path) for _, path in files], wildcards=True)
     contents = {CONFIG_FILE: text(report, project.name_of(folder.resolve().name), folder)}
+    contents[project.SCHEMA_COPY] = project.SCHEMA.read_text(encoding="utf-8")
     if snakemake:
         contents[CONFIG_FILE] += f"{project.DRIVER}: snakemake\n"
         contents |= {
@@ -113,6 +114,7 @@ def text(report, name, folder):
     """Return the content of odl.yaml."""
     n, span = report.n_documents, f", {report.span}" if report.span else ""
     lines = [
+        project.SCHEMA_LINE,
         f"# {n:,} document{'s' * (n != 1)}{span}. Other keys are those of odl's config/README.md.",
         f"study: {name}",
         f"sources: {_flow([_from(folder, source) for source in report.sources])}",

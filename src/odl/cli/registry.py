@@ -1,9 +1,9 @@
-"""The schema file of the workflow: settings, learners, readers, experiments, figures and stages.
+"""The schema files: settings, learners, readers, experiments, figures and stages.
 
 ``workflow/schemas/config.schema.json`` contains the sections of a configuration
 (`odl.config.sections`), the settings of every learner, reader and experiment, and under
-``registry`` the facts that the rules need. `odl step schema --write` writes it; a test fails if it
-is stale.
+``registry`` the facts that the rules need. ``workflow/schemas/odl.schema.json`` is the schema of
+odl.yaml, for editors. `odl step schema --write` writes both; a test fails if one is stale.
 """
 
 import ast
@@ -12,9 +12,11 @@ import json
 import os
 import re
 
+import yaml
+
 from odl import corpora, learners
-from odl.config import places, setting, sources
-from odl.config.schema import closed
+from odl.config import places, project, setting, sources
+from odl.config.schema import closed, selecting, variants_of
 from odl.config.sections import SECTIONS, Stream, Study
 from odl.config.setting import NAME_ITEMS
 from odl.engine import calls
@@ -27,8 +29,12 @@ README_PATH = os.path.join("..", "..", "config", "README.md")
 SCHEMA_HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Configuration of a study",
-    "description": "Made by `odl step schema --write`. Checked by odl.config, which also reads 'select': more "
-    "properties of a map by the value of one of its keys.",
+    "description": "Written by `odl step schema --write`.",
+}
+FOLDER_SCHEMA_HEAD = {
+    "$schema": "http://json-schema.org/draft-07/schema#",  # the newest that YAML editors read
+    "title": "odl.yaml, the settings of a folder",
+    "description": "Every key is described in config/README.md of odl.",
 }
 INPUT_SCHEMAS = {
     "files": {"type": "array", "items": {"type": "string", "pattern": "[a-z0-9_]+/[^/]+"}},
@@ -51,9 +57,72 @@ def schema(steps):
         ),
         ("experiments", "experiment", _experiments()),
     ):
-        select = {"key": key, "todo": NEW_NAME_ADVICE, "schemas": entries}
-        whole["properties"][section]["additionalProperties"]["select"] = select
-    return {**SCHEMA_HEAD, **whole, "registry": registry(steps)}
+        entry = whole["properties"][section]
+        named = selecting(entry["additionalProperties"], key, entries, NEW_NAME_ADVICE)
+        entry["additionalProperties"] = named
+    return {**SCHEMA_HEAD, **_anchored(whole), "registry": registry(steps)}
+
+
+def folder_schema(whole):
+    """Return the schema of odl.yaml, from that of a configuration.
+
+    Nothing but the sources is required, since a folder gets the defaults of config/config.yaml.
+    """
+    study = _optional(whole["properties"])
+    learners_of_study = whole["properties"]["learners"]["additionalProperties"]
+    own = variants_of(whole["properties"]["corpora"]["additionalProperties"])["documents"]
+    with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
+        named = {
+            name: _optional(_variant(learners_of_study, entry["algorithm"]))
+            for name, entry in yaml.safe_load(file)["learners"].items()
+        }
+    command = {"type": "string", "minLength": 1}
+    stream = whole["properties"]["corpora"]["additionalProperties"]["properties"]
+    properties = {
+        "sources": {**stream["sources"], "minItems": 1},
+        "options": own["properties"]["options"],
+        **{key: _optional(stream[key]) for key in ("ties", "batches")},
+        project.NOTIFY: {**command, "description": "command that gets each alert; see odl trust"},
+        project.DRIVER: {"type": "string", "enum": ["snakemake"]},
+        **study,
+        "study": {**study["study"], "type": ["string", "integer"]},
+        "atoms": {**study["atoms"], "type": ["array", "integer"]},
+        "corpora": {"type": "object"},
+        "experiments": {"type": "object"},
+        "learners": {**whole["properties"]["learners"], "properties": named},
+    }
+    return {**FOLDER_SCHEMA_HEAD, **closed(properties, "sources")}
+
+
+def _variant(schema, name):
+    """Return the schema of a map for one value of the key that its further properties depend on."""
+    return closed({**variants_of(schema)[name]["properties"], **schema["properties"]})
+
+
+def _optional(schema):
+    """Return a schema without required properties, in it and in the maps in it."""
+    if isinstance(schema, list):
+        return [*map(_optional, schema)]
+    if not isinstance(schema, dict):
+        return schema
+    needless = ("required",) if isinstance(schema.get("required"), list) else ()
+    return {
+        key: value if key in ("if", "then") else _optional(value)
+        for key, value in schema.items()
+        if key not in needless
+    }
+
+
+def _anchored(schema):
+    """Return a schema whose patterns match complete texts, as `odl.config.schema` means them."""
+    if isinstance(schema, list):
+        return [*map(_anchored, schema)]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: f"^{value}$" if key == "pattern" and isinstance(value, str) else _anchored(value)
+        for key, value in schema.items()
+    }
 
 
 def registry(steps):
@@ -101,12 +170,13 @@ def tables(text):
 
 
 def write(steps, folder=SCHEMA_FOLDER):
-    """Write the schema file and the tables of config/README.md."""
-    readme = os.path.join(folder, README_PATH)
+    """Write the schema files and the tables of config/README.md."""
+    readme, whole = os.path.join(folder, README_PATH), schema(steps)
     with open(readme, encoding="utf-8") as file:
         described = tables(file.read())
     for path, content in (
-        (os.path.join(folder, SCHEMA_FILE), text(schema(steps))),
+        (os.path.join(folder, SCHEMA_FILE), text(whole)),
+        (os.path.join(folder, project.SCHEMA.name), text(folder_schema(whole))),
         (readme, described),
     ):
         with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:

@@ -92,6 +92,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             known = again or ledger.facts.get("format") == FORMAT  # avoids importing HDF5
             if not known and (error := folders.earlier_error(place, named)):
                 raise error
+            if not dry:
+                project.refresh_schema(".")
             options = {
                 "words": words,
                 "again": again,

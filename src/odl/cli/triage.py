@@ -321,6 +321,29 @@ def backtest(args):
     print(backtest.report(args.folder, args.assignments, args.since, args.format))
 
 
+@subcommand(
+    "open the page about what is new in a browser",
+    FOLDER_ARGUMENT,
+    STREAM_OPTION,
+    more="Without a browser, as over ssh, it prints the path of the page.",
+    examples=("odl open news",),
+)
+def open(args):
+    import webbrowser
+    from pathlib import Path
+
+    name = f"new-{args.stream}.html" if args.stream else "new.html"
+    path = Path(args.folder, name).absolute()
+    if not path.is_file():
+        fault, expected = f"{args.folder} has no {name}", "a folder that was run"
+        raise DataError(fault, expected, f"type odl run {args.folder}, or name another")
+    try:
+        opened = webbrowser.open(path.as_uri())
+    except (webbrowser.Error, OSError):
+        opened = False
+    print(visible(f"{'opened' if opened else 'no browser was found; the page is'} {path}"))
+
+
 def _sound(args, watch, news):
     """Print alarms about the stream; with --fail, exit with the status of news or of an alarm."""
     import time

@@ -239,7 +239,7 @@ def run_of(config, run, /, **names):
 def _variants(key):
     """Return the schemas of all learners (key "learners") or readers (key "corpora") by name."""
     known = schema.load_schema(places.SCHEMAS / "config.schema.json")
-    return known["properties"][key]["additionalProperties"]["select"]["schemas"]
+    return schema.variants_of(known["properties"][key]["additionalProperties"])
 
 
 def earlier_learner(algorithm: str) -> dict:
@@ -307,9 +307,9 @@ def experiment_of(config, name):
     }
 
 
-def whole_experiment_of(config, name, schema):
+def whole_experiment_of(config, name, whole):
     """Return the own settings of an experiment, with the defaults of the schema."""
-    kinds = schema["properties"]["experiments"]["additionalProperties"]["select"]["schemas"]
+    kinds = schema.variants_of(whole["properties"]["experiments"]["additionalProperties"])
     known = kinds[config["experiments"][name]["experiment"]]["properties"]
     defaults = {key: entry["default"] for key, entry in known.items() if "default" in entry}
     return {**defaults, **experiment_of(config, name)}

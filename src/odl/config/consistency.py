@@ -4,7 +4,7 @@ import json
 import re
 
 from odl.config.chains import atoms_of, run_of
-from odl.config.schema import check_map
+from odl.config.schema import check_map, variants_of
 from odl.config.sections import Features, FollowedAlerts, TopicEntry, fill
 from odl.errors import ConfigError, ParameterError, advice
 
@@ -133,7 +133,7 @@ def _sizes(config, runs):
 
 def _settle_memory(config, schema):
     """Set the atoms of runs whose size follows from their memory; refuse another size."""
-    settings = schema["properties"]["learners"]["additionalProperties"]["select"]["schemas"]
+    settings = variants_of(schema["properties"]["learners"]["additionalProperties"])
     for run in config["runs"]:
         entry = config["learners"][run]
         extra = schema["registry"]["learners"][entry["algorithm"]]["numbers_per_atom"]

@@ -7,15 +7,19 @@ from dataclasses import fields
 from pathlib import Path
 
 from odl.config.chains import earlier_learner
-from odl.config.places import SNAKEFILE
+from odl.config.places import SCHEMAS, SNAKEFILE
 from odl.config.schema import MAX_INTEGER, check_map
 from odl.config.sections import NAME_PATTERN, Alerts, Batches, Study, Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError, StorageError, advice
-from odl.files import linesums, links, listing
+from odl.files import atomic, linesums, links, listing
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
+SCHEMA = SCHEMAS / "odl.schema.json"  # schema of odl.yaml, for editors
+SCHEMA_COPY = ".odl.schema.json"  # its copy next to odl.yaml
+# Comment by which the YAML language server of editors finds the schema of a file, without a network.
+SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA_COPY}"
 FORGOTTEN = (
     listing.FORGOTTEN
 )  # file next to odl.yaml: digests of the ids of forgotten documents, one per line
@@ -186,6 +190,14 @@ def read(folder):
     if not isinstance(config, dict):
         raise ConfigError(f"{path} contains no keys", "lines `key: value`", "run odl init again")
     return config
+
+
+def refresh_schema(folder):
+    """Replace the copy of the schema next to odl.yaml if an earlier version of odl wrote it."""
+    copied, current = Path(folder) / SCHEMA_COPY, SCHEMA.read_bytes()
+    if copied.is_file() and copied.read_bytes() != current:
+        with atomic.replacing(copied) as temporary:
+            Path(temporary).write_bytes(current)
 
 
 def forgotten(folder):

@@ -48,6 +48,49 @@ def closed(properties: dict, *needed: str) -> dict:
     return {"type": "object", "additionalProperties": False, "properties": properties, **required}
 
 
+def selecting(schema: dict, key: str, variants: dict, todo: str) -> dict:
+    """Return the schema of a map whose further properties depend on the value of one of its keys.
+
+    Parameters
+    ----------
+    schema : dict
+        Schema of the map with the properties that it always has (`closed`).
+    key : str
+        One of these properties.
+    variants : dict
+        Value of the key to a schema with the further properties, and the required ones.
+    todo : str
+        Advice for another value of the key.
+
+    Returns
+    -------
+    dict
+        Schema with an ``if``/``then`` for each value, which editors read as well.
+    """
+    shared: dict = {name: {} for name in schema["properties"]}
+    branches = [
+        {
+            "if": {"properties": {key: {"const": name}}, "required": [key]},
+            "then": closed({**shared, **more["properties"]}, *more.get("required", ())),
+        }
+        for name, more in variants.items()
+    ]
+    named = {**schema["properties"][key], "enum": list(variants), "todo": todo}
+    required = dict.fromkeys([key, *schema.get("required", ())])
+    opened = {name: value for name, value in schema.items() if name != "additionalProperties"}
+    properties = {**schema["properties"], key: named}
+    return {**opened, "properties": properties, "required": [*required], "allOf": branches}
+
+
+def variants_of(schema: dict) -> dict:
+    """Return the schemas of the ``if``/``then`` of a map, by the value of the key that they depend on."""
+    return {
+        key["const"]: branch["then"]
+        for branch in schema.get("allOf", ())
+        for key in branch["if"]["properties"].values()
+    }
+
+
 def check_map(value, schema, path=""):
     """Check a value of a configuration against a schema.
 
@@ -56,9 +99,10 @@ def check_map(value, schema, path=""):
     value
         A configuration or a part of it.
     schema : dict
-        A subset of JSON schema: type, properties, required, additionalProperties, items, enum,
-        minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, minLength, pattern (full
-        match), and ``select``: further properties of a map, chosen by the value of one of its keys.
+        A subset of JSON Schema: type, properties, required, additionalProperties, propertyNames,
+        items, enum, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, minLength,
+        pattern (of the complete text), and ``allOf`` with an ``if``/``then`` for each value of one
+        of the keys of a map (`selecting`).
     path : str
         Name of the value in messages.
 
@@ -86,12 +130,11 @@ def check_map(value, schema, path=""):
 
 def _check_keys(value, schema, path):
     where = path or "the configuration"
-    if "select" in schema:
-        more = _selected(value, schema["select"], path)
-        schema = {
-            **schema,
-            **{key: _joined(schema.get(key), more.get(key)) for key in ("properties", "required")},
-        }
+    for branch in schema.get("allOf", ()):
+        ((key, chosen),) = branch["if"]["properties"].items()
+        if value.get(key) == chosen["const"]:
+            schema = _joined(schema, branch["then"])
+            break
     known = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for name, item in value.items():
@@ -120,25 +163,11 @@ def _check_keys(value, schema, path):
             )
 
 
-def _selected(value, select, path):
-    """Return the entry of a ``select`` that the value of a map's key chooses."""
-    key, where = select["key"], path or "the configuration"
-    if key not in value:
-        raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
-    check_map(
-        value[key],
-        {"enum": list(select["schemas"]), "todo": select.get("todo")},
-        f"{path}.{key}".lstrip("."),
-    )
-    return select["schemas"][value[key]]
-
-
 def _joined(shared, own):
-    return (
-        [*(shared or ()), *(own or ())]
-        if isinstance(shared or own, list)
-        else {**(shared or {}), **(own or {})}
-    )
+    """Return the schema of a map with the further properties and required keys of one of its variants."""
+    properties = {**own["properties"], **shared["properties"]}
+    required = [*shared.get("required", ()), *own.get("required", ())]
+    return {**shared, **own, "properties": properties, "required": required}
 
 
 def _is(value, kind):
@@ -180,7 +209,7 @@ def _describe(schema):
     if schema.get("minItems") or schema.get("minLength"):
         words += ", not empty"
     if "pattern" in schema:
-        words += f" matching {schema['pattern']}"
+        words += f" matching {schema['pattern'].removeprefix('^').removesuffix('$')}"
     return words.replace("a integer", "an integer")
 
 

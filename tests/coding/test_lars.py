@@ -107,6 +107,18 @@ def test_the_certificate_is_the_dual(rng, kind):
                 assert np.allclose((A.T @ r)[X[row] > 0], mu, rtol=1e-9)
 
 
+@pytest.mark.parametrize("loss", lars.LOSSES)
+def test_the_gap_of_a_path_that_ended_early_is_that_of_its_dual_point(rng, loss, monkeypatch):
+    P, A = rng.random((20, 30)), rng.random((30, 12))
+    # The kernel takes 4 steps an atom and as many as the setting says: here 3 in all.
+    monkeypatch.setattr(lars, "LARS_SETTINGS", (*lars.LARS_SETTINGS[:3], 3.0 - 4 * 12))
+    found = lars.codes(P, A, 0.05, loss=loss)
+    residuals = P - found.X.toarray() @ A.T
+    duals = [dual_value(p, A, 0.05, loss, r) for p, r in zip(P, residuals, strict=True)]
+    assert (found.gap > 1e-3).any()
+    assert np.allclose(found.gap, found.objective - duals, atol=1e-10)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_conic_solvers(rng, kind):
     cvxpy = pytest.importorskip("cvxpy")

@@ -55,6 +55,12 @@ def test_what_is_no_feed(text):
     assert not contents.is_feed(text.encode())
 
 
+def test_json_over_several_lines_in_a_text_file():
+    assert contents.kind_in(b'[\n{"text": "It rains"}', "text") == "jsonl"
+    assert contents.kind_in(b'{\n"text": "It rains"}', "text") == "jsonl"
+    assert contents.kind_in(b"[\nIt rains", "text") == "text"
+
+
 @pytest.mark.parametrize("sign", ["\t", ";", ",", "|"])
 def test_a_table_in_a_text_file(sign):
     rows = [["id", "time", "text"], ["1", "2026-01-05", "rain"], ["2", "2026-01-06", "sun"]]

@@ -122,6 +122,24 @@ def test_rows_are_verified_that_are_read_and_no_others(tmp_path, rng):
         storage.read_array(file, "x")
 
 
+def test_every_byte_that_is_read_belongs_to_a_verified_block(tmp_path):
+    path, size = tmp_path / "a", 2 * blocks.BLOCK_BYTES + 5
+    path.write_bytes(bytes(blocks.HEAD_BYTES) + os.urandom(size))
+    blocks.close(path)
+    whole = path.read_bytes()
+    for block in range(3):
+        begin = blocks.HEAD_BYTES + block * blocks.BLOCK_BYTES
+        end = min(begin + blocks.BLOCK_BYTES, blocks.HEAD_BYTES + size)
+        damaged = bytearray(whole)
+        damaged[(begin + end) // 2] ^= 1
+        path.write_bytes(damaged)
+        for position in (begin, end - 1):
+            with blocks.Verified(path) as file:
+                file.seek(position)
+                with pytest.raises(StorageError, match="was changed"):
+                    file.read(1)
+
+
 @pytest.mark.parametrize("size", [0, 1, blocks.BLOCK_BYTES, 3 * blocks.BLOCK_BYTES + 5])
 def test_a_file_of_another_length_is_refused(tmp_path, size):
     path = tmp_path / "a"
@@ -238,6 +256,16 @@ def test_attributes_are_read_as_h5py_reads_them(tmp_path, value):
         assert (own.dtype, own.shape) == (expected.dtype, expected.shape) and repr(
             own.tolist()
         ) == repr(expected.tolist())
+
+
+def test_the_digest_covers_names_and_types_of_attributes(tmp_path):
+    attributes = [{"a": 1}, {"b": 1}, {"a": np.int32(1)}, {"a": np.uint64(1)}, {"a": [1]}]
+    found = []
+    for number, values in enumerate(attributes):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as file:
+            file.attrs.update(values)
+            found.append(digests.digest_of(file))
+    assert len(set(found)) == len(attributes)
 
 
 def test_a_file_that_cannot_be_opened_has_nothing_to_close(tmp_path):

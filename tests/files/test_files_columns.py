@@ -1,8 +1,8 @@
-"""Texts for a terminal: durations."""
+"""Texts for a terminal: durations, and texts that are cut."""
 
 import pytest
 
-from odl.files.columns import duration
+from odl.files.columns import duration, shortened
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,12 @@ from odl.files.columns import duration
 )
 def test_durations_change_their_unit_at_90_seconds_and_90_minutes(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_text_that_is_cut_closes_the_isolates_that_it_opened():
+    """U+2068 and U+2069 surround a text of unknown direction; without its end all that follows turns around."""
+    opened, closed = "\u2068", "\u2069"
+    text = f"{opened}one{closed} and {opened}two hundred words{closed}"
+    assert shortened(text, 14) == f"{opened}one{closed} and {opened}two…{closed}"
+    assert shortened(text, 5) == f"{opened}one{closed}…"
+    assert shortened(text, 80) == text

@@ -73,7 +73,15 @@ def test_too_few_recent_scores_are_filled_up_with_the_batch(rng):
 
 @pytest.mark.parametrize(
     ("lengths", "weight"),
-    [([16], 0.5), ([4, 8, 300], 2 / 3), ([8, 24], 0.5), ([900], 16 / 271), ([3, 5], 2 / 3)],
+    [
+        ([16], 0.5),
+        ([4, 8, 300], 2 / 3),
+        ([8, 24], 0.5),
+        ([900], 16 / 271),
+        ([3, 5], 2 / 3),
+        ([4, 40, 40, 40], 16 / 56),
+        ([4, 4, 8, 40, 40, 40], 16 / 40),
+    ],
 )
 def test_the_weight_is_that_of_the_median_length(lengths, weight, rng):
     n = len(lengths)

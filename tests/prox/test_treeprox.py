@@ -302,3 +302,9 @@ def test_atoms_in_any_order_have_the_same_prox(rng, norm):
     assert np.allclose(
         treeprox.value_tree(V, other, norm=norm), treeprox.value_tree(U, tree, norm=norm)
     )
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_group_of_norm_1_counts_as_every_other(norm):
+    assert treeprox.value_tree([0.0, 1.0], trees.path(2), norm=norm) == 2.0
+    assert treeprox.value_tree([1.0, 0.0], trees.path(2), norm=norm) == 1.0

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -64,6 +65,27 @@ def test_the_last_periods_say_the_same_as_all(made, watch, last, monkeypatch):
             change for change in whole.history if change[0] >= first
         ]
     assert earlier or last > 12
+
+
+def test_cached_periods_are_read_again_only_if_their_file_changes(made, tmp_path, monkeypatch):
+    """What a watch shows of them does not change them."""
+    shutil.copytree(made[0], tmp_path / "copy")
+    place, opened = read.place_of(tmp_path / "copy"), []
+    monkeypatch.setattr(
+        periods, "read", lambda path, read=periods.read: opened.append(path) or read(path)
+    )
+    before = read.watch(read.records(place), place=place)
+    number = next(one.event for period in before.periods for one in period.headlines if one.event)
+    for entries in ([feedback.FeedbackLine(f"event:{number}", "follow")], []):
+        opened.clear()
+        watch = read.watch(read.records(place, cached=True), entries, place=place)
+        text = show.as_text(watch, watch.periods)
+        assert bool(entries) == (text != show.as_text(before, before.periods))
+    assert not opened
+    path = next(periods.paths(place.alerts))
+    os.utime(path, ns=(0, 0))
+    assert len([*read.records(place, cached=True)]) == len(watch.periods)
+    assert opened == [os.path.abspath(path)]
 
 
 @pytest.fixture

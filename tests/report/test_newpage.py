@@ -284,7 +284,7 @@ def test_the_command_writes_it(made, tmp_path):
 
 def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
     """The older periods are counted, and an event of theirs has its first day and its documents."""
-    monkeypatch.setattr(newpage, "PAGE_PERIODS", 3)
+    monkeypatch.setattr(read, "PAGE_PERIODS", 3)
     newpage.write(tmp_path / "new.html", made)
     watch, text = read.alerts_of(made), (tmp_path / "new.html").read_text(encoding="utf-8")
     page = plain(text)

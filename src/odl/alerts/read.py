@@ -4,6 +4,7 @@ import glob
 import os
 from collections import Counter
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from odl.files.escaping import heading, readable, visible
 
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
 RESULTS_PATTERN = "*/*/seed*/*/k*/alerts"  # of a folder of results
+PAGE_PERIODS = 100  # periods of a page; its cost does not grow with the stream
 
 
 class Place(NamedTuple):
@@ -163,15 +165,41 @@ def first_of(place, last=None):
     return 0 if last is None else max(len([*periods.paths(place.alerts)]) - last, 0)
 
 
-def records(place, first=0):
-    """Yield the periods of a stream from a period on, oldest first, as their files store them.
+def records(place, first=0, cached=False):
+    """Yield the periods of a stream from a period on, oldest first, with printable texts.
+
+    Parameters
+    ----------
+    place : Place
+    first : int
+        Number of the first period.
+    cached : bool
+        Whether periods stay in memory for the next call, for a process that writes page after page.
 
     Raises
     ------
     StorageError
         If a file is damaged.
     """
-    yield from map(periods.read, islice(periods.paths(place.alerts), first, None))
+    for path in islice(periods.paths(place.alerts), first, None):
+        if cached:
+            facts = os.stat(path)
+            file = os.path.abspath(path), facts.st_size, facts.st_mtime_ns, facts.st_ino
+            yield _cached_record(*file)
+        else:
+            yield with_printable_texts(periods.read(path))
+
+
+@lru_cache(maxsize=PAGE_PERIODS)
+def _cached_record(path, *_):
+    """Return a period with printable texts; size, time and inode of its file are part of the key."""
+    return with_printable_texts(periods.read(path))
+
+
+def with_printable_texts(period):
+    """Return a period with the texts of its documents, headlines and words safe to print."""
+    names = ("documents_of", "headlines", "below", "unseen")
+    return replace(period, **{name: printable(getattr(period, name)) for name in names})
 
 
 def _path(place, t):
@@ -213,7 +241,7 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     Parameters
     ----------
     stream : iterable of odl.alerts.model.Period
-        As `odl.alerts.periods.read` returns them, oldest first.
+        As `records` and `with_printable_texts` return them, oldest first. They are not changed.
     entries : sequence of odl.alerts.feedback.FeedbackLine
     budget : int or float, optional
     place : Place, optional
@@ -260,16 +288,14 @@ class _Reader:
         self.events = events
 
     def show(self, period):
-        """Return the next period with the headlines that are shown, ready to print; count what is held back."""
+        """Return the next period with the headlines that are shown; count what is held back."""
         self._update_events(period)
-        texts = {
-            name: printable(getattr(period, name))
-            for name in ("documents_of", "headlines", "below", "unseen")
-        }
         withheld = Counter({("", "empty"): period.empty, ("", "repeated"): period.repeats})
         budget = period.settings["budget"] if self.budget is None else self.budget
         period = replace(
-            period, **texts, budget=Alerts(budget=budget).room(len(np.unique(period.item)))
+            period,
+            documents_of=dict(period.documents_of),
+            budget=Alerts(budget=budget).room(len(np.unique(period.item))),
         )
         period.headlines = self._headlines(period, withheld)
         period.novel = self._novel(period, withheld)

@@ -68,7 +68,7 @@ def report(folder, assignments, since=None, form="text"):
             lambda kind, t: working.path(PATTERNS[kind], t), run, settings, n, corpus_features
         )
         lists = zip(*(each for each, _ in decided), strict=True)
-        others = [read.watch(iter(one), entries) for one in lists]
+        others = [read.watch(map(read.with_printable_texts, one), entries) for one in lists]
     stored = read.watch(read.records(place), entries, place=place)
     before = show.since(stored, since) if since else stored.periods
     if not before:

@@ -17,7 +17,6 @@ from odl.report.page import Markup
 from odl.stream import boilerplate
 from odl.text.stopwords import shown
 
-PAGE_PERIODS = 100  # periods; what the page costs does not grow with the stream
 PAGE_PARTS = (("before", "Headlines before"), ("events", "Events over time"), ("words", "Words never seen before"),
          ("volume", "Documents over time"), ("health", "How the watch itself is doing"))  # fmt: skip
 RECENT_PERIODS = 4  # periods that count as now
@@ -65,10 +64,9 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     """
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
-    first = read.first_of(place, PAGE_PERIODS)
-    watch = read.watch(
-        read.records(place, first), entries, None, place, read.StoredEvents(place, first)
-    )
+    first = read.first_of(place, read.PAGE_PERIODS)
+    records = read.records(place, first, cached=True)
+    watch = read.watch(records, entries, None, place, read.StoredEvents(place, first))
     taken = boilerplate.sentence(
         place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5")
     )

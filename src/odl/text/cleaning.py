@@ -161,9 +161,10 @@ def drop_encoded(text: str) -> str:
 def _without_long_words(text, lines):
     """Return the lines of a text without encoded words and minified code; the same list if no line is long enough."""
     signs = text.encode("latin-1", "replace").translate(PRINTABLE)  # one byte per character
-    place, tested = signs.find(LONG_WORD), set()
+    place, tested, number, begin = signs.find(LONG_WORD), set(), 0, 0
     while place >= 0:
-        tested.add(signs.count(b"\n", 0, place))
+        number, begin = number + signs.count(b"\n", begin, place), place
+        tested.add(number)
         end = signs.find(b"\n", place)
         place = signs.find(LONG_WORD, end) if end >= 0 else -1
     if max(map(len, lines)) >= MIN_MINIFIED:

@@ -70,7 +70,8 @@ NOT_READING = {
     "forget",
     "unmute",
     "backtest",
-}  # collect reads what rank does; the last four have tests of their own
+    "mcp",
+}  # collect reads what rank does; the last five have tests of their own
 
 
 @pytest.fixture(scope="module")

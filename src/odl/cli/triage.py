@@ -308,11 +308,11 @@ def new(args):
     ),
     argument("--format", choices=("text", "json", "html"), default="text"),
     more="It computes the headlines of all periods again from stored features and scores, and changes nothing in\n"
-    "FOLDER. Settings without --set are those of odl.yaml.",
+    "FOLDER. Settings without --set are those of odl.yaml. --format html prints a page: write it into a file.",
     examples=(
         "odl backtest news --set alerts.level=.02",
         "odl backtest news --set alerts.level=.01,.02,.05 --from 2026-03",
-        "odl backtest news --set alerts.certain=0 --format html > backtest.html",
+        "odl backtest news --set alerts.certain=0 --format html",
     ),
 )
 def backtest(args):
@@ -342,6 +342,22 @@ def open(args):
     except (webbrowser.Error, OSError):
         opened = False
     print(visible(f"{'opened' if opened else 'no browser was found; the page is'} {path}"))
+
+
+@subcommand(
+    "answer assistants about streams, by the Model Context Protocol",
+    argument(
+        "folders", nargs="+", metavar="folder", help="folders with odl.yaml, or results/STUDY"
+    ),
+    STREAM_OPTION,
+    more="It reads requests from standard input and answers on standard output, so a client starts it. Its tools\n"
+    "what_is_new, explain, search and documents only read. It needs the extra mcp.",
+    examples=("odl mcp news", "odl mcp news tickets"),
+)
+def mcp(args):
+    from odl.cli import assistants
+
+    assistants.serve(args.folders, args.stream)
 
 
 def _sound(args, watch, news):

@@ -1,0 +1,107 @@
+"""`odl mcp`: the Model Context Protocol on standard input and output, by which assistants ask about streams."""
+
+import functools
+import json
+import signal
+import threading
+
+import odl
+from odl.alerts import answers
+from odl.engine import processes
+from odl.errors import OdlError, ParameterError
+
+INSTRUCTIONS = (
+    "Ask what is new in streams of documents, and why. Start with what_is_new; events keep their numbers and documents "
+    f"their ids, so name both in what you say. {answers.NOTE} The tools only read, and equal calls have equal answers "
+    "until a stream has a new period."
+)
+
+
+def serve(folders, stream=None):
+    """Answer an assistant on standard input and output until it closes them.
+
+    Parameters
+    ----------
+    folders : sequence of path-like
+        As for `odl.alerts.read.place_of`.
+    stream : str, optional
+        Name of the stream in folders that have several.
+
+    Raises
+    ------
+    ParameterError
+        If the extra `mcp` is not installed.
+    DataError
+        If a folder has no alerts.
+    """
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.types import ToolAnnotations
+    except ModuleNotFoundError as error:
+        todo = "type pip install 'online-dictionary-learning[mcp]'"
+        raise ParameterError(
+            f"odl mcp, and {error.name} is not installed", "the extra mcp", todo
+        ) from error
+    server = MCPServer("odl", instructions=INSTRUCTIONS, version=odl.__version__, log_level="ERROR")
+    hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    turn = threading.Lock()  # the server calls tools in threads
+    for tool in tools(answers.AskedStreams(folders, stream)):
+
+        @functools.wraps(tool)
+        def call(*args, tool=tool, **named):
+            try:
+                with turn:
+                    return json.dumps(tool(*args, **named), ensure_ascii=False)
+            except OdlError as error:
+                raise ToolError(str(error)) from error
+
+        server.add_tool(call, annotations=hints, structured_output=False)
+    for number in processes.SIGNALS:  # a thread that waits for input would delay an orderly end
+        signal.signal(number, signal.SIG_DFL)
+    server.run("stdio")
+
+
+def tools(streams):
+    """Return the tools as functions; their names, docstrings and annotations are what an assistant reads.
+
+    Parameters
+    ----------
+    streams : odl.alerts.answers.AskedStreams
+    """
+
+    def what_is_new(since: str = "", stream: str = "") -> dict:
+        """Headlines of a stream with their events, evidence and example documents.
+
+        since: a date (2026-03-01, 2026-03, 2026) or a span back from the newest document (7d, 2w,
+        3mo); empty: the last period. stream: its name; empty: all streams.
+        """
+        if stream or len(streams.places) == 1:
+            return answers.what_is_new(streams.watch(stream), since)
+        room, names = answers.MAX_CHARACTERS // len(streams.places), streams.places
+        return {
+            "streams": [answers.what_is_new(streams.watch(name), since, room) for name in names]
+        }
+
+    def explain(event: int | str, stream: str = "") -> dict:
+        """One event by its number: states, sizes, own words and headlines. Or one document by its id: why its score.
+
+        stream: its name, if there are several.
+        """
+        return answers.explain_event(streams.watch(stream), event)
+
+    def search(words: str, n: int = 10, stream: str = "") -> dict:
+        """Events and the n documents (at most 50) that have most of some words.
+
+        stream: its name, if there are several.
+        """
+        return answers.search(streams.watch(stream), words, n)
+
+    def documents(event: int | str, n: int = 10, stream: str = "") -> dict:
+        """The documents (n, at most 50) of an event with ids, times, sources and texts, the central ones first.
+
+        stream: its name, if there are several.
+        """
+        return answers.documents_of(streams.watch(stream), event, n)
+
+    return what_is_new, explain, search, documents

@@ -71,7 +71,8 @@ NOT_READING = {
     "unmute",
     "backtest",
     "mcp",
-}  # collect reads what rank does; the last five have tests of their own
+    "open",
+}  # collect reads what rank does; the last six have tests of their own
 
 
 @pytest.fixture(scope="module")

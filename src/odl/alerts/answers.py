@@ -135,8 +135,8 @@ def explain_event(watch, what):
         for one in period.headlines
         if one.event == event.number
     ]
-    days = [(show.day_of(watch, t), n) for t, n in sorted(event.sizes.items())]
-    states = [(show.day_of(watch, t), state) for t, state in event.history]
+    days = [(show.day_in(watch, t), n) for t, n in sorted(event.sizes.items())]
+    states = [(show.day_in(watch, t), state) for t, state in event.history]
     answer = {
         **_head(watch),
         **_event(watch, event),
@@ -262,8 +262,8 @@ def _event(watch, event):
     return {
         "event": event.number,
         "state": event.state,
-        "first_period": show.day_of(watch, event.birth),
-        "last_period": show.day_of(watch, last),
+        "first_period": show.day_in(watch, event.birth),
+        "last_period": show.day_in(watch, last),
         "documents_so_far": event.size,
         "quoted": {"name": _cut(", ".join(event.name))},
     }

@@ -7,8 +7,6 @@ this package.
 
 import contextlib
 import logging
-import os
-import shutil
 import sys
 import threading
 import time
@@ -17,7 +15,8 @@ from collections import deque
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from odl.files.columns import duration, shortened
+from odl.files import terminal
+from odl.files.columns import duration
 
 REDRAW_SECONDS, REPEAT_SECONDS = (
     0.5,
@@ -56,7 +55,7 @@ class LogHandler(LogHandlerBase):
             False,
             [],
         )  # whether there was an error; messages since the last routine event
-        self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.live = terminal.is_live(sys.stderr)
         self.ended = threading.Event()
         threading.Thread(target=self._repeat, daemon=True).start()
 
@@ -124,13 +123,9 @@ class LogHandler(LogHandlerBase):
                 self.release()
 
     def _write(self, text):
-        if self.live:
-            line = (
-                shortened(text, shutil.get_terminal_size().columns - 1)
-                if not text.endswith("\n")
-                else text
-            )
-            text = f"\r\x1b[K{line}"
         with contextlib.suppress(OSError, ValueError):  # broken pipe or closed stream
-            sys.stderr.write(text)
+            if self.live and not text.endswith("\n"):
+                terminal.redraw(text, sys.stderr, self.done, self.total)
+                return
+            sys.stderr.write("\r\x1b[K" * self.live + text)
             sys.stderr.flush()

@@ -22,10 +22,11 @@ from urllib.parse import quote
 from odl.alerts import breakdown, excerpts, spans
 from odl.alerts.model import RAREST, Document, Headline, Period
 from odl.errors import ParameterError
-from odl.files import templates
+from odl.files import templates, terminal
 from odl.files.columns import padded, shortened, table_lines, width, widths, wrapped
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
+from odl.files.terminal import styled, styled_state
 
 TEXT_COLUMNS = 110  # largest width of a text
 EXAMPLES_SHOWN, HEADLINES_DETAILED = (
@@ -491,7 +492,12 @@ def list_of(watch, periods):
 
 
 def as_text(watch, periods):
-    """Return a list as text for a terminal: a table of headlines, the first ones in detail, and closing lines."""
+    """Return a list as text for standard output (`styled_text`), in colours if that is a terminal."""
+    return terminal.for_stream(styled_text(watch, periods))
+
+
+def styled_text(watch, periods):
+    """Return a list as text with codes of colours: a table of headlines, the first ones in detail, closing lines."""
     if not periods:
         return ""
     view, columns = list_of(watch, periods), terminal_width()
@@ -526,7 +532,7 @@ def printed(template, names, macro, *values):
     columns = terminal_width()
     module = _TEMPLATES.get_template(template).make_module(names | {"columns": columns})
     lines = getattr(module, macro)(*values).rstrip("\n").split("\n")
-    return "\n".join(part for line in lines for part in fitted(line, columns))
+    return terminal.for_stream("\n".join(part for line in lines for part in fitted(line, columns)))
 
 
 def fitted(line, columns):
@@ -560,7 +566,8 @@ def _table(rows, columns):
     right = {at for at, name in enumerate(shown) if name in COUNT_COLUMNS}
     cells = [[row[name] for name in shown] for row in table]
     lines = table_lines(cells, [sizes[name] for name in shown], right)
-    return [shortened(line, columns) for line in lines]
+    head, *body = [shortened(line, columns) for line in lines]
+    return [styled(head, "faint"), *body]
 
 
 def _details(row, columns):
@@ -569,7 +576,8 @@ def _details(row, columns):
     if one.gate == "volume":
         return []
     name = row.name if one.name else "a document that stands alone"
-    lines = [shortened(f"{row.date}  {name}" + f" ({row.event})" * bool(one.event), columns)]
+    about = f" (event {one.event}, {styled_state(one.state)})" * bool(one.event)
+    lines = [shortened(f"{row.date}  {styled(name, 'bold')}{about}", columns)]
     lines += [f"  {FORM_NOTE}"] if one.form else []
     also = [
         f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}"
@@ -596,7 +604,7 @@ def _document_lines(view, columns):
         f"    {isolated(_bold(title, view))}{notes}",
         *passage(view, text, 6, columns),
         *(line.replace("\xa0", " ") for fact in facts for line in fitted(fact, columns)),
-        shortened(f"      {known}", max(columns, len(one.id) + 12)),
+        styled(shortened(f"      {known}", max(columns, len(one.id) + 12)), "faint"),
     ]
 
 
@@ -608,13 +616,8 @@ def passage(view, text, indent, columns):
 
 
 def _bold(line, view):
-    """Return a line of a document's text, with its words in bold if output is a terminal."""
-    bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return (
-        view.marked(line, lambda text, is_word: f"\x1b[1m{text}\x1b[22m" if is_word else text)
-        if bold
-        else line
-    )
+    """Return a line of a document's text with its words in bold."""
+    return view.marked(line, lambda text, is_word: styled(text, "bold") if is_word else text)
 
 
 def as_markdown(watch, periods):
@@ -677,4 +680,5 @@ def _bullet(view):
 
 _TEMPLATES = templates.environment(os.path.dirname(__file__))
 _TEMPLATES.filters |= {"isolated": isolated, "escaped": escaped, "linked": _linked}
+_TEMPLATES.filters |= {"styled": styled, "styled_state": styled_state}
 _TEMPLATES.globals |= {"show": sys.modules[__name__], "padded": padded, "shortened": shortened}

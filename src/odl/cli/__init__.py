@@ -402,9 +402,12 @@ def _most_memory():
 
 
 def _say(sentence):
-    """Print to standard error, ignoring a full disk."""
+    """Print an error, the name of its command in red in a terminal; ignore a full disk."""
+    from odl.files.terminal import for_stream, styled
+
+    command, colon, fault = sentence.partition(":")
     with contextlib.suppress(OSError):
-        print(sentence, file=sys.stderr)
+        print(for_stream(styled(command + colon, "red") + fault, sys.stderr), file=sys.stderr)
 
 
 if __name__ == "__main__":

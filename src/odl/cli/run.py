@@ -8,7 +8,6 @@ import contextlib
 import glob
 import os
 import re
-import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from odl.engine import processes
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, OdlError, StorageError
+from odl.files import terminal
 from odl.files.columns import duration
 from odl.files.escaping import visible
 from odl.files.provenance import FORMAT
@@ -101,7 +101,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
                 "cores": cores or processes.cores(),
             }
             *lines, last = _run(place, ledger, named, began, check=heed.check, **options)
-    return "\n".join([*first, *lines, *filter(None, [unread(folder, place.stream)]), last])
+    report = [*first, *lines, *filter(None, [unread(folder, place.stream)]), last]
+    return terminal.for_stream("\n".join(report))
 
 
 @contextlib.contextmanager
@@ -116,7 +117,7 @@ def _told_from(named):
 
 
 def _run(place, ledger, named, began, *, words, dry, **options):
-    shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
+    shown = Progress(sys.stderr, terminal.is_live(sys.stderr))
     loop = Loop(
         place,
         ledger,
@@ -149,12 +150,9 @@ def _run(place, ledger, named, began, *, words, dry, **options):
     )
     lines = [told, _documents(place, ledger)]
     ledger.save()
-    lines += [
-        *moved,
-        *_set_aside(place, ledger, named),
-        *_outdated(loop, named),
-        *_told(ledger, words, named),
-    ]
+    warnings = [*_set_aside(place, ledger, named), *_outdated(loop, named)]
+    warned = [terminal.styled(line, "yellow") for line in warnings]
+    lines += [*moved, *warned, *_told(ledger, words, named)]
     ledger.save()
     page = os.path.join(named, "new.html")
     done = (
@@ -162,7 +160,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
         if loop.done
         else "nothing has changed since the last run"
     )
-    return [*lines, f"{done}; open {page}"]
+    return [*lines, f"{terminal.styled(done, 'green')}; open {page}"]
 
 
 def _ending(place, ledger, n, loop):
@@ -190,7 +188,7 @@ def _ending(place, ledger, n, loop):
     cleaned = boilerplate.sentence(
         stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5")
     )
-    text = "\n".join([show.as_text(watch, periods), "", *filter(None, [cleaned])])
+    text = "\n".join([show.styled_text(watch, periods), "", *filter(None, [cleaned])])
     ledger.set_fact("ending", [*key, text])
     return text
 
@@ -404,20 +402,19 @@ class Progress:
                 if 0 < done < self.steps - self.first
                 else ""
             )
-            self._show(
-                f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}", left
-            )
+            label = f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}"
+            self._show(label, left, done=(done + 1, self.steps - self.first))
 
     def close(self):
         """End the current line. If the run ended early, the line shows the last state."""
         if self.text:
             self._show(self.text, f"  {duration(self.clock() - self.began)}", end=True)
 
-    def _show(self, text, more="", end=False):
+    def _show(self, text, more="", end=False, done=()):
         now, self.text = self.clock(), "" if end else text
         if self.live and (end or now - self.drawn > REDRAW_SECONDS):
-            width, self.drawn = shutil.get_terminal_size((100, 24)).columns - 1, now
-            self.stream.write(f"\r\x1b[K{(text + more)[:width]}")
+            self.drawn = now
+            terminal.redraw(text + more, self.stream, *done)
         elif end:
             self.stream.write(text + more)
         self.stream.write("\n" * end)

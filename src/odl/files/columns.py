@@ -1,5 +1,6 @@
 """Text in columns of a terminal: width, wrapping and cutting of text in any script."""
 
+import re
 import textwrap
 import unicodedata
 from bisect import bisect
@@ -9,6 +10,9 @@ JOINER, EMOJI = (
     "\u200d",
     "\ufe0f",
 )  # zero width joiner; variation selector that asks for the emoji form
+STYLE_CODE = re.compile(
+    "\x1b\\[\\d+m"
+)  # code of a style, which has no width (`odl.files.terminal`)
 PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
 
@@ -84,9 +88,15 @@ def _columns(text):
 
     Wide East Asian characters have 2, combining marks, joiners and variation selectors 0. Joined
     emoji, emoji with a skin tone and pairs of flag letters have the width of their first character.
+    Codes of styles have 0.
     """
-    if text.isascii():
-        return [1] * len(text)
+    columns = [1] * len(text) if text.isascii() else _wide_columns(text)
+    for code in STYLE_CODE.finditer(text) if "\x1b" in text else ():
+        columns[code.start() : code.end()] = [0] * len(code[0])
+    return columns
+
+
+def _wide_columns(text):
     columns, joined, flag = [], False, False
     for sign in text:
         width = _width(sign)
@@ -122,7 +132,8 @@ def shortened(text, width):
     room = bisect(ends, width - 1)  # 1 + number of characters that leave a column for the ellipsis
     last = text.rfind(" ", 0, room)
     cut = text[: last if 2 * last > room else room - 1].rstrip()
-    return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069"))
+    ended = "\x1b[0m" * ("\x1b" in cut)
+    return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069")) + ended
 
 
 def duration(seconds):

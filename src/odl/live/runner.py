@@ -74,6 +74,7 @@ class Runner:
         ]
         environment = {
             **os.environ,
+            "NO_COLOR": "1",  # the watch reads what it prints
             "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)]),
         }
         self.output = tempfile.TemporaryFile()  # noqa: SIM115 - both processes use it until they end

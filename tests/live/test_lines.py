@@ -321,3 +321,20 @@ def test_a_damaged_record_of_places_is_one_sentence(change, tmp_path, monkeypatc
         lines.read_places()
     path.write_text(json.dumps(places))
     assert lines.read_places() == places
+
+
+@pytest.mark.slow
+def test_periods_are_lines_of_text_without_answers(news):
+    """A week of a new topic speaks, a quiet one says so; the lines are those of `odl new`."""
+    week = text(3, range(40)) + text(4, range(2))
+    said = odl("watch", news, "--format", "text", given=week)
+    assert said.returncode == 0 and "42 documents accepted" in said.stderr
+    last, *more = said.stdout.splitlines()[::-1]
+    assert last.endswith("Nothing new. 2 documents.")
+    learned = map(
+        json.loads,
+        odl("new", news, "--format", "jsonl", "--since", "2026-01-01").stdout.splitlines(),
+    )
+    names = {row["headline"] for row in learned if row["period"] >= 3}
+    assert names and {line.split("  ")[1].split(" (")[0] for line in more} == names
+    assert all("; by chance once in " in line or "; certain" in line for line in more)

@@ -511,6 +511,22 @@ def styled_text(watch, periods):
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
+def lines_of(watch, period):
+    """Return a line for each headline of a period, with its first example, or one that says that nothing is new."""
+    view, day = list_of(watch, [period]), date_of_period(period)
+    if period.unproven or not (view.rows or view.novel):
+        return f"{day}  {lead(watch, [period])} {plural(period.documents, 'document')}."
+    lines = []
+    for row in view.rows:
+        example = [f"“{isolated(one.title)}”" for one in row.examples[:1] if row.headline.name]
+        name, facts = (
+            styled(row.name, "bold"),
+            row.facts.replace(row.headline.state, styled_state(row.headline.state), 1),
+        )
+        lines.append("  ".join([day, f"{name} ({facts})", *example]))
+    return "\n".join([*lines, *(f"{day}  {isolated(one.title)}" for one in view.novel)])
+
+
 def terminal_width():
     """Return the width of a text: that of the terminal, at most `TEXT_COLUMNS`."""
     return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)

@@ -571,11 +571,18 @@ def _say(args, verdict):
     argument(
         "--strict", action="store_true", help="end with an error at a line that cannot be read"
     ),
+    argument(
+        "--format",
+        choices=("jsonl", "text"),
+        default="jsonl",
+        help="text: print the headlines of learned periods as text, and no answers",
+    ),
     more="Documents are lines of JSON on standard input; answers are printed on standard output.\n"
     "Documents are stored in FOLDER/inbox. odl run reads them too, and gives the same results.",
     examples=(
         "odl watch news",
         "odl watch news --follow incoming",
+        "odl watch news --format text",
         "odl watch news --http 127.0.0.1:8080",
     ),
 )
@@ -588,10 +595,11 @@ def watch(args):
         raise ParameterError("--http and --follow", "one of them", "leave the other out")
     directory = args.follow and os.path.abspath(args.follow)
     with contextlib.chdir(args.folder):
+        text = args.format == "text"
         if args.http:
-            server.run(args.http, args.tolerance, args.clock, args.rate)
+            server.run(args.http, args.tolerance, args.clock, args.rate, text)
         else:
-            lines.run(directory, args.tolerance, args.clock, args.strict)
+            lines.run(directory, args.tolerance, args.clock, args.strict, text)
 
 
 @subcommand(

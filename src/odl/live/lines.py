@@ -9,15 +9,16 @@ import sys
 import time
 import zlib
 
+from odl.alerts import show
 from odl.config import project
 from odl.errors import DataError, ParameterError, StorageError
-from odl.files import linesums, listing
+from odl.files import linesums, listing, terminal
 from odl.files.atomic import replacing
 from odl.files.escaping import visible
 from odl.live import inbox
 from odl.live.judge import DOCUMENT_SIZE
 from odl.live.openperiod import GROUP_SIZE
-from odl.live.watch import follow
+from odl.live.watch import follow, json_record
 
 MAX_LINE_SIZE = (
     DOCUMENT_SIZE + 1
@@ -37,7 +38,7 @@ BLANK_BYTES = b"\0 \t\r\n"
 OFFSETS_PATH = f"{inbox.FOLDER}/.followed.json"  # how far each file was read
 
 
-def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
+def run(directory=None, tolerance=0.0, by_clock=False, strict=False, text=False):
     """Watch for the working folder: read standard input to its end, or the files of a directory until a signal.
 
     Parameters
@@ -48,6 +49,8 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
         See `odl.live.watch.LiveWatch`.
     strict : bool
         Whether to stop with an error at a line that cannot be read.
+    text : bool
+        Whether to print the headlines of learned periods as text, and no answers.
 
     Raises
     ------
@@ -72,11 +75,12 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
 
     follow(
         _groups if directory is None else Files(directory),
-        tell,
+        tell_records if text else tell,
         refuse,
         place_of,
         tolerance,
         by_clock,
+        text_record if text else json_record,
     )
 
 
@@ -92,6 +96,16 @@ def tell(pairs):
     """Print answers and records of learned periods, one a line."""
     sys.stdout.write("".join(f"{text}\n" for _, text in pairs))
     sys.stdout.flush()
+
+
+def tell_records(pairs):
+    """Print records of learned periods, without answers."""
+    tell([(None, text) for number, text in pairs if number is None])
+
+
+def text_record(alerts, period):
+    """Return the headlines of a learned period as lines of text."""
+    return terminal.for_stream(show.lines_of(alerts, period))
 
 
 def _groups(watch, ended):

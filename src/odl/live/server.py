@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from odl.errors import ParameterError
-from odl.live.lines import POLL_SECONDS, tell
+from odl.live.lines import POLL_SECONDS, tell, text_record
 from odl.live.openperiod import GROUP_SIZE
-from odl.live.watch import follow
+from odl.live.watch import follow, json_record
 
 TOKEN_VARIABLE = "ODL_TOKEN"  # environment variable with the token that requests must have
 MIN_TOKEN_LENGTH = 16  # characters
@@ -37,7 +37,7 @@ REQUEST_SIZE = 1 << 24  # largest size of a request in bytes
 DRAIN_SECONDS = 1.5  # time to send the answers of stored documents before the process ends
 
 
-def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
+def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
     """Watch for the working folder: answer documents that arrive by HTTP until a signal.
 
     Parameters
@@ -48,6 +48,8 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
         See `odl.live.watch.LiveWatch`.
     rate : float
         See `odl.live.service.Service`.
+    text : bool
+        Whether to print the headlines of learned periods as text.
 
     Raises
     ------
@@ -112,7 +114,8 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
     )  # its warnings about waiting requests are not useful here
     threading.Thread(target=server.run, daemon=True).start()
     try:
-        follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock)
+        record_of = text_record if text else json_record
+        follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock, record_of)
     except BaseException:
         desk.close()
         _finish_requests(server, MAX_QUIET_SECONDS)

@@ -39,6 +39,11 @@ VERSION_PREFIX, COMMAND_PREFIXES = (
 )
 
 
+def json_record(alerts, period):
+    """Return the record of a learned period as a line of JSON."""
+    return as_json({"provisional": False, **maps.period_map(alerts, period)})
+
+
 class LiveWatch:
     """The watch of the working folder.
 
@@ -61,6 +66,9 @@ class LiveWatch:
         by the clock.
     by_clock : bool
         Whether a period also ends by the clock.
+    record_of : callable
+        Maps a watch (`odl.alerts.model.StreamAlerts`) and one of its periods to the record of the
+        period as text.
 
     Attributes
     ----------
@@ -80,8 +88,10 @@ class LiveWatch:
         If the documents of the folder have no times, or its batches are not calendar periods.
     """
 
-    def __init__(self, tell, refuse, place_of, tolerance=0.0, by_clock=False):
-        self.tell, self.refuse, self.place_of = tell, refuse, place_of
+    def __init__(
+        self, tell, refuse, place_of, tolerance=0.0, by_clock=False, record_of=json_record
+    ):
+        self.tell, self.refuse, self.place_of, self.record_of = tell, refuse, place_of, record_of
         self.tolerance, self.by_clock = int(1000 * tolerance), by_clock
         self.inbox, self.refusals = inboxes.Inbox(), RefusedList()
         self.thread, self.runner, self.learned = (
@@ -396,10 +406,7 @@ class LiveWatch:
         if last <= self.last_learned:
             return judge, self.last_learned, []
         alerts = read.alerts_of(".", last=last - self.last_learned)
-        records = [
-            {"provisional": False, **maps.period_map(alerts, period)} for period in alerts.periods
-        ]
-        return judge, last, [(None, as_json(record)) for record in records]
+        return judge, last, [(None, self.record_of(alerts, period)) for period in alerts.periods]
 
     def poll(self):
         """Load what was learned if a run has ended; end the period if it is over by the clock."""

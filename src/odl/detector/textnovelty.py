@@ -281,8 +281,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     @property
     def events_(self) -> "pandas.DataFrame":
-        """Return a table of all events by their number."""
+        """Return a table of all events by their number, which notebooks show with colours and bars."""
         import pandas as pd
+
+        from odl.detector.eventtable import EventTable
 
         self._check_learned()
         events = self.past_.events
@@ -290,7 +292,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         columns |= {"words": [words.replace("\t", ", ") for words in events.words]}
         columns |= {"state": [STATES[state] for state in events.state]}
         columns |= {"birth": events.birth, "documents": events.size}
-        return pd.DataFrame(columns, index=pd.Index(events.number, name="event"))
+        return EventTable(columns, index=pd.Index(events.number, name="event"))
 
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3

@@ -159,6 +159,8 @@ def test_everything_has_a_name_and_the_keyboard_reaches_it(opened):
     for _ in range(60):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.tagName + document.activeElement.type"))
+        box = page.evaluate("document.activeElement.getBoundingClientRect().toJSON()")
+        assert box["right"] > 0 and box["left"] < page.viewport_size["width"]  # focus is seen
     assert {"A", "SUMMARYundefined", "INPUTsearch"} <= reached
 
 

@@ -18,7 +18,8 @@ def describe(one):
     parts = [f"{one.items:,} documents", f"of {one.sources:,} files" * (one.sources > 1)]
     if one.first != NO_TIME:
         parts += [f"since {show.date_of(one.first)},", f"half of them within {span(one.half)}"]
-    return f"{' '.join(filter(None, parts))}; an earlier period had {one.expected:.1f} such words"
+    expected = f"{one.expected:.1f}" if one.expected >= 0.05 else "less than 0.1"
+    return f"{' '.join(filter(None, parts))}; an earlier period had {expected} such words"
 
 
 def span(milliseconds):

@@ -118,17 +118,17 @@ def what_is_new(watch, since="", room=None):
 
 
 def explain_event(watch, what):
-    """Return what is known of an event, by its number, or of a document, by its id.
+    """Return what is known of an event, by its number (int or text), or of a document, by its id (text).
 
     Raises
     ------
     ParameterError
         If there is no such event or document.
     """
-    place, number = explain.resolve(watch, str(what))
-    if place:
+    named = what in watch.events or str(what).startswith("event:")
+    if not named and (place := explain.find(watch.place, str(what))):
         return _explain_document(watch, *place)
-    event = _event_of(watch, number or what)
+    event = _event_of(watch, what)
     headlines = [
         (period, one)
         for period in watch.periods

@@ -12,7 +12,7 @@ MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still b
 MAX_SPANS = 40  # rows of the table of periods; more periods are summed by month or year
 KINDS = ("gained", "lost", "earlier", "later")
 COLUMNS = ("change", "date", "headline", "documents", "usually", "by chance", "example")
-COUNT_COLUMNS = ("settings", "headlines", "periods with headlines", *KINDS)
+COUNT_COLUMNS = ("settings", "headlines", "in periods", *KINDS)
 MIN_TEXT_COLUMNS = 20  # smallest width of a text that is cut in a table of a terminal
 
 
@@ -181,7 +181,7 @@ def as_text(watch, before, alternatives):
     alternatives : sequence of Alternative
     """
     names = [one.name for one in alternatives]
-    parts = [[show.heading(watch, before), *_settings_lines(alternatives)]]
+    parts = [[show.heading(watch, before), *settings_lines(alternatives)]]
     if sum(map(width, names)) > show.terminal_width() // 2:  # columns have numbers instead
         alternatives = [
             one._replace(name=f"{number}: {one.name}") for number, one in enumerate(alternatives, 1)
@@ -197,7 +197,7 @@ def as_text(watch, before, alternatives):
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def _settings_lines(alternatives):
+def settings_lines(alternatives):
     """Return a line for each setting of an alternative that differs from the stored one and is not in its name."""
     lines = [
         f"alerts.{name}: {new} instead of {old}"

@@ -193,3 +193,26 @@ def test_the_page_is_opened_or_its_path_is_printed(home, tmp_path):
         assert (tmp_path / "address").read_text().strip() == page.as_uri()
     finally:
         page.unlink()
+
+
+def test_an_address_gives_each_event_a_link(home):
+    """In what is printed of an event, in Markdown, Slack and JSON; a wrong address gives none."""
+    lines, day = (home / "odl.yaml").read_text(), ("--since", "1998-01-01")
+    assert json.loads(odl("explain", home, "1", "--format", "jsonl").stdout)["link"] is None
+    try:
+        (home / "odl.yaml").write_text(lines + "address: https://a.example/n_1.html?a=1&b=2\n")
+        link = "https://a.example/n_1.html?a=1&b=2#event-1"
+        assert f"\n  {link}\n" in odl("explain", home, "1").stdout
+        assert json.loads(odl("explain", home, "1", "--format", "jsonl").stdout)["link"] == link
+        rows = map(json.loads, odl("new", home, *day, "--format", "jsonl").stdout.splitlines())
+        assert link in {row["link"] for row in rows}
+        assert f"([event 1, new](<{link}>))" in odl("new", home, *day, "--format", "md").stdout
+        blocks = json.loads(odl("new", home, *day, "--format", "slack").stdout)["blocks"]
+        shown = f"<{link.replace('&', '&amp;')}|event 1>, new; "
+        assert any(shown in str(block) for block in blocks)
+        (home / "odl.yaml").write_text(lines + "address: news.example\n")
+        assert "#event-1" not in odl("explain", home, "1").stdout
+        refused = odl("run", home).stderr
+        assert "address is 'news.example'; expected text matching (https?|file)://" in refused
+    finally:
+        (home / "odl.yaml").write_text(lines)

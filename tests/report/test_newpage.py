@@ -289,9 +289,10 @@ def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
     watch, text = read.alerts_of(made), (tmp_path / "new.html").read_text(encoding="utf-8")
     page = plain(text)
     assert "7 periods, learner" in page
-    for number in re.findall(r'<tr id="event-(\d+)">', text):
-        event = watch.events[int(number)]
-        row = re.search(rf'<tr id="event-{number}">.*?</tr>', text)[0]
+    rows = re.findall(r'<tr><th [^>]*><details>.*?<div id="event-\d+">.*?</tr>', text)
+    assert rows
+    for row in rows:
+        event = watch.events[int(re.search(r'<div id="event-(\d+)">', row)[1])]
         assert f">{show.date_of(event.first)}</td><td>{event.size}</td>" in row
 
 

@@ -79,6 +79,7 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
         "nearest": [near._asdict() | {"topic": None, "id": near.id or None} for near in document.nearest],
         "earlier": earlier,
         "event": number or None,
+        "link": watch.link_of(number) or None,
         "headline": ", ".join(headline.name) or None if headline else None,
         "p": headline.p if headline else None,
         "usual": headline.usual if headline and not math.isnan(headline.usual) else None,
@@ -133,7 +134,7 @@ def event_map(watch, number):
         "birth": event.birth, "history": event.history, "representative": ident, "title": title,
         "sizes": {str(t): n for t, n in sorted(event.sizes.items())}, "alerts": alerts,
         "feedback": event.feedback or None, "event": number, "words": [asdict(word) for word in event.words],
-        "threshold": event.threshold, "examples": event.examples,
+        "threshold": event.threshold, "examples": event.examples, "link": watch.link_of(number) or None,
     }  # fmt: skip
 
 

@@ -514,6 +514,8 @@ class StreamAlerts:
         Folders of the stream.
     scored : int
         Number of documents scored before these periods, at most the window of the settings.
+    address : str
+        Address of the page, "" if it is unknown.
     """
 
     corpus: str
@@ -527,3 +529,8 @@ class StreamAlerts:
     labelled: bool = False
     place: object = None
     scored: int = 0
+    address: str = ""
+
+    def link_of(self, number: int) -> str:
+        """Return the address of an event on the page; "" without a number or an address of the page."""
+        return f"{self.address}#event-{number}" if self.address and number else ""

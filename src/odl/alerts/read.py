@@ -271,7 +271,8 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
     labelled = any(period.labelled for period in shown)
     return StreamAlerts(**run, settings=last.settings, periods=tuple(shown), events=printable(dict(events)),
-                 feedback=tuple(entries), labelled=labelled, place=place, scored=events.scored)  # fmt: skip
+                 feedback=tuple(entries), labelled=labelled, place=place, scored=events.scored,
+                 address=project.address_of(place.home) if place else "")  # fmt: skip
 
 
 class _Reader:

@@ -79,12 +79,15 @@ class HeadlineView(NamedTuple):
     examples : tuple of DocumentView
         Stored documents of the headline, the most central first. Documents that rows above show are
         left out.
+    link : str
+        Address of its event on the page, "" if it is unknown.
     """
 
     period: Period
     headline: Headline
     others: tuple = ()
     examples: tuple = ()
+    link: str = ""
 
     @property
     def date(self):
@@ -487,6 +490,7 @@ def list_of(watch, periods):
     novel = [DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel]
     if unproven:
         novel = sorted(novel, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
+    rows = [row._replace(link=watch.link_of(row.headline.event)) for row in rows]
     title = "Most novel documents" + " (unproven)" * unproven
     return ListView(heading(watch, periods), rows, title, novel, closing(watch, periods))
 
@@ -663,7 +667,7 @@ def as_slack(watch, periods):
         return ""
     view = list_of(watch, periods)
     texts = [
-        _section(f"{row.date} {row.name}", row.examples[:EXAMPLES_SHOWN], _plain(row.facts))
+        _section(f"{row.date} {row.name}", row.examples[:EXAMPLES_SHOWN], _slack_facts(row))
         for row in view.rows
     ]
     texts += [_section(view.novel_title, view.novel)] if view.novel else []
@@ -681,6 +685,16 @@ def as_slack(watch, periods):
 def _section(title, views=(), *facts):
     """Return the text of a block of Slack: a title, facts, and titles of documents."""
     return "\n".join([f"*{_plain(title)}*", *facts, *map(_bullet, views)])[:SLACK_TEXT]
+
+
+def _slack_facts(row):
+    """Return the facts of a headline for Slack, its event linked if the address of the page is known."""
+    facts, event = _plain(row.facts), f"event {row.headline.event}"
+    return (
+        facts.replace(event, f"<{row.link.replace('&', '&amp;')}|{event}>", 1)
+        if row.link
+        else facts
+    )
 
 
 def _plain(text):

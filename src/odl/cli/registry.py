@@ -84,6 +84,10 @@ def folder_schema(whole):
         **{key: _optional(stream[key]) for key in ("ties", "batches")},
         project.NOTIFY: {**command, "description": "command that gets each alert; see odl trust"},
         project.DRIVER: {"type": "string", "enum": ["snakemake"]},
+        project.ADDRESS: {
+            **_anchored(project.ADDRESS_SCHEMA),
+            "description": "address at which people open new.html, for links to events",
+        },
         **study,
         "study": {**study["study"], "type": ["string", "integer"]},
         "atoms": {**study["atoms"], "type": ["array", "integer"]},

@@ -28,6 +28,8 @@ DRIVER = "driver"  # key: "snakemake" if Snakemake runs the folder
 # file next to odl.yaml: answers of options.vectors.command, by digest of the text
 VECTORS = ".vectors.sqlite"
 NOTIFY = "notify"  # key: command that receives each alert
+ADDRESS = "address"  # key: address at which people open new.html, for links to events
+ADDRESS_SCHEMA = {"type": "string", "pattern": "(https?|file)://[^#\\s<>|]+"}
 STREAM_KEYS = (
     "sources",
     "options",
@@ -59,8 +61,11 @@ def expand(config):
         If ``sources`` is missing or a key is unknown.
     """
     general = {
-        key: value for key, value in config.items() if key not in (*STREAM_KEYS, DRIVER, NOTIFY)
+        key: value
+        for key, value in config.items()
+        if key not in (*STREAM_KEYS, DRIVER, NOTIFY, ADDRESS)
     }
+    check_map(config.get(ADDRESS, "file:///"), ADDRESS_SCHEMA, ADDRESS)
     if isinstance(general.get("study"), int):  # check now: a huge integer cannot be printed
         check_map(general["study"], {}, "study")
     name = str(general.get("study") or name_of(Path.cwd().name))
@@ -241,6 +246,16 @@ def results_of(folder):
     return named if isinstance(named, str) else "results"
 
 
+def address_of(folder):
+    """Return the address of the page of a user's folder (the key ``address``), "" if it is unknown or wrong."""
+    try:
+        address = read(folder).get(ADDRESS, "")
+        check_map(address, ADDRESS_SCHEMA, ADDRESS)
+    except ConfigError:  # odl run reports it
+        return ""
+    return address
+
+
 def name_of(folder):
     """Return a name for a study, from the name of a folder: lower-case letters of any script, digits and hyphens."""
     signs = unicodedata.normalize("NFC", folder.lower())
@@ -268,7 +283,7 @@ def _check_keys(general):
     """Refuse an unknown key of odl.yaml."""
     for key in general:
         if key not in KEYS:
-            todo = advice(key, [*STREAM_KEYS, NOTIFY, *KEYS], "remove it")
+            todo = advice(key, [*STREAM_KEYS, NOTIFY, ADDRESS, *KEYS], "remove it")
             raise ConfigError(
                 f"{FILE} has a key '{key}'", "one of " + ", ".join([*STREAM_KEYS, *KEYS]), todo
             )

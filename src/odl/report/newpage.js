@@ -21,10 +21,13 @@ function tables(DataTable) {
 function unfoldTo(hash) {
   if (!events || !/^#event-\d+$/.test(hash)) return;
   const at = () => events.rows({order: "applied", search: "applied"}).nodes().toArray()
-    .findIndex((row) => "#" + row.id === hash);
+    .findIndex((row) => row.querySelector(hash));
   if (at() < 0) events.search("").draw();
   if (at() >= 0) events.page(Math.floor(at() / events.page.len())).draw(false);
-  document.querySelector(hash)?.scrollIntoView({block: "center"});
+  const shown = document.querySelector(hash);
+  if (!shown) return;
+  shown.closest("details").open = true;
+  shown.scrollIntoView({block: "center"});
 }
 
 // The headlines that came since the last visit of this reader are marked; the mark of a visit is in this browser only.

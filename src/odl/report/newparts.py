@@ -99,6 +99,12 @@ def reasons(view):
     return [*lines, ("Id", document.id)]
 
 
+def own_words(event):
+    """Return the strongest own words of an event with their shares in its documents, as text."""
+    words = event.words[:WORDS_SHOWN]
+    return ", ".join(f"{show.isolated(one.word)} {show.percent(one.inside)}" for one in words)
+
+
 def below(period):
     """Return the headlines of a period that are not unusual for the stream, as rows."""
     return show.rows_of([replace(period, headlines=period.below)])

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl.files.documents import TITLE_CHARACTERS
 from odl.text import scripts
-from odl.text.words import Words, encoded
+from odl.text.words import EDGES, Words, encoded
 
 EXCERPT_CHARACTERS = 300  # longest excerpt
 EXCERPT_STEP = 10  # characters between the starts of excerpts that are compared
@@ -17,8 +17,12 @@ CACHED_CHARACTERS, CACHED_CHUNKS = (
     40,
     1 << 14,
 )  # longest chunk whose words are cached; most chunks in the cache
+# texts whose places of words are cached, since phrases and excerpts ask for them again; longest one
+CACHED_TEXTS, CACHED_TEXT_CHARACTERS = 256, 4000
+FEW_WORDS = 12  # so few words are searched in a text in ASCII; for more, all of its words are cut
 SPLIT_WORDS, SPLIT_PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
+WORD_ENDS = EDGES + ",;!()[]{}\"'*<>|^`$\\"  # signs beside a word that are no part of it
 HANGUL, UNSPACED = (
     re.compile(f"[{scripts.HANGUL}]"),
     re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]"),
@@ -66,20 +70,33 @@ def places(text, words):
     >>> places("NASA and iPhones, iPhone", ["nasa", "iphone"])
     [(0, 4, 'nasa'), (18, 24, 'iphone')]
     """
-    words, spans = set(words), []
-    if text.isascii() and text.isprintable():
-        lowered = text.lower()
-        words = {word for word in words if word in lowered or not word.isalnum()}
-    for chunk in _chunks(text, words):
-        found = [placed for placed in _placed(chunk[0]) if placed[2] in words]
-        if not found and HANGUL.search(chunk[0]):
-            found = [placed for placed in _placed(chunk[0], SPLIT_PAIRS) if placed[2] in words]
-        spans += [
-            (chunk.start() + first, chunk.start() + last, word) for first, last, word in found
-        ]
+    words = set(words)
+    if len(words) <= FEW_WORDS and text.isascii() and text.isprintable():
+        spans = _literal_places(text, words)
+    else:
+        spans = [placed for placed in _text_places(text) if placed[2] in words]
+    if HANGUL.search(text):
+        spans += _pairs_of_hangul(text, words)
     rest = words - {word for *_, word in spans}
-    folded = _spaced(text.casefold()) if rest else ""
-    return sorted(spans + _whole_words(text, [word for word in rest if _spaced(word) in folded]))
+    folded = text.casefold() if rest else ""
+    spaced = _spaced(folded)
+    rest = {word for word in rest if _spaced(word) in spaced}
+    return sorted(
+        spans + _whole_words(text, [word for word in rest if _may_stand_alone(folded, word)])
+    )
+
+
+def _may_stand_alone(folded, word):
+    """Return False for a word of ASCII letters and digits that a folded text has only inside of longer words."""
+    if not (word.isascii() and word.isalnum()):
+        return True
+    place = folded.find(word)
+    while place >= 0:
+        beside = folded[place - 1 : place] + folded[place + len(word) : place + len(word) + 1]
+        if not any(sign.isalnum() or sign == "_" for sign in beside):
+            return True
+        place = folded.find(word, place + 1)
+    return False
 
 
 def _spaced(text):
@@ -89,19 +106,53 @@ def _spaced(text):
     return " ".join(text.replace("_", " ").split())
 
 
-def _chunks(text, words):
-    """Return matches of the chunks between spaces; in printable ASCII only those with one of the words."""
-    if not (text.isascii() and text.isprintable()):
-        return CHUNK.finditer(text)
-    lowered, starts = text.lower(), set()
+def _text_places(text):
+    """Return the places of all words of a text, (first, last, word); cached for texts of usual length."""
+    return _short_text_places(text) if len(text) <= CACHED_TEXT_CHARACTERS else _all_places(text)
+
+
+def _all_places(text):
+    found, end = [], 0
+    for chunk in text.split():
+        start = text.index(chunk, end)
+        end = start + len(chunk)
+        found += [(start + first, start + last, word) for first, last, word in _placed(chunk)]
+    return found
+
+
+_short_text_places = lru_cache(CACHED_TEXTS)(_all_places)
+
+
+def _literal_places(text, words):
+    """Return the places of words in a text in printable ASCII; only chunks that contain one of the words are cut."""
+    lowered, starts, spans = text.lower(), set(), []
     for word in filter(str.strip, words):
         place = lowered.find(word)
         while place >= 0:
             starts.add(lowered.rfind(" ", 0, place) + 1)
             place = lowered.find(word, place + 1)
-    return filter(
-        None, (CHUNK.match(text, start) for start in sorted(starts))
-    )  # none: a word that begins with a blank
+    for start in sorted(starts):
+        chunk = text[start:].partition(" ")[0]
+        spans += [
+            (start + first, start + last, word)
+            for first, last, word in _placed(chunk)
+            if word in words
+        ]
+    return spans
+
+
+def _pairs_of_hangul(text, words):
+    """Return the places of pairs of Korean syllables in chunks in which no word is one of `words`."""
+    spans = []
+    for chunk in CHUNK.finditer(text):
+        if HANGUL.search(chunk[0]) and not any(word in words for *_, word in _placed(chunk[0])):
+            start = chunk.start()
+            spans += [
+                (start + first, start + last, word)
+                for first, last, word in _placed(chunk[0], SPLIT_PAIRS)
+                if word in words
+            ]
+    return spans
 
 
 def _placed(chunk, split=SPLIT_WORDS):
@@ -111,6 +162,10 @@ def _placed(chunk, split=SPLIT_WORDS):
 
 def _cut(chunk, split):
     """Return the words of a chunk with their places, (first, last, word), without words that it spells differently."""
+    word = chunk.strip(WORD_ENDS)
+    if len(word) > 1 and word.isascii() and word.isalpha():  # most chunks
+        first = chunk.find(word)
+        return [(first, first + len(word), word.lower())]
     counted, start, spans = split.split(encoded(chunk)), 0, []
     between = EMOJI_JOINTS if "\u200d" in chunk else ""
     between = (
@@ -133,15 +188,13 @@ def _span_of(word, chunk, start, between):
 
     The pattern `between` may match between its letters.
     """
-    plain, ascii = (
-        not between and UNSPACED_RUN.fullmatch(word),
-        word.isascii() and chunk[start:].isascii(),
-    )
-    if plain or ascii:  # to compile a pattern takes .1 ms
-        place = (
-            start + chunk[start:].lower().find(word.lower()) if ascii else chunk.find(word, start)
-        )
-        return (place, place + len(word)) if place >= start else None
+    if not between:  # to compile a pattern takes .1 ms
+        lowered = chunk.lower()
+        place = lowered.find(word.lower(), start) if len(lowered) == len(chunk) else -1
+        if place >= 0:
+            return place, place + len(word)
+        if UNSPACED_RUN.fullmatch(word) or (word.isascii() and chunk[start:].isascii()):
+            return None
     letters = (SIGNS_OF_LETTER.get(letter) or re.escape(letter) for letter in word)
     match = re.compile(between.join(letters), re.IGNORECASE).search(chunk, start)
     return match and match.span()

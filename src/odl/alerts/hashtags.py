@@ -16,7 +16,8 @@ def same_words(vocabulary):
     tags = [
         lines.partition("\n")[0] for lines in "\n".join(["", *vocabulary]).split("\n#")[1:]
     ]  # one word per line
-    number = dict(zip(vocabulary, range(len(vocabulary)), strict=True)) if tags else {}
+    wanted = {*tags, *(f"#{tag}" for tag in tags)}
+    number = {word: term for term, word in enumerate(vocabulary) if word in wanted} if tags else {}
     pairs = np.array([(number[word], number[f"#{word}"]) for word in tags if word in number])
     if not len(pairs):
         return None

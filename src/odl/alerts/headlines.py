@@ -225,8 +225,7 @@ def _compound(part, texts, words=()):
     """
     if phrasing.is_unspaced(part):
         return part
-    whole = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
-    spans = [(text, *match.span()) for text in texts for match in whole.finditer(text)]
+    spans = [(text, *span) for text in texts for span in _whole_spans(part, text)]
     grows = False
     for before, after, share, allowed in (
         (*JOINED, 0.5, None),
@@ -242,6 +241,21 @@ def _compound(part, texts, words=()):
                 spans, grows = [span for other, span in grown if fold_case(other) == usual], True
     spelled = Counter(text[first:last] for text, first, last in spans)
     return max(sorted(spelled), key=spelled.get) if grows else part
+
+
+def _whole_spans(part, text):
+    """Return the places of a word or phrase in a text, ignoring case, where no letter or digit is beside it."""
+    lowered, wanted, found = text.lower(), part.lower(), []
+    if len(lowered) != len(text) or len(wanted) != len(part):
+        whole = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
+        return [match.span() for match in whole.finditer(text)]
+    first = lowered.find(wanted)
+    while first >= 0:
+        last = first + len(wanted)
+        alone = not (lowered[first - 1 : first].isalnum() or lowered[last : last + 1].isalnum())
+        found += [(first, last)] * alone
+        first = lowered.find(wanted, last if alone else first + 1)
+    return found
 
 
 def _grown(span, pattern, after):

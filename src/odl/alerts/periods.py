@@ -3,11 +3,10 @@
 import contextlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from odl.alerts import decision, earlier
 from odl.alerts.model import (
@@ -26,9 +25,10 @@ from odl.alerts.model import (
 from odl.alerts.unseen import SeenWords
 from odl.config.sections import Alerts
 from odl.errors import EarlierError, StorageError
-from odl.files import checkpoints, digests, storage
+from odl.files import bundles, digests, storage
 
 PERIOD_FILE = "alerts"
+MEMORY, UNSEEN = "memory", "unseen_"  # group of the state; prefix of the names of `SeenWords`
 PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
 EVENT_CHANGES = ("sizes", "changes", "born")
 PERIOD_FACTS = {
@@ -149,13 +149,13 @@ def write(path, period, names, carried):
             file, "items", [_line(document) for document in period.documents_of.values()]
         )
         for name in ("headlines", "below"):
-            storage.write_strings(file, name, [_json(asdict(one)) for one in getattr(period, name)])
+            storage.write_strings(file, name, [_json(vars(one)) for one in getattr(period, name)])
         if carried.unseen is not None:
             storage.write_strings(file, "unseen", [_json(vars(one)) for one in period.unseen])
         changes = {name: getattr(period, name) for name in (*EVENT_CHANGES, "gates")}
         storage.write_strings(file, "events", [_json(changes)])
         _write_names(file, names)
-        _write_carried(file.create_group("memory"), carried)
+        _write_carried(file, carried)
         return digests.seal(file)
 
 
@@ -210,41 +210,14 @@ def _ranks(period):
     return {row: rank for rank, row in enumerate(order.tolist(), start=1)}
 
 
-def _write_carried(group, carried):
-    _write_past(group, carried.past)
-    storage.write_array(group, "opened", carried.opened)
-    storage.write_strings(group, "documents", carried.documents)
+def _write_carried(file, carried):
+    arrays = decision.as_arrays(carried.past)
+    arrays |= {"opened": carried.opened, "documents": carried.documents}
     if carried.terms is not None:
-        storage.write_array(group, "terms", carried.terms)
+        arrays["terms"] = carried.terms
     if carried.unseen is not None:
-        for name, values in carried.unseen._asdict().items():
-            storage.write_array(group, f"unseen_{name}", values)
-
-
-def _write_past(group, past):
-    for name, value in decision.as_arrays(past).items():
-        if sparse.issparse(value):
-            storage.write_csr(group, name, value)
-        elif isinstance(value, list):
-            storage.write_strings(group, name, value)
-        else:
-            storage.write_array(group, name, value)
-
-
-def _read_past(group):
-    types = {
-        f"{part}_{name}": each
-        for part, kind in decision.PARTS.items()
-        for name, each in kind.__annotations__.items()
-    }
-    readers = {list: storage.read_strings, sparse.csr_array: storage.read_csr}
-    found = {}
-    for name in decision.as_arrays(decision.StreamHistory.nothing()):
-        read = readers.get(types.get(name))
-        found[name] = (
-            read(group, name) if read else storage.read_array(group, name, "ifu", ndim=None)
-        )
-    return decision.from_arrays(found)
+        arrays |= {f"{UNSEEN}{name}": values for name, values in carried.unseen._asdict().items()}
+    bundles.write(file, MEMORY, arrays)
 
 
 def paths(folder):
@@ -372,10 +345,8 @@ def read_events(path):
     with storage.reading(path, PERIOD_FILE) as file:
         t = int(storage.attribute(file, "t"))
         if storage.is_earlier(file):
-            return len(storage.read_array(file["memory"], "recent", "f")), earlier.events_of(
-                file, t
-            )
-        memory = _read_past(file["memory"])
+            return len(storage.read_array(file[MEMORY], "recent", "f")), earlier.events_of(file, t)
+        memory = decision.from_arrays(bundles.read(file[MEMORY]))
     return len(memory.recent), _events(memory.events, t)
 
 
@@ -400,7 +371,9 @@ def read_documents(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, PERIOD_FILE) as file:
-        return storage.read_strings(file["memory"], "documents")
+        if storage.is_earlier(file):
+            return storage.read_strings(file[MEMORY], "documents")
+        return bundles.read(file[MEMORY], ["documents"])["documents"]
 
 
 def _events(memory, t):
@@ -466,15 +439,16 @@ def read_carried(path, run=None, settings=None, t=None):
             raise EarlierError(
                 f"an earlier version of odl wrote {path}", "a file of this version", todo
             )
-        group = file["memory"]
+        arrays = bundles.read(file[MEMORY])
+        unseen = {name: arrays.get(f"{UNSEEN}{name}") for name in SeenWords._fields}
         carried = Carried(
             **_heading(file),
             digest=str(file.attrs["digest"]),
-            past=_read_past(group),
-            opened=storage.read_array(group, "opened", "if"),
-            documents=storage.read_strings(group, "documents"),
-            terms=checkpoints.read_terms(group),
-            unseen=_read_unseen(group) if "unseen_largest" in group else None,
+            past=decision.from_arrays(arrays),
+            opened=arrays["opened"],
+            documents=arrays["documents"],
+            terms=arrays.get("terms"),
+            unseen=None if unseen["largest"] is None else SeenWords(**unseen),
         )
     for name, value, wanted in (
         ("run", carried.run, run),
@@ -485,15 +459,6 @@ def read_carried(path, run=None, settings=None, t=None):
     if t is not None and carried.t != t:
         raise _other(path, f"timestep {carried.t}", f"timestep {t}")
     return carried
-
-
-def _read_unseen(group):
-    return SeenWords(
-        **{
-            name: storage.read_array(group, f"unseen_{name}", "ifu", ndim=None)
-            for name in SeenWords._fields
-        }
-    )
 
 
 def _other(path, kind, expected):

@@ -173,7 +173,9 @@ def phrases(texts, words, least=1, period=None):
     chosen = _chosen(spellings, held, words, least, period)
     joined: dict[str, list[str]] = {}
     for word in words:
-        units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
+        beside, alone = across.get(word, word), ((word,),)
+        units = chosen.get(word) or (alone in spellings and alone) or chosen.get(beside)
+        units = units or (((beside,),) if ((beside,),) in spellings else alone)
         spelled = _most_usual(spellings[units]) if units in spellings else word
         if UNSPACED.search(spelled):
             spelled = _whole_katakana(texts, _whole_run(texts, spelled, period))
@@ -188,7 +190,7 @@ def phrases(texts, words, least=1, period=None):
 
 
 def _chosen(spellings, held, words, least, period):
-    """Return the phrase of each word as a tuple of units (`_units`), chosen among the runs in texts."""
+    """Return the phrase of each word as a tuple of units (`_units`), chosen among runs of several words."""
     weights = words if isinstance(words, dict) else {}
 
     @cache
@@ -200,9 +202,8 @@ def _chosen(spellings, held, words, least, period):
 
     def may_be(units):
         weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
-        enough = len(units) == len(units[0]) == 1 or (
-            spellings[units].total() >= least and not any(map(EMOJI_SIGN.match, chain(*units)))
-        )
+        enough = spellings[units].total() >= least
+        enough = enough and not any(map(EMOJI_SIGN.match, chain(*units)))
         return enough and min(weight[0], weight[-1]) >= MIN_END_WEIGHT * max(weight)
 
     def together(units):
@@ -210,11 +211,9 @@ def _chosen(spellings, held, words, least, period):
         return all(association(count(units), *part, period.n) >= MIN_ASSOCIATION for part in parts)
 
     chosen: dict[str, tuple] = {}
-    inside = {units: [*chain(*units)] for units in filter(may_be, spellings)}
-    order = {
-        units: (len(words) == 1, -len(words) * count(units), units)
-        for units, words in inside.items()
-    }
+    several = [units for units in spellings if len(units) > 1 or len(units[0]) > 1]
+    inside = {units: [*chain(*units)] for units in filter(may_be, several)}
+    order = {units: (-len(words) * count(units), units) for units, words in inside.items()}
     for units in sorted(order, key=order.get):
         enough = len(units) < PHRASE_WORDS or count(units) >= min(2, period.n)
         if enough and chosen.keys().isdisjoint(inside[units]) and together(units):

@@ -372,6 +372,13 @@ def csr_of(name, data, indices, indptr, shape):
 
 def write_strings(group, name, strings):
     """Store a list of strings; raise DataError if one contains a newline (readers collapse white space)."""
+    block = joined_strings(name, strings)
+    dataset = write_array(group, name, np.frombuffer(block, dtype=np.uint8))
+    _write_attribute(dataset, "length", len(strings))
+
+
+def joined_strings(name, strings):
+    """Return strings in UTF-8, one on each line; raise DataError if one contains a newline."""
     block = "\n".join(strings)
     if block.count("\n") != max(len(strings) - 1, 0):
         bad = next(text for text in strings if "\n" in text)
@@ -380,8 +387,7 @@ def write_strings(group, name, strings):
             "text on one line",
             "remove the line break",
         )
-    dataset = write_array(group, name, np.frombuffer(block.encode("utf-8"), dtype=np.uint8))
-    _write_attribute(dataset, "length", len(strings))
+    return block.encode("utf-8")
 
 
 def read_strings(group, name):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, decision, excerpts, hashtags, periods, reasons, unseen
+from odl.alerts import calibration, decision, excerpts, periods, reasons, unseen
 from odl.alerts.model import Period
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -274,16 +274,18 @@ def _items(record, decided, shares, data, counts, A, carried, origins, settings)
     items, period = reasons.items(record, rows, shares, data, near, origins, STORED_REASONS)
     opening = {row: one.words for one in reversed(shown) for row in one.examples}
     for item in items:
-        own = _words_of(counts, item.row, data.vocabulary)
-        item.opening = tuple(word for word in opening.get(item.row, ()) if word in own)
+        own = _words_of(counts, item.row, data.vocabulary) if item.row in opening else ()
+        item.opening = tuple(
+            word for word in opening.get(item.row, ()) if word in own or f"#{word}" in own
+        )
         reasons.join(item, item.opening, origins.texts.stored[item.row], period)
     return items if settings.rest else [replace(item, rest=None) for item in items]
 
 
 def _words_of(counts, row, vocabulary):
-    """Return the words of a document; hashtags also without `#`."""
+    """Return the set of words of a document."""
     terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]]
-    return hashtags.with_bare({vocabulary[term] for term in terms.tolist()})
+    return {vocabulary[term] for term in terms.tolist()}
 
 
 def _atom_words(A, atoms, vocabulary):

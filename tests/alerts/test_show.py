@@ -349,3 +349,24 @@ def test_a_document_is_an_example_of_one_headline(watch):
         [3, 4],
         [0],
     ]
+
+
+def test_a_merged_request_is_one_example(watch):
+    """Its title comes back with further numbers, as where it was merged into several branches."""
+    titles = ("Fix A (#8006)", "Fix A (#8006) (#8010)", "Fix B", "fix a (#7)", "Fix B")
+    documents = {
+        row: replace(document, title=title)
+        for (row, document), title in zip(
+            watch.periods[-1].documents_of.items(), titles, strict=True
+        )
+    }
+    one = headline_of(watch, examples=(0, 1, 2, 3, 4))
+    other = headline_of(watch, event=4, t=1.0, examples=(3, 4))
+    rows = show.rows_of(
+        [replace(watch.periods[-1], headlines=(one, other), documents_of=documents)]
+    )
+    shown = [[view.document.row for view in row.examples] for row in rows]
+    assert shown == [
+        [0, 2, 4],
+        [3, 4],
+    ]  # all of the second are shown above, so it has its own again

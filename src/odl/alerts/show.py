@@ -64,6 +64,7 @@ ISOLATED = re.compile(
 MARKDOWN = re.compile(
     r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))"
 )  # signs to escape; no hyphen within a word
+MERGED = re.compile(r"(?:\s*\(#\d+\))+$")  # numbers of merged requests at the end of a title
 LINK = re.compile(r"https?://[^\s<>|]+")
 
 
@@ -78,7 +79,7 @@ class HeadlineView(NamedTuple):
         Other headlines of the same event, by time.
     examples : tuple of DocumentView
         Stored documents of the headline, the most central first. Documents that rows above show are
-        left out.
+        left out; so are further ones with the title of the same merged request.
     link : str
         Address of its event on the page, "" if it is unknown.
     """
@@ -156,6 +157,12 @@ class DocumentView(NamedTuple):
     def title(self):
         """Its title, or its id."""
         return self.document.title or self.document.id
+
+    @property
+    def key(self):
+        """Its title without the numbers of merged requests that end it, such as "(#12)"; without any, its id."""
+        title = MERGED.sub("", self.document.title)
+        return title.casefold() if title != self.document.title else self.document.id
 
     @property
     def origin(self):
@@ -281,13 +288,13 @@ def rows_of(periods):
     rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
     shown: set[str] = set()
     for place, row in enumerate(rows):
-        views = [
-            DocumentView(row.period.documents_of[number], row.period)
-            for number in row.headline.examples
-        ]
-        views = [view for view in views if view.document.id not in shown] or views
-        shown |= {view.document.id for view in views[:EXAMPLES_SHOWN]}
-        rows[place] = row._replace(examples=tuple(views))
+        views: dict[str, DocumentView] = {}
+        for number in row.headline.examples:
+            view = DocumentView(row.period.documents_of[number], row.period)
+            views.setdefault(view.key, view)
+        keys = [key for key in views if key not in shown] or [*views]
+        shown |= {*keys[:EXAMPLES_SHOWN]}
+        rows[place] = row._replace(examples=tuple(views[key] for key in keys))
     return rows
 
 

@@ -88,6 +88,14 @@ def test_a_quiet_weekday_is_compared_with_its_own_kind():
     assert gates.judge_volume(100, past, 6)[0] < 0.001 < 0.1 < gates.judge_volume(100, past, 2)[0]
 
 
+def test_a_weekday_of_a_single_document_is_not_unusual_with_a_few_more():
+    past = gates.GateHistory().volume
+    for day in range(7 * gates.WEEKDAY_WEEKS):
+        past = gates.remember_volume(past, 1 if day % 7 > 4 else 10 + day % 3, day % 7, False)
+    p, usual = gates.judge_volume(6, past, 5)
+    assert usual < 2 and p > 0.002 > gates.judge_volume(15, past, 5)[0]
+
+
 def volumes(days, quiet=28, past=None):
     """Go through periods of counts of sources; return those that speak in each, and the past."""
     past, told = past or gates.GateHistory(), []

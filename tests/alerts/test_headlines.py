@@ -37,7 +37,7 @@ def candidates(t=T, frequencies=(0, 0, 0, 0, 90, 2), barred=frozenset()):
     ("word", "may"),
     [("ebola", True), ("march", False), ("märz", False), ("понедельник", False), ("2019", False), ("v75", True),
      ("example.org", False), ("3fa9bc01", False), ("@odl", False), ("#oscars", True), ("2003disease", False),
-     ("license", True)],
+     ("license", True), ("🚦", False), ("5g", True)],
 )  # fmt: skip
 def test_dates_hosts_hashes_and_accounts_name_nothing(word, may):
     assert headlines.may_name(word) == may

@@ -115,7 +115,7 @@ def understood(tmp_path, capsys, source, *options):
         capsys.readouterr().err
     )
     text = (tmp_path / "mine" / "odl.yaml").read_text()
-    assert len(text.splitlines()) <= 9
+    assert len(text.splitlines()) <= 10
     return capsys.readouterr().out, corpora.read(
         "documents", [str(source)], yaml.safe_load(text)["options"]
     )

@@ -575,12 +575,13 @@ def test_a_pattern_that_is_not_asked_would_not_have_fitted(line):
 def test_trailers_are_the_last_paragraph(end):
     assert drop_trailers("Fix the rain\n\nIt fell.\n\n" + end) == "Fix the rain\n\nIt fell."
     assert drop_trailers("Fix the rain\r\n \r\n" + end) == "Fix the rain"
+    assert drop_trailers(end) == ""  # a commit whose title is in a column of its own
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Signed-off-by: Ada",
+        "Fixes: the rain",
         "Fix\n\nPS: see you",
         "Fix\n\nFixes: the rain\nNote: it fell",
         "Fix\n\nSigned-off-by: Ada\nand a line of text",

@@ -195,10 +195,10 @@ def judge_words(past, largest, n, double, level):
 
 
 def usual_volume(past, weekday):
-    """Return the usual number of documents of a period on a weekday, and its spread: v and the divisor of (2).
+    """Return the usual number of documents of a period on a weekday, and its spread.
 
-    With fewer than `MIN_VOLUME_PERIODS` periods the spread is infinite; without any, the number is
-    0.
+    They are f v and the divisor of equation `volume-gate` of docs/method.md. With fewer than
+    `MIN_VOLUME_PERIODS` periods the spread is infinite; without any, the number is 0.
     """
     counts, days = past.T
     if len(counts) < MIN_VOLUME_PERIODS:
@@ -211,10 +211,9 @@ def usual_volume(past, weekday):
             enough = len(of_day) >= WEEKDAY_WEEKS // 2
             factors[day] = max(float(np.median(of_day)) / median, 0.1) if enough else 1.0
     plain = (counts / factors[days.astype(np.int64)])[-VOLUME_PERIODS:]
-    usual = float(np.median(plain))
-    spread = max(1.4826 * float(np.median(np.abs(plain - usual))), np.sqrt(usual + 1))
-    factor = float(factors[int(weekday)])
-    return usual * factor, spread * factor
+    factor, median = float(factors[int(weekday)]), float(np.median(plain))
+    usual, deviation = factor * median, factor * float(np.median(np.abs(plain - median)))
+    return usual, max(1.4826 * deviation, np.sqrt(usual + 1))
 
 
 def judge_volume(n, past, weekday):

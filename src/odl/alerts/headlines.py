@@ -79,7 +79,7 @@ class Draft(NamedTuple):
 
 @cache
 def may_name(word):
-    """Return whether a word may name a headline: no date, host, handle or hash.
+    """Return whether a word may name a headline: no date, host, handle, hash or sign such as an emoji.
 
     Examples
     --------
@@ -89,7 +89,8 @@ def may_name(word):
     """
     folded = fold_case(word)
     dated = folded in CALENDAR or YEAR.fullmatch(folded)
-    return not (dated or word.startswith("@") or HOST.fullmatch(word) or HEX.fullmatch(word))
+    no_name = dated or word.startswith("@") or HOST.fullmatch(word) or HEX.fullmatch(word)
+    return not no_name and any(map(str.isalnum, word))
 
 
 def find_terms(evidence, counts, frequencies, n_documents, vocabulary, barred=frozenset()):

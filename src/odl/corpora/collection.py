@@ -93,7 +93,7 @@ def read(sources, options):
         - ``columns``: names of the columns id, time, text, counts, topics, title, url, author,
           vector; null for a column that is not used. A name other than the default must exist in
           tables. url, author and vector are only read if they are named; a named author also reads
-          the authors of mail and feeds. A list for text is joined by line breaks, a list for time
+          the authors of mail and feeds. The texts of a list become paragraphs, a list for time
           (date and clock) by spaces. ``topics: category`` also reads the categories of feeds.
         - ``separator``: between the topics of a string (default ";"; null: one topic per string).
         - ``quoted``: whether quotation marks may enclose the fields of CSV files (default true).
@@ -175,7 +175,7 @@ def names_of(column):
     return column if isinstance(column, list) else [] if column is None else [column]
 
 
-def value_of(row, column, between="\n"):
+def value_of(row, column, between="\n\n"):
     """Return the value of a row in a column. Strings of several columns are joined; another value is returned alone."""
     if not isinstance(column, list):
         return row.get(column)
@@ -185,9 +185,9 @@ def value_of(row, column, between="\n"):
 
 
 def values_by_role(row, columns):
-    """Return role -> value of a row. Texts of several columns are joined by line breaks, date and clock by a space."""
+    """Return role -> value of a row. Several texts become paragraphs, date and clock one time."""
     return {
-        role: value_of(row, column, " " if role == "time" else "\n")
+        role: value_of(row, column, " " if role == "time" else "\n\n")
         for role, column in columns.items()
     }
 

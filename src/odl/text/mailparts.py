@@ -46,7 +46,7 @@ MAX_SIGNATURE = 10  # lines of a signature that are not blank
 DASHES = re.compile(r"-- \r?$")
 DASH_LINE = re.compile(r"--\s*$")
 RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
-LAST_PARAGRAPH = re.compile(r"(.*\S)\s*?\n[ \t\r]*\n(\S.*)", re.S)
+LAST_PARAGRAPH = re.compile(r"(?:(.*\S)\s*?\n[ \t\r]*\n)?(\S.*)", re.S)
 TOKEN = re.compile(r"(?m)^[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?=: ?\S)")  # of a trailer
 TRAILERS = re.compile(
     rf"(?:(?:{TOKEN.pattern[5:]}|\(cherry picked from ).*(?:\n[ \t]+\S.*)*(?:\n|\Z))+"
@@ -240,7 +240,7 @@ def drop_signatures(text: str) -> str:
 
 
 def drop_trailers(text: str) -> str:
-    """Drop the trailers of a commit: the last of several paragraphs, if all its lines are "Token: value".
+    """Drop the trailers of a commit: the last paragraph, if all its lines are "Token: value".
 
     Lines that continue one are indented, as in git-interpret-trailers. One token at least has a
     hyphen and a capital (Signed-off-by, Change-Id), so that a last line such as "PS: see you"
@@ -255,7 +255,7 @@ def drop_trailers(text: str) -> str:
     parts = LAST_PARAGRAPH.fullmatch(text.rstrip())
     if not parts or not TRAILERS.fullmatch(parts[2]):
         return text
-    return parts[1] if any("-" in token for token in TOKEN.findall(parts[2])) else text
+    return (parts[1] or "") if any("-" in token for token in TOKEN.findall(parts[2])) else text
 
 
 def _has_contact(lines):

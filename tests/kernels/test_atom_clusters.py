@@ -22,10 +22,11 @@ class Reference:
         self.worth, self.merges = 1.0, []
 
     def cheapest(self):
-        """Squared cost, and the pair: of equal ones that of the first atom, then of the first other."""
+        """Squared cost in single precision, and the pair: of equal ones that of the first atom, then of the other."""
         G, inverse = self.S @ self.S.T, 1.0 / np.sqrt((self.S**2).sum(axis=1))
-        apart = np.maximum(0.0, 1.0 - G * (inverse[:, None] * inverse))
-        cost = apart * apart * (self.n[:, None] * self.n / (self.n[:, None] + self.n))
+        G, inverse, n = (value.astype(np.float32) for value in (G, inverse, self.n))
+        apart = np.maximum(np.float32(0.0), np.float32(1.0) - G * (inverse[:, None] * inverse))
+        cost = apart * apart * (n[:, None] * n / (n[:, None] + n))
         cost[np.tril_indices(len(G))] = np.inf
         pair = np.unravel_index(np.argmin(cost), cost.shape)
         return cost[pair], *pair
@@ -62,9 +63,8 @@ class Reference:
         if self.full == RETIRE:
             return int(np.lexsort((np.arange(len(self.n)), self.used, self.n))[0])
         price, gone, kept = self.cheapest()
-        if not price < (1.0 - cosine) ** 2 * (
-            self.n[near] * self.worth / (self.n[near] + self.worth)
-        ):
+        joining = (1.0 - cosine) ** 2 * (self.n[near] * self.worth / (self.n[near] + self.worth))
+        if not price < np.float32(joining):
             return -1
         if (-self.n[gone], self.birth[gone], gone) < (-self.n[kept], self.birth[kept], 0):
             gone, kept = kept, gone
@@ -370,14 +370,18 @@ def test_columns_of_which_there_are_ever_more_are_those_of_a_new_index(rng):
 
 
 def test_products_of_atoms_that_changed_are_those_of_all(rng):
-    A, gram, sizes = topics(rng, 60, 50).T.tocsc(), np.full((60, 60), np.nan), rng.random(60) + 0.5
+    A, gram, sizes = (
+        topics(rng, 60, 50).T.tocsc(),
+        np.full((60, 60), np.nan, dtype=np.float32),
+        rng.random(60) + 0.5,
+    )
     index = likeness.indexed(A, 0.6)
     clusters.products(sizes, index, np.arange(60), gram)
     for _ in range(12):
         changed = np.sort(rng.choice(60, 5, replace=False))
         sizes[changed] = renewed(index, changed, topics(rng, 5, 50).T.tocsc(), 60)
         clusters.products(sizes, index, changed, gram)
-        A, other = index.columns.matrix(50), np.full((60, 60), np.nan)
+        A, other = index.columns.matrix(50), np.full_like(gram, np.nan)
         clusters.products(sizes, likeness.indexed(A, 0.6), np.arange(60), other)
         assert np.array_equal(gram, other) and np.array_equal(gram, gram.T)
         sums = A.toarray() * sizes

@@ -136,7 +136,7 @@ def test_score_is_its_equation(rng):
         scored.residual, np.maximum(1 - 0.5 * fine - 0.5 * coarse.max(axis=1), 0), atol=1e-12
     )
     plain = replace(learner, recency=0.0).score(state, P).residual
-    assert np.ptp(f) > 0.1 and (np.abs(scored.residual - plain) > 0.02).mean() > 0.1
+    assert np.ptp(f) > 0.1 and (np.abs(scored.residual - plain) > 0.005).mean() > 0.3
 
 
 def test_learning_takes_up_what_scoring_found(rng, monkeypatch):
@@ -178,8 +178,8 @@ def test_without_learning_a_score_does_not_depend_on_the_cut(name, rng):
 
 
 @pytest.mark.filterwarnings("error")
-def test_sizes_below_the_range_have_an_inverse():
-    assert clusters.inverse(np.array([0.0, 5e-324, 4.0])).tolist() == [0.0, 1.0 / 1e-300, 0.25]
+def test_sizes_below_the_range_count_as_its_lower_end():
+    assert clusters.merging_size(np.array([0.0, 5e-324, 4.0])).tolist() == [0.0, 2.0**-50, 4.0]
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -16,7 +16,7 @@ from odl.errors import ParameterError
 from odl.evaluation import metrics
 from odl.learners import clusters, likeness
 from odl.learners import levels as levels_module
-from odl.learners.adaptive import EMPTY_ATOM_DOCUMENTS, Adaptive
+from odl.learners.adaptive import Adaptive
 from odl.learners.base import State
 from odl.learners.levels import PER_ATOM, groups
 from odl.learners.peers import MAX_CONTRAST, in_order
@@ -81,8 +81,8 @@ def slow_score(state, P, weight=0.5):
 
 
 def grouped(gram, n, target):
-    atoms = clusters.mergeable(gram, n, np.sqrt(gram.diagonal()), len(n))
-    return groups(atoms, n, target, {})
+    atoms = clusters.mergeable(gram.astype(np.float32), n, np.sqrt(gram.diagonal()), len(n))
+    return groups(atoms, target, {})
 
 
 @pytest.mark.filterwarnings("error")
@@ -106,8 +106,9 @@ def test_atoms_that_nothing_came_to_for_long_are_grouped_by_their_words(least, r
     topics, scales = np.arange(90) % 3, np.repeat([2.0**least, 2.0 ** (least // 2), 1.0], 30)
     S = (np.eye(3)[topics].repeat(4, axis=1) + 0.1 * rng.random((90, 12))).T * scales
     size = np.linalg.norm(S / scales, axis=0) * scales
-    atoms = clusters.mergeable(S.T @ S, scales, size, len(scales))
-    owner = groups(atoms, np.maximum(scales, EMPTY_ATOM_DOCUMENTS), 3, {})
+    index = likeness.indexed(sparse.csc_array(S / size), 0.6)
+    atoms = clusters.merging({"size": size, "members": scales}, index, len(scales))
+    owner = groups(atoms, 3, {})
     found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
     assert found == {frozenset(np.flatnonzero(topics == one).tolist()) for one in range(3)}
 

@@ -5,6 +5,7 @@
 // of a document and an atom is the sum over the atom's pieces (inverted_lists.h). ward_merging.h finds the pair to
 // merge.
 #include <cmath>
+#include <vector>
 
 #include "bindings.h"
 #include "inverted_lists.h"
@@ -15,7 +16,7 @@ namespace odl {
 namespace {
 
 using std::int64_t, std::uint32_t;
-using Atoms = ward::Merging<double>;
+using Atoms = ward::Merging;
 
 enum { MERGE, JOIN, RETIRE };
 
@@ -37,24 +38,59 @@ int64_t find_smallest(int64_t n_atoms, Span<const double> documents, Span<const 
     return smallest;
 }
 
-// Note that the first pieces of slot `before` are now part of slot `after` (-1: dropped).
-void reassign(Span<int64_t> owner, int64_t pieces, int64_t before, int64_t after) {
-    for (int64_t piece = 0; piece < pieces; piece++) owner[piece] = owner[piece] == before ? after : owner[piece];
-}
+// The slot that each piece is part of. Most pieces of atoms are still the slot of their own number; `moved` has the
+// others, and `own` the weights of those that are, 0 for the others.
+struct Owners {
+    Span<int64_t> owner;
+    Span<const double> weight;
+    Vector<double> own;
+    std::vector<int64_t> moved;
+
+    Owners(Span<int64_t> owner, Span<const double> weight, int64_t n_atoms) : owner(owner), weight(weight), own(n_atoms) {
+        for (int64_t piece = 0; piece < n_atoms; piece++) {
+            if (owner[piece] == piece) own[piece] = weight[piece];
+            else moved.push_back(piece);
+        }
+    }
+
+    void add(int64_t piece, int64_t slot) {
+        owner[piece] = slot;
+        moved.push_back(piece);
+    }
+
+    // Let all pieces of a slot be part of another one (-1: of none).
+    void reassign(int64_t before, int64_t after) {
+        for (int64_t piece : moved)
+            if (owner[piece] == before) owner[piece] = after;
+        if (before < own.size() && owner[before] == before && own[before] != 0.0) {
+            own[before] = 0.0;
+            add(before, after);
+        }
+    }
+
+    // Fill `inner` with the inner products of a document and the atoms, from those with the pieces.
+    void gather(Span<const double> total, Span<double> inner) const {
+        int64_t size = std::min(own.size(), inner.size());
+        inner.from(size).fill(0.0);
+        for (int64_t j = 0; j < size; j++) inner.data[j] = own.data[j] * total.data[j];
+        for (int64_t piece : moved)
+            if (owner[piece] >= 0) inner[owner[piece]] += weight[piece] * total[piece];
+    }
+};
 
 // Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one.
-int64_t make_room(int64_t nearest, double cosine, double worth, int64_t pieces, int64_t full, Span<int64_t> owner,
-                  const Atoms &atoms, Span<int64_t> used, Span<const int64_t> birth) {
+int64_t make_room(int64_t nearest, double cosine, double worth, int64_t full, Owners &owners, const Atoms &atoms,
+                  Span<int64_t> used, Span<const int64_t> birth) {
     auto documents = atoms.documents;
     if (full == JOIN && nearest >= 0) return -1;
     if (full != MERGE || nearest < 0) {
         int64_t gone = find_smallest(atoms.counters[ward::ATOMS], documents, used);
-        reassign(owner, pieces, gone, -1);
+        owners.reassign(gone, -1);
         return gone;
     }
     int64_t gone = ward::cheapest(atoms);
     double joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] * worth / (documents[nearest] + worth));
-    if (!(atoms.price[gone] < joining)) return -1;
+    if (!(atoms.price[gone] < static_cast<float>(joining))) return -1;
     int64_t kept = atoms.partner(gone, 0);
     // The atom of more documents, then the older one, keeps its number.
     if (documents[gone] > documents[kept] || (documents[gone] == documents[kept] && birth[gone] < birth[kept]))
@@ -63,7 +99,7 @@ int64_t make_room(int64_t nearest, double cosine, double worth, int64_t pieces, 
     ward::complete(kept, atoms);
     ward::merge(gone, kept, atoms);
     used[kept] = std::max(used[kept], used[gone]);
-    reassign(owner, pieces, gone, kept);
+    owners.reassign(gone, kept);
     return gone;
 }
 
@@ -74,13 +110,10 @@ void place(int64_t slot, bool joined, double worth, double norm, const Atoms &at
     squares[slot] = worth * worth * norm + (joined ? squares[slot] + 2.0 * worth * inner[slot] : 0.0);
     atoms.inverse[slot] = squares[slot] > 0.0 ? 1.0 / std::sqrt(squares[slot]) : 0.0;
     if (atoms.gram.rows == 0) return;
-    Span<double> row = atoms.gram[slot];
-    if (joined) {
-        ward::complete(slot, atoms);
-        for (int64_t i = 0; i < n_atoms; i++) row[i] += worth * inner[i];
-    } else {
-        for (int64_t i = 0; i < n_atoms; i++) row[i] = worth * inner[i];
-    }
+    Span<float> row = atoms.gram[slot];
+    if (joined) ward::complete(slot, atoms);
+    else row.fill(0.0f);
+    for (int64_t i = 0; i < n_atoms; i++) row.data[i] += static_cast<float>(worth * inner.data[i]);
     ward::note_change(slot, atoms);
 }
 
@@ -102,14 +135,6 @@ double find_products(int64_t d, const Pieces &pieces, int64_t before, Span<doubl
     return norm;
 }
 
-// Fill `inner` with the inner products of a document and the atoms, from those with their pieces.
-void gather(int64_t n_atoms, int64_t pieces, Span<const int64_t> owner, Span<const double> weight,
-            Span<const double> total, Span<double> inner) {
-    inner.part(0, n_atoms).fill(0.0);
-    for (int64_t piece = 0; piece < pieces; piece++)
-        if (owner[piece] >= 0) inner[owner[piece]] += weight[piece] * total[piece];
-}
-
 struct Nearest {
     int64_t atom;
     double cosine;
@@ -119,11 +144,11 @@ struct Nearest {
 Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
     int64_t nearest = -1;
     double most = 0.0;
-    auto cosines = atoms.work;
+    double cosines[ward::BLOCK];
     for (int64_t first = 0; first < n_atoms; first += ward::BLOCK) {
         int64_t size = std::min(ward::BLOCK, n_atoms - first);
         double least = std::max(most, TINY);
-        if (scale_products(atoms.inner.data + first, atoms.inverse.data + first, size, least, cosines.data))
+        if (scale_products(atoms.inner.data + first, atoms.inverse.data + first, size, least, cosines))
             for (int64_t i = 0; i < size; i++)
                 if (cosines[i] > most) nearest = first + i, most = cosines[i];
     }
@@ -136,22 +161,23 @@ void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight,
     auto starts = pieces.documents.starts;
     auto documents = atoms.documents, inner = atoms.inner;
     int64_t &n_atoms = atoms.counters[ward::ATOMS], before = owner.size() - pieces.documents.size();
+    Owners owners(owner, weight, before);
     for (int64_t d = 0; d < pieces.documents.size(); d++) {
         int64_t piece = before + d;
         owner[piece] = -1;
         if (starts[d] == starts[d + 1]) continue;
         double norm = find_products(d, pieces, before, total);
-        gather(n_atoms, piece, owner, weight, total, inner);
+        owners.gather(total, inner.part(0, n_atoms));
         auto [nearest, cosine] = find_nearest(n_atoms, atoms);
         int64_t slot = -1;
         if (nearest < 0 || cosine < same) {
             if (n_atoms < documents.size()) slot = n_atoms++;
-            else slot = make_room(nearest, cosine, weight[piece], piece, full, owner, atoms, used, birth);
+            else slot = make_room(nearest, cosine, weight[piece], full, owners, atoms, used, birth);
         }
         bool joined = slot < 0;
         if (joined) slot = nearest;
         else birth[slot] = seen + d, documents[slot] = 0.0, inner[slot] = 0.0;
-        owner[piece] = slot;
+        owners.add(piece, slot);
         documents[slot] += weight[piece];
         place(slot, joined, weight[piece], norm, atoms);
         used[slot] = seen + d;

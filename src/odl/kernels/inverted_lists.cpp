@@ -63,21 +63,21 @@ struct ChangedRows {
 
 void grams(Span<const int64_t> which, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
            Span<const int64_t> owner, Span<const double> sizes, Span<double> total, Span<uint32_t> numbers,
-           Table<double> gram) {
+           Table<float> gram) {
     for (int64_t row_number = 0; row_number < which.size(); row_number++) {
         int64_t row = which[row_number], first = rows.spans(row_number, 0);
         int64_t count = rows.spans(row_number, 1) - first;
-        Span<double> line = gram[row];
-        line.fill(0.0), total.fill(0.0);
+        Span<float> line = gram[row];
+        line.fill(0.0f), total.fill(0.0);
         for (int64_t entry = 0; entry < count; entry++)
             numbers[entry] = static_cast<uint32_t>(place[rows.terms[first + entry]]);
         add_products(0, count, numbers, rows.weights.from(first), lists, total);
         for (int64_t piece = 0; piece < owner.size(); piece++)
-            line[owner[piece]] = total[piece] * (sizes[row] * sizes[owner[piece]]);
+            line[owner[piece]] = static_cast<float>(total[piece] * (sizes[row] * sizes[owner[piece]]));
     }
 }
 
-void mirror(Span<const int64_t> which, Table<double> gram) {
+void mirror(Span<const int64_t> which, Table<float> gram) {
     constexpr int64_t BLOCK = 256;  // columns that are mirrored together: what is read of them fits the nearest cache
     for (int64_t begin = 0; begin < which.size(); begin += BLOCK) {
         auto columns = which.part(begin, std::min(begin + BLOCK, which.size()));
@@ -400,7 +400,7 @@ lists, owner : as of `nearest`
 sizes : ndarray, shape (n,)
 total, numbers : ndarray of float64, shape (n_pieces,), and of uint32, as long as the longest row
     Work space.
-gram : ndarray of float64, at least n x n, changed)");
+gram : ndarray of float32, at least n x n, changed)");
     module.def("mirror", &mirror, "which"_a, "gram"_a, release(),
                "Fill columns `which` with what the rows `which` have there.");
     module.def("nearest", &nearest, "apart"_a, "documents"_a, "lists"_a, "owner"_a, "scale"_a, "recent_scale"_a,

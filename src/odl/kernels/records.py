@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats, Integers = NDArray[np.float64], NDArray[np.int64]
+Floats, Singles, Integers = NDArray[np.float64], NDArray[np.float32], NDArray[np.int64]
 
 
 class Layout(NamedTuple):
@@ -45,22 +45,23 @@ class NetworkIteration(NamedTuple):
 class Merging(NamedTuple):
     """Atoms that may merge (ward_merging.h), with S_j the sum of the documents of atom j.
 
-    Arrays have one entry or row per atom unless their comment gives another size. They are float64,
-    for `ward_merging.group` float32.
+    Arrays have one entry or row per atom unless their comment gives another size.
     """
 
-    gram: NDArray  # S_i^T S_j; empty if no atoms will be merged
-    documents: NDArray  # number of documents, after forgetting
-    squares: NDArray  # ||S_j||^2
-    inverse: NDArray  # 1 / ||S_j||
-    inner: NDArray  # inner products with one document (work space)
-    stamp: Integers  # time of the last change
+    gram: Singles  # S_i^T S_j; empty if no atoms will be merged
+    documents: Floats  # number of documents, after forgetting
+    squares: Floats  # ||S_j||^2
+    inverse: Floats  # 1 / ||S_j||
+    inner: Floats  # inner products with one document (work space)
+    counts: Singles  # `documents` in single precision, at least 1e-12, for searches
+    reciprocal: Singles  # `inverse`, likewise
+    stamp: NDArray[np.int32]  # time of the last change
     recent: Integers  # atoms sorted by the time of their last change
     partner: Integers  # cheapest atoms to merge with, or a negative code if there is none
-    cost: NDArray  # squared costs of merging with them
-    price: NDArray  # smallest squared cost, or a lower bound of it
-    least: NDArray  # smallest price of each block of atoms
+    cost: Singles  # squared costs of merging with them
+    price: Singles  # smallest squared cost, or a lower bound of it
+    least: Singles  # smallest price of each block of atoms
     # slots in use, time, time at which all of `gram` was up to date, time of the last search
     counters: Integers
     places: Integers  # work space
-    work: NDArray  # documents and 1 / ||S_j|| in the order of `recent`, and work space
+    work: Singles  # work space: LANES more entries than atoms

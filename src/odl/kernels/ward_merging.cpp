@@ -11,14 +11,12 @@ namespace {
 
 using std::int64_t;
 
-// Single precision is enough for groups.
-Vector<int64_t> group(const ward::Merging<float> &atoms, int64_t target) {
+Vector<int64_t> group(const ward::Merging &atoms, int64_t target) {
     int64_t n_atoms = atoms.documents.size();
     Vector<int64_t> owner(n_atoms), right(atoms.stamp.size());
     Matrix<int64_t> merged(2, n_atoms);
     for (int64_t i = 0; i < n_atoms; i++) owner[i] = i;
     for (int64_t time = 0; time < n_atoms - target; time++) {
-        if (time % ward::LANES == 0) ward::close_up(atoms);
         int64_t j = ward::cheapest(atoms);
         int64_t gone = std::min(j, atoms.partner(j, 0)), kept = std::max(j, atoms.partner(j, 0));
         if (atoms.documents[gone] > atoms.documents[kept]) std::swap(gone, kept);
@@ -27,7 +25,7 @@ Vector<int64_t> group(const ward::Merging<float> &atoms, int64_t target) {
             for (int64_t since = right[i]; since < time; since++) row[merged(1, since)] += row[merged(0, since)];
         }
         merged(0, time) = gone, merged(1, time) = kept, owner[gone] = kept, right[kept] = time + 1;
-        ward::leave(gone, atoms);  // so that a price with it as partner is a bound
+        atoms.stamp[gone] = ward::NEVER;  // so that a price with it as partner is a bound
         ward::merge(gone, kept, atoms);
         atoms.partner(gone, 0) = ward::NOBODY;
         ward::set_price(gone, ward::INFINITE, atoms);
@@ -50,15 +48,15 @@ void bind_ward_merging(nb::module_ &kernels) {
     module.attr("CANDIDATES") = ward::CANDIDATES;
     module.attr("UNKNOWN") = ward::UNKNOWN;
     module.attr("NEVER") = ward::NEVER;
-    module.def("search_changed", &ward::search_changed<double>, "atoms"_a, release(),
+    module.def("search_changed", &ward::search_changed, "atoms"_a, release(),
                "Search the rows of atoms (`Merging`) that have changed since this was done.");
     module.def("group", &group, "atoms"_a, "target"_a, release(),
                R"(Merge groups, at first of one atom each, until `target` are left, the two that are cheapest first.
 
 Parameters
 ----------
-atoms : Merging of float32
-    Changed. All atoms have documents.
+atoms : Merging
+    Changed.
 target : int
     At least 1.
 

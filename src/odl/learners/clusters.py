@@ -23,6 +23,8 @@ FULL_ACTIONS = {
 }
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
 NO_LIMIT = 1 << 62  # terms of a sum that is not cut
+# Smallest norm ||S_j|| when atoms merge: squares of smaller ones are not in the range of single precision.
+MIN_NORM = 2.0**-50
 # Limits of the bins of ages, in documents.
 AGE_EDGES = np.array(
     [50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))]
@@ -94,7 +96,9 @@ class Clusters:
         pieces = documents, index.lists.rows(), new.rows()
         slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
         rule = float(self.settings["same"]), FULL_ACTIONS[self.settings["full"]]
-        atom_clusters.learn(pieces, owner, weight, np.empty(len(owner)), *slots, seen, *rule)
+        atom_clusters.learn(
+            pieces, owner, merging_size(weight), np.empty(len(owner)), *slots, seen, *rule
+        )
         n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
@@ -124,13 +128,14 @@ class Clusters:
 
     def _keep(self, changed):
         """Update products and prices of merging after atoms were cut, if all slots are used."""
-        atoms, size = self.atoms, self.arrays["size"]
+        atoms, size = self.atoms, merging_size(self.arrays["size"])
         room = len(atoms.documents)
         if not len(atoms.gram) or len(size) < room:
             self.atoms = None
             return
         products(size, self.index, changed, atoms.gram)
-        atoms.squares[changed], atoms.inverse[changed] = size[changed] ** 2, inverse(size[changed])
+        atoms.squares[changed] = size[changed] ** 2
+        atoms.inverse[changed] = 1.0 / np.where(size[changed] > 0, size[changed], np.inf)
         atom_clusters.settle(changed, atoms)
 
     def state(self, updates):
@@ -178,9 +183,9 @@ def padded(values, length):
     return longer
 
 
-def inverse(size):
-    """Return 1 / size, 0 where there is none."""
-    return np.where(size > 0, 1.0 / np.maximum(size, 1e-300), 0.0)
+def merging_size(size):
+    """Return the norms ||S_j|| that merging uses: at least `MIN_NORM`, or 0."""
+    return np.where(size > 0, np.maximum(size, MIN_NORM), 0.0)
 
 
 def products(size, index, which, gram):
@@ -195,8 +200,8 @@ def products(size, index, which, gram):
 
 def merging(arrays, index, room, merges=True):
     """Return the atoms of a state as a `Merging` with `room` slots; with inner products if atoms may merge."""
-    size, k = arrays["size"], len(arrays["size"])
-    gram = np.empty((room, room) if merges else (0, 0))
+    size, k = merging_size(arrays["size"]), len(arrays["size"])
+    gram = np.empty((room, room) if merges else (0, 0), dtype=np.float32)
     atoms = mergeable(gram, padded(arrays["members"], room), padded(size, room), k)
     if merges:
         products(size, index, np.arange(k), gram)
@@ -206,31 +211,23 @@ def merging(arrays, index, room, merges=True):
 def mergeable(gram, documents, size, n_atoms):
     """Return a `Merging` without any known prices; it has as many slots as `documents`."""
     k = len(documents)
-    stamp, recent, places = (
-        np.full(k, ward_merging.NEVER),
-        np.zeros(k + k // 4 + 1, dtype=np.int64),
-        np.zeros(k, dtype=np.int64),
-    )
-    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.zeros((k, CANDIDATES))
-    prices, counters = (
-        (np.full(k, np.inf), np.full(k // ward_merging.BLOCK + 1, np.inf)),
-        np.array([n_atoms, 0, 0, 0]),
-    )
     atoms = Merging(
-        *(
-            gram,
-            documents,
-            size**2,
-            inverse(size),
-            np.zeros(k),
-            stamp,
-            recent,
-            partner,
-            cost,
-            *prices,
-            counters,
-        ),
-        *(places, np.zeros(3 * len(recent) + ward_merging.LANES)),
+        gram,
+        documents,
+        squares=size**2,
+        inverse=1.0 / np.where(size > 0, size, np.inf),
+        inner=np.zeros(k),
+        counts=np.zeros(k, dtype=np.float32),
+        reciprocal=np.zeros(k, dtype=np.float32),
+        stamp=np.full(k, ward_merging.NEVER, dtype=np.int32),
+        recent=np.zeros(k + k // 4 + 1, dtype=np.int64),
+        partner=np.full((k, CANDIDATES), UNKNOWN),
+        cost=np.zeros((k, CANDIDATES), dtype=np.float32),
+        price=np.full(k, np.inf, dtype=np.float32),
+        least=np.full(k // ward_merging.BLOCK + 1, np.inf, dtype=np.float32),
+        counters=np.array([n_atoms, 0, 0, 0]),
+        places=np.zeros(k, dtype=np.int64),
+        work=np.zeros(k + ward_merging.LANES, dtype=np.float32),
     )
     atom_clusters.settle(np.arange(n_atoms), atoms)
     return atoms

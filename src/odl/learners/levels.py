@@ -17,18 +17,15 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import ward_merging
 from odl.learners import likeness
-from odl.learners.adaptive import EMPTY_ATOM_DOCUMENTS, Adaptive, ClusterLearner, rescale_atoms
+from odl.learners.adaptive import Adaptive, ClusterLearner, rescale_atoms
 from odl.learners.base import ArraySpec, Scores, State, setting
-from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading, taken_index
+from odl.learners.clusters import NO_LIMIT, index_of, merging, reading, taken_index
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
 # numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group
 PER_ATOM = 5
 REGROUP = 500  # documents after which atoms are grouped again
-MIN_NORM = (
-    2.0**-50
-)  # smallest norm ||S_j|| in groups, so that squares are in the range of single precision
 
 
 @dataclass(frozen=True)
@@ -237,9 +234,7 @@ class Levels(ClusterLearner):
             state.arrays, index_of(state, self.flatten), k
         )
         rooms = state.derived if "merging" in state.derived else {}
-        return groups(
-            atoms, np.maximum(state.arrays["members"], EMPTY_ATOM_DOCUMENTS), target, rooms
-        )
+        return groups(atoms, target, rooms)
 
     def _sums_of_groups(self, state, before=None, changed=None):
         """Return a state whose atoms are the groups.
@@ -292,15 +287,13 @@ class Levels(ClusterLearner):
         return np.where(group >= 0, group, self.limit + np.arange(len(group)))
 
 
-def groups(atoms, documents, target, rooms):
+def groups(atoms, target, rooms):
     """Merge the two groups of atoms that are cheapest to merge, until `target` groups are left.
 
     Parameters
     ----------
     atoms : odl.kernels.records.Merging
         Missing prices are searched for and stored; nothing else changes.
-    documents : ndarray of float64, shape (k,)
-        Documents of each atom, above 0.
     target : int
     rooms : dict
         Cache of work arrays.
@@ -312,22 +305,6 @@ def groups(atoms, documents, target, rooms):
         among equals the later one does.
     """
     ward_merging.search_changed(atoms)
-    gram = rooms.setdefault("room", np.empty(atoms.gram.shape, dtype=np.float32))
+    gram = rooms.setdefault("room", np.empty_like(atoms.gram))
     gram[:] = atoms.gram
-    times = np.clip(MIN_NORM * atoms.inverse, 1.0, 1e300)
-    short = np.flatnonzero(times > 1.0)
-    if len(short):
-        with np.errstate(over="ignore"):  # in rows that are not right any more
-            gram[short] = atoms.gram[short] * times[short, None] * times
-            gram[:, short] = atoms.gram[:, short] * times[short] * times[:, None]
-        capped = np.minimum(atoms.inverse, 1.0 / MIN_NORM)
-        unknown = np.full_like(atoms.partner, UNKNOWN)  # the prices are lower bounds
-        short = {"inverse": capped, "partner": unknown, "work": np.zeros_like(atoms.work)}
-        atoms = atoms._replace(squares=atoms.squares * times * times, **short)
-    others = (
-        value.astype(np.float32) if value.dtype == np.float64 else value.copy()
-        for value in atoms[1:]
-    )
-    copies = atoms._make((gram, *others))
-    copies.documents[:] = documents
-    return ward_merging.group(copies, target)
+    return ward_merging.group(atoms._make((gram, *(part.copy() for part in atoms[1:]))), target)

@@ -159,8 +159,15 @@ void take(Table<const int64_t> spans, const OldEntries &entries, const NewRows &
 // Put other weights into the list that has a row, or take it out (entry -1).
 void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entries, const NewRows &lists) {
     const auto &[bounds, owners, values, raised] = lists;
+    constexpr int64_t WIDTH = 16;  // owners that are compared at once
     int64_t at = bounds[2 * number], last = bounds[2 * number + 1] - 1;
-    while (at < last && owners[at] != row) at++;
+    auto wanted = static_cast<uint32_t>(row);
+    for (; at + WIDTH <= last; at += WIDTH) {
+        uint32_t equal = 0;
+        for (int64_t i = 0; i < WIDTH; i++) equal |= owners.data[at + i] == wanted;
+        if (equal) break;
+    }
+    while (at < last && owners[at] != wanted) at++;
     if (entry >= 0) {
         values[at] = entries.weights[entry], raised[at] = entries.flat[entry];
     } else {

@@ -225,7 +225,7 @@ class Adaptive(ClusterLearner):
         if batch is P:
             return found
         with reading(state, self.flatten) as index:
-            documents, which = index.numbers.known_rows(sparse.csr_array(P)), index.owner
+            documents, which = index.numbers.known_rows(P), index.owner
             scale, recent_scale = self._scales(state, which)
             if self.recency:
                 plain, near = likeness.nearest_twice(

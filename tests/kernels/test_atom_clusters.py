@@ -243,8 +243,7 @@ def test_sums_are_those_of_columns_and_documents(rng):
 def test_the_nearest_are_those_of_the_dense_product(rng):
     P, A = topics(rng, 70, 50), topics(rng, 40, 50)
     index, scale = likeness.indexed(A.T.tocsc(), 0.6), rng.random(40) + 0.5
-    documents = index.numbers.known_rows(P)
-    chosen, best = likeness.nearest(documents, index, 4, scale)
+    chosen, best = likeness.nearest(P, index, 4, scale)
     dense = (P @ A.T).toarray() * scale
     order = np.argsort(-dense, axis=1, kind="stable")[:, :4]
     expected = np.take_along_axis(dense, order, axis=1)
@@ -260,13 +259,14 @@ def test_among_equal_products_the_first_owners_are_the_nearest():
     A = sparse.csc_array(np.array([[1.0, 2.0, 1.0, 1.0, 2.0, 1.0, 1.0]]))
     index, ones = likeness.indexed(A, 1.0), np.ones(7)
     wider = sparse.csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 1.0]]))
-    rows, best = likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)
+    rows, best = likeness.nearest(wider, index, 5, ones)
     assert rows.tolist() == [[1, 4, 0, 2, 3], [-1] * 5] and best.tolist() == [
         [2.0, 2.0, 1.0, 1.0, 1.0],
         [0.0] * 5,
     ]
     index.owner = np.array([6, 3, 5, 0, 4, 2, 1], dtype=index.owner.dtype)
-    assert likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)[0][0].tolist() == [
+    index.columns.spans[index.owner] = index.columns.spans.copy()
+    assert likeness.nearest(wider, index, 5, ones)[0][0].tolist() == [
         3,
         4,
         0,
@@ -325,8 +325,7 @@ def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
         )
         for flat in (False, True):
             first, second = (
-                likeness.nearest(one.numbers.known_rows(P), one, 4, scale[one.owner], flat)
-                for one in (index, new)
+                likeness.nearest(P, one, 4, scale[one.owner], flat) for one in (index, new)
             )
             assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
     assert 106 in makes and len(makes) < 10  # for many changes at once
@@ -356,10 +355,7 @@ def test_columns_of_which_there_are_ever_more_are_those_of_a_new_index(rng):
             n_terms,
         )
         new = likeness.indexed(index.columns.matrix(n_terms), 1.0)
-        first, second = (
-            likeness.nearest(one.numbers.known_rows(P), one, 4, np.ones(first + 2))
-            for one in (index, new)
-        )
+        first, second = (likeness.nearest(P, one, 4, np.ones(first + 2)) for one in (index, new))
         assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
     assert 2 <= len(makes) < 40 and n_terms == 90
     found = index.columns.matrix(90).T.toarray()

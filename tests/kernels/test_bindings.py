@@ -60,7 +60,7 @@ def test_a_tuple_of_another_length_is_one_sentence():
     rows = np.zeros(1, np.int64), np.zeros(0, np.uint32)
     with pytest.raises(TypeError, match="tuple for a kernel; expected a tuple of 3"):
         edge_following.code_documents(rows, rows, rows, np.zeros(0), 0.0, -1)
-    with pytest.raises(TypeError, match="expected a tuple of 16"):
+    with pytest.raises(TypeError, match="expected a tuple of 15"):
         ward_merging.group((), 1)
 
 

@@ -22,15 +22,16 @@ def test_lists_have_the_entries_of_each_term(dense):
     lists = (
         np.zeros(10, np.int64),
         np.empty(len(terms), np.uint32),
-        np.empty(len(terms)),
-        np.empty(len(terms)),
+        np.empty(len(terms), np.float32),
+        np.empty(len(terms), np.float32),
     )
     inverted_lists.invert((starts, terms, weights, weights**0.5), lists)
     for term in range(9):
         place = slice(lists[0][term], lists[0][term + 1])
         assert lists[1][place].tolist() == np.flatnonzero(dense[:, term]).tolist()
-        assert lists[2][place].tolist() == dense[dense[:, term] != 0, term].tolist()
-        assert lists[3][place].tolist() == (dense[dense[:, term] != 0, term] ** 0.5).tolist()
+        expected = dense[dense[:, term] != 0, term]
+        assert np.array_equal(lists[2][place], expected.astype(np.float32))
+        assert np.array_equal(lists[3][place], (expected**0.5).astype(np.float32))
 
 
 @pytest.mark.parametrize("most", [9, 2])

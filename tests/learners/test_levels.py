@@ -338,13 +338,9 @@ def test_a_state_may_be_learned_from_while_another_thread_scores_by_it(rng):
     expected, after = learner.score(state, P).residual, []
     with clusters.reading(state, learner.flatten) as index:
         after.append(learner.learn(state, P, None))
-        near = likeness.nearest(
-            index.numbers.known_rows(P), index, 3, np.ones(len(index.owner)), flat=True
-        )
+        near = likeness.nearest(P, index, 3, np.ones(len(index.owner)), flat=True)
     with clusters.reading(State(state.dictionary, state.arrays), learner.flatten) as alone:
-        ones = likeness.nearest(
-            alone.numbers.known_rows(P), alone, 3, np.ones(len(alone.owner)), flat=True
-        )
+        ones = likeness.nearest(P, alone, 3, np.ones(len(alone.owner)), flat=True)
     assert np.array_equal(near.columns, ones.columns) and np.array_equal(
         near.similarity, ones.similarity
     )

@@ -20,11 +20,21 @@ using Atoms = ward::Merging;
 
 enum { MERGE, JOIN, RETIRE };
 
+// Inverted lists: the list of term i has the entries starts[i]..starts[i + 1] - 1.
+struct PackedLists {
+    Span<const int64_t> starts;
+    Span<const uint32_t> rows;
+    Span<const float> values;
+    static constexpr auto members() {
+        return std::tuple{&PackedLists::starts, &PackedLists::rows, &PackedLists::values};
+    }
+};
+
 // Documents in CSR form with unit l2 norm, and inverted lists of the atoms and of the documents.
 struct Pieces {
     Rows documents;
     Lists atoms;
-    Rows lists;
+    PackedLists lists;
     static constexpr auto members() { return std::tuple{&Pieces::documents, &Pieces::atoms, &Pieces::lists}; }
 };
 
@@ -69,7 +79,7 @@ struct Owners {
     }
 
     // Fill `inner` with the inner products of a document and the atoms, from those with the pieces.
-    void gather(Span<const double> total, Span<double> inner) const {
+    void gather(Span<const float> total, Span<double> inner) const {
         int64_t size = std::min(own.size(), inner.size());
         inner.from(size).fill(0.0);
         for (int64_t j = 0; j < size; j++) inner.data[j] = own.data[j] * total.data[j];
@@ -118,19 +128,22 @@ void place(int64_t slot, bool joined, double worth, double norm, const Atoms &at
 }
 
 // Fill `total` with the inner products of document d and the pieces; return the square of its norm.
-double find_products(int64_t d, const Pieces &pieces, int64_t before, Span<double> total) {
+//
+// `ends` has the ends of the documents before d in each list, and afterwards those of the documents before d + 1.
+double find_products(int64_t d, const Pieces &pieces, int64_t before, Span<int64_t> ends, Span<float> total) {
     const auto &[starts, terms, weights] = pieces.documents;
     const auto &[offsets, rows, values] = pieces.lists;
-    total.part(0, before + d).fill(0.0);
+    total.part(0, before + d).fill(0.0f);
     add_products(starts[d], starts[d + 1], terms, weights, pieces.atoms, total);
     double norm = 0.0;
-    Span<double> others = total.from(before);
+    Span<float> others = total.from(before);
     for (int64_t entry = starts[d]; entry < starts[d + 1]; entry++) {
         double weight = weights[entry];
         int64_t term = terms[entry];
         norm += weight * weight;
-        for (int64_t at = offsets[term]; at < offsets[term + 1] && rows[at] < d; at++)
-            others[rows[at]] += weight * values[at];
+        for (int64_t at = offsets[term]; at < ends[term]; at++)
+            others.data[rows.data[at]] += static_cast<float>(weight) * values.data[at];
+        ends[term]++;
     }
     return norm;
 }
@@ -144,11 +157,11 @@ struct Nearest {
 Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
     int64_t nearest = -1;
     double most = 0.0;
-    double cosines[ward::BLOCK];
-    for (int64_t first = 0; first < n_atoms; first += ward::BLOCK) {
-        int64_t size = std::min(ward::BLOCK, n_atoms - first);
-        double least = std::max(most, TINY);
-        if (scale_products(atoms.inner.data + first, atoms.inverse.data + first, size, least, cosines))
+    double cosines[SCALED];
+    for (int64_t first = 0; first < n_atoms; first += SCALED) {
+        int64_t size = std::min(SCALED, n_atoms - first);
+        double least = std::max(most, std::numeric_limits<double>::min());
+        if (scale_products(atoms.inner.data + first, atoms.inverse.data + first, size, least, cosines, int64_t{0}))
             for (int64_t i = 0; i < size; i++)
                 if (cosines[i] > most) nearest = first + i, most = cosines[i];
     }
@@ -156,17 +169,19 @@ Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
     return {nearest, nearest >= 0 ? most : -1.0};
 }
 
-void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight, Span<double> total,
-           const Atoms &atoms, Span<int64_t> used, Span<int64_t> birth, int64_t seen, double same, int64_t full) {
+void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight, const Atoms &atoms, Span<int64_t> used, Span<int64_t> birth, int64_t seen, double same, int64_t full) {
     auto starts = pieces.documents.starts;
     auto documents = atoms.documents, inner = atoms.inner;
     int64_t &n_atoms = atoms.counters[ward::ATOMS], before = owner.size() - pieces.documents.size();
     Owners owners(owner, weight, before);
+    Vector<float> total(owner.size());
+    Vector<int64_t> ends(pieces.lists.starts.size());
+    std::copy(pieces.lists.starts.begin(), pieces.lists.starts.end(), ends.data);
     for (int64_t d = 0; d < pieces.documents.size(); d++) {
         int64_t piece = before + d;
         owner[piece] = -1;
         if (starts[d] == starts[d + 1]) continue;
-        double norm = find_products(d, pieces, before, total);
+        double norm = find_products(d, pieces, before, ends, total);
         owners.gather(total, inner.part(0, n_atoms));
         auto [nearest, cosine] = find_nearest(n_atoms, atoms);
         int64_t slot = -1;
@@ -197,7 +212,7 @@ void bind_atom_clusters(nb::module_ &kernels) {
     module.attr("MERGE") = int{MERGE};
     module.attr("JOIN") = int{JOIN};
     module.attr("RETIRE") = int{RETIRE};
-    module.def("learn", &learn, "pieces"_a, "owner"_a, "weight"_a, "total"_a, "atoms"_a, "used"_a, "birth"_a,
+    module.def("learn", &learn, "pieces"_a, "owner"_a, "weight"_a, "atoms"_a, "used"_a, "birth"_a,
                "seen"_a, "same"_a, "full"_a, release(),
                R"(Let the documents of a block join, open and merge atoms, one after another.
 
@@ -214,8 +229,6 @@ owner : ndarray of int64, shape (n_atoms + n_documents,), changed
     Slot that each piece is part of: atoms and documents, which get theirs here; -1: none.
 weight : ndarray of float64, shape (n_atoms + n_documents,)
     Sizes of the atoms, and what a document is worth.
-total : ndarray of float64, shape (n_atoms + n_documents,)
-    Work space.
 atoms : Merging, changed
 used, birth : ndarray of int64, shape (n_slots,), changed
     Number of the last document that joined, and of the first.

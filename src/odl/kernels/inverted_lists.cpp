@@ -6,6 +6,7 @@
 #include "inverted_lists.h"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "bindings.h"
@@ -46,6 +47,7 @@ template <class Start, class Row, class Weight> struct FlatRows {
 };
 using OldRows = FlatRows<const int64_t, const uint32_t, const double>;
 using NewRows = FlatRows<int64_t, uint32_t, double>;
+using NewLists = FlatRows<int64_t, uint32_t, float>;
 
 struct TwoFamilies {
     SpannedRows early, late;
@@ -62,16 +64,16 @@ struct ChangedRows {
 };
 
 void grams(Span<const int64_t> which, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
-           Span<const int64_t> owner, Span<const double> sizes, Span<double> total, Span<uint32_t> numbers,
-           Table<float> gram) {
+           Span<const int64_t> owner, Span<const double> sizes, Table<float> gram) {
+    Vector<float> total(owner.size());
+    std::vector<uint32_t> numbers;
     for (int64_t row_number = 0; row_number < which.size(); row_number++) {
-        int64_t row = which[row_number], first = rows.spans(row_number, 0);
-        int64_t count = rows.spans(row_number, 1) - first;
+        int64_t row = which[row_number], first = rows.spans(row_number, 0), last = rows.spans(row_number, 1);
         Span<float> line = gram[row];
-        line.fill(0.0f), total.fill(0.0);
-        for (int64_t entry = 0; entry < count; entry++)
-            numbers[entry] = static_cast<uint32_t>(place[rows.terms[first + entry]]);
-        add_products(0, count, numbers, rows.weights.from(first), lists, total);
+        line.fill(0.0f), total.fill(0.0f), numbers.clear();
+        for (int64_t entry = first; entry < last; entry++)
+            numbers.push_back(static_cast<uint32_t>(place[rows.terms[entry]]));
+        add_products(0, last - first, {numbers.data(), last - first}, rows.weights.from(first), lists, total);
         for (int64_t piece = 0; piece < owner.size(); piece++)
             line[owner[piece]] = static_cast<float>(total[piece] * (sizes[row] * sizes[owner[piece]]));
     }
@@ -86,38 +88,115 @@ void mirror(Span<const int64_t> which, Table<float> gram) {
     }
 }
 
-// Find the pieces of the largest positive products, falling, among equals that of the first owner.
-void find_largest(Span<const double> total, Span<const double> scale, Span<const int64_t> owner, Span<double> products,
-                  Span<int64_t> neighbours, Span<double> best) {
-    int64_t most = neighbours.size();
-    double least = TINY;
-    neighbours.fill(-1), best.fill(0.0);
-    for (int64_t first = 0; first < total.size(); first += products.size()) {
-        int64_t size = std::min(products.size(), total.size() - first);
-        if (!scale_products(total.data + first, scale.data + first, size, least, products.data)) continue;
-        for (int64_t piece = 0; piece < size; piece++) {
-            double value = products[piece];
-            if (value < least) continue;
-            int64_t row = owner[first + piece], rank = most;
-            while (rank > 0 && (value > best[rank - 1] || (value == best[rank - 1] && row < neighbours[rank - 1]))) {
-                if (rank < most) neighbours[rank] = neighbours[rank - 1], best[rank] = best[rank - 1];
-                rank--;
-            }
-            if (rank < most) neighbours[rank] = row, best[rank] = value;
-            least = std::max(best[most - 1], TINY);
-        }
-    }
+double product(int64_t row, const SpannedRows &rows, Span<const double> dense) {
+    double total = 0.0;
+    for (int64_t entry = rows.spans(row, 0); entry < rows.spans(row, 1); entry++)
+        total += rows.weights[entry] * dense[rows.terms[entry]];
+    return total;
 }
 
-void nearest(bool apart, const Rows &documents, const Lists &lists, Span<const int64_t> owner,
-             Span<const double> scale, Span<const double> recent_scale, Span<double> total, Span<double> products,
-             Table<int64_t> neighbours, Table<double> best, Table<int64_t> recent, Table<double> recent_best) {
+// Return `size` zeros that live as long as the thread; the caller sets what it changes back to 0.
+Span<double> zero_buffer(int64_t size) {
+    static thread_local std::vector<double> buffer;
+    if (static_cast<int64_t>(buffer.size()) < size) buffer.resize(size);
+    return {buffer.data(), size};
+}
+
+// Rows that documents are compared with: their inverted lists, and the owners of the pieces in these.
+struct Compared {
+    Lists lists;
+    Span<const int64_t> owner;
+    SpannedRows rows;
+    static constexpr auto members() { return std::tuple{&Compared::lists, &Compared::owner, &Compared::rows}; }
+};
+
+// Rows of the largest positive products with a document, by scaled pieces.
+class Largest {
+  public:
+    Largest(Span<const double> scale, const Compared &compared)
+        : scale(scale), compared(compared), single(scale.size()) {
+        std::copy(scale.begin(), scale.end(), single.data);
+    }
+
+    // Find the rows of the largest products in single precision, falling, among equals the first.
+    void find(Span<const float> total, Span<int64_t> neighbours, Span<double> products) {
+        int64_t most = neighbours.size();
+        select(total, most);
+        for (int64_t at = 0; at < most; at++) {
+            neighbours[at] = pieces[at] < 0 ? -1 : compared.owner[pieces[at]];
+            products[at] = best[at];
+        }
+    }
+
+    // Find them, and compute their products with a document in double precision.
+    void find_exactly(Span<const float> total, Span<const double> document, Span<int64_t> neighbours,
+                      Span<double> products) {
+        constexpr int64_t MORE = 2;       // further rows that may be among the largest but for rounding:
+        constexpr float NEAR = 0.99999f;  // those of at least this share of the last of the largest
+        int64_t most = neighbours.size();
+        select(total, most + MORE);
+        neighbours.fill(-1), products.fill(0.0);
+        for (int64_t at = 0; at < most + MORE && pieces[at] >= 0; at++) {
+            if (at >= most && best[at] < NEAR * best[most - 1]) break;
+            int64_t row = compared.owner[pieces[at]], rank = most;
+            double value = product(row, compared.rows, document) * scale[pieces[at]];
+            for (; rank > 0 && comes_before(value, row, products[rank - 1], neighbours[rank - 1]); rank--)
+                if (rank < most) products[rank] = products[rank - 1], neighbours[rank] = neighbours[rank - 1];
+            if (rank < most) products[rank] = value, neighbours[rank] = row;
+        }
+    }
+
+  private:
+    template <class Value> static bool comes_before(Value value, int64_t row, Value other, int64_t other_row) {
+        return value > other || (value == other && row < other_row);
+    }
+
+    void select(Span<const float> total, int64_t most) {
+        float least = std::numeric_limits<float>::min(), products[SCALED];
+        pieces.assign(most, -1), best.assign(most, 0.0f);
+        for (int64_t first = 0; first < total.size(); first += SCALED) {
+            int64_t size = std::min(SCALED, total.size() - first);
+            if (!scale_products(total.data + first, single.data + first, size, least, products, int32_t{0}))
+                continue;
+            for (int64_t piece = 0; piece < size; piece++) {
+                float value = products[piece];
+                if (value < least) continue;
+                int64_t row = compared.owner[first + piece], rank = most;
+                for (; rank > 0 && (pieces[rank - 1] < 0 || comes_before(value, row, best[rank - 1],
+                                                                         compared.owner[pieces[rank - 1]])); rank--)
+                    if (rank < most) pieces[rank] = pieces[rank - 1], best[rank] = best[rank - 1];
+                if (rank < most) pieces[rank] = first + piece, best[rank] = value;
+                least = std::max(best[most - 1], least);
+            }
+        }
+    }
+
+    Span<const double> scale;
+    const Compared &compared;
+    Vector<float> single;  // `scale` in single precision
+    std::vector<int64_t> pieces;
+    std::vector<float> best;
+};
+
+void nearest(bool apart, const Rows &documents, Span<const uint32_t> numbers, const Compared &compared,
+             Span<const double> scale, Span<const double> recent_scale, int64_t n_terms, Table<int64_t> neighbours,
+             Table<double> best, Table<int64_t> recent, Table<double> recent_best) {
+    Span<double> dense = zero_buffer(n_terms);
+    Vector<float> total(compared.owner.size());
+    Largest plain(scale, compared), lately(recent_scale, compared);
     for (int64_t d = 0; d < documents.size(); d++) {
-        total.fill(0.0);
-        add_products(documents.starts[d], documents.starts[d + 1], documents.indices, documents.values, lists, total);
-        if (apart) total[d] = 0.0;
-        find_largest(total, scale, owner, products, neighbours[d], best[d]);
-        if (recent.rows) find_largest(total, recent_scale, owner, products, recent[d], recent_best[d]);
+        int64_t first = documents.starts[d], last = documents.starts[d + 1];
+        total.fill(0.0f);
+        add_products(first, last, numbers, documents.values, compared.lists, total);
+        if (apart) total[d] = 0.0f;
+        for (int64_t entry = first; entry < last; entry++) dense[documents.indices[entry]] = documents.values[entry];
+        if (recent.rows) {
+            plain.find(total, neighbours[d], best[d]);
+            lately.find_exactly(total, dense, recent[d], recent_best[d]);
+        } else {
+            plain.find_exactly(total, dense, neighbours[d], best[d]);
+        }
+        for (int64_t entry = first; entry < last; entry++) dense[documents.indices[entry]] = 0.0;
     }
 }
 
@@ -130,7 +209,7 @@ int64_t number(Span<const uint32_t> terms, Span<int32_t> place, int64_t count, S
     return count;
 }
 
-void invert(const OldRows &compressed, const NewRows &lists) {
+void invert(const OldRows &compressed, const NewLists &lists) {
     const auto &[starts, terms, weights, flat] = compressed;
     const auto &[offsets, rows, values, flat_values] = lists;
     for (int64_t entry = starts[0]; entry < starts[starts.size() - 1]; entry++) offsets[int64_t{terms[entry]} + 1]++;
@@ -138,7 +217,8 @@ void invert(const OldRows &compressed, const NewRows &lists) {
     for (int64_t row = 0; row + 1 < starts.size(); row++)
         for (int64_t entry = starts[row]; entry < starts[row + 1]; entry++) {
             int64_t place = offsets[terms[entry]]++;
-            rows[place] = static_cast<uint32_t>(row), values[place] = weights[entry], flat_values[place] = flat[entry];
+            rows[place] = static_cast<uint32_t>(row);
+            values[place] = static_cast<float>(weights[entry]), flat_values[place] = static_cast<float>(flat[entry]);
         }
     for (int64_t term = offsets.size() - 1; term > 0; term--) offsets[term] = offsets[term - 1];  // ends of lists now
     offsets[0] = 0;
@@ -157,7 +237,7 @@ void take(Table<const int64_t> spans, const OldEntries &entries, const NewRows &
 }
 
 // Put other weights into the list that has a row, or take it out (entry -1).
-void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entries, const NewRows &lists) {
+void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entries, const NewLists &lists) {
     const auto &[bounds, owners, values, raised] = lists;
     constexpr int64_t WIDTH = 16;  // owners that are compared at once
     int64_t at = bounds[2 * number], last = bounds[2 * number + 1] - 1;
@@ -169,7 +249,8 @@ void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entri
     }
     while (at < last && owners[at] != wanted) at++;
     if (entry >= 0) {
-        values[at] = entries.weights[entry], raised[at] = entries.flat[entry];
+        values[at] = static_cast<float>(entries.weights[entry]);
+        raised[at] = static_cast<float>(entries.flat[entry]);
     } else {
         owners[at] = owners[last], values[at] = values[last], raised[at] = raised[last];
         bounds[2 * number + 1] = last;
@@ -177,7 +258,7 @@ void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entri
 }
 
 // Put a row into the list of a term, which may have to lie elsewhere; tell whether there was room.
-bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t> place, const NewRows &lists,
+bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t> place, const NewLists &lists,
             Span<int64_t> limits, Span<int64_t> counters) {
     const auto &[bounds, owners, values, raised] = lists;
     uint32_t term = entries.terms[entry];
@@ -195,13 +276,14 @@ bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t>
         end += free - first;
         bounds[2 * number] = free, limits[number] = free + room, counters[1] = free + room;
     }
-    owners[end] = static_cast<uint32_t>(row), values[end] = entries.weights[entry], raised[end] = entries.flat[entry];
+    owners[end] = static_cast<uint32_t>(row), values[end] = static_cast<float>(entries.weights[entry]);
+    raised[end] = static_cast<float>(entries.flat[entry]);
     bounds[2 * number + 1] = end + 1;
     return true;
 }
 
 bool exchange(Span<const int64_t> rows, Table<const int64_t> before, Table<const int64_t> after,
-              const OldEntries &entries, Span<int32_t> place, const NewRows &lists, Span<int64_t> limits,
+              const OldEntries &entries, Span<int32_t> place, const NewLists &lists, Span<int64_t> limits,
               Span<int64_t> counters) {
     const auto &terms = entries.terms;
     for (int64_t i = 0; i < rows.size(); i++) {
@@ -238,21 +320,29 @@ void flatten(Span<const int64_t> starts, Span<const double> weights, double powe
         flatten_row(starts[row], starts[row + 1], weights, power, values);
 }
 
-// Put the sum of weighted rows behind `free`, terms rising, what is 0 left out; return its end.
+// Put the sum of weighted rows, whose terms rise, behind `free`, terms rising, what is 0 left out; return its end.
 int64_t add_up(Span<const int64_t> places, Span<const int64_t> source, Span<const double> factors,
                const TwoFamilies &rows, Span<double> dense, int64_t free, const NewEntries &entries) {
     int64_t begin = free, before = rows.early.spans.rows;
+    std::vector<int64_t> runs;  // starts of the new terms of each row, rising
     for (int64_t place : places) {
         bool is_early = source[place] < before;
         const SpannedRows &own = is_early ? rows.early : rows.late;
         int64_t at = is_early ? source[place] : source[place] - before;
+        runs.push_back(free);
         for (int64_t entry = own.spans(at, 0); entry < own.spans(at, 1); entry++) {
             uint32_t term = own.terms[entry];
             if (dense[term] == 0.0) entries.terms[free++] = term;
             dense[term] += own.weights[entry] * factors[place];
         }
     }
-    std::sort(entries.terms.data + begin, entries.terms.data + free);
+    uint32_t *terms = entries.terms.data;
+    for (; runs.size() > 1; runs.resize((runs.size() + 1) / 2))
+        for (std::size_t run = 0; run < runs.size(); run += 2) {
+            int64_t end = run + 2 < runs.size() ? runs[run + 2] : free;
+            if (run + 1 < runs.size()) std::inplace_merge(terms + runs[run], terms + runs[run + 1], terms + end);
+            runs[run / 2] = runs[run];
+        }
     int64_t end = begin;
     for (int64_t entry = begin; entry < free; entry++) {
         uint32_t term = entries.terms[entry];
@@ -332,13 +422,6 @@ void spread(int64_t row, const SpannedRows &rows, double factor, Span<double> de
         dense[rows.terms[entry]] = rows.weights[entry] * factor;
 }
 
-double product(int64_t row, const SpannedRows &rows, Span<const double> dense) {
-    double total = 0.0;
-    for (int64_t entry = rows.spans(row, 0); entry < rows.spans(row, 1); entry++)
-        total += rows.weights[entry] * dense[rows.terms[entry]];
-    return total;
-}
-
 // Minimise x G x / 2 - target x over x >= 0, one coordinate after another; stop where nothing changes.
 void descend(int64_t count, Span<const double> target, Table<const double> gram, Span<double> x, int64_t sweeps) {
     for (int64_t sweep = 0; sweep < sweeps; sweep++) {
@@ -356,7 +439,9 @@ void descend(int64_t count, Span<const double> target, Table<const double> gram,
 }
 
 void codes(const SpannedRows &documents, const SpannedRows &atoms, Table<const int64_t> neighbours, int64_t sweeps,
-           Table<double> x, Span<double> dense, Table<double> gram) {
+           int64_t n_terms, Table<double> x) {
+    Span<double> dense = zero_buffer(n_terms);
+    Matrix<double> gram(neighbours.columns + 1, neighbours.columns);
     for (int64_t d = 0; d < neighbours.rows; d++) {
         int64_t count = 0;
         while (count < neighbours.columns && neighbours(d, count) >= 0) count++;
@@ -391,8 +476,7 @@ void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends, S
 
 void bind_inverted_lists(nb::module_ &kernels) {
     auto module = kernels.def_submodule("inverted_lists", "Inner products of documents by inverted lists.");
-    module.def("grams", &grams, "which"_a, "rows"_a, "place"_a, "lists"_a, "owner"_a, "sizes"_a, "total"_a,
-               "numbers"_a, "gram"_a, release(),
+    module.def("grams", &grams, "which"_a, "rows"_a, "place"_a, "lists"_a, "owner"_a, "sizes"_a, "gram"_a, release(),
                R"(Fill rows `which` of a matrix with the inner products of unit rows of these sizes.
 
 Parameters
@@ -403,29 +487,34 @@ rows : tuple of ndarray
     Spans (n, 2), terms and weights of compressed rows.
 place : ndarray of int32
     Number of each term.
-lists, owner : as of `nearest`
+lists, owner
+    As in `compared` of `nearest`.
 sizes : ndarray, shape (n,)
-total, numbers : ndarray of float64, shape (n_pieces,), and of uint32, as long as the longest row
-    Work space.
 gram : ndarray of float32, at least n x n, changed)");
     module.def("mirror", &mirror, "which"_a, "gram"_a, release(),
                "Fill columns `which` with what the rows `which` have there.");
-    module.def("nearest", &nearest, "apart"_a, "documents"_a, "lists"_a, "owner"_a, "scale"_a, "recent_scale"_a,
-               "total"_a, "products"_a, "neighbours"_a, "best"_a, "recent"_a, "recent_best"_a, release(),
+    module.def("nearest", &nearest, "apart"_a, "documents"_a, "numbers"_a, "compared"_a, "scale"_a, "recent_scale"_a,
+               "n_terms"_a, "neighbours"_a, "best"_a, "recent"_a, "recent_best"_a, release(),
                R"(Find the rows of the largest positive inner products with each document, falling, among equals the first.
+
+Rows are selected by products in single precision. The products that are returned are in double precision, but for those
+without recency if both are searched for.
 
 Parameters
 ----------
 apart : bool
     The rows are the documents, and none is compared with itself.
-documents, lists : tuple of ndarray
-    Compressed rows, and inverted lists of pieces.
-owner : ndarray of int64, shape (n_pieces,)
-    Row of each piece.
+documents : tuple of ndarray
+    Compressed rows.
+numbers : ndarray of uint32
+    Number of the term of each entry of the documents in the lists.
+compared : tuple
+    Inverted lists of pieces; the row of each piece, ndarray of int64, shape (n_pieces,); and spans, terms and weights
+    of these rows.
 scale, recent_scale : ndarray of float64, shape (n_pieces,)
     What products are multiplied by without and with recency; 0 for a piece that is not a row any more.
-total, products : ndarray, shape (n_pieces,) and of a few
-    Work space.
+n_terms : int
+    Terms of the documents and the rows are below it.
 neighbours, best : ndarray of int64 and float64, shape (n_documents, m), filled
     -1 and 0 where there are no more.
 recent, recent_best : ndarray of int64 and float64, shape (n_documents, m), filled
@@ -511,8 +600,7 @@ int
     The end of the entries, or -1: there was too little room.)");
     module.def("flatten", &flatten, "starts"_a, "weights"_a, "power"_a, "values"_a, release(),
                "Fill `values` with the weights of rows raised to a power, in rows of unit l2 norm.");
-    module.def("codes", &codes, "documents"_a, "atoms"_a, "neighbours"_a, "sweeps"_a, "x"_a, "dense"_a, "gram"_a,
-               release(),
+    module.def("codes", &codes, "documents"_a, "atoms"_a, "neighbours"_a, "sweeps"_a, "n_terms"_a, "x"_a, release(),
                R"(Code documents on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
 Coordinate descent from x = 0.
@@ -524,12 +612,10 @@ documents, atoms : tuple of ndarray
 neighbours : ndarray of int64, shape (n_documents, m)
     Atoms of each document; from the first -1 on there are none.
 sweeps : int
+n_terms : int
+    Terms of documents and atoms are below it.
 x : ndarray, shape (n_documents, m), filled
-    Zeros.
-dense : ndarray, shape (n_terms,)
-    Work space, zeros; zeros again afterwards.
-gram : ndarray, shape (m + 1, m)
-    Work space.)");
+    Zeros.)");
     module.def("heaviest", &heaviest, "most"_a, "compressed"_a, "ends"_a, "sizes"_a, release(),
                R"(Cut every row to its `most` largest weights, among equals the first, and scale it to unit l2 norm, in place.
 

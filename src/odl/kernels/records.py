@@ -64,4 +64,3 @@ class Merging(NamedTuple):
     # slots in use, time, time at which all of `gram` was up to date, time of the last search
     counters: Integers
     places: Integers  # work space
-    work: Singles  # work space: LANES more entries than atoms

@@ -48,12 +48,11 @@ struct Merging {
     Span<float> least;            // smallest price of each block of atoms
     Span<int64_t> counters;       // see above
     Span<int64_t> places;         // work space
-    Span<float> work;             // work space: LANES more entries than atoms
     static constexpr auto members() {
         return std::tuple{&Merging::gram,    &Merging::documents,  &Merging::squares, &Merging::inverse,
                           &Merging::inner,   &Merging::counts,     &Merging::reciprocal, &Merging::stamp,
                           &Merging::recent,  &Merging::partner,    &Merging::cost,    &Merging::price,
-                          &Merging::least,   &Merging::counters,   &Merging::places,  &Merging::work};
+                          &Merging::least,   &Merging::counters,   &Merging::places};
     }
 };
 
@@ -95,16 +94,25 @@ inline int64_t next_at(float value, int64_t first, const Merging &atoms) {
     return -1;
 }
 
-// Write the squared costs of merging atom j with a block of atoms; infinite for those that changed after it.
-ODL_AVX2 static void find_costs(const float *__restrict products, const float *__restrict counts,
-                       const float *__restrict reciprocal, const int32_t *__restrict stamp, int64_t size, float own,
-                       float inverse, int32_t changed, float *__restrict costs, float *__restrict least) {
-    for (int64_t i = 0; i < size; i++) {
-        float distance = 1.0f - products[i] * (inverse * reciprocal[i]);
+// An atom, and the squared costs of merging others with it; infinite for those that changed after it.
+struct Searched {
+    float documents, inverse;
+    int32_t stamp;
+
+    float cost(float product, float other, float other_inverse, int32_t other_stamp) const {
+        float distance = 1.0f - product * (inverse * other_inverse);
         distance = distance > 0.0f ? distance : 0.0f;
-        float value = distance * distance * (own * counts[i] / (own + counts[i]));
-        value = stamp[i] < changed ? value : INFINITE;
-        costs[i] = value;
+        float value = distance * distance * (documents * other / (documents + other));
+        return other_stamp < stamp ? value : INFINITE;
+    }
+};
+
+// Lower the entries of `least` to the costs of a block of atoms.
+ODL_AVX2 static void lower(const Searched own, const float *__restrict products, const float *__restrict counts,
+                           const float *__restrict reciprocal, const int32_t *__restrict stamp, int64_t size,
+                           float *__restrict least) {
+    for (int64_t i = 0; i < size; i++) {
+        float value = own.cost(products[i], counts[i], reciprocal[i], stamp[i]);
         least[i] = value < least[i] ? value : least[i];
     }
 }
@@ -124,14 +132,15 @@ inline void insert(int64_t i, float value, Span<int64_t> partner, Span<float> co
 // Of every LANES-th atom, from each of the first ones on, the least cost is found. Only where that is one of the
 // least these are compared.
 inline void search(int64_t j, const Merging &atoms) {
-    Span<float> least = atoms.work.part(0, LANES), work = atoms.work.from(LANES), costs = atoms.cost[j];
+    Searched own{atoms.counts[j], atoms.reciprocal[j], atoms.stamp[j]};
+    Span<float> row = atoms.gram[j], costs = atoms.cost[j];
     Span<int64_t> partners = atoms.partner[j];
     int64_t size = atoms.counters[ATOMS];
-    partners.fill(NOBODY), costs.fill(INFINITE), least.fill(INFINITE);
+    float least[LANES];
+    partners.fill(NOBODY), costs.fill(INFINITE), std::fill(least, least + LANES, INFINITE);
     for (int64_t first = 0; first < size; first += LANES)
-        find_costs(atoms.gram[j].data + first, atoms.counts.data + first, atoms.reciprocal.data + first,
-                   atoms.stamp.data + first, std::min(LANES, size - first), atoms.counts[j], atoms.reciprocal[j],
-                   atoms.stamp[j], work.data + first, least.data);
+        lower(own, row.data + first, atoms.counts.data + first, atoms.reciprocal.data + first,
+              atoms.stamp.data + first, std::min(LANES, size - first), least);
     float bounds[CANDIDATES];  // the least entries of `least`, ascending
     std::fill(bounds, bounds + CANDIDATES, std::numeric_limits<float>::max());
     for (float value : least)
@@ -142,8 +151,10 @@ inline void search(int64_t j, const Merging &atoms) {
     float bound = bounds[CANDIDATES - 1];
     for (int64_t lane = 0; lane < LANES; lane++)
         if (least[lane] <= bound)
-            for (int64_t i = lane; i < size; i += LANES)
-                if (work[i] <= bound) insert(i, work[i], partners, costs);
+            for (int64_t i = lane; i < size; i += LANES) {
+                float cost = own.cost(row[i], atoms.counts[i], atoms.reciprocal[i], atoms.stamp[i]);
+                if (cost <= bound) insert(i, cost, partners, costs);
+            }
     set_price(j, costs[0], atoms);
 }
 

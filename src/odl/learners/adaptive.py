@@ -225,14 +225,11 @@ class Adaptive(ClusterLearner):
         if batch is P:
             return found
         with reading(state, self.flatten) as index:
-            documents, which = index.numbers.known_rows(P), index.owner
-            scale, recent_scale = self._scales(state, which)
+            scale, recent_scale = self._scales(state, index.owner)
             if self.recency:
-                plain, near = likeness.nearest_twice(
-                    documents, index, self.nearest, scale, recent_scale
-                )
+                plain, near = likeness.nearest_twice(P, index, self.nearest, scale, recent_scale)
             else:
-                plain = near = likeness.nearest(documents, index, self.nearest, scale, flat=True)
+                plain = near = likeness.nearest(P, index, self.nearest, scale, flat=True)
         found = Explained(self._mean(near), near.columns, plain.columns)
         state.derived["explained", self] = P, found
         return found

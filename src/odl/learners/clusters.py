@@ -81,7 +81,7 @@ class Clusters:
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
         k, n_numbers = len(arrays["size"]), index.numbers.count
-        alone = likeness.NOTHING._replace(
+        alone = likeness.NO_LISTS._replace(
             starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64)
         )
         new = likeness.inverted(documents, n_numbers) if count > 1 else alone
@@ -96,9 +96,7 @@ class Clusters:
         pieces = documents, index.lists.rows(), new.rows()
         slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
         rule = float(self.settings["same"]), FULL_ACTIONS[self.settings["full"]]
-        atom_clusters.learn(
-            pieces, owner, merging_size(weight), np.empty(len(owner)), *slots, seen, *rule
-        )
+        atom_clusters.learn(pieces, owner, merging_size(weight), *slots, seen, *rule)
         n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
@@ -191,9 +189,8 @@ def merging_size(size):
 def products(size, index, which, gram):
     """Fill rows and columns of a matrix with the inner products of some atoms and all, of these sizes."""
     rows = index.columns.spans[which], *index.columns[1:3]
-    longest = np.empty(np.max(rows[0][:, 1] - rows[0][:, 0], initial=0), dtype=np.uint32)
     pieces = index.numbers.place, index.lists.rows(), index.owner
-    inverted_lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), longest, gram)
+    inverted_lists.grams(which, rows, *pieces, size, gram)
     if len(which) < len(size):
         inverted_lists.mirror(which, gram)
 
@@ -227,7 +224,6 @@ def mergeable(gram, documents, size, n_atoms):
         least=np.full(k // ward_merging.BLOCK + 1, np.inf, dtype=np.float32),
         counters=np.array([n_atoms, 0, 0, 0]),
         places=np.zeros(k, dtype=np.int64),
-        work=np.zeros(k + ward_merging.LANES, dtype=np.float32),
     )
     atom_clusters.settle(np.arange(n_atoms), atoms)
     return atoms

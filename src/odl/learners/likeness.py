@@ -26,7 +26,7 @@ class Rows(NamedTuple):
 
 
 class FlattenedRows(NamedTuple):
-    """Rows, or inverted lists, with two sets of weights: plain, and flattened.
+    """Rows, or inverted lists, with two sets of weights: plain, and flattened. Those of lists are float32.
 
     Flattened weights of a row are its weights to a power, scaled to unit l2 norm.
     """
@@ -69,6 +69,7 @@ NOTHING = FlattenedRows(
     np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0)
 )
 NO_COLUMNS = Columns(np.empty((0, 2), dtype=np.int64), *NOTHING[1:])
+NO_LISTS = NOTHING._replace(weights=np.empty(0, np.float32), flat=np.empty(0, np.float32))
 
 
 class TermNumbers:
@@ -91,11 +92,6 @@ class TermNumbers:
     def __init__(self, n_terms):
         self.place, self.count = np.full(n_terms + 1, -1, dtype=np.int32), 0
 
-    def rows(self, matrix):
-        """Return the rows of a CSR matrix; new terms get a number."""
-        starts, terms, weights = compressed(matrix)
-        return Rows(starts, self.assign(terms, matrix.shape[1]), weights)
-
     def widen(self, n_terms):
         """Make room for a larger vocabulary."""
         missing = n_terms + 1 - len(self.place)
@@ -109,10 +105,10 @@ class TermNumbers:
         self.count = inverted_lists.number(terms, self.place, self.count, numbers)
         return numbers
 
-    def known_rows(self, matrix):
-        """Return the rows of a CSR matrix; terms without a number get one that is in no list."""
-        (starts, terms, weights), place = compressed(matrix), self.place
-        return Rows(starts, place[np.minimum(terms, len(place) - 1)].view(np.uint32), weights)
+    def known(self, terms):
+        """Return the numbers of terms; terms without a number get one that is in no list."""
+        place = self.place
+        return place[np.minimum(terms, len(place) - 1)].view(np.uint32)
 
 
 class Index:
@@ -296,15 +292,14 @@ def narrow(starts):
     return starts.astype(np.int32) if starts[-1] <= np.iinfo(np.int32).max else starts
 
 
-def _empty(n_rows, size):
-    return FlattenedRows(
-        np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size))
-    )
+def _empty(n_rows, size, dtype=np.float64):
+    starts, terms = np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32)
+    return FlattenedRows(starts, terms, np.empty(size, dtype), np.empty(size, dtype))
 
 
 def inverted(rows, n_terms, spare=0.0):
     """Return the inverted lists of rows, rows ascending, and behind them free room, as a share of their entries."""
-    lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)))
+    lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)), np.float32)
     inverted_lists.invert(
         (*rows[:3], rows[-1]), lists
     )  # without flattened weights, plain ones stand for them
@@ -333,12 +328,12 @@ class Nearest(NamedTuple):
     similarity: np.ndarray
 
 
-def nearest(documents, index, most, scale, flat=False):
+def nearest(P, index, most, scale, flat=False):
     """Return the columns most similar to each document, by inner product times scale.
 
     Parameters
     ----------
-    documents : Rows
+    P : csr_array, shape (n_documents, n_terms)
     index : Index
     most : int
         Columns per document.
@@ -352,35 +347,44 @@ def nearest(documents, index, most, scale, flat=False):
     Nearest
         With min(most, n_columns) columns.
     """
-    most = min(most, len(index.columns.spans))
-    return _nearest(documents, index.lists.rows(flat), index.owner, most, scale, apart=False)[0]
+    return _nearest_in(P, index, most, flat, scale)[0]
 
 
-def nearest_twice(documents, index, most, scale, recent_scale):
-    """Return what `nearest` does with `flat`, by two scales: without and with recency."""
-    most = min(most, len(index.columns.spans))
-    return _nearest(
-        documents, index.lists.rows(True), index.owner, most, scale, False, recent_scale
-    )
+def nearest_twice(P, index, most, scale, recent_scale):
+    """Return what `nearest` does with `flat`, by two scales: without and with recency.
+
+    Similarities without recency are in single precision.
+    """
+    return _nearest_in(P, index, most, True, scale, recent_scale)
+
+
+def _nearest_in(P, index, most, flat, *scales):
+    documents, (spans, terms, *weights) = compressed(P), index.columns
+    compared = index.lists.rows(flat), index.owner, (spans, terms, weights[flat])
+    n_terms, most = max(P.shape[1], len(index.numbers.place)), min(most, len(spans))
+    numbers = index.numbers.known(documents.terms)
+    return _nearest(documents, numbers, compared, n_terms, most, scales)
 
 
 def nearest_among(P, most):
     """Return the documents of a batch that are most similar to each other document, as `nearest` does."""
     numbers, count = TermNumbers(P.shape[1]), P.shape[0]
-    documents = numbers.rows(sparse.csr_array(P))
-    lists = inverted(documents, numbers.count)
+    documents = compressed(sparse.csr_array(P))
+    terms = numbers.assign(documents.terms, P.shape[1])
+    lists = inverted(documents._replace(terms=terms), numbers.count)
     lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
-    return _nearest(documents, lists, np.arange(count), most, np.ones(count), apart=True)[0]
+    compared = lists, np.arange(count), (spans_of(documents.starts), *documents[1:])
+    scales = (np.ones(count),)
+    return _nearest(documents, terms, compared, P.shape[1], most, scales, apart=True)[0]
 
 
-def _nearest(documents, lists, owner, most, scale, apart, recent_scale=None):
+def _nearest(documents, numbers, compared, n_terms, most, scales, apart=False):
     count = len(documents.starts) - 1
-    sizes = (count, most), (0 if recent_scale is None else count, most)
+    sizes = (count, most), (count if len(scales) > 1 else 0, most)
     plain, recent = (Nearest(np.full(size, -1), np.zeros(size)) for size in sizes)
     if most:
-        scales = scale, np.empty(0) if recent_scale is None else recent_scale
-        work = np.empty(len(scale)), np.empty(64)
-        inverted_lists.nearest(apart, documents, lists, owner, *scales, *work, *plain, *recent)
+        rows = documents, numbers, compared, scales[0], scales[-1]
+        inverted_lists.nearest(apart, *rows, n_terms, *plain, *recent)
     return plain, recent
 
 
@@ -404,10 +408,8 @@ def codes(P, columns, n_terms, neighbours):
     (count, most), weights = neighbours.shape, np.zeros(neighbours.shape)
     starts, *documents = compressed(P)
     if most:
-        work = np.zeros(max(P.shape[1], n_terms)), np.empty((most + 1, most))
-        inverted_lists.codes(
-            (spans_of(starts), *documents), columns[:3], neighbours, MAX_CODE_SWEEPS, weights, *work
-        )
+        rows, n_terms = (spans_of(starts), *documents), max(P.shape[1], n_terms)
+        inverted_lists.codes(rows, columns[:3], neighbours, MAX_CODE_SWEEPS, n_terms, weights)
     used = weights > 0
     starts = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(used.sum(axis=1), out=starts[1:])

@@ -140,9 +140,7 @@ class InvertedPast:
             first = first if 2 * first > len(inverse) else 0
             index = likeness.indexed(self.rows[first:].T, 1.0) if first else self.index
             scale = (factor * inverse)[first + index.owner]
-            places, best = likeness.nearest(
-                index.numbers.known_rows(today), index, N_NEIGHBOURS, scale
-            )
+            places, best = likeness.nearest(today, index, N_NEIGHBOURS, scale)
             found[way] = np.where(places < 0, -1, places + first), best
         return found
 

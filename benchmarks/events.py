@@ -92,9 +92,9 @@ class Stream:
         }
         self.records = [*read.records(self.place)]
         self.names = [periods.read_names(path) for path in periods.paths(self.place.alerts)]
-        self.period = re.search(
-            r"period: (day|week|month|quarter|year)", (folder / "odl.yaml").read_text()
-        ).group(1)
+        settings = (folder / "odl.yaml").read_text(encoding="utf-8")
+        period = re.search(r"period: (day|week|month|quarter|year)", settings)
+        self.period = period.group(1) if period else "day"  # shorter ones, of a number of documents
 
     def matches(self, t, rows, pattern):
         """Return which documents of a period meet a pattern."""

@@ -15,7 +15,12 @@ from odl.config.steps import CORPUS_FOLDER, RUN_FOLDER, STEPS, STREAM_FOLDER, re
 STAGES = ("corpus", "features", "learn", "alerts")
 RULE = re.compile(r"^(?:rule|checkpoint) (\w+):$", re.M)
 PLACE = re.compile(r"\{((?:input|output|params|wildcards)(?:\.\w+)?):q\}")
-OWN = {("share", "sources"), ("read", "sources"), ("newpage", "feedback")}  # named by a person
+OWN = {
+    ("share", "sources"),
+    ("read", "sources"),
+    ("newpage", "feedback"),
+    ("newpage", "order"),
+}  # named by a person
 # Inputs that say only when a job may run, or hold what another input holds: the table beside the
 # order, alerts that have to be there before a checkpoint is dropped.
 ORDER = {"table", "alerts"}

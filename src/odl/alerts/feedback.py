@@ -1,4 +1,4 @@
-"""feedback.csv: a user's verdicts on events, documents and sources, which change what is shown and nothing else."""
+"""feedback.csv: what users hold back or follow, and their verdicts; it changes what is shown and nothing else."""
 
 import contextlib
 import csv
@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from odl.alerts import periods
-from odl.alerts.model import NO_EVENT, VERDICTS
+from odl.alerts.model import ANSWERS, NO_EVENT, VERDICTS
 from odl.errors import DataError, StorageError
 from odl.files import atomic, listing
 from odl.files.documents import NO_TIME
@@ -18,29 +18,39 @@ from odl.files.escaping import guarded, unguarded, visible
 
 FEEDBACK_FILE = listing.FEEDBACK_FILE
 FEEDBACK_COLUMNS = ("what", "verdict", "until", "note")
+JUDGED_COLUMNS = ("judged", "by", "time", "period")  # written if the file has a line of `odl judge`
+NOBODY = "someone"  # who judged, in a line without a name
 GROWS = "grows"
 EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # topic: as an earlier version wrote it
 
 
 class FeedbackLine(NamedTuple):
-    """One line of feedback.csv.
+    """One line of feedback.csv, which holds back or follows (`verdict`) or judges (`judged`).
 
     Attributes
     ----------
     what : str
         "event:12", "source:FILE" or the id of a document; the latter includes its near-duplicates.
     verdict : str
-        "known" and "muted" hold back, "follow" shows always.
+        "known" and "muted" hold back, "follow" shows always; empty in a line that judges.
     until : str
         Date from which the line does not hold; "grows" if it does not hold while the event is
         growing; or empty.
     note : str
+    judged : str
+        Answer of a user, one of `odl.alerts.model.ANSWERS`; empty in a line that holds back or follows.
+    by, time, period : str
+        Name of this user, time of the verdict (ISO 8601), number of the period of the headline.
     """
 
     what: str
     verdict: str
     until: str = ""
     note: str = ""
+    judged: str = ""
+    by: str = ""
+    time: str = ""
+    period: str = ""
 
     @property
     def event(self):
@@ -75,7 +85,10 @@ def check_entry(entry, where="feedback"):
             "event:NUMBER, source:FILE or the id of a document",
             "correct it",
         )
-    if entry.verdict not in VERDICTS:
+    if entry.judged and entry.judged not in ANSWERS:
+        fault = f"{where} has {entry.judged!r} under judged"
+        raise DataError(fault, f"one of {', '.join(ANSWERS)}", "correct it")
+    if entry.verdict not in VERDICTS and not entry.judged:
         raise DataError(
             f"{where} has the verdict {entry.verdict!r}",
             f"one of {', '.join(VERDICTS)}",
@@ -112,12 +125,11 @@ def read(folder):
             for row in table:
                 values = {
                     name: unguarded(" ".join((row.get(name) or "").split()))
-                    for name in FEEDBACK_COLUMNS
+                    for name in FeedbackLine._fields
                 }
                 if any(values.values()):
-                    entries.append(
-                        check_entry(FeedbackLine(**values), f"{path} line {table.line_num}")
-                    )
+                    line = check_entry(FeedbackLine(**values), f"{path} line {table.line_num}")
+                    entries += _split(line)
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(
             f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as CSV in UTF-8"
@@ -125,31 +137,48 @@ def read(folder):
     return tuple(entries)
 
 
+def _split(line):
+    """Return a line as one that holds back or follows, and one that judges; a line may say both."""
+    muting = FeedbackLine(*line[: len(FEEDBACK_COLUMNS)])
+    judging = line._replace(verdict="", until="", by=line.by or NOBODY)
+    return [muting] * bool(line.verdict) + [judging] * bool(line.judged)
+
+
 def add(folder, entry):
-    """Add a line to feedback.csv of a folder, in place of lines on the same thing; return the path of the file.
+    """Add a line to feedback.csv of a folder; return the path of the file.
+
+    It replaces lines on the same thing: if it judges, the verdict of the same user.
 
     Raises
     ------
     DataError
         If the line, or one that is there, is wrong.
     """
-    _replace(folder, entry.what, [check_entry(entry)])
+    _replace(folder, entry.what, entry.by, [check_entry(entry)])
     return os.path.join(folder, FEEDBACK_FILE)
 
 
-def remove(folder, what):
-    """Delete the lines of feedback.csv on an event, a document or a source; return them.
+def remove(folder, what, by=""):
+    """Delete lines of feedback.csv on an event, a document or a source; return them.
+
+    Parameters
+    ----------
+    folder : path-like
+    what : str
+    by : str, optional
+        User whose verdict is deleted; None for all lines. By default the lines that hold back or
+        follow.
 
     Raises
     ------
     DataError
         If a line that is there is wrong.
     """
-    return _replace(folder, what, [])
+    return _replace(folder, what, by, [])
 
 
-def _replace(folder, what, entries):
-    """Replace the lines on something by others, one process at a time; return the old ones."""
+def _replace(folder, what, by, entries):
+    """Replace the lines of a user on something by others, one process at a time; return the old ones."""
     with atomic.locked(os.path.join(folder, FEEDBACK_FILE)) as alone:
         if not alone:
             print(
@@ -157,22 +186,23 @@ def _replace(folder, what, entries):
                 file=sys.stderr,
             )
         known = read(folder)
-        gone = [line for line in known if line.what == what]
+        gone = [line for line in known if line.what == what and by in (line.by, None)]
         if gone or entries:
-            write(folder, [line for line in known if line.what != what] + entries)
+            write(folder, [line for line in known if line not in gone] + entries)
     return gone
 
 
 def write(folder, entries):
     """Write the lines of feedback.csv."""
     path = os.path.join(folder, FEEDBACK_FILE)
+    names = FEEDBACK_COLUMNS + JUDGED_COLUMNS * any(entry.judged for entry in entries)
     with (
         atomic.replacing(path) as temporary,
         open(temporary, "w", newline="", encoding="utf-8") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(FEEDBACK_COLUMNS)
-        writer.writerows(map(guarded, entry) for entry in entries)
+        writer.writerow(names)
+        writer.writerows(map(guarded, entry[: len(names)]) for entry in entries)
 
 
 class Verdicts:
@@ -185,7 +215,9 @@ class Verdicts:
 
     def __init__(self, entries):
         self.lines = {
-            f"event:{entry.event}" if entry.event else entry.what: entry for entry in entries
+            f"event:{entry.event}" if entry.event else entry.what: entry
+            for entry in entries
+            if entry.verdict
         }
 
     def of_item(self, members, source, event, state, time):
@@ -291,21 +323,21 @@ def renumbered(entries, alerts, before):
                 now[where[ident]][number] += 1
     kept, said = {}, []
     for entry in entries:
-        what = entry.what
+        what, answer = entry.what, entry.verdict or entry.judged
         if str(entry.event) in before:
             ((number, shared),) = now[str(entry.event)].most_common(1) or [(0, 0)]
             what = f"event:{number}"
             if not number:
                 said.append(
-                    f"{FEEDBACK_FILE}: {entry.what} is no event any more, its line ({entry.verdict}) is gone"
+                    f"{FEEDBACK_FILE}: {entry.what} is no event any more, its line ({answer}) is gone"
                 )
                 continue
             if what != entry.what:
                 of = f"{shared} of its {len(before[str(entry.event)])} documents"
                 said.append(f"{FEEDBACK_FILE}: {entry.what} is {what} now, by {of}")
-        if what in kept and kept[what].verdict != entry.verdict:
-            said.append(
-                f"{FEEDBACK_FILE}: {what} was said to be {kept[what].verdict} and is {entry.verdict} now"
-            )
-        kept[what] = entry._replace(what=what)
+                entry = entry._replace(period="")  # that of the birth of the new event is used
+        before_it = kept.get((what, entry.by), entry)
+        if (known := before_it.verdict or before_it.judged) != answer:
+            said.append(f"{FEEDBACK_FILE}: {what} was said to be {known} and is {answer} now")
+        kept[what, entry.by] = entry._replace(what=what)
     return list(kept.values()), said

@@ -22,6 +22,7 @@ GATES = (
     "lone",
 )  # in the order in which one of several is named
 VERDICTS = ("known", "muted", "follow")
+ANSWERS = ("yes", "no", "known")  # of users who were asked whether they want a headline
 NO_EVENT = 0  # number of no event
 RAREST = 1000  # periods: the rarest recurrence that is printed
 
@@ -442,6 +443,8 @@ class Period:
         Largest number of headlines that are shown.
     withheld : tuple of Withheld
         What is not shown, and why.
+    moves : dict of Headline to odl.alerts.ranking.Move
+        Headlines that verdicts move in a list.
     """
 
     t: int
@@ -478,6 +481,7 @@ class Period:
     meaning: np.ndarray | None = None
     budget: int = 0
     withheld: tuple = ()
+    moves: dict = field(default_factory=dict)
 
     @property
     def documents(self) -> int:
@@ -516,6 +520,10 @@ class StreamAlerts:
         Number of documents scored before these periods, at most the window of the settings.
     address : str
         Address of the page, "" if it is unknown.
+    judged : tuple of odl.alerts.verdicts.JudgedHeadline
+        Headlines with verdicts of users; empty if the list has the plain order.
+    verdict_lines : tuple of str
+        What lists print about these verdicts.
     """
 
     corpus: str
@@ -529,6 +537,8 @@ class StreamAlerts:
     labelled: bool = False
     place: object = None
     scored: int = 0
+    judged: tuple = ()
+    verdict_lines: tuple = ()
     address: str = ""
 
     def link_of(self, number: int) -> str:

@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from odl.alerts import breakdown, excerpts, spans
+from odl.alerts import breakdown, excerpts, ranking, spans
 from odl.alerts.model import RAREST, Document, Headline, Period
 from odl.errors import ParameterError
 from odl.files import templates, terminal
@@ -82,6 +82,8 @@ class HeadlineView(NamedTuple):
         left out; so are further ones with the title of the same merged request.
     link : str
         Address of its event on the page, "" if it is unknown.
+    places : int
+        Places by which it is higher than without verdicts; negative: lower.
     """
 
     period: Period
@@ -89,6 +91,18 @@ class HeadlineView(NamedTuple):
     others: tuple = ()
     examples: tuple = ()
     link: str = ""
+    places: int = 0
+
+    @property
+    def moved(self):
+        """How verdicts moved it, as text: "moved up 3 places by 1 verdict: ..."; empty if they did not."""
+        move = self.period.moves.get(self.headline)
+        if move is None or self.places * move.places <= 0:
+            return ""
+        judged = [one for one, _ in move.parts]
+        where = f"moved {'up' if self.places > 0 else 'down'} {plural(abs(self.places), 'place')}"
+        count = plural(sum(len(one.lines) for one in judged), "verdict")
+        return f"{where} by {count}: {'; '.join(one.text for one in judged)}"
 
     @property
     def date(self):
@@ -134,7 +148,7 @@ class HeadlineView(NamedTuple):
         chance = self.chance.replace(
             "1 in", "by chance once in"
         ) + " periods" * self.chance.startswith("1 in")
-        return "; ".join(filter(None, [self.event, self.documents, chance]))
+        return "; ".join(filter(None, [self.event, self.documents, chance, self.moved]))
 
     @property
     def cells(self):
@@ -275,7 +289,8 @@ def _end_of(beginning, text):
 def rows_of(periods):
     """Return the headlines of periods as rows (`HeadlineView`), the largest evidence first.
 
-    All headlines of an event are one row. Documents that stand alone come last.
+    All headlines of an event are one row. Documents that stand alone come last. Then verdicts move
+    rows (`Period.moves`).
     """
     groups: dict[Any, list] = {}
     for period in periods:
@@ -286,6 +301,7 @@ def rows_of(periods):
         best = max(group, key=lambda pair: evidence(pair[1]))
         rows.append(HeadlineView(*best, tuple(pair for pair in group if pair is not best)))
     rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
+    rows = _moved_rows(rows)
     shown: set[str] = set()
     for place, row in enumerate(rows):
         views: dict[str, DocumentView] = {}
@@ -296,6 +312,17 @@ def rows_of(periods):
         shown |= {*keys[:EXAMPLES_SHOWN]}
         rows[place] = row._replace(examples=tuple(views[key] for key in keys))
     return rows
+
+
+def _moved_rows(rows):
+    """Return rows in the order that verdicts give them."""
+    moves = [row.period.moves.get(row.headline) for row in rows]
+    if not any(moves):
+        return rows
+    headlines = [[row.headline, *(other for _, other in row.others)] for row in rows]
+    protected = [any(map(ranking.is_protected, each)) for each in headlines]
+    order = ranking.reorder([move.places if move else 0 for move in moves], protected)
+    return [rows[old]._replace(places=old - new) for new, old in enumerate(order)]
 
 
 def evidence(headline):
@@ -470,7 +497,8 @@ def closing(watch, periods):
         )
     lines += ["Not unusual here (all of them: odl new FOLDER --below):"] if below else []
     lines += [f"- {row.name}: {row.documents}" + f" ({row.date})" * several for row in below]
-    return lines + [f"Held back: {what}." for what in held_back(proven)]
+    lines += [f"Held back: {what}." for what in held_back(proven)]
+    return [*lines, *watch.verdict_lines]
 
 
 def held_back(periods):
@@ -517,6 +545,8 @@ def styled_text(watch, periods):
     parts += [_details(row, columns) for row in view.rows[:HEADLINES_DETAILED]]
     if view.rows[HEADLINES_DETAILED:]:
         parts += [[f"Details of the first {HEADLINES_DETAILED}. Of any event: {EXPLAIN} NUMBER"]]
+        moved = [f"{row.name}: {row.moved}" for row in view.rows[HEADLINES_DETAILED:] if row.moved]
+        parts += [[line for text in moved for line in fitted(text, columns)]]
     parts += [[view.novel_title, *novel]] if novel else []
     parts += [[line for text in view.closing for line in fitted(text, columns)]]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
@@ -606,6 +636,7 @@ def _details(row, columns):
     about = f" (event {one.event}, {styled_state(one.state)})" * bool(one.event)
     lines = [shortened(f"{row.date}  {styled(name, 'bold')}{about}", columns)]
     lines += [f"  {FORM_NOTE}"] if one.form else []
+    lines += fitted(f"  {row.moved}", columns) if row.moved else []
     also = [
         f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}"
         for t, other in row.others

@@ -83,6 +83,11 @@ def folder_schema(whole):
         "options": own["properties"]["options"],
         **{key: _optional(stream[key]) for key in ("ties", "batches")},
         project.NOTIFY: {**command, "description": "command that gets each alert; see odl trust"},
+        project.ORDER_BY_VERDICTS: {
+            "type": "boolean",
+            "default": True,
+            "description": "whether verdicts of odl judge move headlines in lists",
+        },
         project.DRIVER: {"type": "string", "enum": ["snakemake"]},
         project.ADDRESS: {
             **_anchored(project.ADDRESS_SCHEMA),

@@ -169,7 +169,7 @@ def _ending(place, ledger, n, loop):
     ending = ledger.facts.get("ending")
     if ending and ending[:2] == key:
         return ending[2]
-    from odl.alerts import read, show
+    from odl.alerts import read, show, verdicts
     from odl.stream import boilerplate
 
     folder, done = place.folder_of("alerts"), [one.t for one in loop.done if one.step == "alerts"]
@@ -182,7 +182,7 @@ def _ending(place, ledger, n, loop):
     first = min(done, default=n - 1)
     _, watch = loop.left.get("newpage", (None, None))
     if watch is None or watch.periods[0].t > first:  # the page does not show all of them
-        watch = read.alerts_of(".", last=n - first)
+        watch = verdicts.with_verdicts(read.alerts_of(".", last=n - first))
     periods = watch.periods[first - watch.periods[0].t :]
     stream = Path(place.names["root"], place.names["corpus"])
     cleaned = boilerplate.sentence(

@@ -41,6 +41,7 @@ UNTIL_OPTION = argument(
     help="date from which it no longer holds; grows: it does not hold while the event grows",
 )
 FEEDBACK_HELP = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
+BY_OPTION = argument("--by", default="", help="who says it (default: your login name)")
 NOTE_OPTION = argument("--note", default="", help="why, for whoever reads feedback.csv")
 
 
@@ -214,6 +215,9 @@ def run(args):
     ),
     argument("--events-only", action="store_true", help="leave out documents that stand alone"),
     argument(
+        "--plain", action="store_true", help="the order by evidence alone, which no verdict changes"
+    ),
+    argument(
         "--words",
         action="store_true",
         help="list words that no document before had instead, as text or jsonl",
@@ -234,7 +238,7 @@ def run(args):
     ),
 )
 def new(args):
-    from odl.alerts import maps, read, show, wordlist
+    from odl.alerts import maps, read, show, verdicts, wordlist
 
     since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
@@ -250,6 +254,7 @@ def new(args):
         n = read.first_of(place, 0)
         last = n - mark.period if mark.period < n else None  # of a stream that is shorter now: all
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.events_only)
+    watch = watch if args.plain else verdicts.with_verdicts(watch)
     if since == SINCE_LAST:
         until = {one.t for one in show.since(watch, "0001", args.until)} if args.until else None
         periods = tuple(one for one in watch.periods if until is None or one.t in until)
@@ -503,7 +508,7 @@ def unmute(args):
     names = (what, f"event:{number}", f"topic:{number}")
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:
-        said = ", ".join(entry.what for entry in feedback.read(args.folder))
+        said = ", ".join(entry.what for entry in feedback.read(args.folder) if entry.verdict)
         fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing of {what}"
         expected = f"what it speaks of: {said}" if said else "a line of it"
         raise ParameterError(fault, expected, "name one of these" if said else "it has none")
@@ -513,6 +518,52 @@ def unmute(args):
             f"odl unmute: {line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}."
         )
     )
+
+
+@subcommand(
+    "say whether you want a headline; later lists are ordered by such verdicts",
+    FOLDER_ARGUMENT,
+    argument(
+        "what", help="number of an event (12 or event:12), or id of a document under a headline"
+    ),
+    argument(
+        "answer",
+        choices=("yes", "no", "known", "undo"),
+        help="yes: more like this; no: not for you; known: true, and you knew it; undo: take your verdict back",
+    ),
+    STREAM_OPTION,
+    BY_OPTION,
+    NOTE_OPTION,
+    more="It is a line of feedback.csv. No score changes and nothing is hidden: headlines like those that you want\n"
+    "move up in `odl new` and on the page. `odl new --plain` shows the order without verdicts.",
+    examples=(
+        "odl judge news 3 yes",
+        "odl judge news d21 no --note 'an advertisement'",
+        "odl judge news 3 undo",
+    ),
+)
+def judge(args):
+    import getpass
+    from datetime import UTC, datetime
+
+    from odl.alerts import feedback, read, verdicts
+
+    watch = read.alerts_of(args.folder, args.stream)
+    what, by = " ".join(args.what.split()), args.by or getpass.getuser()
+    line = verdicts.line_of(watch, what, args.answer, by, datetime.now(UTC), args.note)
+    _refuse_links(args.folder)
+    if args.answer == "undo":
+        if not feedback.remove(args.folder, line.what, line.by):
+            fault = f"{line.by} has not judged {line.what}"
+            raise ParameterError(fault, "a verdict of this name", "name another with --by")
+        said = f"the verdict of {line.by} on {line.what} is gone from {feedback.FEEDBACK_FILE}"
+    else:
+        path = feedback.add(args.folder, line)
+        said = f"{line.what} is judged {line.judged} by {line.by} ({os.path.basename(path)})"
+    print(visible(f"odl judge: {said}."))
+    watch = read.alerts_of(args.folder, args.stream, last=1)
+    for text in verdicts.with_verdicts(watch).verdict_lines:
+        print(text)
 
 
 def _say(args, verdict):

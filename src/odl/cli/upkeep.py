@@ -92,7 +92,7 @@ def forget(args):
     with contextlib.chdir(args.folder):
         inbox.remove(row["id"])
         Path(project.VECTORS).unlink(missing_ok=True)  # its rows do not name their documents
-    feedback.remove(args.folder, args.id)
+    feedback.remove(args.folder, args.id, by=None)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":
         print(visible(f"{args.id} is no longer read. Now run snakemake in {args.folder}: {cost}."))
         return

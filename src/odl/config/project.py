@@ -30,6 +30,8 @@ VECTORS = ".vectors.sqlite"
 NOTIFY = "notify"  # key: command that receives each alert
 ADDRESS = "address"  # key: address at which people open new.html, for links to events
 ADDRESS_SCHEMA = {"type": "string", "pattern": "(https?|file)://[^#\\s<>|]+"}
+ORDER_BY_VERDICTS = "order_by_verdicts"  # key: whether verdicts move headlines in lists
+OWN_KEYS = (DRIVER, NOTIFY, ADDRESS, ORDER_BY_VERDICTS)  # keys of odl.yaml that no study has
 STREAM_KEYS = (
     "sources",
     "options",
@@ -60,11 +62,7 @@ def expand(config):
     ConfigError
         If ``sources`` is missing or a key is unknown.
     """
-    general = {
-        key: value
-        for key, value in config.items()
-        if key not in (*STREAM_KEYS, DRIVER, NOTIFY, ADDRESS)
-    }
+    general = {key: value for key, value in config.items() if key not in (*STREAM_KEYS, *OWN_KEYS)}
     check_map(config.get(ADDRESS, "file:///"), ADDRESS_SCHEMA, ADDRESS)
     if isinstance(general.get("study"), int):  # check now: a huge integer cannot be printed
         check_map(general["study"], {}, "study")
@@ -197,6 +195,21 @@ def read(folder):
     return config
 
 
+def orders_by_verdicts(folder):
+    """Return whether verdicts move headlines in lists: `order_by_verdicts` of odl.yaml, by default true.
+
+    Raises
+    ------
+    ConfigError
+        If the value is neither true nor false.
+    """
+    value = read(folder).get(ORDER_BY_VERDICTS, True) if (Path(folder) / FILE).is_file() else True
+    if not isinstance(value, bool):
+        given = f"{ORDER_BY_VERDICTS} in {Path(folder) / FILE} is {value!r}"
+        raise ConfigError(given, "true or false", "correct it, or leave it out")
+    return value
+
+
 def refresh_schema(folder):
     """Replace the copy of the schema next to odl.yaml if an earlier version of odl wrote it."""
     copied, current = Path(folder) / SCHEMA_COPY, SCHEMA.read_bytes()
@@ -283,7 +296,7 @@ def _check_keys(general):
     """Refuse an unknown key of odl.yaml."""
     for key in general:
         if key not in KEYS:
-            todo = advice(key, [*STREAM_KEYS, NOTIFY, ADDRESS, *KEYS], "remove it")
+            todo = advice(key, [*STREAM_KEYS, *OWN_KEYS, *KEYS], "remove it")
             raise ConfigError(
                 f"{FILE} has a key '{key}'", "one of " + ", ".join([*STREAM_KEYS, *KEYS]), todo
             )

@@ -96,6 +96,7 @@ STEPS = {
             "documents": DOCUMENTS_FILE,
             "features": LAST_FEATURES,
             "feedback": "feedback.csv",
+            "order": "odl.yaml",  # if it turns off the order by verdicts
         },
         {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
         (),

@@ -207,13 +207,13 @@ class Loop:
         pattern, said = STEPS["newpage"].reads["alerts"], STEPS["newpage"].reads["feedback"]
         alerts = [self.folder.path(pattern, t) for t in range(n)]
         feedback = said if os.path.exists(said) else ""
+        order = "" if project.orders_by_verdicts(".") else STEPS["newpage"].reads["order"]
         folder, features = (
             self.folder.folder_of("alerts"),
             self.folder.path(STEPS["features"].writes["output"], n - 1),
         )
-        self.step(
-            "newpage", alerts=alerts, features=features, feedback=feedback, folder=folder, home="."
-        )
+        inputs = {"alerts": alerts, "features": features, "feedback": feedback, "order": order}
+        self.step("newpage", **inputs, folder=folder, home=".")
 
     def step(self, name, t=None, **arguments):
         """Run a step unless its outputs exist and were computed from the current inputs and settings."""

@@ -1,5 +1,6 @@
 """Web service of ``odl watch --http``: takes documents, and serves answers, alerts, pages, feeds and metrics."""
 
+import getpass
 import hmac
 import json
 import math
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from importlib.resources import files
 from urllib.parse import urlsplit
 
@@ -23,7 +25,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, ServiceUnavailable, U
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
-from odl.alerts import explain, feedback, maps, read, show
+from odl.alerts import explain, feedback, maps, read, show, verdicts
 from odl.errors import DataError, OdlError, ParameterError
 from odl.files.escaping import clean, visible
 
@@ -33,6 +35,7 @@ MAX_ADDRESSES = 10_000  # addresses whose rate is recorded, before those without
 MAX_READERS = 2  # requests that read results at the same time
 READER_WAIT_SECONDS = 5.0  # longest wait of other requests for results
 MAX_FIELD_LENGTH = 1000  # characters of a field of feedback
+FEEDBACK_FIELDS = (*feedback.FEEDBACK_COLUMNS, "judged", "by")  # of the body of a request
 JSON_LINES_TYPES, JSON_TYPE = ("application/x-ndjson", "application/jsonl"), "application/json"
 UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
 TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -217,10 +220,14 @@ class Service:
 
     def feedback(self, request):
         """Write a line of feedback.csv, or remove it, and request a run that writes the page again."""
-        entry = entry_of(body_of(request, JSON_TYPE))
+        entry, judges = entry_of(body_of(request, JSON_TYPE))
         with self.turn():
             try:
-                if entry.verdict:
+                if judges:
+                    login = request.authorization
+                    by = entry.by or (login.username if login else "") or getpass.getuser()
+                    entry = self.judged(entry._replace(by=by))
+                elif entry.verdict:
                     entry = entry._replace(
                         what=explain.feedback_name(read.alerts_of("."), entry.what)
                     )
@@ -233,7 +240,22 @@ class Service:
                     self.desk.renew = True
             except DataError as error:
                 return reply({"error": str(error)}, 400)
-        return reply({"what": entry.what, "verdict": entry.verdict or None})
+        more = {"judged": entry.judged or None, "by": entry.by} if judges else {}
+        return reply({"what": entry.what, "verdict": entry.verdict or None, **more})
+
+    def judged(self, entry):
+        """Write the verdict of a user into feedback.csv, or remove it if `judged` is empty; return its line."""
+        feedback.check_entry(entry._replace(judged=entry.judged or feedback.ANSWERS[0]))
+        now = datetime.now(UTC)
+        line = verdicts.line_of(
+            read.alerts_of("."), entry.what, entry.judged, entry.by, now, entry.note
+        )
+        if line.judged:
+            feedback.add(".", line)
+            self.desk.renew = True
+        elif feedback.remove(".", line.what, line.by):
+            self.desk.renew = True
+        return line
 
     def openapi(self, request):
         """Return the OpenAPI description of the service."""
@@ -307,25 +329,24 @@ def body_of(request, *kinds):
 
 
 def entry_of(body):
-    """Return the line of feedback.csv for the JSON body of a request."""
+    """Return the line of feedback.csv for the JSON body of a request, and whether it is a verdict on a headline."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise BadRequest("a body that is no JSON, or nested too deeply") from error
     given = said if isinstance(said, dict) else {}
-    texts = {
-        name: "" if given.get(name) is None else given[name] for name in feedback.FEEDBACK_COLUMNS
-    }
+    texts = {name: "" if given.get(name) is None else given[name] for name in FEEDBACK_FIELDS}
     if not all(isinstance(text, str) and len(text) <= MAX_FIELD_LENGTH for text in texts.values()):
         raise BadRequest(f"a field of feedback is no text of at most {MAX_FIELD_LENGTH} characters")
     entry = feedback.FeedbackLine(
         **{name: " ".join(clean(text).split()) for name, text in texts.items()}
     )
-    if not entry.what or "verdict" not in given:
+    if not entry.what or ("verdict" in given) == ("judged" in given):
         raise BadRequest(
-            f"expected what (event:NUMBER, source:FILE or the id of a document) and verdict, as {JSON_TYPE}"
+            "expected what (event:NUMBER, source:FILE or the id of a document) and either verdict or judged, "
+            f"as {JSON_TYPE}"
         )
-    return entry
+    return entry, "judged" in given
 
 
 def drift(watch):

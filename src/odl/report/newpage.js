@@ -57,6 +57,38 @@ function copying() {
     });
 }
 
+// The answer of the server to a line of feedback, null if it could not be written.
+async function feedback(line) {
+  const answer = await fetch("feedback", {method: "POST", headers: {"Content-Type": "application/json"},
+    body: JSON.stringify(line)}).catch(() => null);
+  return answer?.ok ? answer : null;
+}
+
+// Where `odl watch --http` serves the page, a headline has buttons for verdicts; the pressed one is taken back by
+// pressing it again.
+function judging() {
+  if (!$("main").dataset.live) return;
+  for (const box of document.querySelectorAll(".judge")) {
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", "Do you want headlines like this one?");
+    const buttons = ["yes", "no", "known"].map((answer) => {
+      const button = document.createElement("button");
+      button.type = "button"; button.textContent = answer; button.setAttribute("aria-pressed", false);
+      button.addEventListener("click", async () => {
+        const judged = button.getAttribute("aria-pressed") === "true" ? "" : answer;
+        if (!await feedback({what: box.dataset.what, judged})) {
+          button.textContent = `${answer}: that did not work; try again`;
+          return;
+        }
+        for (const each of buttons) each.setAttribute("aria-pressed", judged !== "" && each === button);
+        button.textContent = answer;
+      });
+      return button;
+    });
+    box.append(...buttons);
+  }
+}
+
 // Where `odl watch --http` serves the page, the commands of an event are buttons; the last one pressed holds.
 function saying() {
   if (!$("main").dataset.live) return;
@@ -68,9 +100,7 @@ function saying() {
       button.type = "button"; button.textContent = name;
       button.addEventListener("click", async () => {
         const next = said === name ? "" : name, verdict = next === "mute" ? "muted" : next;
-        const answer = await fetch("feedback", {method: "POST", headers: {"Content-Type": "application/json"},
-          body: JSON.stringify({what, verdict})}).catch(() => null);
-        if (!answer?.ok) { button.textContent = `${name}: that did not work; try again`; return; }
+        if (!await feedback({what, verdict})) { button.textContent = `${name}: that did not work; try again`; return; }
         said = next;
         for (const [each, its] of buttons) each.textContent = its === said ? `${its}: done; take it back` : its;
       });
@@ -82,6 +112,7 @@ function saying() {
 
 try {
   sinceLastVisit();
+  judging();
   saying();
   copying();
   tables((await import("{{ library }}")).default);

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.alerts import alarms, explain, feedback, read, show, wordlist
+from odl.alerts import alarms, explain, feedback, read, show, verdicts, wordlist
 from odl.alerts.model import NO_EVENT
 from odl.errors import DataError
 from odl.files import provenance, storage
@@ -75,6 +75,7 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     members = explain.read_members(place, [watch.events[number] for number in sorted(told)])
     sounded = alarms.find_alarms(watch)
     stories = newfeeds.stories(watch, sounded)
+    watch = verdicts.with_verdicts(watch, place.home if home is None else home)
     for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
         if place_of_feed:
             newfeeds.write(place_of_feed, form(watch, stories))

@@ -1,0 +1,209 @@
+"""Lists that learn from verdicts, judged by made people, on streams with dated events that really happened.
+
+    python benchmarks/verdicts.py [FOLDER] [--work FOLDER] [--streams redis_commits ...] [--seeds 10]
+
+FOLDER and --work are those of benchmarks/events.py. A stream is cut into visits: periods with 80
+headlines together, those that are not unusual included. At each visit but the last ones a person
+begins: they judge the first ten headlines of two visits, and want those that are of one subject
+(more than half of the documents have its label). One of ten verdicts, drawn by the seed, is wrong.
+Then the first ten headlines of the next three visits are measured. Subjects are the labels of
+.1 to .5 of the headlines of the judged visits: airline, topic, disease, or words of commits. With
+"source", each label is a file of its own, which the model sees; with "subject" all documents are in
+one file. "random" answers yes and no by chance.
+
+Printed of each stream and kind: people; precision, the share of wanted headlines among the first
+ten, without verdicts, its gain after 20 verdicts with its standard deviation over people, and that
+for random answers; hidden: headlines of dated events among the first ten that the list after the
+verdicts does not have; beyond: those that it has after the first 20, of people, of random answers.
+Constants of odl.alerts.ranking were chosen on airline_tweets and redis_commits.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import re
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import events
+import numpy as np
+
+from odl import cli
+from odl.alerts import ranking, read, show
+
+TUNED = ("airline_tweets", "redis_commits")  # streams on which constants were chosen
+FIRST, VISIT, VISITS, NEXT = 10, 80, 2, 3  # headlines; headlines; visits judged; visits measured
+WRONG = 0.1  # share of wrong verdicts
+SHARES = (0.1, 0.5)  # of a label among the headlines of the judged visits
+COMMITS = {
+    "cluster": r"cluster|failover|sentinel|slot",
+    "tests": r"\btests?\b|\bci\b|travis|valgrind",
+    "modules": r"modules?\b",
+    "documentation": r"readme|comment|typo|release notes|doc",
+    "streams": r"stream|xadd|xread",
+    "replication": r"replicat|slave|master|psync",
+}  # subject -> pattern of its commits
+LABELS = {"airline_tweets": "airline", "firefox_questions": "topic", "outbreaks": "label2"}
+DOCUMENTS = {"airline_tweets": 150}  # documents of a period of a stream with few days
+COLUMNS = ("people", "plain", "gain", "sd", "random", "hidden", "beyond", "beyond, random")
+
+
+def labels_of(name, row):
+    """Return the labels of a document of a stream."""
+    if name not in LABELS:
+        text = f"{row.get('title', '')} {row['text']}".casefold()
+        return [label for label, pattern in COMMITS.items() if re.search(pattern, text)]
+    value = row[LABELS[name]]
+    return value if isinstance(value, list) else re.findall(r"'([^']+)'", str(value)) or [value]
+
+
+class Judged:
+    """Periods of a stream with their headlines, the labels of each headline, and whether it is a dated event.
+
+    Parameters
+    ----------
+    periods : sequence of odl.alerts.model.Period
+        With all headlines, those that are not unusual included.
+    labels, dated : dict of (int, odl.alerts.model.Headline) to set of str, or to bool
+        Labels that more than half of the documents of a headline have, by period and headline;
+        whether it is the headline of a dated event.
+    """
+
+    def __init__(self, periods, labels, dated):
+        self.labels, self.dated, self.visits = labels, dated, [[]]
+        for period in periods:
+            if sum(len(one.headlines) for one in self.visits[-1]) >= VISIT:
+                self.visits.append([])
+            self.visits[-1].append(period)
+
+    def wanted(self, rows, label):
+        """Return which rows have a label."""
+        return np.array([label in self.labels[row.period.t, row.headline] for row in rows])
+
+    def people(self):
+        """Yield (first visit, label) of each person."""
+        for first in range(len(self.visits) - VISITS - 1):
+            near = [
+                self.labels[period.t, one]
+                for visit in self.visits[first : first + VISITS]
+                for period in visit
+                for one in period.headlines
+            ]
+            counts = Counter(label for labels in near for label in labels)
+            for label, n in sorted(counts.items()):
+                if SHARES[0] <= n / max(len(near), 1) <= SHARES[1]:
+                    yield first, label
+
+    def measure(self, first, label, seeds, random=False):
+        """Return (plain precision, gain, hidden, beyond, headlines of events) of a person, means over seeds."""
+        visits = self.visits[first : first + VISITS + NEXT]
+        rows = [row for visit in visits[:VISITS] for row in show.rows_of(visit)[:FIRST]]
+        traits = [ranking.traits_of(row.headline, row.period.documents_of) for row in rows]
+        right, found = self.wanted(rows, label), []
+        for seed in range(seeds):
+            draw = np.random.default_rng(seed).random(len(right))
+            yes = draw < 0.5 if random else right != (draw < WRONG)
+            model = ranking.RidgeOrder(traits, np.where(yes, 1.0, -1.0))
+            found += [self.compared(visit, model, label) for visit in visits[VISITS:]]
+        return np.mean(found, axis=0)
+
+    def compared(self, visit, model, label):
+        """Return the figures of `measure` for one visit."""
+        plain = show.rows_of(visit)
+        moved = show.rows_of([with_moves(period, model) for period in visit])
+        before, after = (self.wanted(rows[:FIRST], label).mean() for rows in (plain, moved))
+        dated = {row.headline for row in plain[:FIRST] if self.dated[row.period.t, row.headline]}
+        hidden = len(dated - {row.headline for row in moved})
+        beyond = len(dated - {row.headline for row in moved[: 2 * FIRST]})
+        return before, after - before, hidden, beyond, len(dated)
+
+
+def with_moves(period, model):
+    """Return a period with the moves of its headlines by a model."""
+    moves = {
+        one: model.move(ranking.traits_of(one, period.documents_of)) for one in period.headlines
+    }
+    return replace(period, moves={one: move for one, move in moves.items() if move})
+
+
+def read_stream(name, source, folder, dated_events, kind):
+    """Return a stream that was run, as `Judged`; kind "source": the file of a document is its first label."""
+    if name in DOCUMENTS and not (folder / "odl.yaml").exists():
+        cli.main(["init", str(folder), str(source)])
+        size = DOCUMENTS[name]
+        batches = f"batches: {{by: documents, documents: {size}, initial: {size}}}"
+        settings = (folder / "odl.yaml").read_text(encoding="utf-8")
+        settings = re.sub("(?m)^batches: .*$", batches, settings)
+        (folder / "odl.yaml").write_text(settings, encoding="utf-8")
+    stream = events.Stream(source, folder)
+    with gzip.open(source, "rt", encoding="utf-8") as file:
+        label_of = {row["id"]: labels_of(name, row) for row in map(json.loads, file)}
+    labels, dated, shown = {}, {}, []
+    for period in show.with_below(read.alerts_of(folder).periods):
+        ids, headlines = stream.names[period.t].ids, []
+        for one in period.headlines:
+            if one.gate == "volume" or not period.t:
+                continue
+            counts = Counter(label for row in one.rows for label in label_of[ids[row]])
+            key, headlines = (period.t, one), [*headlines, one]
+            labels[key] = {label for label, n in counts.items() if 2 * n > one.size}
+            dated[key] = any(
+                period.t in stream.in_time(event)
+                and np.mean(stream.matches(period.t, one.rows, event.pattern)) > 0.5
+                for event in dated_events
+            )
+        documents = {
+            row: replace(one, source=(label_of[one.id] or [""])[0] if kind == "source" else "")
+            for row, one in period.documents_of.items()
+        }
+        shown.append(replace(period, headlines=tuple(headlines), documents_of=documents))
+    return Judged(shown, labels, dated)
+
+
+def row_of(judged, seeds):
+    """Return the figures of a stream, by the names in `COLUMNS`; None if nobody wants anything."""
+    people = [*judged.people()]
+    if not people:
+        return None
+    own, random = (
+        np.array([judged.measure(*person, seeds, chance) for person in people])
+        for chance in (False, True)
+    )
+    n_dated = max(own[:, 4].sum(), 1e-9)
+    shares = own[:, 2].sum() / n_dated, own[:, 3].sum() / n_dated, random[:, 3].sum() / n_dated
+    gains = own[:, 1].mean(), own[:, 1].std(), random[:, 1].mean()
+    return dict(zip(COLUMNS, (len(people), own[:, 0].mean(), *gains, *shares), strict=True))
+
+
+def main():
+    """Run the streams and print the table."""
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    default = os.path.join(os.environ.get("ODL_MIRROR", "."), "events")
+    words.add_argument("folder", nargs="?", default=default)
+    words.add_argument("--work", help="folder that keeps the results")
+    words.add_argument("--streams", nargs="+")
+    words.add_argument("--seeds", type=int, default=10)
+    options = words.parse_args()
+    folder, dated = Path(options.folder), events.read_events(Path(options.folder) / "events.tsv")
+    print("stream", "kind", *COLUMNS, sep="\t")
+    with tempfile.TemporaryDirectory() as place:
+        work = Path(options.work or place)
+        for name in options.streams or dated:
+            source = (folder / f"{name}.jsonl.gz").resolve()
+            for kind in ("subject", "source"):
+                if kind == "source" and name not in LABELS:
+                    continue
+                judged = read_stream(name, source, work / name, dated[name], kind)
+                if figures := row_of(judged, options.seeds):
+                    texts = [f"{value:.3f}" for value in [*figures.values()][1:]]
+                    tuned = " (tuned)" * (name in TUNED)
+                    print(name + tuned, kind, figures["people"], *texts, sep="\t", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""Verdicts of users on headlines (`odl judge`): their share of yes, and the order that they give to lists."""
+
+import math
+import os
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import NamedTuple
+
+from odl.alerts import explain, feedback, periods, ranking, read, show
+from odl.alerts.model import Headline
+from odl.config import project
+from odl.errors import ParameterError
+from odl.files.escaping import visible
+
+VALUES = {"yes": 1.0, "known": 0.0, "no": -1.0}
+MAX_JUDGED = 200  # judged headlines that give the order: those of the newest periods
+NORMAL_95 = 1.959964  # quantile of the normal distribution for a two-sided interval of 95 %
+PERIOD_NUMBER = r"[0-9]{1,9}"
+SOURCES_NAMED = 5  # sources whose share of yes is printed
+
+
+class JudgedHeadline(NamedTuple):
+    """A headline with the verdicts of users on it.
+
+    Attributes
+    ----------
+    what : str
+        "event:12", or the id of its most central document.
+    period : int
+    name : str
+    lines : tuple of odl.alerts.feedback.FeedbackLine
+    traits : odl.alerts.ranking.Traits
+    """
+
+    what: str
+    period: int
+    name: str
+    lines: tuple
+    traits: ranking.Traits
+
+    @property
+    def value(self):
+        """Mean verdict, from -1 (no) to 1 (yes)."""
+        return sum(VALUES[line.judged] for line in self.lines) / len(self.lines)
+
+    @property
+    def yes(self):
+        """YesShare of the verdicts that are yes."""
+        return sum(line.judged == "yes" for line in self.lines) / len(self.lines)
+
+    @property
+    def text(self):
+        """What was judged, its name and the verdicts, as text: "event 3 (sync, account) yes"."""
+        answers = ", ".join(dict.fromkeys(sorted(line.judged for line in self.lines)))
+        what = self.what.replace("event:", "event ") if self.what.startswith("event:") else ""
+        return f"{what} ({self.name}) {answers}" if what else f"{self.name}: {answers}"
+
+
+class YesShare(NamedTuple):
+    """YesShare of the judged headlines that users want.
+
+    Attributes
+    ----------
+    source : str
+        File of these headlines; empty for all headlines.
+    n : int
+        Judged headlines.
+    yes : float
+        Number of those that users want; a part of one if they disagree.
+    low, high : float
+        Interval of Wilson for the share, 95 %.
+    """
+
+    source: str
+    n: int
+    yes: float
+    low: float
+    high: float
+
+    @property
+    def text(self):
+        """The share with its interval, as text."""
+        share, low, high = (
+            f"{100 * each:.0f}" for each in (self.yes / self.n, self.low, self.high)
+        )
+        return f"{self.yes:g} of {self.n} ({share} %, 95 % interval {low} to {high} %)"
+
+
+def wilson(yes, n):
+    """Return the 95 % interval of Wilson for a share: the p with (yes / n - p)^2 <= z^2 p (1 - p) / n.
+
+    Examples
+    --------
+    >>> from odl.alerts.verdicts import wilson
+    >>> [round(end, 3) for end in wilson(14, 20)]
+    [0.481, 0.855]
+    """
+    z2, share = NORMAL_95**2, yes / n
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def shares(judged):
+    """Return the `YesShare` of all judged headlines, then those of each source, the most judged first."""
+    counts = Counter(one.traits.source for one in judged)
+    sources = sorted(counts, key=lambda source: (-counts[source], source))
+    groups = [("", judged)] + [
+        (source, [one for one in judged if one.traits.source == source])
+        for source in sources
+        if len(sources) > 1
+    ]
+    found = []
+    for source, group in groups:
+        yes = math.fsum(one.yes for one in group)
+        found.append(YesShare(source, len(group), yes, *wilson(yes, len(group))))
+    return found
+
+
+def summary(judged, lost):
+    """Return the lines about verdicts: share of yes, by source, and the number of verdicts without a headline."""
+    lines = []
+    if judged:
+        first, *others = shares(judged)
+        lines.append(f"Judged headlines with the verdict yes: {first.text}.")
+        named = [f"{one.source or 'no file'} {one.text}" for one in others[:SOURCES_NAMED]]
+        more = len(others) - len(named)
+        named += [f"{show.plural(more, 'more source')}"] * (more > 0)
+        lines += [f"By source: {'; '.join(named)}."] if named else []
+    if lost:
+        count = show.plural(lost, "verdict")
+        lines.append(f"{count} in feedback.csv without effect: no such headline is stored now.")
+    return lines
+
+
+def with_verdicts(watch, home=None):
+    """Return alerts with the verdicts of feedback.csv, which move headlines in lists.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+        Result of `odl.alerts.read.watch` with its place.
+    home : path-like, optional
+        Folder of odl.yaml, in which `order_by_verdicts` may be false; by default that of the place.
+
+    Returns
+    -------
+    odl.alerts.model.StreamAlerts
+        Without verdicts, `watch` itself.
+
+    Raises
+    ------
+    StorageError
+        If the file of a period is damaged.
+    """
+    judged, lost = read_judged(watch)
+    if not judged and not lost:
+        return watch
+    shown = watch.periods
+    if judged and project.orders_by_verdicts(watch.place.home if home is None else home):
+        model = ranking.RidgeOrder([one.traits for one in judged], [one.value for one in judged])
+        shown = tuple(_with_moves(period, model, judged) for period in shown)
+    lines = tuple(summary(judged, lost))
+    return replace(watch, periods=shown, judged=judged, verdict_lines=lines)
+
+
+def _with_moves(period, model, judged):
+    """Return a period with the moves of its headlines; each names the judged headlines that cause it."""
+    moves = {}
+    for headline in (*period.headlines, *period.below):
+        move = model.move(ranking.traits_of(headline, period.documents_of))
+        if move:
+            causes = tuple((judged[at], part) for at, part in move.parts)
+            moves[headline] = move._replace(parts=causes)
+    return replace(period, moves=moves)
+
+
+def read_judged(watch):
+    """Return the newest judged headlines of a stream, and the number of verdicts whose headline is not stored.
+
+    Returns
+    -------
+    tuple of JudgedHeadline, int
+
+    Raises
+    ------
+    StorageError
+        If the file of a period is damaged.
+    """
+    lines_of: dict[str, list] = {}
+    for line in sorted(line for line in watch.feedback if line.judged):
+        lines_of.setdefault(f"event:{line.event}" if line.event else line.what, []).append(line)
+    numbers = {
+        what: [int(line.period) for line in lines if re.fullmatch(PERIOD_NUMBER, line.period)]
+        for what, lines in lines_of.items()
+    }
+    unknown = [what for what, ts in numbers.items() if not ts]
+    if unknown:
+        last = os.path.join(watch.place.alerts, f"{watch.periods[-1].t}.h5")
+        births = {f"event:{one.number}": one.birth for one in periods.read_events(last)[1].values()}
+        numbers |= {what: [births[what]] for what in unknown if what in births}
+    newest = sorted((max(ts, default=-1), what) for what, ts in numbers.items())[-MAX_JUDGED:]
+    judged, lost, stored = [], 0, {}
+    for t, what in newest:
+        if t not in stored:
+            stored = {t: next(read.records(watch.place, t), None) if t >= 0 else None}
+        headline = _headline_of(stored[t], what) if stored[t] else None
+        if headline is None:
+            lost += len(lines_of[what])
+        else:
+            traits = ranking.traits_of(headline, stored[t].documents_of)
+            name = show.name_of(headline, stored[t])
+            judged.append(JudgedHeadline(what, t, name, tuple(lines_of[what]), traits))
+    return tuple(judged), lost
+
+
+def _headline_of(period, what):
+    """Return the headline of a period that a verdict is on; without gates, that of the document alone. None if none."""
+    number = feedback.FeedbackLine(what, "").event
+    if number:
+        candidates = (*period.headlines, *period.below)
+        return next((one for one in candidates if one.event == number), None)
+    documents = period.documents_of
+    row = next((row for row, one in documents.items() if what in one.members), None)
+    found = None if row is None else _headline_over(period, row)
+    if found is None and row is not None and not period.settings["gates"]:
+        return Headline((), (), 0.0, 0.0, 0.0, (row,), math.nan, 1.0, "lone", examples=(row,))
+    return found
+
+
+def _headline_over(period, row):
+    """Return the headline of a period in which a document is most central, None if it is under none."""
+    found = [one for one in (*period.headlines, *period.below) if row in one.rows and one.examples]
+    return min(found, key=lambda one: (*one.examples, row).index(row), default=None)
+
+
+def line_of(watch, what, judged, by, time, note=""):
+    """Return the line of feedback.csv for a verdict, about the headline of an event or a document.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+        All periods.
+    what : str
+        Number of an event, or the id of a document under a headline.
+    judged, by, note : str
+    time : datetime.datetime
+        In UTC.
+
+    Returns
+    -------
+    odl.alerts.feedback.FeedbackLine
+
+    Raises
+    ------
+    ParameterError
+        If there is no such event or document, or the document is under no headline.
+    """
+    document, number = explain.resolve(watch, what)
+    if document is None and not number:
+        todo = "look at odl new"
+        raise ParameterError(
+            f"{what} is no event and no document of the stream", "one of them", todo
+        )
+    if document:
+        t, row = document
+        period = watch.periods[t - watch.periods[0].t]
+        number = int(period.event[row])
+    if number:
+        t = _period_of(watch, number)
+        name = f"event:{number}"
+    else:
+        headline = _headline_over(period, row)
+        if headline is None and (period.settings["gates"] or row not in period.documents_of):
+            expected = "an event, or a document under a headline"
+            raise ParameterError(
+                f"{what} is under no headline", expected, "look at odl new --below"
+            )
+        first = headline.examples[0] if headline else row
+        name = period.documents_of[first].id
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    who = " ".join(visible(by).split()) or feedback.NOBODY
+    return feedback.FeedbackLine(name, "", "", " ".join(note.split()), judged, who, stamp, str(t))
+
+
+def _period_of(watch, number):
+    """Return the last period with a headline of an event; that of its birth if none is shown."""
+    shown = [each.t for each in watch.periods if any(one.event == number for one in each.headlines)]
+    return shown[-1] if shown else watch.events[number].birth

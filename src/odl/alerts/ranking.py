@@ -6,7 +6,7 @@ over users),
     min_b  sum_i (y_i - c - <x_i, b>)^2 + PENALTY |b|^2,    c = sum_i y_i / (n + PRIOR),
 
 has the prediction <x - m, b> = sum_i a_i <x - m, x_i> relative to the mean m of the x_i, with
-a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. So the part of each verdict is a_i <x - m, x_i>.
+a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. So each verdict has a part in it, a_i <x, x_i>.
 A headline moves by MAX_UP * GAIN times the prediction, rounded, at most MAX_UP places up and
 MAX_DOWN down. Protected headlines (`is_protected`) come no later in
 a list than without verdicts. Words, the source, the gate and numbers are traits, the source only if
@@ -15,7 +15,9 @@ a list than without verdicts. Words, the source, the gate and numbers are traits
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter, deque
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -113,18 +115,15 @@ class RidgeOrder:
 
     def move(self, traits):
         """Return the `Move` of a headline with some traits, None if it does not move."""
-        parts = self.coefficients * (self._products(self._with_known_words(traits)) - self.means)
-        prediction = float(parts.sum())
+        products = self._products(self._with_known_words(traits))
+        prediction = float(self.coefficients @ (products - self.means))
         places = round(max(-MAX_DOWN, min(MAX_UP, MAX_UP * GAIN * prediction)))
         if not places:
             return None
-        helping = [(at, part) for at, part in enumerate(parts.tolist()) if part * prediction > 1e-9]
-        helping.sort(key=lambda pair: -abs(round(pair[1], 9)))
-        named, total = [], 0.0
-        for at, part in helping[:MAX_NAMED]:
-            if total < abs(prediction) / 2:
-                named.append((at, part))
-                total += abs(part)
+        # verdicts on headlines like it; if these do not explain the move, those on others
+        for parts in (self.coefficients * products, self.coefficients * (products - self.means)):
+            if named := _largest(parts.tolist(), prediction):
+                break
         return Move(places, tuple(named))
 
     def _with_known_words(self, traits):
@@ -133,6 +132,15 @@ class RidgeOrder:
     def _products(self, traits):
         """Return <x, x_i> with each judged headline i; the words of a headline have the norm 1."""
         return np.array([_product(traits, other) for other in self.traits])
+
+
+def _largest(parts, prediction):
+    """Return (number, part) of the largest parts with the sign of a prediction that make up half of it."""
+    helping = [(at, part) for at, part in enumerate(parts) if part * prediction > 1e-9]
+    helping.sort(key=lambda pair: -abs(round(pair[1], 9)))
+    totals = [*accumulate(abs(part) for _, part in helping)]
+    n_needed = bisect_left(totals, abs(prediction) / 2) + 1
+    return helping[: min(n_needed, MAX_NAMED)]
 
 
 def sources_agree(sources, values):

@@ -46,7 +46,7 @@ class JudgedHeadline(NamedTuple):
 
     @property
     def yes(self):
-        """YesShare of the verdicts that are yes."""
+        """Share of the verdicts that are yes."""
         return sum(line.judged == "yes" for line in self.lines) / len(self.lines)
 
     @property
@@ -58,7 +58,7 @@ class JudgedHeadline(NamedTuple):
 
 
 class YesShare(NamedTuple):
-    """YesShare of the judged headlines that users want.
+    """Share of the judged headlines that users want.
 
     Attributes
     ----------

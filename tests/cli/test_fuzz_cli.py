@@ -49,6 +49,7 @@ COMMANDS = {
     "new": ["{watched}"],
     "explain": ["{watched}", "d01"],
     "mute": ["{watched}", "d01"],
+    "judge": ["{watched}", "d01", "yes"],
     "follow": ["{watched}", "d01"],
     "newpage": ["out/n.html", "{watched}"],
     "table": ["{study}"],

@@ -181,6 +181,69 @@ def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client)
     assert again.status_code == 200 and not desk.renew
 
 
+def test_a_verdict_is_written_by_a_name_and_taken_back(news, client):
+    number = next(one["topic"] for one in alerts(news) if one["topic"])
+    said = {"what": str(number), "judged": "yes", "by": "anna", "note": "more"}
+    before = client.ask("GET", "/")[2]
+    status, _, text = client.ask("POST", "/feedback", json.dumps(said), **KIND)
+    told = {"what": f"event:{number}", "verdict": None, "judged": "yes", "by": "anna"}
+    assert (status, json.loads(text)) == (200, told)
+    with open(news / "feedback.csv", newline="") as file:
+        (line,) = csv.DictReader(file)
+    assert [line[name] for name in ("what", "verdict", "judged", "by", "note", "period")] == [
+        *(f"event:{number}", "", "yes", "anna", "more", "4"),
+    ]
+    while (after := client.ask("GET", "/")[2]) == before:
+        pass
+    assert b"yes (anna)" in after and b"verdict yes: 1 of 1 (100 %" in after
+    for what, fault in (("999", "999 is no event and no document"), ("", "expected what")):
+        wrong = json.dumps(said | {"what": what})
+        status, _, text = client.ask("POST", "/feedback", wrong, **KIND)
+        assert status == 400 and json.loads(text)["error"].startswith(fault)
+    wrong = json.dumps(said | {"judged": "perhaps"})
+    assert client.ask("POST", "/feedback", wrong, **KIND)[0] == 400
+    wrong = json.dumps(said | {"verdict": "muted"})
+    assert client.ask("POST", "/feedback", wrong, **KIND)[0] == 400
+    back = json.dumps({"what": f"event:{number}", "judged": "", "by": "anna"})
+    assert client.ask("POST", "/feedback", back, **KIND)[0] == 200
+    assert (news / "feedback.csv").read_text() == "what,verdict,until,note\n"
+
+
+@pytest.mark.slow
+def test_buttons_judge_a_headline_and_take_it_back(news, tmp_path):
+    driver = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright (pip install playwright)"
+    )
+    if not (browser := os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")):
+        pytest.skip("needs chromium (or its path in ODL_CHROMIUM)")
+    folder = streams.copy(news, tmp_path)
+
+    def judged():
+        with open(folder / "feedback.csv", newline="") as file:
+            return [row.get("judged") for row in csv.DictReader(file)]
+
+    with serving(folder) as client, driver.sync_playwright() as play:
+        opened = play.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = opened.new_page()
+        page.goto(f"http://127.0.0.1:{client.port}/")
+        page.locator("html[data-ready]").wait_for(state="attached")
+        buttons = page.locator("article .judge").first.locator("button")
+        assert buttons.all_inner_texts() == ["yes", "no", "known"]
+        for place, answer in enumerate(["yes", "no", "known"]):
+            buttons.nth(place).click()
+            driver.expect(buttons.nth(place)).to_have_attribute("aria-pressed", "true")
+            assert judged() == [answer]
+        buttons.nth(2).click()
+        driver.expect(buttons.nth(2)).to_have_attribute("aria-pressed", "false")
+        assert judged() == []
+        page.goto((folder / "new.html").as_uri())
+        page.locator("html[data-ready]").wait_for(state="attached")
+        assert page.locator(".judge button").count() == 0, "a file has no server to write to"
+        opened.close()
+
+
 @pytest.mark.parametrize(
     ("said", "fault"),
     [

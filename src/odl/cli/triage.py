@@ -521,7 +521,7 @@ def unmute(args):
 
 
 @subcommand(
-    "say whether you want a headline; later lists are ordered by such verdicts",
+    "say whether you want a headline, which orders later lists",
     FOLDER_ARGUMENT,
     argument(
         "what", help="number of an event (12 or event:12), or id of a document under a headline"

@@ -65,7 +65,9 @@ def results(folder):
     """Return name to bytes of what a run makes."""
     found = streams.contents(folder)
     return {
-        name: held for name, held in found.items() if not name.startswith(("inbox", "odl.yaml"))
+        name: held
+        for name, held in found.items()
+        if not name.startswith(("inbox", "odl.yaml", ".odl."))
     }
 
 

@@ -6,12 +6,14 @@ to standard output, one line each. What the runs print goes to standard error.
 """
 
 import contextlib
+import gc
 import os
 import select
 import sys
 
 from odl import cli
 
+GC_THRESHOLD = 100_000  # new objects between two collections, as in a command (`odl.__main__`)
 IDLE_SECONDS = 60.0  # without a request, after which the process ends and gives back its memory
 
 
@@ -31,5 +33,6 @@ def serve(folder, seconds):
 
 
 if __name__ == "__main__":
+    gc.set_threshold(GC_THRESHOLD)
     cli.open_streams()
     sys.exit(serve(*sys.argv[1:]))

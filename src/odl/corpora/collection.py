@@ -5,6 +5,7 @@ import json
 import re
 from array import array
 from collections import Counter
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -393,6 +394,49 @@ def content_of(row):
     ).digest()
 
 
+class ParsedRow(NamedTuple):
+    """A row whose fields are parsed, and whose text is cleaned and counted.
+
+    The fields after `n_words` are set only if the row has enough words.
+
+    Attributes
+    ----------
+    identity : str
+        Id of the row.
+    content : bytes
+        Digest of its values (`content_of`).
+    time, n_words : int
+        Time in milliseconds; number of its tokens.
+    topics : tuple of str
+    counts : tuple
+        Numbers of its tokens, and their counts.
+    passages : tuple
+        Result of `odl.text.shingles.count_words` for its passages.
+    taken : list of int
+        Number of characters that each cleaner removed.
+    title, url, author, excerpt : str
+        The excerpt is the beginning of the cleaned text.
+    shingle_words : bytes
+        Result of `odl.text.shingles.Shingler.words`.
+    vector : ndarray or None
+    """
+
+    identity: str
+    content: bytes
+    time: int
+    n_words: int
+    topics: tuple = ()
+    counts: tuple = ((), ())
+    passages: tuple = ({}, {})
+    taken: tuple = ()
+    title: str = ""
+    url: str = ""
+    author: str = ""
+    excerpt: str = ""
+    shingle_words: bytes = b""
+    vector: np.ndarray | None = None
+
+
 class Collection:
     """The documents read so far, with the parts that the options ask for.
 
@@ -459,14 +503,27 @@ class Collection:
                 self.aside.append(setaside.aside(name, place, error))
 
     def add_row(self, name, place, row, with_ids, kind=None):
-        """Add one document. A wrong field raises ValueError before anything is changed."""
+        """Add one document. A wrong field raises ValueError before anything is changed.
+
+        Returns
+        -------
+        ParsedRow or None
+            None if the row was left out: it occurred before, or was forgotten.
+        """
         check_id(row, with_ids, kind)
         identity, content = identity_of(row, name, place), content_of(row)
         if self.forgotten and forgotten_as(identity) in self.forgotten:
-            return
-        identity = self.ids.name(identity, content)
-        if identity is None:
-            return
+            return None
+        known_as = self.ids.name(identity, content)
+        if known_as is None:
+            return None
+        text, parsed = self._parsed(row, identity, content, kind)
+        if self._add(known_as, parsed, name) and self.meaning is not None:
+            self.meaning.add(text)
+        return parsed
+
+    def _parsed(self, row, identity, content, kind):
+        """Return the cleaned text of a row, and the `ParsedRow`."""
         time, topics, counted, text = self.parser.parse(row, kind)
         taken, passages = [0] * len(self.cleaner.names), ({}, {})
         if counted is not None:
@@ -480,33 +537,78 @@ class Collection:
                 counts = whole.keys(), whole.values()
         vector, n_words = self._vector(row), sum(counts[1])
         if n_words < self.min_words:
-            self.dropped[identity] = (time, n_words)
-            self.ids.enter(identity, content)
-            return
-        self.cleaner.count(taken)
-        if self.shingler is not None:
-            self.shingler.add(text)
+            return text, ParsedRow(identity, content, time, n_words)
         title = row.get("title")
         if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
             title = subject_of(row.get("text"))
-        self.titles.append(
-            one_line(clean(text if fields.missing(title) else without_ansi(str(title))))
+        return text, ParsedRow(
+            identity,
+            content,
+            time,
+            n_words,
+            topics,
+            counts,
+            passages,
+            taken,
+            title=one_line(clean(text if fields.missing(title) else without_ansi(str(title)))),
+            url=fields.parse_url(row.get("url")),
+            author=fields.parse_author(row.get("author")),
+            excerpt=one_line(clean(text), self.kept) if self.kept else "",
+            shingle_words=self.shingler.words(text) if self.shingler is not None else b"",
+            vector=vector,
         )
-        self.ids.enter(identity, content)
-        self.times.append(time)
-        self.topics.append(topics)
-        self.files.append(name)
-        self.urls.append(fields.parse_url(row.get("url")))
-        self.authors.append(fields.parse_author(row.get("author")))
+
+    def _add(self, known_as, row, file):
+        """Add a parsed row under an id; return whether it has enough words."""
+        self.ids.enter(known_as, row.content)
+        if row.n_words < self.min_words:
+            self.dropped[known_as] = (row.time, row.n_words)
+            return False
+        self.cleaner.count(row.taken)
+        if self.shingler is not None:
+            self.shingler.add_words(row.shingle_words)
+        self.titles.append(row.title)
+        self.times.append(row.time)
+        self.topics.append(row.topics)
+        self.files.append(file)
+        self.urls.append(row.url)
+        self.authors.append(row.author)
         if self.kept:
-            self.texts.append(one_line(clean(text), self.kept))
-        if vector is not None:
-            self.vectors.append(vector)
-        if self.meaning is not None:
-            self.meaning.add(text)
+            self.texts.append(row.excerpt)
+        if "vector" in self.columns:
+            self.vectors.append(row.vector)
         if self.splitter is not None:
-            self.splitter.add(*passages)
-        self.counted.add(*counts)
+            self.splitter.add(*row.passages)
+        self.counted.add(*row.counts)
+        return True
+
+    def sibling(self, numbers):
+        """Return a collection without documents for rows that this one has parsed (`add_parsed`).
+
+        `numbers` are the word numbers (`counted.numbers`) with which it parsed them.
+        """
+        other = copy(self)
+        other.counted = self.counted.sibling(numbers)
+        for name in ("cleaner", "meaning", "shingler", "splitter"):
+            if part := copy(getattr(self, name)):
+                part.restart()
+                setattr(other, name, part)
+        other._begin()
+        return other
+
+    def add_parsed(self, row, file):
+        """Add a row that a sibling has parsed, as `add_row` adds the row itself.
+
+        Parameters
+        ----------
+        row : ParsedRow
+            With its vector, if there are vectors.
+        file : str
+            Name of its file.
+        """
+        known_as = self.ids.name(row.identity, row.content)
+        if known_as is not None and self._add(known_as, row, file) and self.meaning is not None:
+            self.meaning.add_vector(row.vector)
 
     def _vector(self, row):
         """Return the vector of a row; None if vectors are not read."""

@@ -61,6 +61,11 @@ def write(output, files, options):
     form, gathered = collection.form_of(options), collection.Collection(options)
     for name, path in files:
         gathered.add_file(name, path, form)
+    return store(output, gathered)
+
+
+def store(output, gathered):
+    """Write a collection as a share, and return its documents."""
     documents = gathered.documents()
     names = _ids(documents)
     with storage.writing(output, docs.SHARE, dimensions=gathered.n_dimensions or 0) as file:

@@ -17,6 +17,9 @@ from odl.files import provenance, tables
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
 SAVE_INTERVAL = 20.0  # seconds between two writes of the ledger
+CARRIED_STEPS = ("features", "update", "alerts")  # steps whose result the next timestep uses
+# (ledger, step) -> (t, digests of its outputs, result) of the last run in this process
+_carried: dict = {}
 
 
 class Made(NamedTuple):
@@ -102,6 +105,7 @@ class Loop:
             self.timestep(t, row, counted=whole)
         self.clear(self.n)
         self.page(self.n)
+        self._carry()
         return self.n
 
     def read(self):
@@ -110,20 +114,8 @@ class Loop:
         if self.folder.stream["options"].get("times") == "modified":
             self._keep_times(files)
         self._check_forgotten()
-        stream, pattern = self.folder.stream, STEPS["share"].writes["output"]
-        common = {
-            "reader": stream["reader"],
-            "options": stream["options"],
-            "source": stream["sources"],
-        }
-        each = [
-            {
-                "sources": members,
-                **common,
-                "output": self.folder.path(pattern.replace("{share}", share)),
-            }
-            for share, members in shares.items()
-        ]
+        common = reading_of(self.folder)
+        each = [share_of(self.folder, *entry) for entry in shares.items()]
         if not self.dry and self.cores > 1:
             self._read_at_once(each)
         for arguments in each:
@@ -319,9 +311,27 @@ class Loop:
         return {"data": self._of("features", t), "before": before and before.after}
 
     def _of(self, name, t):
-        """Return what a step of timestep t left in memory, or None if it did not just run."""
+        """Return what a step of timestep t left in memory, or None if neither this run nor the last one ran it."""
         done, result = self.left.get(name, (None, None))
-        return result if done == t else None
+        if done == t:
+            return result
+        done, digests, result = _carried.get((os.path.abspath(self.ledger.path), name), [None] * 3)
+        return result if done == t and digests == self._output_digests(name, t) else None
+
+    def _output_digests(self, name, t):
+        return [
+            self.ledger.digest(self.folder.path(pattern, t))
+            for pattern in STEPS[name].writes.values()
+        ]
+
+    def _carry(self):
+        """Retain what the last timestep left in memory, for the next run of this folder in this process."""
+        for name in CARRIED_STEPS:
+            if (done := self.left.get(name)) and done[0] == self.n - 1:
+                for key in [key for key in _carried if key[1] == name]:
+                    del _carried[key]
+                key = os.path.abspath(self.ledger.path), name
+                _carried[key] = done[0], self._output_digests(name, done[0]), done[1]
 
     def restore(self, t):
         """Compute a checkpoint again that was deleted to save space; its bytes are the same."""
@@ -371,6 +381,31 @@ class Loop:
             ]
             with contextlib.suppress(OSError):
                 tables.write_table(os.path.join(self.folder.names["root"], "run.tsv"), rows)
+
+
+def reading_of(folder):
+    """Return the settings with which the files of a folder are read."""
+    stream = folder.stream
+    return {
+        "reader": stream["reader"],
+        "options": stream["options"],
+        "source": stream["sources"],
+    }
+
+
+def share_of(folder, share, members):
+    """Return the arguments of the step that reads a share.
+
+    Parameters
+    ----------
+    folder : odl.engine.folder.Folder
+    share : str
+        Its name.
+    members : list of (str, path-like)
+        Its files.
+    """
+    output = folder.path(STEPS["share"].writes["output"].replace("{share}", share))
+    return {"sources": members, **reading_of(folder), "output": output}
 
 
 def _share(arguments, record):

@@ -118,18 +118,27 @@ class Inbox:
         return self.open[label]
 
     def publish(self, label):
-        """Rename the hidden file of a period so that `odl run` reads it; delete it if it is empty."""
+        """Rename the hidden file of a period so that `odl run` reads it; delete it if it is empty.
+
+        Returns
+        -------
+        path : str
+            Path of the renamed file.
+        n_lines : int
+            Number of its documents, 0 if it was deleted.
+        """
         with self.open.pop(label) as file:
             pass
-        sums = self.sums.pop(label)
+        sums, path = self.sums.pop(label), os.path.join(FOLDER, os.path.basename(file.name)[1:])
         if os.path.getsize(file.name) or sums.written:
             sums.close()
-            os.rename(file.name, os.path.join(FOLDER, os.path.basename(file.name)[1:]))
+            os.rename(file.name, path)
         else:
             os.unlink(file.name)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(sums.path)
         _sync()
+        return path, len(sums.written)
 
 
 def remove(name):

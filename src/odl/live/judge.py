@@ -52,6 +52,7 @@ class Arrival:
     sent : str or None
         Original time of a late document.
     answer : dict or None
+    parsed : odl.corpora.collection.ParsedRow or None
     """
 
     number: object
@@ -61,6 +62,7 @@ class Arrival:
     label: str = ""
     sent: str | None = None
     answer: dict | None = None
+    parsed: collection.ParsedRow | None = None
 
     @property
     def late(self):
@@ -79,7 +81,7 @@ class Arrivals:
 
     def __init__(self, options):
         self.columns, self.dates = collection.columns_of(options), options.get("dates")
-        self.collection = collection.Collection({**options, "keep_text": 0})  # an answer needs none
+        self.collection = collection.Collection(options)
         if self.collection.meaning:
             self.collection.meaning.limit = COMMAND_SECONDS
         self.forgotten = {*options.get("forgotten", ())}
@@ -146,17 +148,27 @@ class Arrivals:
             Documents that can be read and have enough words.
         faults : list of str
             Reason why each row cannot be read; "" if it can.
+
+        The attribute `parsed` of the rows is set.
         """
         read, faults = self.collection, []
         read.restart()
         for number, row in enumerate(rows):
             roles = collection.values_by_role(row.columns, self.columns)
             try:
-                read.add_row("inbox", f"line {number + 1}", roles, True)
+                row.parsed = read.add_row("inbox", f"line {number + 1}", roles, True)
                 faults.append("")
             except (ValueError, OverflowError, RecursionError) as error:
                 faults.append(fault_of(error))
-        return read.documents(), faults
+        documents = read.documents()
+        if read.meaning:
+            vectors = (
+                dict(zip(documents.ids, documents.vectors, strict=True)) if len(documents) else {}
+            )
+            for row in rows:
+                if row.parsed and row.parsed.identity in vectors:
+                    row.parsed = row.parsed._replace(vector=vectors[row.parsed.identity])
+        return documents, faults
 
 
 def _text_of(line):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 
 from odl.config import places
 from odl.files.escaping import visible
@@ -26,19 +27,22 @@ class Runner:
 
     def __init__(self, patience):
         self.patience, self.process, self.output = patience, None, None
-        self.stopped = False
+        self.stopped, self.lock = False, threading.Lock()
 
     def start(self):
-        """Request a run; `wait` returns its result."""
-        if self.process is None or self.process.poll() is not None:
-            self._start_process()
+        """Request a run; `wait` returns its result. Return False, and request none, after `stop`."""
+        with self.lock:  # a process that is started after `stop` would not end
+            if self.stopped:
+                return False
+            if self.process is None or self.process.poll() is not None:
+                self._start_process()
         self.output.seek(0)
         self.output.truncate()
         try:
             self._request()
         except BrokenPipeError:  # it ended at this moment
-            self._start_process()
-            self._request()
+            return self.start()
+        return True
 
     def wait(self):
         """Wait for the run; return its exit status and the lines that it printed."""
@@ -54,9 +58,10 @@ class Runner:
 
     def stop(self):
         """End the process and the run in it."""
-        self.stopped = True
-        if self.process:
-            self.process.terminate()
+        with self.lock:
+            self.stopped = True
+            if self.process:
+                self.process.terminate()
 
     def close(self):
         """End the process after its run."""

@@ -20,6 +20,7 @@ from odl.live import inbox as inboxes
 from odl.live.inbox import ANSWER_KEY
 from odl.live.judge import Arrivals, DocumentJudge, clock, fault_of, iso
 from odl.live.openperiod import OpenPeriod, answers_in, as_json, begin_of_label, label_of
+from odl.live.readshares import ReadShares
 from odl.live.refused import RefusedList
 from odl.live.runner import Runner
 from odl.stream import features
@@ -156,6 +157,7 @@ class LiveWatch:
             )
         self.folder, self.arrivals, self.columns = folder, arrivals, arrivals.columns
         self.calendar = stream["batches"]["period"]
+        self.shares = ReadShares(folder, arrivals.collection)
         self._load()
 
     def configure_again(self):
@@ -286,8 +288,10 @@ class LiveWatch:
             columns = {**row.columns, ANSWER_KEY: {"answer": row.answer, "sent": row.sent}}
             lines.setdefault(row.label, []).append(json.dumps(columns).encode() + b"\n")
         self.inbox.append(lines)
+        written = {label: iter(each) for label, each in lines.items()}
         for row in accepted:
             self.current.answers[row.identity] = as_json(row.answer)
+            self.shares.add(row, next(written[row.label]))
         self.n_accepted, self.n_late = (
             self.n_accepted + len(accepted),
             self.n_late + sum(row.late for row in accepted),
@@ -368,7 +372,7 @@ class LiveWatch:
         for label in (
             ended
         ):  # before the next period opens: the watch after a kill opens the first hidden one
-            self.inbox.publish(label)
+            self.shares.close(label, *self.inbox.publish(label))
         if begin is not None and not ended and not self.learned:
             self.current.begin = begin
             self._load()
@@ -381,11 +385,13 @@ class LiveWatch:
         """Start a run that learns ended periods and writes the pages; if one is under way, start it afterwards."""
         self.run_again = self.learned is not None
         if not self.run_again:
-            self.runner.start()
-            self.learned = self.thread.submit(self._wait_for_run)
+            self.learned = self.thread.submit(self._run)
 
-    def _wait_for_run(self):
-        """Wait for the run; return the judge from now on, the last learned timestep and records of learned periods."""
+    def _run(self):
+        """Run the folder; return the judge from now on, the last learned timestep and records of learned periods."""
+        self.shares.wait()
+        if not self.runner.start():  # a signal came
+            return self.judge, self.last_learned, []
         status, lines = self.runner.wait()
         for line in lines:
             of_version = line.startswith(VERSION_PREFIX)

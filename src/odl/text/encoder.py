@@ -76,6 +76,10 @@ class Encoder:
         if len(self.waiting) == self.AT_ONCE:
             self._flush()
 
+    def add_vector(self, vector):
+        """Add the vector of the next text, if no text waits for its own."""
+        self.rows.append(vector)
+
     def through(self, texts):
         """Add texts and yield them."""
         for text in texts:

@@ -88,16 +88,20 @@ class Shingler:
 
     def add(self, text):
         """Add the shingles of the next text."""
-        self.waiting.append(self._words(text))
+        self.add_words(self.words(text))
+
+    def add_words(self, words):
+        """Add the shingles of the next text, by the digests of its words (`words`)."""
+        self.waiting.append(words)
         if len(self.waiting) == TEXTS_AT_ONCE:
             self._flush()
 
     def shingle(self, text):
         """Return the set of shingles of a text, as a row of `matrix` has it."""
-        words = np.frombuffer(self._words(text), dtype="<u8")
+        words = np.frombuffer(self.words(text), dtype="<u8")
         return shingle(words, np.array([len(words)]))[0]
 
-    def _words(self, text):
+    def words(self, text):
         """Return the digests of the words of a text, eight bytes each."""
         return b"".join(map(self.numbers.__getitem__, pieces_of(text.lower())))
 

@@ -12,6 +12,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from itertools import chain
 from operator import methodcaller
 from typing import Any
@@ -382,7 +383,17 @@ class Tally:
         """Remove all documents, and all words if there are more than `MAX_CACHED`."""
         if len(self.numbers) > MAX_CACHED:
             self._begin()
+        self._clear()
+
+    def _clear(self):
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
+
+    def sibling(self, numbers):
+        """Return a tally without documents that has other word numbers, for documents that are counted (`add`)."""
+        other = copy(self)
+        other.numbers = numbers
+        other._clear()
+        return other
 
     def matrix(self):
         """Return the counts, shape (n_documents, n_words), and the sorted words that occur."""

@@ -1,0 +1,103 @@
+"""Shares of the inbox that a watch writes from rows that it has read, so that `odl run` does not read them again."""
+
+import contextlib
+from concurrent import futures
+
+from odl.alerts import periods
+from odl.config.steps import record_of
+from odl.corpora import jsonrows, portions
+from odl.engine import folder as folders
+from odl.engine import ledger, loop
+from odl.errors import OdlError
+from odl.files import provenance
+from odl.live import inbox
+
+MAX_ROW_BYTES = 1 << 24  # of the lines of a period whose parsed rows stay in memory
+TELEMETRY = "resourceLogs"  # key of an object with several documents
+
+
+class ReadShares:
+    """Parsed rows of the open period, and of closed periods whose share may still grow.
+
+    A share has the bytes and the provenance of the one that `odl run` would write. No share is
+    written if a line in the inbox could be read differently from its row, or if rows are missing
+    after a restart. Then `odl run` reads the lines.
+
+    Parameters
+    ----------
+    folder : odl.engine.folder.Folder
+        The working folder.
+    collection : odl.corpora.collection.Collection
+        Reads the rows.
+    """
+
+    def __init__(self, folder, collection):
+        self.folder, self.collection = folder, collection
+        self.code = folder.code("share")  # of this process, also if odl is upgraded while it runs
+        self.rows, self.sizes, self.numbers = {}, {}, {}  # by label of a period
+        self.closed = {}  # path of a published file -> its rows, and the numbers of their words
+        self.thread, self.writes = futures.ThreadPoolExecutor(1), []
+
+    def add(self, row, line):
+        """Add a row that is stored in the inbox as a line."""
+        label, text, numbers = row.label, line.decode(), self.collection.counted.numbers
+        rows = self.rows.setdefault(label, [])
+        self.sizes[label] = self.sizes.get(label, 0) + len(line)
+        usable = (
+            not self.collection.strict  # then a run also tests which columns a file has
+            and row.parsed is not None
+            and self.sizes[label] <= MAX_ROW_BYTES
+            and self.numbers.setdefault(label, numbers) is numbers
+            and jsonrows.mended(text) == text
+            and TELEMETRY not in row.columns
+        )
+        if not usable:
+            self.rows[label] = None
+        elif rows is not None:
+            rows.append(row.parsed)
+
+    def close(self, label, path, n_lines):
+        """Write the share of a published file in a thread, if all its lines were added."""
+        rows, numbers = self.rows.pop(label, None), self.numbers.pop(label, None)
+        self.sizes.pop(label, None)
+        # An object that is alone in a file may be read as a table of documents.
+        if rows and len(rows) == n_lines > 1:
+            self.closed[path] = rows, numbers
+            self.writes = [self.thread.submit(self._write, [*self.closed])]
+
+    def wait(self):
+        """Wait until the shares are written."""
+        futures.wait(self.writes)
+
+    def _write(self, paths):
+        """Write the share of the last of some published files, unless the rows of another file in it are missing."""
+        growing = set()
+        with contextlib.suppress(OdlError, OSError):  # `odl run` reads the lines, and reports it
+            inbox.enlist()
+            folder = folders.opened()
+            same = folder.stream["options"] == self.folder.stream["options"]
+            if same and not periods.are_earlier(folder.folder_of("alerts")):
+                _, shares = folders.files_of(folder)
+                growing = {path for _, path in [*shares.values()][-1]} if shares else {*paths}
+                for share, members in shares.items():
+                    names = {path for _, path in members}
+                    if paths[-1] in names and names <= {*paths}:
+                        self._store(folder, share, members)
+        for path in paths:
+            if path not in growing:
+                del self.closed[path]
+
+    def _store(self, folder, share, members):
+        """Write a share of published files."""
+        parts = [(name, *self.closed[path]) for name, path in members]
+        numbers = parts[0][2]
+        if any(others is not numbers for _, _, others in parts):
+            return
+        gathered = self.collection.sibling(numbers)
+        for name, rows, _ in parts:
+            for row in rows:
+                gathered.add_parsed(row, name)
+        arguments = {**loop.share_of(folder, share, members), "code": self.code}
+        record = record_of("share", arguments, lambda path: ledger.read(path)[0])
+        with provenance.recording(record):
+            portions.store(arguments["output"], gathered)

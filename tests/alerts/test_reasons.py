@@ -29,7 +29,7 @@ def test_an_item_with_all_that_is_shown_of_it():
         frequencies=np.array([2, 2, 2, 2, 2, 0]),
     )
     texts = phrasing.Texts(["w and a", "B w and b", "w and c"])
-    places = reasons.Origins([f"{name}.csv" for name in "abc"], ["", "", ""], [], texts)
+    places = reasons.Origins([f"{name}.csv" for name in "abc"], [""] * 3, [""] * 3, [], texts)
     words = sparse.csr_array(shares)
     near = {3: ("oil gas", "a"), 5: ("nasa", "c")}
     (first, second), _ = reasons.items(period, np.array([0, 1]), words, data, near, places, 3)

@@ -190,6 +190,28 @@ def test_authors_are_read_where_they_are_asked_for(tmp_path):
     )
 
 
+def test_sources_are_read_where_they_are_named(tmp_path):
+    table = write(
+        tmp_path / "a.jsonl",
+        [
+            {"id": 1, "text": "rain falls", "forum": "news"},
+            {"id": 2, "text": "sun shines", "forum": None},
+        ],
+    )
+    assert not read(table).sources
+    found = read(table, columns={"source": "forum"})
+    assert found.sources == ["news", ""] and found.files == ["a.jsonl"] * 2
+    documents.write(tmp_path / "d.h5", found)
+    assert documents.read(tmp_path / "d.h5").sources == found.sources
+    mail = tmp_path / "b.eml"
+    mail.write_text("From: Ada <a@x.org>\nSubject: rain\nMessage-ID: <m>\n\nfalls\n")
+    assert read(mail, columns={"source": "author"}).sources == ["Ada <a@x.org>"]
+    feed = tmp_path / "c.xml"
+    items = "<item><title>rain</title><category>weather</category></item><item><title>sun</title></item>"
+    feed.write_text(f'<rss version="2.0"><channel>{items}</channel></rss>')
+    assert read(feed, columns={"source": "category"}).sources == ["weather", ""]
+
+
 def test_separator_and_delimiter(tmp_path):
     path = lines(tmp_path / "d.csv", "id;text;topics", "a;storm;x, y", "b;lima;z")
     assert read(path, delimiter=";", separator=",").topics == [("x", "y"), ("z",)]

@@ -109,6 +109,7 @@ def passages(*keys):
     [
         ("urls", ["u"] * 4, ["u", "v", "u", "u"]),
         ("authors", ["a"] * 4, ["a", "b", "a", "a"]),
+        ("sources", ["a"] * 4, ["a", "b", "a", "a"]),
         ("texts", ["t"] * 4, ["t", "s", "t", "t"]),
         ("vectors", np.eye(4), np.eye(4)[[0, 0, 2, 3]]),
         ("removed", {"quotes": np.zeros(4, int)}, {"quotes": np.array([0, 7, 0, 0])}),

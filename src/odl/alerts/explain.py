@@ -76,7 +76,11 @@ def feedback_name(watch, what):
     ParameterError
         If there is none of this name.
     """
-    known = sorted({visible(name) for period in watch.periods for name in period.sources})
+    counted = (
+        one.name[1:] for period in watch.periods for one in period.headlines if one.gate == "volume"
+    )
+    names = {name for period in watch.periods for name in period.sources}.union(*counted)
+    known = sorted(map(visible, names))
     if what.startswith("source:"):
         name = what.removeprefix("source:")
         if known and name not in known:

@@ -23,16 +23,20 @@ EXCERPT_WORDS = 12  # most words by which an excerpt is chosen
 
 
 class Origins(NamedTuple):
-    """Source files, URLs, authors and texts of documents; an entry is empty if it is unknown.
+    """Files, sources, URLs, authors and texts of documents; an entry is empty if it is unknown.
 
     Attributes
     ----------
-    sources, urls : list of str
+    files, urls : list of str
+    sources : list of str
+        Source of each document, whose number of documents is compared with its past: its file, or
+        the value of the column `source`.
     authors : list of str
         Author of each document; an empty list if no document has one.
     texts : odl.alerts.phrasing.Texts
     """
 
+    files: list
     sources: list
     urls: list
     authors: list
@@ -265,7 +269,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
                 members=tuple(data.ids[other] for other in order[low:high]),
                 title=data.titles[row],
                 time=int(data.times[row]),
-                source=origins.sources[row],
+                source=origins.files[row],
                 url=origins.urls[row],
                 reasons=tuple(Reason(named[term], parts[term]) for term in terms),
                 nearest=_nearest(near, period.near[row].tolist(), period.likeness[row].tolist()),
@@ -305,14 +309,16 @@ def join(item, words, text, period):
 
 def origins(batch, n):
     """Return the `Origins` of n documents, read from a batch file if it exists."""
-    columns = {name: [""] * n for name in ("files", "urls", "texts")} | {"authors": []}
+    columns = {name: [""] * n for name in ("files", "urls", "texts")}
+    columns |= {"authors": [], "sources": []}
     if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
             kept = storage.names_in(file, "/") & columns.keys()
             columns |= {name: storage.read_strings(file, name) for name in kept}
     return Origins(
-        columns["files"], columns["urls"], columns["authors"], phrasing.Texts(columns["texts"])
-    )
+        columns["files"], columns["sources"] or columns["files"], columns["urls"], columns["authors"],
+        phrasing.Texts(columns["texts"]),
+    )  # fmt: skip
 
 
 def lead(words, row, shared, most):

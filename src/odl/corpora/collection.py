@@ -33,13 +33,14 @@ DEFAULT_COLUMNS = {
     "topics": "topics",
     "title": "title",
 }
-COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "vector")
+COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "source", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
+NAMED_ONLY = ("author", "source")  # also of mail and feeds, which are read if they are named
 OPTIONS = {
     "columns": closed(
         {role: {"type": ["string", "null"]} for role in COLUMN_ROLES}
         | dict.fromkeys(("time", "text"), COLUMN_LIST)
-        | {"author": {"type": ["string", "null"], "earlier": None}}
+        | {role: {"type": ["string", "null"], "earlier": None} for role in NAMED_ONLY}
     ),
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "pattern": '[^"\\r\\n]'},
@@ -65,7 +66,7 @@ OPTIONS = {
 }
 
 OWN_COLUMNS = {
-    role: role for role in COLUMN_ROLES if role != "author"
+    role: role for role in COLUMN_ROLES if role not in NAMED_ONLY
 }  # columns of mail, feeds, logs and texts
 SUBJECT_LINE = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 DAMAGE_REASONS = {  # key of a row of mail or feeds -> reason in the list of documents set aside
@@ -92,9 +93,10 @@ def read(sources, options):
         Files, patterns, or folders of tables (`odl.files.listing`).
     options : dict
         - ``columns``: names of the columns id, time, text, counts, topics, title, url, author,
-          vector; null for a column that is not used. A name other than the default must exist in
-          tables. url, author and vector are only read if they are named; a named author also reads
-          the authors of mail and feeds. The texts of a list become paragraphs, a list for time
+          source, vector; null for a column that is not used. A name other than the default must
+          exist in tables. url, author, source and vector are only read if they are named; a named
+          author also reads the authors of mail and feeds. ``source`` of mail and feeds is one of
+          author, category (of feeds) and title. The texts of a list become paragraphs, a list for time
           (date and clock) by spaces. ``topics: category`` also reads the categories of feeds.
         - ``separator``: between the topics of a string (default ";"; null: one topic per string).
         - ``quoted``: whether quotation marks may enclose the fields of CSV files (default true).
@@ -162,13 +164,15 @@ def columns_of(options):
 
 
 def own_columns(kind, columns):
-    """Return role -> column of mail, texts, logs and feeds, with authors and categories if `columns` asks for them."""
+    """Return role -> column of mail, texts, logs and feeds; authors, sources and categories if `columns` names them."""
     topics = (
         {"topics": listing.CATEGORY}
         if kind == "feed" and columns.get("topics") == listing.CATEGORY
         else {}
     )
-    return OWN_COLUMNS | topics | ({"author": "author"} if "author" in columns else {})
+    named = {"author": "author"} if "author" in columns else {}
+    named |= {"source": columns["source"]} if "source" in columns else {}
+    return OWN_COLUMNS | topics | named
 
 
 def names_of(column):
@@ -414,7 +418,7 @@ class ParsedRow(NamedTuple):
         Result of `odl.text.shingles.count_words` for its passages.
     taken : list of int
         Number of characters that each cleaner removed.
-    title, url, author, excerpt : str
+    title, url, author, source, excerpt : str
         The excerpt is the beginning of the cleaned text.
     shingle_words : bytes
         Result of `odl.text.shingles.Shingler.words`.
@@ -432,6 +436,7 @@ class ParsedRow(NamedTuple):
     title: str = ""
     url: str = ""
     author: str = ""
+    source: str = ""
     excerpt: str = ""
     shingle_words: bytes = b""
     vector: np.ndarray | None = None
@@ -468,14 +473,8 @@ class Collection:
 
     def _begin(self):
         self.ids, self.dropped, self.aside = Register(self.changed), {}, []
-        self.topics, self.titles, self.files, self.urls, self.texts, self.authors = (
-            [],
-            [],
-            [],
-            [],
-            [],
-            [],
-        )
+        self.topics, self.titles, self.files, self.urls = [], [], [], []
+        self.texts, self.authors, self.sources = [], [], []
         self.times, self.vectors = array("q"), []
 
     def restart(self):
@@ -553,6 +552,7 @@ class Collection:
             title=one_line(clean(text if fields.missing(title) else without_ansi(str(title)))),
             url=fields.parse_url(row.get("url")),
             author=fields.parse_author(row.get("author")),
+            source=fields.parse_source(row.get("source")),
             excerpt=one_line(clean(text), self.kept) if self.kept else "",
             shingle_words=self.shingler.words(text) if self.shingler is not None else b"",
             vector=vector,
@@ -573,6 +573,7 @@ class Collection:
         self.files.append(file)
         self.urls.append(row.url)
         self.authors.append(row.author)
+        self.sources.append(row.source)
         if self.kept:
             self.texts.append(row.excerpt)
         if "vector" in self.columns:
@@ -655,6 +656,7 @@ class Collection:
             else None,
             urls=self.urls if any(self.urls) else [],
             authors=self.authors if any(self.authors) else [],
+            sources=self.sources if any(self.sources) else [],
             repeats=self.ids.repeats(),
             vectors=vectors,
             texts=self.texts,

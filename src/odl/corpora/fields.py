@@ -19,7 +19,7 @@ TYPE_NAMES = {
     list: "a list",
     dict: "an object",
 }
-MAX_AUTHOR_CHARACTERS = 100
+MAX_AUTHOR_CHARACTERS, MAX_SOURCE_CHARACTERS = 100, 100
 AUTHOR_KEYS = (
     "screen_name",
     "login",
@@ -94,6 +94,21 @@ def parse_author(value):
         value = next((value[key] for key in AUTHOR_KEYS if not missing(value.get(key))), None)
     known = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
     return " ".join(clean(str(value)).split())[:MAX_AUTHOR_CHARACTERS] if known else ""
+
+
+def parse_source(value):
+    """Return the source of a document on one line, of a list the first; or "".
+
+    Examples
+    --------
+    >>> from odl.corpora.fields import parse_source
+    >>> [parse_source(value) for value in ("JetBlue", ["news", "sport"], 12, None)]
+    ['JetBlue', 'news', '12', '']
+    """
+    if isinstance(value, list):
+        value = next((one for one in value if not missing(one)), None)
+    known = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
+    return " ".join(clean(str(value)).split())[:MAX_SOURCE_CHARACTERS] if known else ""
 
 
 def parse_vector(value, length=None):

@@ -152,8 +152,10 @@ def _or_none(value):
 
 def _parsed(name, value):
     """Parse a value of a row; raise ValueError if a text, time or id is missing or wrong."""
-    if name in ("title", "source"):
+    if name == "title":
         return "" if value is None else str(value)
+    if name == "source":
+        return fields.parse_source(value)
     if name == "author":
         return fields.parse_author(value)
     if value is None:

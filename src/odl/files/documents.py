@@ -18,7 +18,7 @@ NO_TIME = np.iinfo(np.int64).min
 N_SHINGLES = 2**31 - 1  # number of possible shingles
 TITLE_CHARACTERS = 200  # longer titles are cut
 SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
-OPTIONAL_FIELDS = ("urls", "authors", "texts", "shingles", "passages", "vectors")
+OPTIONAL_FIELDS = ("urls", "authors", "sources", "texts", "shingles", "passages", "vectors")
 PER_DOCUMENT = (
     "ids",
     "times",
@@ -27,7 +27,7 @@ PER_DOCUMENT = (
     "files",
     *OPTIONAL_FIELDS,
 )  # with one entry for each document
-STRING_FIELDS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "texts")
+STRING_FIELDS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "sources", "texts")
 LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
 
 
@@ -93,6 +93,9 @@ class Documents:
         Web address of each document, "" if unknown; an empty list if no document has one.
     authors : list of str, optional
         Author of each document, "" if unknown; an empty list if no document has one.
+    sources : list of str, optional
+        Source of each document by the column `source`, "" if unknown; an empty list without the
+        column.
     vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
         Embedding of each document, by any encoder; zeros for a document without one.
     texts : list of str, optional
@@ -126,6 +129,7 @@ class Documents:
     passages: Passages | None = None
     urls: list = field(default_factory=list)
     authors: list = field(default_factory=list)
+    sources: list = field(default_factory=list)
     repeats: Repeats = NO_REPEATS
     vectors: np.ndarray | None = None
     texts: list = field(default_factory=list)
@@ -221,6 +225,8 @@ class Documents:
                 digest.update(self.vectors[row].tobytes())
             if self.authors:
                 digest.update(f"author\0{self.authors[row]}\0".encode())
+            if self.sources:
+                digest.update(f"source\0{self.sources[row]}\0".encode())
             if self.texts:
                 digest.update(f"text\0{self.texts[row]}\0".encode())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)

@@ -95,7 +95,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     following = periods.Carried(
         data.t, record.run, record.settings, carried.digest, past, opened, examples, data.terms, past_words
     )  # fmt: skip
-    names = periods.Names(data.ids, data.titles, origins.sources, data.times)
+    names = periods.Names(data.ids, data.titles, origins.files, data.times)
     return replace(following, digest=periods.write(output, record, names, following))
 
 

@@ -70,7 +70,7 @@ def _documents(period, data, origins):
         members = np.flatnonzero(period.item == period.item[row])
         found[row] = Document(
             **period.facts_of(row), rank=0, id=data.ids[row], members=tuple(data.ids[other] for other in members),
-            title=data.titles[row], time=int(data.times[row]), source=origins.sources[row], url=origins.urls[row],
+            title=data.titles[row], time=int(data.times[row]), source=origins.files[row], url=origins.urls[row],
             reasons=(), nearest=(),
         )  # fmt: skip
     return found

@@ -61,24 +61,21 @@ class AskedStreams:
         """
         name = name or ("" if len(self.places) > 1 else min(self.places))
         if name not in self.places:
-            given = f"the stream {name!r}" if name else "no stream"
-            raise ParameterError(given, f"one of {', '.join(sorted(self.places))}", "name it")
+            expected = f"one of {', '.join(sorted(self.places))}"
+            raise ParameterError(
+                f"the stream {name!r}" if name else "no stream", expected, "name it"
+            )
         place = self.places[name]
         n = len([*periods.paths(place.alerts)])
         files = [f"{place.alerts}/{n - 1}.h5", f"{place.home}/{feedback.FEEDBACK_FILE}"]
-        state = [n, *(_state(path) for path in files)]
+        state = [
+            (n, facts.st_size, facts.st_mtime_ns, facts.st_ino)
+            for facts in map(os.stat, filter(os.path.exists, files))
+        ]
         if name not in self.watches or self.watches[name][0] != state:
-            entries = feedback.read(place.home)
-            self.watches[name] = state, read.watch(read.records(place), entries, place=place)
+            watch = read.watch(read.records(place), feedback.read(place.home), place=place)
+            self.watches[name] = state, watch
         return self.watches[name][1]
-
-
-def _state(path):
-    """Return size, modification time and inode of a file; an empty tuple if it does not exist."""
-    if not os.path.exists(path):
-        return ()
-    facts = os.stat(path)
-    return facts.st_size, facts.st_mtime_ns, facts.st_ino
 
 
 def what_is_new(watch, since="", room=None):
@@ -104,15 +101,16 @@ def what_is_new(watch, since="", room=None):
         now = None if newest == NO_TIME else newest / 1000
         start = show.date_of(spans.parse(since, "since", now)[0], exact=True)
     chosen = show.since(watch, start)
-    rows = show.rows_of(chosen)
     answer = {
         **_head(watch),
         "since": start,
         "periods": len(chosen),
-        "newest_document": _time(newest),
+        "newest_document": show.date_of(newest, exact=True) or None,
         "summary": show.lead(watch, chosen) if chosen else f"No period since {start}.",
         "held_back": show.held_back(chosen)[:MAX_LISTED],
-        "headlines": [_headline(row.period, row.headline, row.examples) for row in rows],
+        "headlines": [
+            _headline(row.period, row.headline, row.examples) for row in show.rows_of(chosen)
+        ],
     }
     return _bounded(answer, "headlines", room=room)
 
@@ -125,8 +123,9 @@ def explain_event(watch, what):
     ParameterError
         If there is no such event or document.
     """
-    named = what in watch.events or str(what).startswith("event:")
-    if not named and (place := explain.find(watch.place, str(what))):
+    if not (what in watch.events or str(what).startswith("event:")) and (
+        place := explain.find(watch.place, str(what))
+    ):
         return _explain_document(watch, *place)
     event = _event_of(watch, what)
     headlines = [
@@ -135,14 +134,14 @@ def explain_event(watch, what):
         for one in period.headlines
         if one.event == event.number
     ]
-    days = [(show.day_in(watch, t), n) for t, n in sorted(event.sizes.items())]
-    states = [(show.day_in(watch, t), state) for t, state in event.history]
     answer = {
         **_head(watch),
         **_event(watch, event),
         "feedback": event.feedback or None,
-        "states": states[-MAX_LISTED:],
-        "documents_by_period": days[-MAX_LISTED:],
+        "states": [(show.day_in(watch, t), state) for t, state in event.history[-MAX_LISTED:]],
+        "documents_by_period": [
+            (show.day_in(watch, t), n) for t, n in sorted(event.sizes.items())[-MAX_LISTED:]
+        ],
         "documents_join_above_log_likelihood_ratio": round(event.threshold, 2),
         "headlines": [_headline(*pair) for pair in headlines[-MAX_LISTED:]],
         "documents": _members(watch, event, show.EXAMPLES_SHOWN),
@@ -258,12 +257,11 @@ def _head(watch):
 
 def _event(watch, event):
     """Return the short form of an event."""
-    last = max([event.birth, *event.sizes])
     return {
         "event": event.number,
         "state": event.state,
         "first_period": show.day_in(watch, event.birth),
-        "last_period": show.day_in(watch, last),
+        "last_period": show.day_in(watch, max([event.birth, *event.sizes])),
         "documents_so_far": event.size,
         "quoted": {"name": _cut(", ".join(event.name))},
     }
@@ -301,7 +299,12 @@ def _example(view):
 
 def _document(ident, time, source, url, title, text):
     """Return a document as a map; what is unknown is left out."""
-    entry = {"id": _cut(ident), "time": _time(time), "source": _cut(source), "url": _cut(url)}
+    entry = {
+        "id": _cut(ident),
+        "time": show.date_of(time, exact=True),
+        "source": _cut(source),
+        "url": _cut(url),
+    }
     entry = {name: value for name, value in entry.items() if value}
     quoted = {"title": _cut(heading(title)), "text": _cut(text, MAX_TEXT) if text != title else ""}
     return {**entry, "quoted": {name: value for name, value in quoted.items() if value}}
@@ -312,19 +315,17 @@ def _documents(watch, rows):
     files = {}
     for t in sorted({t for t, _ in rows}):
         names = periods.read_names(os.path.join(watch.place.alerts, f"{t}.h5"))
-        folder = os.path.dirname(watch.place.features)
-        origins = reasons.origins(os.path.join(folder, "batches", f"{t}.h5"), len(names.ids))
-        files[t] = names, origins
+        batch = os.path.join(os.path.dirname(watch.place.features), "batches", f"{t}.h5")
+        files[t] = names, reasons.origins(batch, len(names.ids))
     entries = []
     for t, row in rows:
-        names, origins = files[t]
-        period = watch.periods[t - watch.periods[0].t]
+        (names, origins), period = files[t], watch.periods[t]
         entry = _document(
             names.ids[row], int(names.times[row]), names.files[row], origins.urls[row], names.titles[row],
             origins.texts.stored[row],
         )  # fmt: skip
-        score, event = round(float(period.score[row]), 4), int(period.event[row])
-        entries.append(entry | {"event": event or None, "score": score})
+        score = round(float(period.score[row]), 4)
+        entries.append(entry | {"event": int(period.event[row]) or None, "score": score})
     return entries
 
 
@@ -334,9 +335,7 @@ def _members(watch, event, n):
     rows = [
         (t, row)
         for t in sorted(event.sizes)
-        for row in np.flatnonzero(
-            watch.periods[t - watch.periods[0].t].event == event.number
-        ).tolist()
+        for row in np.flatnonzero(watch.periods[t].event == event.number).tolist()
     ]
     ids = periods.read_names(os.path.join(watch.place.alerts, f"{event.birth}.h5")).ids
     first = {row for row, ident in enumerate(ids) if visible(ident) in central}
@@ -348,26 +347,23 @@ def _explain_document(watch, t, row):
     """Return a document with the parts of its score, its event and the most similar document before it."""
     document, earlier, _, words = explain.explain_document(watch.place, t, row)
     (entry,) = _documents(watch, [(t, row)])
-    period, event = watch.periods[t - watch.periods[0].t], watch.events.get(document.event)
-    entry["rank_in_period"] = document.rank
-    entry["share_of_recent_scores_as_high"] = None if period.unproven else round(document.tail, 5)
-    parts = [(part.kind, _cut(part.label), part.percent) for part in breakdown.parts(document)]
-    entry["quoted"]["parts_of_score_percent"] = parts[:MAX_LISTED]
+    tail = None if watch.periods[t].unproven else round(document.tail, 5)
+    entry |= {"rank_in_period": document.rank, "share_of_recent_scores_as_high": tail}
+    entry["quoted"]["parts_of_score_percent"] = [
+        (part.kind, _cut(part.label), part.percent)
+        for part in breakdown.parts(document)[:MAX_LISTED]
+    ]
     if earlier:
         entry["most_similar_before"] = _document(
             earlier.id, earlier.time, earlier.source, "", earlier.title, ""
         ) | {"cosine": round(earlier.likeness, 3)}
-    if event:
+    if event := watch.events.get(document.event):
         entry["belongs_to"] = _event(watch, event)
         ratios = explain.own_likelihood(event, words)[:MAX_LISTED]
         entry["belongs_to"]["quoted"]["log_likelihood_ratios"] = [
             (_cut(word), has, round(ratio, 2)) for word, has, ratio in ratios
         ]
     return _bounded({**_head(watch), "documents": [entry]}, "documents")
-
-
-def _time(time):
-    return show.date_of(time, exact=True) or None
 
 
 def _cut(text, most=MAX_NAME):

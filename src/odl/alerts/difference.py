@@ -70,10 +70,15 @@ class Alternative(NamedTuple):
     changes: list
 
     @property
+    def counts(self):
+        """Number of its changes of each of `KINDS`."""
+        return [sum(one.kind == kind for one in self.changes) for kind in KINDS]
+
+    @property
     def title(self):
         """Its name and the numbers of its changes in words."""
-        numbers = [(kind, sum(one.kind == kind for one in self.changes)) for kind in KINDS]
-        counts = ", ".join(f"{n:,} {kind}" for kind, n in numbers if n)
+        pairs = zip(KINDS, self.counts, strict=True)
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in pairs if n)
         return f"{self.name}: {counts or 'the headlines are the same'}"
 
 
@@ -130,11 +135,13 @@ def _are_same(one, other):
 
 def count_rows(before, alternatives):
     """Return the rows of the table of settings (`COUNT_COLUMNS`): the stored list, then the alternatives."""
-    rows = [("as stored", *_counts(before), *[""] * len(KINDS))]
-    for one in alternatives:
-        changes = [sum(each.kind == kind for each in one.changes) for kind in KINDS]
-        rows.append((one.name, *_counts(one.periods), *(f"{n:,}" for n in changes)))
-    return rows
+    return [
+        ("as stored", *_counts(before), *[""] * len(KINDS)),
+        *(
+            (one.name, *_counts(one.periods), *(f"{n:,}" for n in one.counts))
+            for one in alternatives
+        ),
+    ]
 
 
 def _counts(periods):
@@ -163,8 +170,7 @@ def _spans(periods):
     """Return the name of the span of each period: its first day, its month or its year, or its hundred if undated."""
     days = [show.day_of(period) for period in periods]
     if all(period.first != NO_TIME for period in periods):
-        months, years = ([day[:n] for day in days] for n in (7, 4))
-        names = [days, months, years]
+        names = [[day[:n] for day in days] for n in (10, 7, 4)]
     else:
         names = [days, [f"periods from {period.t // 100 * 100}" for period in periods]]
     return next((each for each in names if len(set(each)) <= MAX_SPANS), names[-1])

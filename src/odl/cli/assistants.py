@@ -39,9 +39,10 @@ def serve(folders, stream=None):
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ModuleNotFoundError as error:
-        todo = "type pip install 'online-dictionary-learning[mcp]'"
         raise ParameterError(
-            f"odl mcp, and {error.name} is not installed", "the extra mcp", todo
+            f"odl mcp, and {error.name} is not installed",
+            "the extra mcp",
+            "type pip install 'online-dictionary-learning[mcp]'",
         ) from error
     server = MCPServer("odl", instructions=INSTRUCTIONS, version=odl.__version__, log_level="ERROR")
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)

@@ -60,12 +60,18 @@ def report(folder, assignments, since=None, form="text"):
         run, corpus_features = runs.parse(working.chain), ""
         combinations = _combinations(working, assignments)
         n = len([*periods.paths(working.folder_of("alerts"))])
-        _refuse_edited(working, n, os.fspath(folder))
+        if names := folders.unlearned(working, n):
+            given = f"{project.FILE} has other values of {', '.join(names)} than the stored scores"
+            todo = f"change them back, or type odl run {folder}: it learns {folders.cost(working)}"
+            raise ConfigError(given, "the settings of the last run", todo)
         if working.chain["features"]["idf"] == "corpus":
             corpus_features = working.path(PATTERNS["features"], n - 1)
-        settings = [settings for _, settings in combinations]
         decided = replay.replay(
-            lambda kind, t: working.path(PATTERNS[kind], t), run, settings, n, corpus_features
+            lambda kind, t: working.path(PATTERNS[kind], t),
+            run,
+            [settings for _, settings in combinations],
+            n,
+            corpus_features,
         )
         lists = zip(*(each for each, _ in decided), strict=True)
         others = [read.watch(map(read.with_printable_texts, one), entries) for one in lists]
@@ -92,14 +98,6 @@ def _alternative(stored, other, before, name):
     }
     name = name or ", ".join(f"{key} {new}" for key, (_, new) in changed.items()) or "odl.yaml"
     return difference.Alternative(name, changed, after, difference.compare(before, after))
-
-
-def _refuse_edited(working, n, named):
-    """Raise ConfigError if odl.yaml has other settings than those with which the scores were learned."""
-    if names := folders.unlearned(working, n):
-        given = f"{project.FILE} has other values of {', '.join(names)} than the stored scores"
-        todo = f"change them back, or type odl run {named}: it learns {folders.cost(working)}"
-        raise ConfigError(given, "the settings of the last run", todo)
 
 
 def _combinations(working, assignments):

@@ -29,20 +29,15 @@ from odl.files.escaping import isolated
 from odl.files.terminal import styled, styled_state
 
 TEXT_COLUMNS = 110  # largest width of a text
-EXAMPLES_SHOWN, HEADLINES_DETAILED = (
-    3,
-    10,
-)  # documents shown of a headline; headlines shown with their documents
-BELOW_SHOWN, UNPROVEN_SHOWN = (
-    5,
-    5,
-)  # headlines below the bar that are named; documents shown of unproven periods
+EXAMPLES_SHOWN = 3  # documents shown of a headline
+HEADLINES_DETAILED = 10  # headlines shown with their documents
+BELOW_SHOWN = 5  # headlines below the bar that are named
+UNPROVEN_SHOWN = 5  # documents shown of unproven periods
 NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
 # log10 of the words of a period: the largest of that many t is as rare as one t this much smaller
 LOG10_WORDS = 4.0
-# characters: longest word at the end of a cut title that the text below repeats from its start
-CUT_WORD = 30
+CUT_WORD = 30  # characters of a word in which a title is cut and that the text below repeats
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
 COUNT_COLUMNS = {"event", "documents", "usually"}  # aligned to the right
 DROP_ORDER = ("event", "by chance", "usually")  # left out on a narrow terminal, the first one first
@@ -53,17 +48,12 @@ UNREAD_PHRASES = {
 }
 EXPLAIN = "odl explain FOLDER"
 FORM_NOTE = "Nearly all documents have these new words: their form has changed."
-SLACK_BLOCKS, SLACK_TEXT = (
-    47,
-    2000,
-)  # blocks of a Slack message (Slack allows 50); characters of one (3000)
+SLACK_BLOCKS = 47  # blocks of a Slack message; Slack allows 50
+SLACK_TEXT = 2000  # characters of a block; Slack allows 3000
 SLACK_MESSAGE = 9000  # characters of all blocks; Slack refuses messages from about 13,000 on
-ISOLATED = re.compile(
-    "\u2068[^\u2069]*\u2069"
-)  # text of another direction of writing, kept in one line
-MARKDOWN = re.compile(
-    r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))"
-)  # signs to escape; no hyphen within a word
+ISOLATED = re.compile("\u2068[^\u2069]*\u2069")  # text of another direction; its line is not broken
+# Signs to escape in Markdown; no hyphen within a word.
+MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")
 MERGED = re.compile(r"(?:\s*\(#\d+\))+$")  # numbers of merged requests at the end of a title
 LINK = re.compile(r"https?://[^\s<>|]+")
 
@@ -339,18 +329,12 @@ def with_below(periods):
 
 def name_of(headline, period=None):
     """Return the name of a headline or an event as text."""
-    if not headline.name:
-        return (
-            isolated(DocumentView(period.documents_of[headline.rows[0]], period).title)
-            if period
-            else "documents"
-        )
-    between = (
-        " of "
-        if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume"
-        else ", "
-    )
-    return between.join(map(isolated, headline.name))
+    if headline.name:
+        is_volume = getattr(headline, "gate", "") == "volume"  # an event has no gate
+        return (" of " if is_volume else ", ").join(map(isolated, headline.name))
+    if period is None:
+        return "documents"
+    return isolated(DocumentView(period.documents_of[headline.rows[0]], period).title)
 
 
 def _count_of(value):
@@ -432,22 +416,15 @@ def since(watch, text=None, until=None):
         return watch.periods[-1:]
     option = f"--until {until}" if text is None else f"--since {text}"
     if all(period.last == NO_TIME for period in watch.periods):
-        raise ParameterError(
-            f"{option} for documents without dates", "documents with dates", "leave it out"
-        )
+        fault = f"{option} for documents without dates"
+        raise ParameterError(fault, "documents with dates", "leave it out")
     if start is not None and end is not None and end <= start:
-        raise ParameterError(
-            f"{option} --until {until}",
-            "an end that is not before the begin",
-            "correct one of them",
-        )
+        expected = "an end that is not before the begin"
+        raise ParameterError(f"{option} --until {until}", expected, "correct one of them")
+    after, before = (-math.inf if start is None else start), (math.inf if end is None else end)
     dated = (period for period in watch.periods if period.last != NO_TIME)
-    found = tuple(
-        one
-        for one in dated
-        if (end is None or one.first < end) and (start is None or one.last >= start)
-    )
-    return found[-1:] if text is None else found
+    chosen = tuple(one for one in dated if one.last >= after and one.first < before)
+    return chosen[-1:] if text is None else chosen
 
 
 def heading(watch, periods):
@@ -464,24 +441,22 @@ def heading(watch, periods):
 
 def lead(watch, periods):
     """Return a sentence with the number of headlines, or why there are none."""
-    proven, several, gates = (
-        [one for one in periods if not one.unproven],
-        len(periods) > 1,
-        watch.settings["gates"],
-    )
+    proven, gates = [one for one in periods if not one.unproven], watch.settings["gates"]
     if not proven:
-        scored = watch.scored + sum(
-            one.documents for one in watch.periods if 0 < one.t < periods[-1].t
-        )
+        before = (one.documents for one in watch.periods if 0 < one.t < periods[-1].t)
+        scored = watch.scored + sum(before)
         need = f"alerts begin when {watch.settings['warm_up']} documents were scored"
         return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
-    found = [one.headlines if gates else one.novel for one in proven]
-    noun, speaking = "headline" if gates else "document", sum(map(bool, found))
-    if not speaking:
-        return f"Nothing new in {plural(len(proven), 'period')}." if several else "Nothing new."
-    if several:
-        return f"{noun.capitalize()}s in {speaking} of {plural(len(proven), 'period')}."
-    return f"{plural(sum(map(len, found)), noun)}."
+    counts = [len(one.headlines if gates else one.novel) for one in proven]
+    noun, span = "headline" if gates else "document", plural(len(proven), "period")
+    if len(periods) == 1:
+        return f"{plural(counts[0], noun)}." if counts[0] else "Nothing new."
+    n_speaking = sum(map(bool, counts))
+    return (
+        f"{noun.capitalize()}s in {n_speaking} of {span}."
+        if n_speaking
+        else f"Nothing new in {span}."
+    )
 
 
 def closing(watch, periods):

@@ -7,10 +7,8 @@ from odl.alerts.model import JSON_VERSION
 from odl.files.documents import NO_TIME
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
-WORD_TITLES, WORD_PHRASES = (
-    3,
-    6,
-)  # documents of a word, and phrases of the same documents, that are named
+WORD_TITLES = 3  # documents of a word that are named
+WORD_PHRASES = 6  # phrases of the same documents that are named
 
 
 def describe(one):

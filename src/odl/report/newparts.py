@@ -16,20 +16,12 @@ PART_TERMS = {
     "The other documents of its batch": ("context",),
 }  # parts of a score
 TITLE_COLUMNS = 160  # longest title in columns of a terminal; wide characters count 2
-EVENTS_SHOWN, ROWS_SHOWN = (
-    300,
-    500,
-)  # events, and headlines of earlier periods, in the tables at most
-TITLES_SHOWN, WORDS_SHOWN = (
-    5,
-    10,
-)  # documents of a word never seen before, and words, that are named
+EVENTS_SHOWN = 300  # events in their table
+ROWS_SHOWN = 500  # headlines of earlier periods in their table
+TITLES_SHOWN = 5  # documents that are named of a word never seen before
+WORDS_SHOWN = 10  # words never seen before that are shown unfolded
 DATE_LABELS = 6  # dates below the axis of the picture
-FEEDBACK_MARKS = {
-    "follow": "followed",
-    "muted": "muted",
-    "known": "known",
-}  # verdicts of feedback.csv, as marks
+FEEDBACK_MARKS = {"follow": "followed", "muted": "muted", "known": "known"}  # verdict to mark
 plural, percent = show.plural, show.percent
 
 

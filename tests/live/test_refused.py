@@ -72,7 +72,7 @@ def test_a_document_that_is_sent_again_and_accepted_is_no_longer_listed(news):
 def test_standard_input_and_followed_files_have_their_names(news):
     text = "".join(json.dumps(row) + "\n" for row in posts(3, 3)) + "no json\n"
     done = odl("watch", news, given=text)
-    assert done.returncode == 0 and "1 set aside" in done.stderr
+    assert done.returncode == 0 and "1 set aside (results/set-aside.tsv)" in done.stderr
     assert "the input\tline 4, 20" in table(news)  # the last run of the watch has written it
 
 

@@ -80,8 +80,8 @@ class LiveWatch:
         Timestep of the last learned period; -1 if there is none.
     learned : concurrent.futures.Future or None
         Result of the run that is under way.
-    n_accepted, n_late, n_refused : int
-        Documents since the start.
+    n_accepted, n_repeated, n_late, n_refused : int
+        Documents since the start. Repeated ones were accepted before and got the same answer.
 
     Raises
     ------
@@ -104,7 +104,7 @@ class LiveWatch:
         self.period_waits = False  # the run under way is that of the period before the open one
         self.warned_of_version = False
         self.fault = ""  # why the last run failed
-        self.n_accepted = self.n_late = self.n_refused = 0
+        self.n_accepted = self.n_repeated = self.n_late = self.n_refused = 0
         self.judge, self.last_learned, self.current = None, -1, OpenPeriod(None, {})
         self.configure()
         self.last_learned = self._last_timestep()
@@ -297,6 +297,7 @@ class LiveWatch:
             self.n_late + sum(row.late for row in accepted),
         )
         answers = [(row, self.current.find(row.identity)) for row in rows]
+        self.n_repeated += sum(bool(answer) for _, answer in answers) - len(accepted)
         self.refusals.accept([row.identity for row, answer in answers if answer])
         self.tell([(row.number, answer) for row, answer in answers if answer])
         return faults
@@ -400,12 +401,13 @@ class LiveWatch:
             self.warned_of_version |= of_version
         if status:
             if status not in STOPPED_STATUSES:
+                if lines[-1] != self.fault:  # the same fault may end the run of every period
+                    print(
+                        f"odl watch: the period is not learned yet: {lines[-1]}",
+                        file=sys.stderr,
+                        flush=True,
+                    )
                 self.fault = lines[-1]
-                print(
-                    f"odl watch: the period is not learned yet: {lines[-1]}",
-                    file=sys.stderr,
-                    flush=True,
-                )
             return self.judge, self.last_learned, []
         self.fault, (judge, _) = "", self._learned_before(self.current.begin)
         last = self._last_timestep()
@@ -452,9 +454,12 @@ class LiveWatch:
                 self.inbox.publish(label)
         counts = [
             f"{self.n_accepted} documents accepted",
+            *([f"{self.n_repeated} sent again"] if self.n_repeated else []),
             f"{self.n_late} late",
             f"{self.n_refused} set aside",
         ]
+        if self.n_refused and not drained:
+            counts[-1] += f" ({self.folder.config['results']}/set-aside.tsv)"
         print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)
         if self.fault and not drained:
             if error := self.earlier_error():

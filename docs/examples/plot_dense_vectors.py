@@ -39,7 +39,7 @@ for ax, length in zip(axes, (6, 100), strict=True):
     (P, E), (Q, F) = documents(past, length), documents(today, length)
     areas = []
     for a in weights:
-        cosines = (meaning.joined(Q, F, a) @ meaning.joined(P, E, a).T).toarray()
+        cosines = (meaning.join_views(Q, F, a) @ meaning.join_views(P, E, a).T).toarray()
         novelty = 1.0 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1)
         areas.append(metrics.auc(novelty, (today >= 9).astype(int)))
     rule = vectors.weight_of(np.diff(P.indptr))

@@ -232,7 +232,7 @@ def test_settings_are_checked(rng, tmp_path):
     detector = NoveltyDetector(n_atoms=np.int64(10)).fit(X)
     detector.save(tmp_path / "detector.h5")
     assert NoveltyDetector.load(tmp_path / "detector.h5").n_atoms == 10
-    with pytest.raises(ValueError, match="fit again"):
+    with pytest.raises(ValueError, match="call fit to start"):
         detector.set_params(learner="online_admm").partial_fit(X)
 
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from odl import NoveltyDetector, learners, novelty
 from odl.alerts.calibration import among, tail_probability
-from odl.detector.mechanism import scaled
+from odl.detector.mechanism import scale_rows
 from odl.errors import ParameterError
 from odl.learners.base import parameters
 
@@ -234,7 +234,7 @@ def test_a_price_that_explains_nothing_is_borne_by_all_words():
 def test_nearest_atoms_are_by_cosine(learner, rng):
     detector = fitted(learner, rng)
     X = batch(rng)[0][:10]
-    P = scaled(X, "l2").toarray()
+    P = scale_rows(X, "l2").toarray()
     A = detector.components_.toarray().T
     cosines = P @ (A / np.maximum(np.linalg.norm(A, axis=0), 1e-300))
     codes = detector.transform(X).toarray()
@@ -269,7 +269,7 @@ def test_columns_of_a_data_frame_that_grows(rng):
         detector.feature_names_in_[-1] == "fresh"
         and "fresh" in detector.explain(wider[:1])[0].words
     )
-    with pytest.raises(ParameterError, match="first the 111 known ones"):
+    with pytest.raises(ParameterError, match="first the 111 columns of earlier batches"):
         detector.score_samples(wider[wider.columns[::-1]])
 
 
@@ -278,7 +278,7 @@ def test_grid_search_reaches_the_settings(learner, rng):
     known = learners.learner_class(learner)
     name = (
         "lam"
-        if "lam" in NoveltyDetector(learner)._known()
+        if "lam" in NoveltyDetector(learner)._hyperparameters()
         else {"diffusion": "gamma"}.get(learner, "same")
     )
     X, novel = batch(rng, n=120, new=True)

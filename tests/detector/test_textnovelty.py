@@ -360,7 +360,7 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(
         (
             {"period": "day"},
             {"text": ["oil", "tanker"], "time": ["05.01.2026", "13.01.2026"]},
-            r"may begin with the day .*correct or drop it \(pandas\.to_datetime has dayfirst\)",
+            r"may begin with the day .*correct or drop the row \(pandas\.to_datetime has dayfirst\)",
         ),
         ({"strict": True}, {"text": ["oil", 3]}, "document 1 of the frame: the text is a number"),
         ({}, {"text": ["oil"], "time": [None]}, "document 0 of the frame: the time is missing"),
@@ -452,7 +452,7 @@ def test_before_and_after(rng):
         with pytest.raises(NotFittedError, match="call update"):
             method(frame(rng))
     stream.update(frame(rng))
-    with pytest.raises(ParameterError, match="levels, which learned so far"):
+    with pytest.raises(ParameterError, match="levels, the learner of the earlier batches"):
         stream.set_params(learner="flat").update(frame(rng, "2026-02-05"))
     fresh = clone(stream.set_params(learner="levels", settings__nearest=3))
     assert not hasattr(fresh, "detector_") and fresh.settings == {"nearest": 3}

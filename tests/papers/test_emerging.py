@@ -196,7 +196,7 @@ def test_settings_out_of_range(settings, message):
 
 def test_wrong_scores_are_refused():
     P = sparse.csr_array(np.eye(3))
-    with pytest.raises(ParameterError, match="a number for each document"):
+    with pytest.raises(ParameterError, match="a finite score for each document"):
         emerging.find(P, np.ones(2))
     with pytest.raises(ParameterError, match="with nan"):
         emerging.find(P, np.array([1.0, np.nan, 0.0]))
@@ -288,7 +288,9 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
         str(tmp_path / "t.h5"),
     ]
     assert cli.main(words) == 1
-    assert "has no weighting; expected a score file of a learner" in capsys.readouterr().err
+    assert (
+        "has no attribute weighting; expected a score file of a learner" in capsys.readouterr().err
+    )
 
 
 def test_files_of_different_documents_are_refused(made, tmp_path):
@@ -356,4 +358,4 @@ def test_a_file_for_every_score_file(made, capsys):
     from odl import cli
 
     assert cli.main(["step", "emerging", str(made / "x.tsv"), "--scores", str(made / "s1.h5")]) == 1
-    assert "one of each for every timestep" in capsys.readouterr().err
+    assert "one file of each kind for every timestep" in capsys.readouterr().err

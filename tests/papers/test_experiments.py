@@ -151,7 +151,7 @@ def test_what_is_no_part_is_refused(change, part, tmp_path, capsys):
     assert cli.main([*words, "--parts", str(tmp_path / "1.json")]) == 1
     printed = capsys.readouterr().err
     assert (
-        "1.json is not what was measured; expected part 1 of inpainting" in printed
+        "1.json is not the expected part; expected part 1 of inpainting" in printed
         and "Traceback" not in printed
     )
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
@@ -197,9 +197,11 @@ def test_parts_are_those_of_these_settings_whatever_is_drawn(part, tmp_path, cap
         cli.main(words(missing=[50])) == 1 and "with the same settings" in capsys.readouterr().err
     )
     assert cli.main(words(seeds=[1, 2])) == 1
-    assert "1 parts of inpainting; expected 2, one for each of [1, 2]" in capsys.readouterr().err
+    assert (
+        "1 parts of inpainting; expected 2 parts, one for each of [1, 2]" in capsys.readouterr().err
+    )
     assert cli.main(words(seeds=[1, 1])) == 1 and "names 1 twice" in capsys.readouterr().err
-    assert cli.main(words(drawn_patch=500)) == 1 and "places for them" in capsys.readouterr().err
+    assert cli.main(words(drawn_patch=500)) == 1 and "positions for them" in capsys.readouterr().err
     assert cli.main(words(drawn_lam=50)) == 1 and "at most 20" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert cli.main(words(drawn_lam=-3)) == 0 and (tmp_path / "made" / "dictionary.png").exists()

@@ -15,7 +15,7 @@ from odl.files.documents import Documents
 from odl.files.tables import read_table
 from odl.papers import experiments, reconstruction, twogroups
 from odl.papers.experiments import classification, inpainting, topic_tree
-from odl.papers.reconstruction import branched
+from odl.papers.reconstruction import parse_tree
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ class TestPatches:
         image = np.zeros((8, 8))
         image[0, 0] = 1.0  # one window of 4 x 4 holds it
         assert len(reconstruction.draw([image], 4, 1, rng)) == 1
-        with pytest.raises(ParameterError, match="ask for fewer"):
+        with pytest.raises(ParameterError, match="lower train"):
             reconstruction.draw([image], 4, 2, rng)
 
     def test_pixels_are_missing_at_the_rate_asked_for_and_one_is_always_known(self, rng):
@@ -74,27 +74,27 @@ class TestPatches:
 
 class TestInpainting:
     def test_the_tree_wins_where_codes_are_subtrees(self, rng):
-        P, D = planted(rng, branched("5,2,2"), 150)
+        P, D = planted(rng, parse_tree("5,2,2"), 150)
         settings = settings_of("inpainting", lam_train=[-4], lam_test=[-6, -4], missing=[70])
         bench = reconstruction.Bench(settings, 0, P[:50], P[50:100], P[100:])
         for penalty in reconstruction.PENALTIES:
-            bench.learned[penalty, "5,2,2", -4, 50] = D
+            bench.dictionaries[penalty, "5,2,2", -4, 50] = D
         flat, tree = (
-            bench.error("test", 70, name, *bench.selected(70, name, ["5,2,2"]))
+            bench.error("test", 70, name, *bench.select(70, name, ["5,2,2"]))
             for name in reconstruction.PENALTIES
         )
         assert tree < 0.7 * flat
 
     def test_error_is_that_of_whole_patches_from_known_pixels(self, rng):
-        P, D = planted(rng, branched("2,2"), 60)
+        P, D = planted(rng, parse_tree("2,2"), 60)
         settings = settings_of("inpainting", missing=[50], tolerance=1e-6, iterations=5000)
         bench = reconstruction.Bench(settings, 3, P[:20], P[20:40], P[40:])
-        bench.learned["flat", "2,2", -4, 20] = D
+        bench.dictionaries["flat", "2,2", -4, 20] = D
         known, total, hidden = bench.known["test", 50], 0.0, 0.0
         for patch, mask in zip(
             P[40:], known, strict=True
         ):  # cut the rows out instead of masking them
-            problem = reconstruction.problem_of(settings, "flat", branched("2,2"), -6)
+            problem = reconstruction.make_problem(settings, "flat", parse_tree("2,2"), -6)
             code = problem.codes(patch[None, mask], D[mask]).X.toarray()[0]
             total += np.sum((patch - D @ code) ** 2)
             hidden += np.sum((patch - D @ code)[~mask] ** 2)
@@ -103,29 +103,29 @@ class TestInpainting:
         )
         key = bench.key("test", 50, "flat", "2,2", (-4, -6))
         assert (
-            bench.of_missing[key] == pytest.approx(100 * hidden / 20, rel=1e-3)
+            bench.missing_errors[key] == pytest.approx(100 * hidden / 20, rel=1e-3)
             and hidden < 0.999 * total
         )
 
     def test_validation_patches_choose(self, rng):
-        P, D = planted(rng, branched("2,2"), 60)
+        P, D = planted(rng, parse_tree("2,2"), 60)
         settings = settings_of(
             "inpainting", lam_train=[-5, -4], lam_test=[-8, -2], missing=[50], refine=1
         )
         bench = reconstruction.Bench(settings, 0, P[:20], P[20:40], P[40:])
         for exponent in np.arange(-6, -3, 0.25):
             for count in range(7, 21):
-                bench.learned["flat", "2,2", exponent, count] = (
+                bench.dictionaries["flat", "2,2", exponent, count] = (
                     D if exponent <= -4.5 else -D[:, ::-1] + 0.3
                 )
-        shape, exponents = bench.selected(50, "flat", ["2,2"], 1)
+        shape, exponents = bench.select(50, "flat", ["2,2"], 1)
         errors = {key[3:5]: value for key, value in bench.errors.items()}
         assert errors[shape, exponents] == min(errors.values())
         assert exponents[0] <= -4.5 and exponents[1] in (-8.25, -8.0, -7.75)
         assert not any(key[0] == "test" for key in bench.errors)
 
     def test_a_race_takes_the_better_quarter_to_more_patches_and_to_the_same_cell(self, rng):
-        P, D = planted(rng, branched("2,2"), 400)
+        P, D = planted(rng, parse_tree("2,2"), 400)
         grids = {
             "lam_train": [-8, -7, -6, -5, -4, -3],
             "lam_test": [-9, -8, -6, -5, -4, -2],
@@ -136,12 +136,12 @@ class TestInpainting:
             settings = settings_of("inpainting", **grids, screen=screen)
             bench = reconstruction.Bench(settings, 0, P[:200], P[200:330], P[330:])
             for exponent, count in product(grids["lam_train"], range(7, 201)):
-                bench.learned["flat", "2,2", exponent, count] = (
+                bench.dictionaries["flat", "2,2", exponent, count] = (
                     D + 0.1 * (exponent + 5) ** 2 * noise
                 )
-            found[screen] = bench.selected(50, "flat", ["2,2"]), bench
-        (cell, whole), (raced, bench) = found.values()
-        assert cell == raced and cell[1][0] == -5
+            found[screen] = bench.select(50, "flat", ["2,2"]), bench
+        (cell, whole), (searched, bench) = found.values()
+        assert cell == searched and cell[1][0] == -5
         tried = {}
         for key, error in bench.errors.items():
             tried.setdefault(key[5], {})[key[4]] = error
@@ -154,7 +154,7 @@ class TestInpainting:
         assert len(whole.errors) == 36 and {key[5] for key in whole.errors} == {130}
 
     def test_a_race_learns_from_as_large_a_share_of_the_training_patches(self, rng, monkeypatch):
-        P, _ = planted(rng, branched("2,2"), 100)
+        P, _ = planted(rng, parse_tree("2,2"), 100)
         counts = []
 
         def learn(problem, X, D, rng, **options):
@@ -166,15 +166,15 @@ class TestInpainting:
             "inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4
         )
         monkeypatch.setattr(reconstruction, "PATCHES", 1)
-        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).selected(50, "tree", ["2,2"])
+        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).select(50, "tree", ["2,2"])
         assert counts == [7, 7, 7, 20, 40]  # an eighth is 5, fewer than one an atom
         counts.clear()
         monkeypatch.setattr(reconstruction, "PATCHES", 4)
-        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).selected(50, "tree", ["2,2"])
+        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).select(50, "tree", ["2,2"])
         assert counts == [28, 28, 28, 40]  # four an atom, until a share is more
 
     def test_flat_dictionaries_of_as_many_atoms_are_one(self, rng, monkeypatch):
-        P, _ = planted(rng, branched("2,2"), 60)
+        P, _ = planted(rng, parse_tree("2,2"), 60)
         learned = []
         learn = structured.learn_online
         monkeypatch.setattr(
@@ -184,11 +184,11 @@ class TestInpainting:
         bench = reconstruction.Bench(settings, 0, P[:40], P[40:50], P[50:])
         for penalty, count in (("flat", 1), ("tree", 2)):
             learned.clear()
-            found = [row["error"] for row in reconstruction.raced(bench, penalty)[2]]
+            found = [row["error"] for row in reconstruction.search_penalty(bench, penalty)[2]]
             assert len(learned) == count and (found[0] == found[1]) == (penalty == "flat")
 
     def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
-        P, _ = planted(rng, branched("2,2"), 60)
+        P, _ = planted(rng, parse_tree("2,2"), 60)
         starts = []
         monkeypatch.setattr(
             structured,
@@ -223,7 +223,7 @@ class TestInpainting:
         assert (row["flat_missing_pixels"], row["tree_missing_pixels"]) == (10.5, 10.5)
 
     def test_depths_tell_what_is_like_its_parent(self, rng):
-        tree = branched("4,4")
+        tree = parse_tree("4,4")
         D = rng.normal(size=(64, 21))
         for node in range(5, 21):
             D[:, node] = D[:, tree.parents[node]] + 0.1 * D[:, node]
@@ -231,16 +231,16 @@ class TestInpainting:
         assert [row["atoms"] for row in rows] == [1, 4, 16]
         assert rows[2]["parent"] > 0.95 > 0.6 > rows[2]["others"]
         smooth = inpainting.depths(
-            branched("1"), np.stack([np.ones(64), np.tile([1, -1], 32)], axis=1), 8
+            parse_tree("1"), np.stack([np.ones(64), np.tile([1, -1], 32)], axis=1), 8
         )
         assert smooth[0]["roughness"] == 0 < smooth[1]["roughness"]
 
     def test_nodes_of_the_picture_lie_apart_and_the_root_in_the_middle(self):
-        spots = inpainting.places(branched("10,2,2"))
+        spots = inpainting.lay_out(parse_tree("10,2,2"))
         assert np.allclose(spots[0], 0)
         apart = np.linalg.norm(spots[:, None] - spots[None], axis=2) + np.eye(len(spots)) * 9
         assert apart.min() > 0.4
-        assert (np.hypot(*inpainting.places(trees.balanced((2,), 3)).T) >= 0.9).all()
+        assert (np.hypot(*inpainting.lay_out(trees.balanced((2,), 3)).T) >= 0.9).all()
 
     @pytest.mark.slow
     def test_runs_and_is_the_same_twice(self, images, tmp_path):
@@ -307,7 +307,7 @@ class TestTopicTree:
         assert words[0] == {"w0", "w1", "w2", "w3"}
         fields = [{int(word[1:]) // 10 for word in below} for below in words[1:]]
         assert sorted(map(min, fields)) == [1, 2, 3] and all(len(kinds) == 1 for kinds in fields)
-        texts = list(topic_tree.drawing(rows).axes[0].texts)
+        texts = list(topic_tree.draw_tree(rows).axes[0].texts)
         assert [text.get_text() for text in texts] == [
             ", ".join(row["words"].split()[:5]) for row in rows
         ]
@@ -396,7 +396,7 @@ class TestClassification:
             def __init__(self, *_):
                 pass
 
-            def judged(self, candidates):
+            def evaluate(self, candidates):
                 given.append(candidates[0][1])
                 return [
                     {
@@ -448,7 +448,7 @@ class TestClassification:
         judge = twogroups.SelectedSvm(
             y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"])
         )
-        (row,) = judge.judged([(None, X[:80], X[80:])])
+        (row,) = judge.evaluate([(None, X[:80], X[80:])])
         size = X[:80].std(axis=0)
         model = SVC(C=4.0 ** row["C"], kernel="linear").fit(X[:80] / size, y[:80])
         assert row["accuracy"] == pytest.approx(100 * model.score(X[80:] / size, y[80:]))
@@ -460,7 +460,7 @@ class TestClassification:
         train, test = np.arange(120), np.arange(120, 200)
         settings = self.settings(scaling=["one", "each"])
         found = [
-            twogroups.SelectedSvm(labels, train, test, settings).judged(
+            twogroups.SelectedSvm(labels, train, test, settings).evaluate(
                 [(-20, 0 * X[:120], 0 * X[120:]), (-2, X[:120], X[120:])]
             )
             for labels in (y, np.concatenate((y[:120], ~y[120:])))
@@ -480,9 +480,9 @@ class TestClassification:
         X, y = rng.normal(size=(120, 3)), np.arange(120) % 3 > 0
         X[y, 0] += 5.0
         X *= 1e-3
-        rows = twogroups.SelectedSvm(y, np.arange(80), np.arange(80, 120), self.settings()).judged(
-            [(None, X[:80], X[80:])]
-        )
+        rows = twogroups.SelectedSvm(
+            y, np.arange(80), np.arange(80, 120), self.settings()
+        ).evaluate([(None, X[:80], X[80:])])
         by = {row["scaling"]: row for row in rows}
         assert (
             list(by) == ["each", "one", "none"]
@@ -502,8 +502,8 @@ class TestClassification:
         judge = twogroups.SelectedSvm(y, np.arange(30), np.arange(30, 40), self.settings(svm=[0]))
         validated = {"each": [70.0, 80.0], "one": [80.0, 80.0], "none": [80.0, 75.0]}
         order = iter([score for scaling in ("each", "one", "none") for score in validated[scaling]])
-        monkeypatch.setattr(judge, "_validated", lambda inner: np.array([next(order)]))
-        rows = judge.judged([(-3, X[:30], X[30:]), (-9, X[:30], X[30:])])
+        monkeypatch.setattr(judge, "_cross_validate", lambda inner: np.array([next(order)]))
+        rows = judge.evaluate([(-3, X[:30], X[30:]), (-9, X[:30], X[30:])])
         assert [(row["lam"], row["chosen"]) for row in rows] == [(-9, 0), (-3, 1), (-3, 0)]
 
     def test_scaling_is_the_same_for_sparse_and_dense_features(self, rng):
@@ -528,7 +528,7 @@ class TestClassification:
         X[y, :3] += 0.4
         settings = self.settings(scaling=["one"], svm=[1, -3, -1, -2, 0])
         judge = twogroups.SelectedSvm(y, np.arange(180), np.arange(180, 260), settings)
-        (found,) = judge.judged([(-7, X[:180], X[180:])])
+        (found,) = judge.evaluate([(-7, X[:180], X[180:])])
         size = np.sqrt((X[:180] ** 2).sum() / 180)
         grid = {"C": [4.0**exponent for exponent in (-3, -2, -1, 0, 1)]}
         search = GridSearchCV(
@@ -544,7 +544,7 @@ class TestClassification:
     def test_an_svm_of_one_class_says_that_class(self):
         for label in (True, False):
             assert (
-                twogroups.named(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label
+                twogroups.predict_classes(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label
             ).all()
 
     def test_rounds_end_when_the_objective_hardly_falls(self, rng):
@@ -591,7 +591,7 @@ class TestClassification:
 
     def test_too_many_documents_and_unknown_groups_are_refused(self, rng, tmp_path, monkeypatch):
         monkeypatch.setattr(twogroups.news20, "read", lambda files, options: two_classes(rng))
-        with pytest.raises(ConfigError, match="no more than there are"):
+        with pytest.raises(ConfigError, match="no more than the corpus has"):
             experiments.run("classification", tmp_path, {})
         with pytest.raises(DataError, match="no newsgroup"):
             experiments.run("classification", tmp_path, {"groups": ["alt.atheism", "sci.spice"]})

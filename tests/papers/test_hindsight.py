@@ -89,14 +89,14 @@ def test_a_fit_that_stops_early_bounds_the_regret_from_both_sides(rng):
 
 
 def test_fits_for_some_numbers_of_timesteps(rng):
-    assert hindsight.fitted_at(5, 0) == [1, 2, 3, 4, 5] == hindsight.fitted_at(5, 9)
-    assert hindsight.fitted_at(84, 1) == [84] and hindsight.fitted_at(1, 0) == [1]
-    grid = hindsight.fitted_at(84, 6)
+    assert hindsight.choose_timesteps(5, 0) == [1, 2, 3, 4, 5] == hindsight.choose_timesteps(5, 9)
+    assert hindsight.choose_timesteps(84, 1) == [84] and hindsight.choose_timesteps(1, 0) == [1]
+    grid = hindsight.choose_timesteps(84, 6)
     assert (
         grid[0] == 1 and grid[-1] == 84 and len(grid) == 6 and (np.diff(np.sqrt(grid)) > 1.3).all()
     )
     with pytest.raises(ParameterError, match="timesteps is -1"):
-        hindsight.fitted_at(5, -1)
+        hindsight.choose_timesteps(5, -1)
     learner = learners.make("dual_averaging", rounds=1)
     steps = run(learner, made(rng), 3, rng)
     rows, _ = hindsight.measure(steps, learner, timesteps=2)
@@ -366,7 +366,9 @@ def test_other_algorithms_are_refused(chain, tmp_path):
     held = checkpoints.read_checkpoint(chain / "pg" / "0.h5")
     held.chain["learner"]["algorithm"] = "batch"
     checkpoints.write(tmp_path / "0.h5", held)
-    with pytest.raises(DataError, match="regret of batch; expected a run of dual_averaging"):
+    with pytest.raises(
+        DataError, match="regret of batch is not defined; expected a run of dual_averaging"
+    ):
         hindsight.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
 
 

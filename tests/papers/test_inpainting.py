@@ -8,7 +8,7 @@ from odl.errors import ConfigError
 from odl.files.tables import read_table
 from odl.papers import experiments, reconstruction
 from odl.papers.experiments import inpainting
-from odl.papers.reconstruction import branched
+from odl.papers.reconstruction import parse_tree
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def images(rng, tmp_path):
 class TestScale:
     def test_sides_grow_and_a_ramp_stays_a_ramp(self):
         image = np.add.outer(0.01 * np.arange(40), 0.02 * np.arange(30))
-        found = reconstruction.enlarged(image, 1.5)
+        found = reconstruction.resize_image(image, 1.5)
         assert found.shape == (60, 45) and found.dtype == np.float64
         inside = found[6:-6, 6:-6]  # bicubic reproduces planes away from the edge
         np.testing.assert_allclose(np.diff(inside, axis=0), 0.01 / 1.5, atol=1e-6)
@@ -29,7 +29,7 @@ class TestScale:
     def test_it_is_bicubic(self, rng):
         """Keys' kernel with a = -1/2 at the places where pixels of the larger image lie."""
         line = rng.random(20)
-        found = reconstruction.enlarged(np.tile(line, (4, 1)), 2.0)[4]
+        found = reconstruction.resize_image(np.tile(line, (4, 1)), 2.0)[4]
         for place in range(10, 30):
             at = (place + 0.5) / 2 - 0.5
             near = np.abs(np.arange(20) - at)
@@ -42,12 +42,12 @@ class TestScale:
 
     def test_1_changes_nothing(self, rng):
         image = rng.random((9, 7))
-        assert reconstruction.enlarged(image, 1.0) is image
+        assert reconstruction.resize_image(image, 1.0) is image
 
     def test_the_experiment_draws_from_enlarged_images(self, images):
         sizes = {**TREES, "patch": 4}
         plain, large = (
-            reconstruction.drawn(settings_of("inpainting", **sizes, scale=scale), [images])
+            reconstruction.draw_parts(settings_of("inpainting", **sizes, scale=scale), [images])
             for scale in (1.0, 2.0)
         )
         rough = [np.mean(np.diff(X.reshape(-1, 4, 4), axis=2) ** 2) for X in (plain, large)]
@@ -79,9 +79,11 @@ class TestContrast:
 
     def test_the_experiment_draws_by_it(self, images):
         given = {**TREES, "patch": 4, "train": 100}
-        every = reconstruction.drawn(settings_of("inpainting", **given), [images])
-        again = reconstruction.drawn(settings_of("inpainting", **given, min_contrast=0.0), [images])
-        strong = reconstruction.drawn(
+        every = reconstruction.draw_parts(settings_of("inpainting", **given), [images])
+        again = reconstruction.draw_parts(
+            settings_of("inpainting", **given, min_contrast=0.0), [images]
+        )
+        strong = reconstruction.draw_parts(
             settings_of("inpainting", **given, min_contrast=0.8), [images]
         )
         assert (
@@ -100,8 +102,8 @@ class TestStop:
         P, D = rng.normal(size=(40, 16)), rng.normal(size=(16, 121))
         P, D = P / np.linalg.norm(P, axis=1, keepdims=True), D / np.linalg.norm(D, axis=0)
         gap, decrease = (
-            reconstruction.problem_of(
-                settings_of("inpainting", stop=stop), "flat", branched("40,2"), -7
+            reconstruction.make_problem(
+                settings_of("inpainting", stop=stop), "flat", parse_tree("40,2"), -7
             ).codes(P, D)
             for stop in ("gap", "decrease")
         )
@@ -176,7 +178,7 @@ class TestGaussian:
 
 class TestBeside:
     def test_flat_of_equal_size_has_the_atoms_of_the_chosen_tree(self, rng):
-        P, _ = planted(rng, branched("5,2,2"), 300)
+        P, _ = planted(rng, parse_tree("5,2,2"), 300)
         given = {
             "trees": ["2", "5,2,2"],
             "lam_train": [-4],
@@ -186,7 +188,7 @@ class TestBeside:
         }
         settings = settings_of("inpainting", **given)
         bench = reconstruction.Bench(settings, 0, P[:200], P[200:250], P[250:])
-        for row in reconstruction.raced(bench, "flat")[1]:
+        for row in reconstruction.search_penalty(bench, "flat")[1]:
             same = reconstruction._equal(bench, {**row, "penalty": "tree"})
             assert same == row  # flat at its own size
             other = reconstruction._equal(bench, {**row, "tree": "2", "atoms": 3})

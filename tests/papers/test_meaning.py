@@ -6,7 +6,7 @@ from cosines import dense_cosines, make_documents
 from scipy import sparse
 
 from odl.papers import rivals
-from odl.papers.rivals.meaning import FusedRanks, NearestMeaning, joined
+from odl.papers.rivals.meaning import FusedRanks, NearestMeaning, join_views
 from odl.stream import features
 
 
@@ -27,7 +27,7 @@ def made(rng, clear_words, clear_vectors, n=300, topics=12):
 
 def test_joint_rows_have_the_weighted_cosine(rng):
     P, E, _ = made(rng, 1, 1, n=30)
-    rows = joined(P, E, 0.3)
+    rows = join_views(P, E, 0.3)
     assert np.allclose((rows @ rows.T).toarray(), 0.7 * (P @ P.T).toarray() + 0.3 * E @ E.T)
 
 

@@ -237,7 +237,7 @@ def test_contexts_are_those_of_the_learners(held):
     for name in ("levels", "adaptive"):
         runs = {run: chosen[run] for run in (name, f"{name}-context")}
         scores, _ = qualitystudy.learn(made, runs, 20)
-        judged = qualitystudy.judged(made, around, name, scores[name])
+        judged = qualitystudy.add_peers(made, around, name, scores[name])
         assert sorted(judged) == [f"{name}-adaptive-context", f"{name}-levels-context"]
         for t in made.listed:
             assert np.array_equal(judged[f"{name}-{name}-context"][t], scores[f"{name}-context"][t])
@@ -266,7 +266,7 @@ def test_pairs_are_over_all_seeds(held):
         "b": (0.7, 0.7, 0.7),
         "c": (0.8, 0.8, 0.8),
     }
-    rows = qualitystudy.pairs([Judged(first), Judged(second)], ["run"], {"a", "b"})
+    rows = qualitystudy.compare_pairs([Judged(first), Judged(second)], ["run"], {"a", "b"})
     assert [(row["among"], row["best"], row["seeds"]) for row in rows] == [
         ("cosines", "a", 2),
         ("all", "c", 2),
@@ -356,8 +356,8 @@ def test_batches_of_other_sizes(held):
     ]
     tables = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [30]})
     found = {(row["run"], row["size"]): row for row in tables["sizes"]}
-    made.made_of[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
-    schedules = [made.cut(size).made_of[1]["topic_entry"] for size in (30, 60, 120)]
+    made.source[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
+    schedules = [made.cut(size).source[1]["topic_entry"] for size in (30, 60, 120)]
     assert [(entry["first"], entry["last"]) for entry in schedules] == [(3, 6), (2, 3), (2, 2)]
     row = found["nearest5-logtf", 30]
     scores = [
@@ -388,7 +388,7 @@ def test_batches_of_other_sizes(held):
     names = {f"nearest5-logtf{way}{kind}" for way in ways for kind in ("", "-levels-context")}
     assert {run for run, _ in found} == names | set(SETTINGS["runs"])
     around = learners.make(**chosen["levels-context"]["learner"])
-    compared = qualitystudy.by_age(smaller, {"levels": around})
+    compared = qualitystudy.score_by_age(smaller, {"levels": around})
     for t, batch in enumerate(smaller.batches[1:], start=1):
         cosines = dense_cosines(batch, smaller.batches[:t], "log")
         ages = np.arange(cosines.shape[1])[::-1]

@@ -112,11 +112,11 @@ def test_rows_of_a_study(chain, monkeypatch):
         def judge(kind, scores):
             seen[kind] = seen.get(kind, []) + list(scores)
 
-    def judged(stream, around, name, scores, alike):
+    def add_peers(stream, around, name, scores, alike):
         return {f"{name}-levels-context": {t: 2 * s for t, s in scores.items()}}
 
     seen = {}
-    monkeypatch.setattr(qualitystudy, "judged", judged)
+    monkeypatch.setattr(qualitystudy, "add_peers", add_peers)
     rows = qualitystudy.rival(Held, {}, {"runs": []})["rivals"]
     assert seen["plain"] == rivals.names() and len(seen["context"]) == len(seen["plain"])
     assert [row["run"] for row in rows[::2]] == rivals.names()

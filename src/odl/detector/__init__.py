@@ -1,4 +1,4 @@
-"""Novelty detection from Python: `NoveltyDetector`, a scikit-learn estimator, and `TextNovelty` for data frames."""
+"""Novelty detection from Python: `NoveltyDetector` for matrices, `TextNovelty` for data frames."""
 
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.textnovelty import TextNovelty

@@ -1,4 +1,4 @@
-"""NoveltyDetector: a scikit-learn estimator that scores documents by a dictionary of the earlier ones."""
+"""NoveltyDetector: a scikit-learn estimator of novelty, by a dictionary of earlier documents."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
@@ -20,13 +20,14 @@ from odl.prox.projections import MatrixLike
 
 @dataclass(eq=False, repr=False)
 class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Score documents by how badly a dictionary of the earlier ones explains them, and flag the rare scores.
+    """Detector of documents that a dictionary of earlier documents does not explain.
 
+    The score of a document is its residual with the dictionary, and rare scores are flagged.
     **High scores are novel**, and `predict` returns 1 for novel and 0 for known documents.
     scikit-learn's outlier detectors return -1 and 1, as `predict_outliers` does. With the L1
     learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a
-    document of known topics, 1 for one that no atom explains. The others have objectives of their
-    own.
+    document of known topics, 1 for one that no atom explains. The classes of the other learners in
+    `odl.learners` document their scores.
 
     Parameters
     ----------
@@ -142,14 +143,16 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         --------
         >>> import numpy as np
         >>> from odl import NoveltyDetector
-        >>> NoveltyDetector().fit(np.eye(4)).n_atoms_  # fewer documents than n_atoms: a smaller dictionary
+        >>> NoveltyDetector().fit(np.eye(4)).n_atoms_  # at most one atom per document
         4
         """
         self._fit(X)
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Score one more batch for the window, then learn from it; the first call is the same as `fit`.
+        """Score one more batch for the window, then learn from it.
+
+        The first call does the same as `fit`.
 
         Parameters
         ----------
@@ -197,14 +200,15 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         >>> detector.score_samples([[2, 1, 0], [0, 0, 1]]).round(2)
         array([0.23, 1.  ])
         """
-        return self._judged(X)[1].score
+        return self._score_rows(X)[1].score
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Return log(level / p) with the tail probability p of each score; novel documents have at least 0.
+        """Return log(level / p) with the tail probability p of each score.
 
-        p is the share of scores, those of the window and the document's own, that are at least as
-        large as the document's (`odl.alerts.calibration.tail_probability`). Documents above the
-        entire window have the same p; `score_samples` ranks them.
+        It is at least 0 for novel documents. p is the share of scores, those of the window and the
+        document's own, that are at least as large as the document's
+        (`odl.alerts.calibration.tail_probability`). Documents above the entire window have the same
+        p; `score_samples` ranks them.
 
         Parameters
         ----------
@@ -224,11 +228,13 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         True
         """
         self._check_parameters()
-        tail, _ = calibration.tails(self._judged(X)[1], self.window_)
+        tail, _ = calibration.tails(self._score_rows(X)[1], self.window_)
         return np.log(self.level / tail)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Return 1 for each novel document, 0 for each known one: `decision_function` at least 0.
+        """Return 1 for each novel document, 0 for each known document.
+
+        A document is novel if its `decision_function` is at least 0.
 
         Parameters
         ----------
@@ -243,13 +249,16 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         >>> import numpy as np
         >>> from odl import NoveltyDetector
         >>> known = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
-        >>> NoveltyDetector(n_atoms=2).fit(known).predict([[0, 0, 0, 0, 1, 2, 1, 1], [1, 2, 1, 1, 0, 0, 0, 0]])
+        >>> batch = [[0, 0, 0, 0, 1, 2, 1, 1], [1, 2, 1, 1, 0, 0, 0, 0]]
+        >>> NoveltyDetector(n_atoms=2).fit(known).predict(batch)
         array([1, 0])
         """
         return (self.decision_function(X) >= 0.0).astype(np.int64)
 
     def predict_outliers(self, X: MatrixLike) -> np.ndarray:
-        """Return `predict` in the convention of scikit-learn's outlier detectors: -1 for novel, 1 for known.
+        """Return -1 for each novel document, 1 for each known document.
+
+        This is `predict` in the convention of scikit-learn's outlier detectors.
 
         Parameters
         ----------
@@ -264,16 +273,18 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         >>> import numpy as np
         >>> from odl import NoveltyDetector
         >>> known = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
-        >>> NoveltyDetector(n_atoms=2).fit(known).predict_outliers([[0, 0, 0, 0, 1, 2, 1, 1], [1, 2, 1, 1, 0, 0, 0, 0]])
+        >>> batch = [[0, 0, 0, 0, 1, 2, 1, 1], [1, 2, 1, 1, 0, 0, 0, 0]]
+        >>> NoveltyDetector(n_atoms=2).fit(known).predict_outliers(batch)
         array([-1,  1])
         """
         return 1 - 2 * self.predict(X)
 
     def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and return 1 for the documents of the batch that the other folds explain worst, a share of `level`.
+        """Fit, and return 1 for each novel document of the batch, 0 for each other.
 
         Unlike `fit` followed by `predict`, a document is scored by a dictionary of the other folds
-        (`folds`), and its score is compared with all of these. Without folds nothing is novel.
+        (`folds`), and its score is compared with these scores of all documents: a share of `level`
+        is novel. Without folds nothing is novel.
 
         Parameters
         ----------
@@ -296,7 +307,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return (calibration.among(self._fit(X)) <= self.level).astype(np.int64)
 
     def transform(self, X: MatrixLike) -> Any:
-        """Return the codes of the documents: the weight of each atom.
+        """Return the codes of the documents: the weight of each atom in each document.
 
         Parameters
         ----------
@@ -310,11 +321,11 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Examples
         --------
         >>> from odl import NoveltyDetector
-        >>> detector = NoveltyDetector(n_atoms=2).set_output(transform="pandas").fit([[1, 2, 0], [0, 1, 2]])
-        >>> list(detector.transform([[1, 2, 0]]).columns)
+        >>> detector = NoveltyDetector(n_atoms=2).set_output(transform="pandas")
+        >>> list(detector.fit([[1, 2, 0], [0, 1, 2]]).transform([[1, 2, 0]]).columns)
         ['noveltydetector0', 'noveltydetector1']
         """
-        codes = self._judged(X)[1].codes
+        codes = self._score_rows(X)[1].codes
         container = self._container or get_config()["transform_output"]
         return codes if container == "default" else codes.toarray()
 

@@ -1,4 +1,4 @@
-"""Read documents from data frames, cut them into batches by period, and make the table of results."""
+"""Data frames of `TextNovelty`: read documents, cut batches by period, build the results."""
 
 from typing import NamedTuple
 
@@ -31,9 +31,9 @@ class FrameDocuments(NamedTuple):
     ----------
     texts : list of str
     titles : list of str or None
-        A missing title is replaced by the text; None without a column of titles.
+        Without a title, a document has its text here. None without a column of titles.
     authors, sources : list of str
-        A missing one is ""; the list is empty without such a column.
+        "" for a document without author or source. The list is empty without such a column.
     """
 
     texts: list
@@ -47,8 +47,8 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
 
     Parameters
     ----------
-    frame : pandas.DataFrame, list of str, or what has ``to_pandas``
-        A list holds the texts.
+    frame : pandas.DataFrame, list of str, or object with a method ``to_pandas``
+        A list contains the texts.
     text : str
         Column of the texts.
     time, id : str, optional
@@ -65,7 +65,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     aside : pandas.DataFrame
         Index of each row that cannot be read, and the reason.
     index : pandas.Index
-        Index of the readable rows, which the following values belong to.
+        Index of the readable rows; the following values are of these rows.
     ids : list or None
     times : ndarray of int64 or None
         Milliseconds since 1970.
@@ -86,15 +86,15 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
         "author": author,
         "source": source,
     }
-    for name, wanted in columns.items():
-        if wanted is None and name in ("author", "source"):
+    for name, column in columns.items():
+        if column is None and name in ("author", "source"):
             continue
-        if wanted in frame.columns or (wanted is None and name in frame.columns):
-            names[name] = name if wanted is None else wanted
-        elif wanted is not None:
-            columns = ", ".join(map(str, frame.columns[:20]))
+        if column in frame.columns or (column is None and name in frame.columns):
+            names[name] = name if column is None else column
+        elif column is not None:
+            existing = ", ".join(map(str, frame.columns[:20]))
             raise ParameterError(
-                f"no column {wanted!r} for {name}", f"one of {columns}", f"pass {name}=..."
+                f"no column {column!r} for {name}", f"one of {existing}", f"pass {name}=..."
             )
         if name in names and list(frame.columns).count(names[name]) > 1:
             raise ParameterError(f"two columns {names[name]!r}", "different names", "rename one")
@@ -102,16 +102,16 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     read, aside = {name: [] for name in ("row", *names)}, {}
     for row, document in enumerate(zip(*values.values(), strict=True)):
         try:
-            for name, value in zip(values, map(_parsed, values, document), strict=True):
+            for name, value in zip(values, map(_parse_value, values, document), strict=True):
                 read[name].append(value)
             read["row"].append(row)
         except (ValueError, OverflowError) as error:
             for name in values:
                 del read[name][len(read["row"]) :]
             aside[row] = str(error)
-            if (
-                strict := strict or "begin with the day" in aside[row]
-            ):  # day or month first: other rows may be misread, so refuse all
+            # If a time may begin with the day or with the month, times of other rows may have been
+            # misread, so the frame is refused.
+            if strict := strict or "begin with the day" in aside[row]:
                 break
     if aside and (strict or not read["row"]):
         row, reason = list(aside.items())[-1 if strict else 0]
@@ -122,12 +122,12 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
             if "time" in values
             else "a text for every document"
         )
-        by_pandas = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
-        raise ParameterError(refusal, expected, f"correct or drop it{by_pandas}")
+        hint = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
+        raise ParameterError(refusal, expected, f"correct or drop the row{hint}")
     if not read["row"]:
-        raise ParameterError("a frame without documents", "at least one", "pass documents")
+        raise ParameterError("a frame without documents", "at least one row", "pass documents")
     times = np.array(read["time"], dtype=np.int64) if "time" in values else None
-    bad = _reasons(frame.index[list(aside)], aside.values())
+    bad = _table_of_reasons(frame.index[list(aside)], aside.values())
     titles = None
     if "title" in names:
         titles = [
@@ -140,7 +140,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
 
 
 def _or_none(value):
-    """Return a value; None for missing values of pandas (NA, NaT, NaN)."""
+    """Return a value, or None if it is a missing value of pandas (NA, NaT, NaN)."""
     import pandas as pd
 
     return (
@@ -150,8 +150,8 @@ def _or_none(value):
     )
 
 
-def _parsed(name, value):
-    """Parse a value of a row; raise ValueError if a text, time or id is missing or wrong."""
+def _parse_value(name, value):
+    """Parse a value of a column; raise ValueError if a text, time or id is missing or wrong."""
     if name == "title":
         return "" if value is None else str(value)
     if name == "source":
@@ -168,7 +168,7 @@ def _parsed(name, value):
     return parsed
 
 
-def _reasons(index, reasons):
+def _table_of_reasons(index, reasons):
     import pandas as pd
 
     return pd.DataFrame({"reason": pd.Series(list(reasons), index=index, dtype=object)})
@@ -182,21 +182,21 @@ def _as_pandas(frame, text):
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     except ImportError as error:  # polars needs pyarrow for the conversion
         refusal = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
-        todo = "install what is missing, or pass one of pandas"
-        raise ParameterError(refusal, "one that converts to pandas", todo) from error
+        todo = "install the missing package, or pass a pandas.DataFrame"
+        raise ParameterError(refusal, "a frame that converts to pandas", todo) from error
     if isinstance(frame, list | tuple) or getattr(frame, "ndim", None) == 1:
         frame = pd.DataFrame({text: frame})
     if not isinstance(frame, pd.DataFrame):
-        refusal, todo = (
-            f"a {type(frame).__name__} as the frame",
-            f"pass e.g. pandas.DataFrame({{{text!r}: texts}})",
-        )
+        refusal = f"a {type(frame).__name__} as the frame"
+        todo = f"pass e.g. pandas.DataFrame({{{text!r}: texts}})"
         raise ParameterError(refusal, "a data frame of pandas or polars, or a list of texts", todo)
     return frame
 
 
 def batches(times, n_documents, period=None, initial=1):
-    """Return the row numbers of each batch, sorted by time; batches are cut as in `odl.stream.batching`.
+    """Return the row numbers of each batch, sorted by time.
+
+    Batches are cut as in `odl.stream.batching`.
 
     Parameters
     ----------
@@ -206,8 +206,7 @@ def batches(times, n_documents, period=None, initial=1):
     period : {"day", "week", "month", "quarter", "year"}, optional
         Calendar period of a batch; None puts all documents into one batch.
     initial : int
-        Minimum number of documents in the first batch, which takes complete periods until it has
-        them.
+        Minimum number of documents in the first batch. It takes complete periods until then.
     """
     if times is None:
         if period is not None:
@@ -221,7 +220,9 @@ def batches(times, n_documents, period=None, initial=1):
 
 
 def table(index, ids, times, parts):
-    """Return the results of all batches as a data frame with the index and order of the input frame.
+    """Return the results of all batches as a data frame.
+
+    Index and order are those of the input frame.
 
     Parameters
     ----------
@@ -230,12 +231,12 @@ def table(index, ids, times, parts):
     times : ndarray or None
     parts : list of dict
         Columns of each batch. "row" is the position in the input frame, "item" the position of the
-        first near-duplicate. Documents of no batch are left out.
+        first near-duplicate. Documents of no batch are omitted.
     """
     import pandas as pd
 
-    none = {name: [] for name in RESULT_COLUMNS}
-    frame = pd.concat([pd.DataFrame(part) for part in parts or [none]]).sort_values("row")
+    empty = {name: [] for name in RESULT_COLUMNS}
+    frame = pd.concat([pd.DataFrame(part) for part in parts or [empty]]).sort_values("row")
     rows = frame.pop("row").to_numpy(dtype=np.int64)
     frame["item"] = [ids[row] for row in frame["item"]]
     frame.index = index[rows]

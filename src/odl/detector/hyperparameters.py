@@ -1,4 +1,4 @@
-"""Parameters of the estimators: checks, seeds, and hyper-parameters of the learner as `settings__NAME`."""
+"""Parameters of the estimators: checks, seeds, hyper-parameters of the learner."""
 
 import numbers
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ SETTINGS_PREFIX = "settings__"
 
 
 class LearnerSettings:
-    """Parameters `learner` and `settings` of an estimator, with each hyper-parameter as `settings__NAME` as well.
+    """Base class of estimators with the parameters `learner` and `settings`.
 
     `settings` is a dict of the hyper-parameters that differ from their defaults; the constructor
     takes it and `clone` copies it. `get_params(deep=True)` lists every hyper-parameter as
@@ -24,10 +24,12 @@ class LearnerSettings:
 
     learner: str
     settings: dict[str, Any] | None
-    _made = "", None  # cached learner, and the parameters that it was made from
+    _cached_model = "", None  # (parameters, learner that has them)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the estimator and, if `deep`, those of the learner as `settings__NAME`.
+        """Return the parameters of the estimator.
+
+        If `deep` is true, they include those of the learner, named `settings__NAME`.
 
         Parameters
         ----------
@@ -46,14 +48,16 @@ class LearnerSettings:
         params = super().get_params(deep=False)  # type: ignore[misc]  # of BaseEstimator
         if deep:
             changed = self.settings if isinstance(self.settings, dict) else {}
-            default = {name: entry.default for name, entry in self._known().items()}
+            default = {name: entry.default for name, entry in self._hyperparameters().items()}
             params |= {
                 f"{SETTINGS_PREFIX}{name}": value for name, value in {**default, **changed}.items()
             }
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; hyper-parameters of the learner are named `settings__NAME`. `learner` is set first.
+        """Set parameters; those of the learner are named `settings__NAME`.
+
+        `learner` is set before them.
 
         Parameters
         ----------
@@ -76,15 +80,18 @@ class LearnerSettings:
         }
         super().set_params(**params)  # type: ignore[misc]
         if nested:
-            known = self._known()
-            for name in nested.keys() - known.keys():
+            names = self._hyperparameters()
+            for name in nested.keys() - names.keys():
                 given = f"{SETTINGS_PREFIX}{name} for the learner {self.learner!r}"
-                raise ParameterError(given, ", ".join(known), advice(name, known))
+                raise ParameterError(given, ", ".join(names), advice(name, names))
             self.settings = {**(self.settings or {}), **nested}
         return self
 
-    def _known(self):
-        """Return the hyper-parameters of the learner; empty if the learner is unknown, which `fit` reports."""
+    def _hyperparameters(self):
+        """Return the hyper-parameters of the learner by name.
+
+        The result is empty if no learner has this name; `fit` reports it.
+        """
         try:
             return parameters(learners.learner_class(self.learner))
         except ParameterError:
@@ -93,18 +100,18 @@ class LearnerSettings:
     def _model(self):
         """Return the learner after a check of its settings; it is cached until they change."""
         key = repr((self.learner, self.settings))
-        if key != self._made[0]:
-            self._made = key, self._checked_model()
-        return self._made[1]
+        if key != self._cached_model[0]:
+            self._cached_model = key, self._make_model()
+        return self._cached_model[1]
 
-    def _checked_model(self):
+    def _make_model(self):
         if not isinstance(self.settings, dict | None):
             raise ParameterError(
                 f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict"
             )
-        with named(f"learner={self.learner!r}", None):
+        with naming(f"learner={self.learner!r}", None):
             learners.learner_class(self.learner)
-        with named(f"learner={self.learner!r}, settings={self.settings!r}", "correct settings"):
+        with naming(f"learner={self.learner!r}, settings={self.settings!r}", "correct settings"):
             return learners.make(self.learner, **(self.settings or {}))
 
 
@@ -128,17 +135,20 @@ def seed_of(random_state):
         ) from error
 
 
-def check_whole(name, value, least):
-    """Raise ParameterError unless a parameter is an integer of at least `least`."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+def check_integer(name, value, minimum):
+    """Raise ParameterError unless a parameter is an integer of at least `minimum`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < minimum:
         raise ParameterError(
-            f"{name} is {value!r}", f"an integer of at least {least}", f"correct {name}"
+            f"{name} is {value!r}", f"an integer of at least {minimum}", f"correct {name}"
         )
 
 
 @contextmanager
-def named(parameters, todo):
-    """Add to errors of the learner which parameters of the detector caused them (context manager)."""
+def naming(parameters, todo):
+    """Prepend `parameters` to errors of the learner (context manager).
+
+    `todo`, if given, replaces the advice of the error.
+    """
     try:
         yield
     except ParameterError as error:

@@ -1,4 +1,7 @@
-"""Base class of `NoveltyDetector`: scaling, scoring, explaining and learning rows, and saving without pickle."""
+"""Base class of `NoveltyDetector`: it scales, scores, explains and learns rows, and saves itself.
+
+Files are written without pickle.
+"""
 
 import json
 import os
@@ -17,23 +20,26 @@ from odl import learners, novelty
 from odl.alerts import calibration, reasons
 from odl.config.chains import earlier_learner
 from odl.config.sections import Alerts
-from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
+from odl.detector.hyperparameters import LearnerSettings, check_integer, naming, seed_of
 from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
 from odl.prox.projections import MatrixLike, check_structure
 
-DEFAULT_LEVEL = (
-    0.05  # of `NoveltyDetector`; `odl run` and `TextNovelty` use `odl.config.sections.Alerts.level`
-)
+# Default `level` of `NoveltyDetector`; that of `odl run` and `TextNovelty` is
+# `odl.config.sections.Alerts.level`.
+DEFAULT_LEVEL = 0.05
 
 
 class Mechanism(LearnerSettings):
-    """Fitted state of a detector and its private steps; `odl.detector.NoveltyDetector` documents the parameters."""
+    """Fitted state of a detector, and its private steps.
+
+    `odl.detector.NoveltyDetector` documents the parameters.
+    """
 
     level: float
     window: int
     budget: float | None
-    _checked = ""  # parameters that passed the last check
+    _checked = ""  # values of the parameters that passed the last check
 
     @property
     def components_(self) -> sparse.csr_array:
@@ -84,19 +90,19 @@ class Mechanism(LearnerSettings):
         >>> why.atoms[0].number, round(why.atoms[0].cosine, 2)
         (0, 0.9)
         """
-        P, scored = self._judged(X)
+        P, scored = self._score_rows(X)
         model = self._model()
         names = self._names(P.shape[1]) if feature_names is None else feature_names
         if len(names) != P.shape[1]:
             refusal = f"{len(names)} feature_names for {P.shape[1]} columns"
-            raise ParameterError(refusal, "one for each", "pass the names of all columns")
+            raise ParameterError(refusal, "a name for each column", "pass the names of all columns")
         state = model.fit_terms(self.state_, P.shape[1])
         return reasons.explain(model, state, P, scored, names, n_words=n_words, n_atoms=n_atoms)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the detector to an HDF5 file, without pickle.
 
-        Of a random_state that is not an integer, the seed drawn from it is written.
+        If random_state is not an integer, the seed that was drawn from it is written instead.
 
         Parameters
         ----------
@@ -107,37 +113,40 @@ class Mechanism(LearnerSettings):
         >>> import os, tempfile
         >>> from odl import NoveltyDetector
         >>> folder = tempfile.TemporaryDirectory()
-        >>> NoveltyDetector().fit([[1, 2, 0], [0, 1, 2]]).save(os.path.join(folder.name, "detector.h5"))
+        >>> detector = NoveltyDetector().fit([[1, 2, 0], [0, 1, 2]])
+        >>> detector.save(os.path.join(folder.name, "detector.h5"))
         >>> os.listdir(folder.name)
         ['detector.h5']
         """
         check_is_fitted(self, "state_")
         self._save(path, {}, {})
 
-    def _save(self, path, settings, more):
-        """Write the file, with further settings and arrays of an estimator that contains this detector."""
+    def _save(self, path, settings, extra_arrays):
+        """Write the file, with settings and arrays of an estimator that contains this detector."""
         state, n_features = self.state_, self.n_features_in_
         chain = (
             self.get_params(deep=False)
-            | {"n_atoms": self.most_atoms_, "random_state": self.seed_}
+            | {"n_atoms": self.max_atoms_, "random_state": self.seed_}
             | settings
         )
         chain |= {"n_batches": self.n_batches_, "n_features": n_features}
         past = [learners.widen(P, n_columns=n_features) for P in self.history_]
         arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
-        arrays = {**arrays, "window": self.window_, **more}
+        arrays = {**arrays, "window": self.window_, **extra_arrays}
         arrays["names"] = as_bytes(
             {"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]}
         )
-        nothing = sparse.csr_array((0, state.dictionary.shape[1]))
-        point = checkpoints.Checkpoint(
-            0, chain, state.dictionary, arrays, state.updates, nothing, 0.0
+        no_codes = sparse.csr_array((0, state.dictionary.shape[1]))
+        checkpoint = checkpoints.Checkpoint(
+            0, chain, state.dictionary, arrays, state.updates, no_codes, 0.0
         )
-        checkpoints.write(path, point)
+        checkpoints.write(path, checkpoint)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
-        """Read a detector written by `save`. It continues with the same numbers as the saved detector.
+        """Read a detector written by `save`.
+
+        It gives the same results as the saved detector, and continues to learn like it.
 
         Parameters
         ----------
@@ -168,34 +177,52 @@ class Mechanism(LearnerSettings):
             return cls._read(path)[0]
 
     @classmethod
-    def _read(cls, path, setting=None, more=()):
-        """Return the detector of a file, and the setting and arrays of the estimator that contained it."""
-        point = checkpoints.read_checkpoint(Path(path))  # its digest is verified
-        chain, arrays = dict(point.chain), dict(point.arrays)
-        own = {name: chain.pop(name) for name in ("n_batches", "n_features")}
+    def _read(cls, path, setting=None, array_names=()):
+        """Read a detector, and what an estimator that contains it has stored in the same file.
+
+        Parameters
+        ----------
+        path : path-like
+        setting : str, optional
+            Key of the settings of the estimator.
+        array_names : sequence of str
+            Names of its arrays.
+
+        Returns
+        -------
+        detector : Mechanism
+        extra_setting : object
+            None without `setting`.
+        extra_arrays : dict of str to ndarray
+        """
+        checkpoint = checkpoints.read_checkpoint(Path(path))  # its digest is verified
+        chain, arrays = dict(checkpoint.chain), dict(checkpoint.arrays)
+        n_batches, n_features = chain.pop("n_batches"), chain.pop("n_features")
         extra_setting = chain.pop(setting) if setting else None
-        extra = {name: arrays.pop(name) for name in more}
+        extra_arrays = {name: arrays.pop(name) for name in array_names}
         window, names = arrays.pop("window"), json.loads(arrays.pop("names").tobytes())
         detector = cls(**chain)
-        detector.n_batches_, detector.n_features_in_ = own["n_batches"], own["n_features"]
-        detector.learner_, detector.most_atoms_ = detector.learner, detector.n_atoms
+        detector.n_batches_, detector.n_features_in_ = n_batches, n_features
+        detector.learner_, detector.max_atoms_ = detector.learner, detector.n_atoms
         detector.seed_ = detector.random_state
         detector.history_ = [arrays.pop("history")] if "history" in arrays else []
         detector.window_, detector.words_ = window, names["words"]
         if names["features"]:
             detector.feature_names_in_ = np.array(names["features"], dtype=object)
-        learned = replace(point, arrays=arrays)
-        if (
-            getattr(detector._model(), "recency", 0) and "matches" not in arrays
-        ):  # saved before it was the default
+        # A detector saved before recency became the default has no array for it.
+        if getattr(detector._model(), "recency", 0) and "matches" not in arrays:
             detector.settings = earlier_learner(detector.learner) | (detector.settings or {})
         detector.state_ = learners.resume(
-            detector._model(), learned, own["n_features"], detector.n_atoms, path
+            detector._model(),
+            replace(checkpoint, arrays=arrays),
+            n_features,
+            detector.n_atoms,
+            path,
         )
-        return detector, extra_setting, extra
+        return detector, extra_setting, extra_arrays
 
     def _fit(self, X):
-        """Check a first batch, learn from it, and return its held-out scores (see `_begin`)."""
+        """Check and learn a first batch; return its held-out scores (see `_begin`)."""
         model = self._model()
         self._check_parameters()
         return self._begin(self._rows(X, model, reset=True), model)
@@ -212,8 +239,8 @@ class Mechanism(LearnerSettings):
         key = repr((self.n_atoms, self.folds, self.level, self.window))
         if key == self._checked:
             return
-        for name, least in {"n_atoms": 1, "window": 1, "folds": 0}.items():
-            check_whole(name, getattr(self, name), least)
+        for name, minimum in {"n_atoms": 1, "window": 1, "folds": 0}.items():
+            check_integer(name, getattr(self, name), minimum)
         Alerts(level=self.level, window=self.window, warm_up=1)
         if self.level < 1 / (1 + self.window):
             fault = (
@@ -225,7 +252,7 @@ class Mechanism(LearnerSettings):
         self._checked = key
 
     def _begin(self, P, model):
-        """Learn the first dictionary, and fill the calibration window with held-out scores of the batch.
+        """Learn the first dictionary, and fill the calibration window with held-out scores.
 
         Returns
         -------
@@ -237,39 +264,41 @@ class Mechanism(LearnerSettings):
         state = self._start(P, model, seed)
         scores = self._held_out(P, model, seed)
         self.state_, self.seed_ = state, seed
-        self.learner_, self.most_atoms_ = model.algorithm, int(self.n_atoms)
+        self.learner_, self.max_atoms_ = model.algorithm, int(self.n_atoms)
         self.history_ = [P] if model.needs_history else []
         self.window_ = scores[~np.isnan(scores)][-self.window :]
         self.words_, self.n_batches_ = {}, 1
         return scores
 
     def _start(self, P, model, seed):
-        """Return the initial state of the learner, with at most `n_atoms` atoms and one document per atom."""
+        """Return the initial state of the learner: at most `n_atoms` atoms, one per document."""
         n_filled = np.count_nonzero(np.diff(P.indptr))
         if not n_filled:
             fault = f"{P.shape[0]} documents without a weight above 0"
             raise ParameterError(
-                fault, "at least one with a weight to start from", "pass more documents"
+                fault, "at least one document with a weight above 0", "pass more documents"
             )
-        todo = "change n_atoms or settings, or pass more documents at first"
-        with named(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
+        todo = "change n_atoms or settings, or pass more documents in the first batch"
+        with naming(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
             state = model.start(
                 P, min(int(self.n_atoms), n_filled), novelty.generator(seed, "start")
             )
         return model.with_room(state, int(self.n_atoms))
 
     def _held_out(self, P, model, seed):
-        """Score each fold of a batch by a dictionary learned from the other folds; nan as in `_begin`."""
+        """Score each fold of a batch by a dictionary learned from the other folds.
+
+        Scores are nan as documented in `_begin`.
+        """
         scores = np.full(P.shape[0], np.nan)
         folds = min(self.folds, np.count_nonzero(np.diff(P.indptr)))
-        part = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
+        fold_of = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
         for number in range(folds if folds > 1 else 0):
-            fold = part == number
+            fold = fold_of == number
             try:
                 state = self._start(P[~fold], model, seed)
-            except (
-                ParameterError
-            ):  # too few documents without this fold, for example for a tree of fixed size
+            except ParameterError:
+                # The other folds have too few documents, for example for a tree of fixed size.
                 continue
             scored = novelty.score(model, state, P[fold])
             scores[fold] = np.where(scored.empty, np.nan, scored.score)
@@ -280,9 +309,9 @@ class Mechanism(LearnerSettings):
         model = self._model()
         self._check_parameters()
         if model.algorithm != self.learner_:
-            expected = f"{self.learner_}, which learned so far"
+            expected = f"{self.learner_}, the learner of the earlier batches"
             raise ParameterError(
-                f"learner is {model.algorithm}", expected, "fit again to change it"
+                f"learner is {model.algorithm}", expected, "call fit to start with another learner"
             )
         return model
 
@@ -305,18 +334,21 @@ class Mechanism(LearnerSettings):
     def _scored(self, P, model):
         return novelty.score(model, model.fit_terms(self.state_, P.shape[1]), P)
 
-    def _judged(self, X):
-        """Return the input as scaled rows, and their novelty."""
+    def _score_rows(self, X):
+        """Return (the input as rows of unit norm, their novelty)."""
         check_is_fitted(self, "state_")
         model = self._model()
         P = self._rows(X, model, reset=False)
         return P, self._scored(P, model)
 
     def _rows(self, X, model, reset):
-        """Check the input and scale its rows to unit norm; with `growing` it may have more columns than before."""
+        """Check the input and scale its rows to unit norm.
+
+        With `growing` it may have more columns than earlier batches.
+        """
         checks = {"accept_sparse": "csr", "dtype": np.float64}
-        if not reset and self._usual(X):
-            return scaled(X, model.norm)
+        if not reset and self._is_valid(X):
+            return scale_rows(X, model.norm)
         if sparse.issparse(X) and X.ndim == 2:
             check_structure(X, "X")
         if self.growing and not reset:
@@ -328,56 +360,63 @@ class Mechanism(LearnerSettings):
                 )
         else:
             X = validate_data(self, X, reset=reset, **checks)
-        return scaled(X, model.norm)
+        return scale_rows(X, model.norm)
 
-    def _usual(self, X):
-        """Return whether a CSR matrix needs no further check (checks take as long as learning a document)."""
+    def _is_valid(self, X):
+        """Return whether X is a CSR matrix that needs none of the slower checks of scikit-learn.
+
+        Those take as long as learning a document.
+        """
         if not isinstance(X, sparse.csr_array | sparse.csr_matrix) or hasattr(
             self, "feature_names_in_"
         ):
             return False
-        right = (
+        has_types = (
             X.ndim == 2 and X.shape[0] > 0 and (X.dtype, X.indices.dtype) == (np.float64, np.int32)
         )
-        wider = X.shape[-1] - self.n_features_in_
-        if not right or wider < 0 or (wider > 0 and not self.growing):
+        n_new = X.shape[-1] - self.n_features_in_
+        if not has_types or n_new < 0 or (n_new > 0 and not self.growing):
             return False
-        starts, places = X.indptr, X.indices.view(np.uint32)  # negative indices become large
+        starts, indices = X.indptr, X.indices.view(np.uint32)  # negative indices become large
         valid = (
             starts[0] == 0
-            and starts[-1] == len(places) == len(X.data)
+            and starts[-1] == len(indices) == len(X.data)
             and np.diff(starts).min() >= 0
         )
-        return bool(valid and places.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
+        return bool(valid and indices.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
 
     def _grown_names(self, X):
-        """Return the column names of a wider data frame; raise ParameterError unless the known columns come first."""
-        known = getattr(self, "feature_names_in_", None)
-        if not self.growing or known is None or not hasattr(X, "columns"):
+        """Return the column names of a data frame with more columns than earlier batches, or None.
+
+        Raise ParameterError unless the earlier columns come first.
+        """
+        earlier = getattr(self, "feature_names_in_", None)
+        if not self.growing or earlier is None or not hasattr(X, "columns"):
             return None
         names = np.asarray(X.columns, dtype=object)
-        if names[: len(known)].tolist() != known.tolist():
-            fault = f"columns {names[:3].tolist()} ..."
+        if names[: len(earlier)].tolist() != earlier.tolist():
             raise ParameterError(
-                fault, f"first the {len(known)} known ones, in their order", "append the new ones"
+                f"columns {names[:3].tolist()} ...",
+                f"first the {len(earlier)} columns of earlier batches, in their order",
+                "append new columns on the right",
             )
         return names
 
     def _names(self, n_features):
         """Return the name of every column."""
-        known = getattr(self, "feature_names_in_", ())
-        names = [*known, *(f"x{column}" for column in range(len(known), n_features))]
-        known = {column: word for word, column in self.words_.items()}
-        return [known.get(column, name) for column, name in enumerate(names)]
+        given = getattr(self, "feature_names_in_", ())
+        names = [*given, *(f"x{column}" for column in range(len(given), n_features))]
+        words = {column: word for word, column in self.words_.items()}
+        return [words.get(column, name) for column, name in enumerate(names)]
 
 
-def scaled(X, norm):
+def scale_rows(X, norm):
     """Scale documents to rows of unit norm, without stored zeros.
 
     Parameters
     ----------
     X : array or sparse matrix, shape (n_documents, n_features)
-        Finite.
+        Finite weights.
     norm : {"l1", "l2"}
 
     Returns
@@ -397,23 +436,25 @@ def scaled(X, norm):
             "Negative values in data passed to NoveltyDetector: weights of terms are needed."
         )
     P.eliminate_zeros()
-    if (
-        P.nnz and P.data.max() > 1e100
-    ):  # divide by the largest weight of each row first, so that no sum overflows
+    if P.nnz and P.data.max() > 1e100:
+        # Divide by the largest weight of each row first, so that no sum overflows.
         filled = np.diff(P.indptr) > 0
         P.data /= np.repeat(
             np.maximum.reduceat(P.data, P.indptr[:-1][filled]), np.diff(P.indptr)[filled]
         )
         P.eliminate_zeros()
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    sizes = np.bincount(rows, P.data if norm == "l1" else P.data**2, minlength=P.shape[0])
-    P.data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
+    sums = np.bincount(rows, P.data if norm == "l1" else P.data**2, minlength=P.shape[0])
+    P.data /= (sums if norm == "l1" else np.sqrt(sums))[rows]
     return P
 
 
 @contextmanager
 def refusing(path, kind):
-    """Raise ParameterError for an intact file that another version or program wrote (context manager)."""
+    """Raise ParameterError for a file of another version or program (context manager).
+
+    Errors of this package pass, for example that of a damaged file.
+    """
     try:
         yield
     except OdlError:
@@ -421,10 +462,10 @@ def refusing(path, kind):
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         fault = f"{path} is of another program or version"
         raise ParameterError(
-            fault, f"a file of {kind}.save", "load that, or learn again"
+            fault, f"a file of {kind}.save of this version", "learn again, and save"
         ) from error
 
 
 def as_bytes(value):
-    """Encode a value as JSON, as an array of bytes."""
+    """Return a value as JSON in an array of bytes."""
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)

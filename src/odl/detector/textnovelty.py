@@ -1,4 +1,7 @@
-"""TextNovelty: scores, alerts and reasons for a stream of texts in data frames, as `odl run` gives them."""
+"""TextNovelty: scores, alerts and reasons for a stream of texts in data frames.
+
+The results are those of `odl run`.
+"""
 
 import os
 import warnings
@@ -20,7 +23,7 @@ from odl.corpora.collection import Register, content_of
 from odl.corpora.fields import parse_text
 from odl.detector import frames, textpast
 from odl.detector.estimator import NoveltyDetector
-from odl.detector.hyperparameters import LearnerSettings, check_whole
+from odl.detector.hyperparameters import LearnerSettings, check_integer
 from odl.detector.mechanism import refusing
 from odl.detector.textpast import RecentDuplicates
 from odl.errors import ParameterError
@@ -35,19 +38,17 @@ from odl.text.tokens import count_words, with_words
 if TYPE_CHECKING:
     import pandas
 
-SPELLING_CHARACTERS = (
-    2000  # characters of a text, from its start, in which the spelling of headlines is looked up
-)
+SPELLING_CHARACTERS = 2000  # initial characters of a text that give the spelling of headlines
 ALERTS_PER_HEADLINE = 3  # most central documents of a headline
-OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
+DETECTOR_PARAMETERS = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
 
 
 @dataclass(eq=False, repr=False)
 class TextNovelty(LearnerSettings, BaseEstimator):
-    """Find what is new in a stream of texts: `update` scores documents by the past, then learns them.
+    """Detector of new topics in a stream of texts.
 
-    This is the engine of `odl run` with its defaults, and gives the same numbers. Pass texts batch
-    by batch, in the order of time.
+    `update` scores documents by earlier ones, then learns them. This is the engine of `odl run`
+    with its defaults, and gives the same numbers. Pass texts batch by batch, in the order of time.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         See `NoveltyDetector`.
     budget : int or float, default=20
         Maximum number of alerts of a batch; below 1, a share of its items. An item is a document
-        with its near-duplicates. Documents that repeat one of the four batches before do not count.
+        with its near-duplicates. Repeats of documents of the four batches before do not count.
     level : float, default=0.01
         Largest p-value of a batch that has alerts, and of a headline (`odl.alerts.gates`).
     tail : float, default=0.1
@@ -76,27 +77,27 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Column of the texts.
     time, id : str, optional
         Columns of times (see `odl.corpora.fields.parse_time`) and ids; by default "time" and "id",
-        if the frame has them. Without times the order is that of the frame; without ids its index
-        is used.
+        if the frame has them. Without times, documents are in the order of the frame; without ids,
+        its index is used.
     title : str, optional
         Column of titles, whose words are counted separately (`odl.alerts.surprise`); by default
         "title", if it exists.
     author : str, optional
-        Column of authors, each of whom counts once in a batch (`columns.author` of `odl run`). Do
+        Column of authors; each author counts once in a batch (`columns.author` of `odl run`). Do
         not use it if few people write most documents.
     source : str, optional
         Column of sources, such as the file or the forum of a document: the number of documents of
         each source is compared with its own past.
     changed : {"keep", "new"}, default="keep"
-        What happens to a row whose id is known but whose text or time changed: "keep" leaves it
-        out, "new" makes it a document whose id ends in a digest of its content. Unchanged rows are
-        always left out.
+        What happens to a row with an earlier id but a changed text or time: "keep" omits the row,
+        "new" makes it a document whose id ends in a digest of its content. Unchanged rows are
+        always omitted.
     period : {"day", "week", "month", "quarter", "year"}, optional
         Calendar period (UTC, weeks from Monday) of a batch; pass complete periods. By default each
         call is one batch.
     initial : int, default=200
-        Minimum number of documents in the first batch if there is a `period`: it takes complete
-        periods until then.
+        Minimum number of documents in the first batch, if `period` is set. The first batch takes
+        complete periods until then.
     tokens : dict, optional
         See `odl.text.tokens.token_options`; by default, words of every script.
     tf : {"log", "raw"}, default="log"
@@ -104,10 +105,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Whether weights have the inverse frequency in documents of earlier batches (for the first
         batch: its own).
     min_df : int, default=0
-        Minimum number of earlier documents with a word; rarer words are left out.
+        Minimum number of earlier documents with a word; rarer words are ignored.
     max_share : float, default=1.0
         Largest share of earlier documents with a word. More frequent words, in at least 30
-        documents, are treated as stop words: counted but not weighted. Use .5 with
+        documents, are treated as stop words: counted but not weighted. Use 0.5 with
         ``tokens={"stop_words": None}``.
     languages : bool, default=False
         Whether to detect the language of each document and give its stop words no weight
@@ -132,25 +133,25 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     events_ : pandas.DataFrame
         Events by their number: name, own words, state, batch of birth, documents so far.
     left_out_ : odl.files.documents.Repeats
-        Rows that the last `update` left out.
+        Rows that the last `update` omitted (`changed`).
     set_aside_ : pandas.DataFrame
         Rows that the last `update` could not read: index and reason.
     past_ : odl.alerts.decision.StreamHistory
-        Events, and the statistics that the next batch is compared with.
+        Events, and statistics of earlier batches to compare the next batch with.
     repeats_ : odl.detector.textpast.RecentDuplicates
         Near-duplicates of the last batches.
     register_ : odl.corpora.collection.Register
-        Known ids, with a digest of the content of each.
+        Ids of all documents so far, with digests of their contents.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from odl import TextNovelty
-    >>> old = pd.DataFrame({"text": ["tanker carries crude oil", "oil refinery closes", "crude oil falls"] * 20})
-    >>> new = pd.DataFrame({"text": ["crude oil tanker", "rocket lifts satellite", "satellite reaches orbit"]})
+    >>> old = ["tanker carries crude oil", "oil refinery closes", "crude oil falls"] * 20
+    >>> new = ["crude oil tanker", "rocket lifts satellite", "satellite reaches orbit"]
     >>> stream = TextNovelty(folds=3, warm_up=60, gates=False)  # so that the first batch calibrates
-    >>> first = stream.update(old)  # nothing is flagged in the first batch
-    >>> stream.update(new)[["alert", "reasons"]].values.tolist()[1]
+    >>> first = stream.update(pd.DataFrame({"text": old}))  # no alerts in the first batch
+    >>> stream.update(pd.DataFrame({"text": new}))[["alert", "reasons"]].values.tolist()[1]
     [True, 'satellite, lifts, rocket']
     """
 
@@ -191,32 +192,33 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Parameters
         ----------
         frame : pandas.DataFrame or list of str
-            Frames of polars or pyarrow are converted to pandas; a list holds the texts.
+            Frames of polars or pyarrow are converted to pandas; a list contains the texts.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each document that was neither left out (`changed`) nor set aside
-            (`strict`), with the index of the frame. Columns: id; time (UTC, if there are times);
-            batch; item (id of the first of its near-duplicates in the batch); score; tail (share of
-            recent scores that are at least as large); event (number, 0 for none); alert (whether it
-            is one of the three central documents of a headline); headline (its name); opening
-            (words of the headline, strongest first); reasons (words with the largest shares of the
-            score; words of no other item come last).
+            One row for each document that was neither omitted (`changed`) nor set aside
+            (`strict`), with the index of the frame. Columns: id; time (UTC, if the frame has
+            times); batch; item (id of the first of its near-duplicates in the batch); score; tail
+            (share of recent scores that are at least as large); event (number, 0 for none); alert
+            (whether it is one of the three central documents of a headline); headline (its name);
+            opening (words of the headline, strongest first); reasons (words with the largest shares
+            of the score; words of no other item come last).
 
         Notes
         -----
         Words in `opening` and `reasons` are as counted: case-folded, and pairs of characters in
         Chinese. `odl new` shows them as the text spells them. The first batch is scored by the
-        dictionary that starts from it; there, and during warm-up, tail is 1 and no document is an
-        alert. Documents older than those already learned are treated as a later batch; `odl run`
-        learns again from their time on.
+        initial dictionary, which starts from it; there, and during warm-up, tail is 1 and no
+        document is an alert. Documents older than those already learned are treated as a later
+        batch; `odl run` learns again from their time on.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from odl import TextNovelty
-        >>> frame = pd.DataFrame({"day": ["2026-01-05", "2026-01-06", "2026-01-14"], "text": ["oil", "oil", "orbit"]})
+        >>> days = ["2026-01-05", "2026-01-06", "2026-01-14"]
+        >>> frame = pd.DataFrame({"day": days, "text": ["oil", "oil", "orbit"]})
         >>> scored = TextNovelty(time="day", period="week", initial=1).update(frame)
         >>> scored[["batch", "tail", "score"]].round(2).values.tolist()
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
@@ -230,17 +232,17 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if ids is None:
             ids = index.tolist()
         else:
-            rows, ids = _registered(register, ids, times, documents.texts)
+            rows, ids = _register_rows(register, ids, times, documents.texts)
         initial = 1 if hasattr(self, "detector_") else self.initial
-        known_times = None if times is None else times[rows]
-        batches = frames.batches(known_times, len(rows), self.period, initial) if len(rows) else []
+        new_times = None if times is None else times[rows]
+        batches = frames.batches(new_times, len(rows), self.period, initial) if len(rows) else []
         parts = [self._step(rows[part], times, documents, options) for part in batches]
         self.register_: Register = register
         self.left_out_, self.set_aside_ = register.repeats(), aside
         return frames.table(index, ids, times, parts)
 
     def judge(self, frame: Any) -> "pandas.DataFrame":
-        """Score documents as one batch, without learning them; the result is as of `update`.
+        """Score documents as one batch, without learning them.
 
         Parameters
         ----------
@@ -249,13 +251,15 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
+            Columns as in `update`.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from odl import TextNovelty
+        >>> texts = ["oil tanker", "oil refinery", "crude oil"]
         >>> stream = TextNovelty()
-        >>> learned = stream.update(pd.DataFrame({"text": ["oil tanker", "oil refinery", "crude oil"]}))
+        >>> learned = stream.update(pd.DataFrame({"text": texts}))
         >>> stream.judge(pd.DataFrame({"text": ["rocket in orbit"]})).loc[0, "score"]
         np.float64(1.0)
         """
@@ -263,20 +267,18 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         options = self._check()
         _, index, ids, times, documents = self._read_frame(frame)
         ids, rows = index.tolist() if ids is None else ids, np.arange(len(documents.texts))
-        part, *_ = self._decided(rows, times, documents, self._batch(documents.texts), options)
+        part, *_ = self._decide(rows, times, documents, self._batch(documents.texts), options)
         return frames.table(index, ids, times, [part])
 
     def _read_frame(self, frame):
-        """Read a frame with `odl.detector.frames.read_frame`; warn about rows that cannot be read."""
+        """Read a frame with `odl.detector.frames.read_frame`; warn about unreadable rows."""
         columns = self.text, self.time, self.id, self.strict, self.title, self.author, self.source
         aside, *documents = frames.read_frame(frame, *columns)
         if len(aside):
-            n, first = (
-                len(aside) + len(documents[0]),
-                f"row {aside.index[0]!r}: {aside['reason'].iloc[0]}",
-            )
-            what = f"{len(aside)} of {n} rows cannot be read and are set aside (the first, {first})"
-            warnings.warn(what, UserWarning, stacklevel=3)
+            n = len(aside) + len(documents[0])
+            first = f"row {aside.index[0]!r}: {aside['reason'].iloc[0]}"
+            text = f"{len(aside)} of {n} rows cannot be read and are set aside (the first, {first})"
+            warnings.warn(text, UserWarning, stacklevel=3)
         return aside, *documents
 
     @property
@@ -313,30 +315,26 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         --------
         >>> import pandas as pd
         >>> from odl import TextNovelty
+        >>> texts = ["oil tanker", "oil refinery", "crude oil"]
         >>> stream = TextNovelty()
-        >>> learned = stream.update(pd.DataFrame({"text": ["oil tanker", "oil refinery", "crude oil"]}))
-        >>> {word: round(share, 3) for word, share in stream.explain(["rocket in orbit"])[0].words.items()}
+        >>> learned = stream.update(pd.DataFrame({"text": texts}))
+        >>> (why,) = stream.explain(["rocket in orbit"])
+        >>> {word: round(share, 3) for word, share in why.words.items()}
         {'orbit': 0.5, 'rocket': 0.5}
         """
         self._check_learned()
         self._check()
         if isinstance(texts, str) or not (
-            np.iterable(texts) and all(isinstance(one, str) for one in texts)
+            np.iterable(texts) and all(isinstance(text, str) for text in texts)
         ):
             raise ParameterError(
-                "texts that are no list of texts",
+                f"texts is a {type(texts).__name__}",
                 "a list of str",
                 "pass e.g. the column of a frame",
             )
-        batch, model, detector = (
-            self._batch([*map(parse_text, texts)]),
-            self._learner(),
-            self.detector_,
-        )
-        scored, state = (
-            detector._scored(batch.P, model),
-            model.fit_terms(detector.state_, batch.P.shape[1]),
-        )
+        batch, model = self._batch([*map(parse_text, texts)]), self._learner()
+        scored = self.detector_._scored(batch.P, model)
+        state = model.fit_terms(self.detector_.state_, batch.P.shape[1])
         fold = (lambda shares: batch.pieces.folded(shares, batch.counts)) if batch.pieces else None
         return reasons.explain(
             model, state, batch.P, scored, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold
@@ -355,27 +353,30 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> import pandas as pd
         >>> from odl import TextNovelty
         >>> folder = tempfile.TemporaryDirectory()
+        >>> texts = ["oil tanker", "oil refinery", "crude oil"]
         >>> stream = TextNovelty()
-        >>> learned = stream.update(pd.DataFrame({"text": ["oil tanker", "oil refinery", "crude oil"]}))
+        >>> learned = stream.update(pd.DataFrame({"text": texts}))
         >>> stream.save(os.path.join(folder.name, "stream.h5"))
         >>> os.listdir(folder.name)
         ['stream.h5']
         """
         self._check_learned()
-        parameters = {name: getattr(self, name) for name in self._own()}
+        parameters = {name: getattr(self, name) for name in self._stream_parameters()}
         parameters |= {"n_documents": self.n_documents_, "cut": textpast.WORD_RULES}
         past = textpast.arrays(self.repeats_, self.past_, self.register_)
         arrays = {"frequencies": self.frequencies_, **past}
         self.detector_._save(path, {"text": parameters}, arrays)
 
     @classmethod
-    def _own(cls):
+    def _stream_parameters(cls):
         """Return the names of the parameters that `NoveltyDetector` does not have."""
-        return [entry.name for entry in fields(cls) if entry.name not in OF_DETECTOR]
+        return [entry.name for entry in fields(cls) if entry.name not in DETECTOR_PARAMETERS]
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
-        """Read a file written by `save`. It continues with the same numbers as the saved one.
+        """Read a file written by `save`.
+
+        It gives the same results as the saved object, and continues to learn like it.
 
         Parameters
         ----------
@@ -395,8 +396,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Warns
         -----
         UserWarning
-            If the file is from a version with other rules for words or their pieces, so that new
-            words would not match.
+            If the file is from a version with other rules for words or their pieces: its words do
+            not match those of new texts.
 
         Examples
         --------
@@ -404,8 +405,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> import pandas as pd
         >>> from odl import TextNovelty
         >>> folder = tempfile.TemporaryDirectory()
+        >>> texts = ["oil tanker", "oil refinery", "crude oil"]
         >>> stream, path = TextNovelty(), os.path.join(folder.name, "stream.h5")
-        >>> learned = stream.update(pd.DataFrame({"text": ["oil tanker", "oil refinery", "crude oil"]}))
+        >>> learned = stream.update(pd.DataFrame({"text": texts}))
         >>> stream.save(path)
         >>> TextNovelty.load(path).n_documents_
         3
@@ -414,31 +416,32 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector, parameters, arrays = NoveltyDetector._read(
                 path, "text", ("frequencies", *textpast.ARRAY_NAMES)
             )
-            n_documents, cut = parameters.pop("n_documents"), parameters.pop("cut", 1)
-            stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
+            n_documents, word_rules = parameters.pop("n_documents"), parameters.pop("cut", 1)
+            of_detector = {name: getattr(detector, name) for name in DETECTOR_PARAMETERS}
+            stream = cls(**of_detector, **parameters)
             past = textpast.read(arrays, detector.n_batches_ - 1, stream.changed)
-        stream.detector_, stream.n_documents_, stream.frequencies_ = (
-            detector,
-            n_documents,
-            arrays["frequencies"],
-        )
+        stream.detector_, stream.n_documents_ = detector, n_documents
+        stream.frequencies_ = arrays["frequencies"]
         stream.repeats_, stream.past_, stream.register_ = past
         in_pairs = with_words(stream.tokens).get("tokeniser") == "words" and any(
             map(LETTERED, detector.words_)
         )
-        if cut < textpast.WORD_RULES and (stream.pieces or in_pairs):
-            what = "pieces of words" if stream.pieces else "words of a script without spaces"
+        if word_rules < textpast.WORD_RULES and (stream.pieces or in_pairs):
+            units = "pieces of words" if stream.pieces else "words of a script without spaces"
             warnings.warn(
-                f"{path} has {what} as an earlier version cut them: learn again",
+                f"{path} has {units} as an earlier version cut them: learn again",
                 UserWarning,
                 stacklevel=2,
             )
         return stream
 
     def _check(self):
-        """Check all parameters, copy those that may change to the detector, and return the settings of alerts."""
-        for name, least in {"initial": 1, "n_reasons": 0}.items():
-            check_whole(name, getattr(self, name), least)
+        """Check all parameters, and return the settings of alerts.
+
+        Parameters that may change between batches are copied to the detector.
+        """
+        for name, minimum in {"initial": 1, "n_reasons": 0}.items():
+            check_integer(name, getattr(self, name), minimum)
         if self.period is not None and self.period not in PERIODS:
             expected = f"one of {', '.join(PERIODS)}, or None"
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
@@ -452,28 +455,22 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(fault, "pieces with levels or adaptive only", "set pieces to 0")
         options = self._alerts()
         if hasattr(self, "detector_"):
-            live = (
-                "learner",
-                "settings",
-                "window",
-            )  # `n_atoms` and the seed only matter for the first batch
+            # `n_atoms` and the seed only matter for the first batch.
+            names = ("learner", "settings", "window")
             self.detector_.set_params(
-                **{name: getattr(self, name) for name in live}, level=options.tail
+                **{name: getattr(self, name) for name in names}, level=options.tail
             )
         return options
 
     def _alerts(self):
         """Return the checked settings of alerts."""
-        named = {
-            name: getattr(self, name)
-            for name in ("budget", "level", "tail", "window", "warm_up", "gates")
-        }
-        return Alerts(**named)
+        names = ("budget", "level", "tail", "window", "warm_up", "gates")
+        return Alerts(**{name: getattr(self, name) for name in names})
 
     def _weighting(self):
-        """Return the checked settings of weights."""
-        named = {name: getattr(self, name) for name in ("tf", "min_df", "max_share", "pieces")}
-        return Weighting(**named, idf="past" if self.idf else "none")
+        """Return the checked settings of term weights."""
+        options = {name: getattr(self, name) for name in ("tf", "min_df", "max_share", "pieces")}
+        return Weighting(**options, idf="past" if self.idf else "none")
 
     def _check_learned(self):
         if not hasattr(self, "detector_"):
@@ -497,38 +494,41 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
-        stop_words, form = StopWords(words, past[0]) if self.languages else None, self._weighting()
-        Q = weigh_for_comparison(counts, *past, form, stop_words)
-        again = getattr(self, "repeats_", RecentDuplicates()).after(texts)
+        stop_words = StopWords(words, past[0]) if self.languages else None
+        weighting, norm = self._weighting(), self._learner().norm
+        Q = weigh_for_comparison(counts, *past, weighting, stop_words)
+        repeats = getattr(self, "repeats_", RecentDuplicates()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
-        P = weigh(counts, *past, form, self._learner().norm, stop_words=stop_words, pieces=pieces)
-        looked = without_stop_words(counts, *past, form, stop_words)
-        return _Batch(P, Q, counts, looked, words, before, after, again, pieces)
+        P = weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
+        content_counts = without_stop_words(counts, *past, weighting, stop_words)
+        return _Batch(P, Q, counts, content_counts, words, before, after, repeats, pieces)
 
     def _step(self, rows, times, documents, options):
-        """Score and learn one batch, given by rows of the documents; return its columns of the table."""
+        """Score and learn a batch, given by rows of documents; return its columns of the table."""
         batch = self._batch([documents.texts[row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
-            named = {name: getattr(self, name) for name in OF_DETECTOR}
-            detector = NoveltyDetector(growing=True, level=options.tail, **named)
+            parameters = {name: getattr(self, name) for name in DETECTOR_PARAMETERS}
+            detector = NoveltyDetector(growing=True, level=options.tail, **parameters)
             detector._check_parameters()
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
-        part, scored, past = self._decided(rows, times, documents, batch, options, first)
+        part, scored, past = self._decide(rows, times, documents, batch, options, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
-        first = batch.P.shape[1] - len(batch.words)  # columns of words follow those of pieces
+        n_pieces = batch.P.shape[1] - len(batch.words)  # columns of words follow those of pieces
         self.detector_.words_ = {
-            word: column for column, word in enumerate(batch.words, start=first)
+            word: column for column, word in enumerate(batch.words, start=n_pieces)
         }
         self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, past
         self.n_documents_ += len(rows)
         return part
 
-    def _decided(self, rows, times, documents, batch, options, first=False):
-        """Judge a batch by the state before it; the first batch by the state that starts from it.
+    def _decide(self, rows, times, documents, batch, options, first=False):
+        """Score a batch by the state before it, and decide on its alerts.
+
+        The first batch is scored by the state that starts from it.
 
         Returns
         -------
@@ -539,10 +539,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             History for the next batch.
         """
         detector, model = self.detector_, self._learner()
-        scored, state = (
-            detector._scored(batch.P, model),
-            model.fit_terms(detector.state_, batch.P.shape[1]),
-        )
+        scored = detector._scored(batch.P, model)
+        state = model.fit_terms(detector.state_, batch.P.shape[1])
         item, again = batch.repeats.groups.items()
         t = detector.n_batches_ - first
         past = getattr(self, "past_", decision.StreamHistory.nothing())
@@ -551,12 +549,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         titles, authors, sources = (
             [names[row] for row in rows] if names else [] for names in documents[1:]
         )
-        titled = excerpts.titled(titles, batch.looked, batch.words)
+        titled = excerpts.titled(titles, batch.content_counts, batch.words)
         period = decision.PeriodDocuments(
-            t, item, again, batch.Q, batch.looked, titled, batch.words, batch.before,
+            t, item, again, batch.Q, batch.content_counts, titled, batch.words, batch.before,
             self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows],
             sources or [""] * len(rows),
-            lambda places: [one_line(texts[row], SPELLING_CHARACTERS) for row in rows[places]],
+            lambda indices: [one_line(texts[row], SPELLING_CHARACTERS) for row in rows[indices]],
             StopWords(batch.words, batch.before).languages(batch.counts), authors,
         )  # fmt: skip
         decided, past = decision.decide(period, scored, past, options)
@@ -577,13 +575,16 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             **_headlines(decided, batch),
         }
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
-        part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
+        part["reasons"] = [", ".join(batch.words[term] for term in leading) for leading in terms]
         return part, scored, past
 
 
-def _registered(register, ids, times, texts):
-    """Return the rows that are new documents, without rows whose id is known, and the ids of all rows."""
-    rows, named = [], list(ids)
+def _register_rows(register, ids, times, texts):
+    """Add new documents to the register; return (their rows, ids of all rows).
+
+    Rows with an id of an earlier document are omitted as `TextNovelty.changed` says.
+    """
+    rows, ids = [], list(ids)
     for row, name in enumerate(ids):
         content = content_of(
             {"time": None if times is None else int(times[row]), "text": texts[row]}
@@ -591,46 +592,63 @@ def _registered(register, ids, times, texts):
         identity = register.name(str(name), content)
         if identity is not None:
             register.enter(identity, content)
-            named[row] = name if identity == str(name) else identity
+            ids[row] = name if identity == str(name) else identity
             rows.append(row)
-    return np.array(rows, dtype=np.int64), named
+    return np.array(rows, dtype=np.int64), ids
 
 
 def _alerts(decided, options):
-    """Return which documents are alerts: the most central ones of each headline."""
+    """Return the mask of documents that are alerts: the most central ones of each headline."""
     alert = np.zeros(len(decided.tail), dtype=bool)
-    room = 0 if decided.unproven else options.room(len(decided.items))
+    max_alerts = 0 if decided.unproven else options.room(len(decided.items))
     if options.gates:
-        first = [one for one in decided.headlines if not one.repeated][:room]
-        alert[[row for one in first for row in one.examples[:ALERTS_PER_HEADLINE]]] = True
+        first = [headline for headline in decided.headlines if not headline.repeated][:max_alerts]
+        alert[[row for headline in first for row in headline.examples[:ALERTS_PER_HEADLINE]]] = True
     else:
         novel = decided.novel[decided.tail[decided.novel] <= options.tail]
-        alert[novel[:room]] = True
+        alert[novel[:max_alerts]] = True
     return alert
 
 
 def _headlines(decided, batch):
-    """Return for each document the name of its headline, and which of its words are words of that headline."""
+    """Return the columns of headlines.
+
+    ``headline`` has the name, ``opening`` the words of the headline that the document has.
+    """
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
-    for one in reversed(decided.headlines):
-        for row in one.rows if one.gate != "volume" else ():
-            own = hashtags.with_bare(
+    for headline in reversed(decided.headlines):
+        for row in headline.rows if headline.gate != "volume" else ():
+            words = hashtags.with_bare(
                 {batch.words[term] for term in batch.counts[[row]].indices.tolist()}
             )
-            names[row], opening[row] = (
-                ", ".join(one.name),
-                ", ".join(word for word in one.words if word in own),
-            )
+            names[row] = ", ".join(headline.name)
+            opening[row] = ", ".join(word for word in headline.words if word in words)
     return {"headline": names, "opening": opening}
 
 
 class _Batch(NamedTuple):
-    """A batch of texts: weights, counts, counts without stop words, vocabulary, near-duplicates, pieces."""
+    """A batch of n texts over m words.
+
+    Attributes
+    ----------
+    P : csr_array
+        Weights for the learner; columns of pieces, if any, precede those of words.
+    Q : csr_array, shape (n, m)
+        Weights to compare documents with each other.
+    counts, content_counts : csr_array, shape (n, m)
+        Counts of words, with and without stop words.
+    words : list of str
+        The vocabulary after this batch.
+    before, after : ndarray of int64, shape (m,)
+        Number of documents with each word, before and after this batch.
+    repeats : RecentDuplicates
+    pieces : Pieces or None
+    """
 
     P: sparse.csr_array
     Q: sparse.csr_array
     counts: sparse.csr_array
-    looked: sparse.csr_array
+    content_counts: sparse.csr_array
     words: list
     before: np.ndarray
     after: np.ndarray

@@ -1,4 +1,7 @@
-"""State of `TextNovelty` that its detector does not have, as arrays: near-duplicates, ids, events, gates."""
+"""Arrays that store the state of `TextNovelty`, except that of its `NoveltyDetector`.
+
+They contain near-duplicate groups, ids with digests of contents, events, and statistics of gates.
+"""
 
 import json
 from typing import NamedTuple
@@ -13,13 +16,20 @@ from odl.text.shingles import Shingler
 
 
 class RecentDuplicates(NamedTuple):
-    """Near-duplicate groups of the last batches, with the shingles of each document (`odl.stream.duplicates`)."""
+    """Near-duplicate groups of the last batches, and the shingles of their documents.
+
+    Attributes
+    ----------
+    groups : odl.stream.duplicates.Groups
+    sets : tuple of ndarray
+        Shingles of each document.
+    """
 
     groups: duplicates.Groups = duplicates.NO_GROUPS
     sets: tuple = ()
 
     def after(self, texts):
-        """Return a copy with the texts of one more batch; batches that are no longer compared are dropped."""
+        """Return a copy with the texts of one more batch, without batches that are too old."""
         shingler, t = Shingler(), self.groups.t + 1
         sets = [shingler.shingle(text) for text in texts]
         groups = duplicates.grouped(
@@ -28,9 +38,7 @@ class RecentDuplicates(NamedTuple):
         return RecentDuplicates(groups, (*self.sets, *sets)[-len(groups.names) :])
 
 
-WORD_RULES = (
-    2  # version of the rules for words and pieces; states saved by version 1 have other pieces
-)
+WORD_RULES = 2  # version of the rules for words and their pieces, stored with a saved state
 DUPLICATE_ARRAYS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
 
@@ -60,31 +68,37 @@ def arrays(repeats, past, register):
         for name, value in past.items()
     }
     shingles = np.concatenate([np.zeros(0, dtype=np.int32), *repeats.sets])
-    ends = np.cumsum([len(one) for one in repeats.sets], dtype=np.int64)
-    again = dict(
-        zip(
-            DUPLICATE_ARRAYS,
-            (shingles, ends, repeats.groups.born, repeats.groups.starts),
-            strict=True,
-        )
-    )
+    ends = np.cumsum([len(shingle_set) for shingle_set in repeats.sets], dtype=np.int64)
+    groups = (shingles, ends, repeats.groups.born, repeats.groups.starts)
     contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
-    return again | past | {"ids": as_bytes([*register.contents]), "contents": contents}
+    return (
+        dict(zip(DUPLICATE_ARRAYS, groups, strict=True))
+        | past
+        | {"ids": as_bytes([*register.contents]), "contents": contents}
+    )
 
 
 def read(stored, t, changed):
-    """Decode the state after batch t from the arrays of `arrays`: (duplicates, past, register).
+    """Decode the state after batch t, as `arrays` encoded it.
 
     Parameters
     ----------
     stored : dict of str to array
     t : int
-    changed : str
+    changed : {"keep", "new"}
+        See `odl.TextNovelty`.
+
+    Returns
+    -------
+    repeats : RecentDuplicates
+    past : odl.alerts.decision.StreamHistory
+    register : odl.corpora.collection.Register
     """
     register, contents = Register(changed), stored["contents"].tobytes()
     ids = json.loads(stored["ids"].tobytes())
     register.contents = {
-        name: contents[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)] for at, name in enumerate(ids)
+        name: contents[DIGEST_BYTES * number : DIGEST_BYTES * (number + 1)]
+        for number, name in enumerate(ids)
     }
     lists = {name for name, value in EMPTY_PAST.items() if isinstance(value, list)}
     past = {

@@ -1,4 +1,8 @@
-"""Emerging topics: the most novel documents of a timestep, clustered by a small dictionary that is fitted to them.
+"""Emerging topics: clusters of the most novel documents of a timestep.
+
+The clusters are the atoms of a small dictionary that is fitted to these documents:
+
+    minimise ||Q - Z B^T||_1 + lam ||Z||_1  over B >= 0 with columns of l1 norm at most 1, Z >= 0.
 
 After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. The
 clustering text of the CIKM paper was not available: the start of the small dictionary and the
@@ -22,7 +26,7 @@ from odl.papers import emergingfiles
 from odl.stream import features
 
 NO_CLUSTER = -1  # cluster number of documents in no cluster
-MAX_STARTS = 500  # largest number of documents that atoms may start from
+MAX_STARTS = 500  # largest number of documents that give candidates for initial atoms
 FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}
 FALL = 1e-5  # relative decrease of the objective at which alternations stop
 
@@ -66,16 +70,18 @@ class Topics(NamedTuple):
 
 
 def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarray:
-    """Return the rows of the most novel documents, most novel first; ties are in the order of the stream.
+    """Return the rows of the most novel documents, most novel first.
+
+    Equal scores are in the order of the stream.
 
     Parameters
     ----------
     score : ndarray, shape (n_documents,)
         Larger is more novel.
     P : csr_array, shape (n_documents, n_terms)
-        Documents without a known term are never selected.
+        Empty rows, of documents without a term of the vocabulary, are never selected.
     share : float
-        Share of the other documents to select; the number is rounded up.
+        Share of the documents with terms to select; the number is rounded up.
 
     Returns
     -------
@@ -111,9 +117,9 @@ def short_atoms(Q, start_terms, min_support):
     csr_array, shape (n_documents, n_terms)
         Rows of unit l1 norm, or empty rows if no term remains.
     """
-    holders = np.bincount(Q.indices, minlength=Q.shape[1])
+    support = np.bincount(Q.indices, minlength=Q.shape[1])  # documents of each term
     atoms = Q.copy()
-    atoms.data[holders[atoms.indices] < min_support] = 0.0
+    atoms.data[support[atoms.indices] < min_support] = 0.0
     atoms.eliminate_zeros()
     atoms = largest_per_row(atoms, start_terms)
     rows = np.repeat(np.arange(Q.shape[0]), np.diff(atoms.indptr))
@@ -124,9 +130,9 @@ def short_atoms(Q, start_terms, min_support):
 def start(Q, settings):
     """Choose the initial atoms greedily among candidate atoms of documents, without randomness.
 
-    Each step takes the candidate that lowers ``sum_i min_j s(q_i, b_j)`` most, where ``s(q, b) =
-    min_{z >= 0}
-    ||q - z b||_1 + lam z`` and a document without atom costs ``||q||_1``. It stops if no candidate lowers the sum.
+    Each step takes the candidate that lowers ``sum_i min_j s(q_i, b_j)`` most, where
+    ``s(q, b) = min_{z >= 0} ||q - z b||_1 + lam z`` and a document without atom costs
+    ``||q||_1``. The choice stops if no candidate lowers the sum.
 
     Returns
     -------
@@ -152,10 +158,10 @@ def start(Q, settings):
 def alternate(
     Q: sparse.csr_array, B: sparse.csc_array, lam: float, rounds: int
 ) -> tuple[sparse.csc_array, sparse.csr_array, np.ndarray]:
-    """Minimise ``||Q - Z B^T||_1 + lam ||Z||_1`` over B in 𝒜 and Z >= 0, alternating between Z and B.
+    """Minimise ``||Q - Z B^T||_1 + lam ||Z||_1`` over B in 𝒜 and Z >= 0.
 
-    𝒜 = {B >= 0, every column of l1 norm at most 1}. The objective never increases; it is not
-    jointly convex.
+    𝒜 = {B >= 0, every column of l1 norm at most 1}. Steps alternate between Z and B. The objective
+    never increases; it is not jointly convex.
 
     Equation `emerging-topics` of docs/method.md.
 
@@ -180,7 +186,8 @@ def alternate(
     --------
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.papers.emerging import alternate
-    >>> B, Z, objective = alternate(csr_array([[0.5, 0.5], [0.5, 0.5]]), csc_array([[0.6], [0.4]]), 0.1, 5)
+    >>> Q, B = csr_array([[0.5, 0.5], [0.5, 0.5]]), csc_array([[0.6], [0.4]])
+    >>> B, Z, objective = alternate(Q, B, 0.1, 5)
     >>> B.toarray().ravel().round(3), objective.round(3)
     (array([0.6, 0.4]), array([0.25, 0.25]))
     """
@@ -208,21 +215,23 @@ def group(Z, min_support):
     Returns
     -------
     cluster : ndarray of int, shape (n_documents,)
-        Cluster numbers, by decreasing size, then by atom; -1 if the code is zero or the cluster too
-        small. Of equal codes, the atom with the lower index counts.
+        Cluster numbers, by decreasing size, then by atom; -1 if the code is zero or the cluster has
+        fewer than `min_support` documents. Equal codes count for the atom of lower index.
     atoms : ndarray of int
         Atom of each cluster.
     """
-    own = np.full(Z.shape[0], NO_CLUSTER)
+    atom_of = np.full(Z.shape[0], NO_CLUSTER)
     for row, pairs in enumerate(top_entries(Z, 1)):
         if pairs and pairs[0][1] > 0.0:
-            own[row] = pairs[0][0]
-    sizes = np.bincount(own[own != NO_CLUSTER], minlength=Z.shape[1])
+            atom_of[row] = pairs[0][0]
+    sizes = np.bincount(atom_of[atom_of != NO_CLUSTER], minlength=Z.shape[1])
     order = np.argsort(-sizes, kind="stable")
     atoms = order[sizes[order] >= min_support]
-    number = np.full(Z.shape[1] + 1, NO_CLUSTER)  # the last entry is for documents without an atom
-    number[atoms] = np.arange(len(atoms))
-    return number[own], atoms
+    cluster_of = np.full(
+        Z.shape[1] + 1, NO_CLUSTER
+    )  # the last entry is for documents without an atom
+    cluster_of[atoms] = np.arange(len(atoms))
+    return cluster_of[atom_of], atoms
 
 
 def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | None = None) -> Topics:
@@ -260,19 +269,23 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
         defect = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(
             np.isnan(score).any()
         )
-        raise ParameterError(defect, "a number for each document", "pass the scores of this batch")
+        raise ParameterError(
+            defect, "a finite score for each document", "pass the scores of this batch"
+        )
     rows = most_novel(score, P, settings.share)
     Q = P[rows]
     B, Z, objective = alternate(Q, start(Q, settings), settings.lam, settings.rounds)
     cluster, atoms = group(Z, settings.min_support)
     residual = objective - settings.lam * np.asarray(Z.sum(axis=1)).ravel()
     members = [np.flatnonzero(cluster == number) for number in range(len(atoms))]
-    best = np.array([own[np.argmin(residual[own])] for own in members], dtype=np.int64)
+    best = np.array([rows_in[np.argmin(residual[rows_in])] for rows_in in members], dtype=np.int64)
     return Topics(rows, cluster, residual, B[:, atoms], rows[best], float(objective.sum()))
 
 
 def of_timestep(scores, source, settings=None, corpus_features=None):
-    """Find the emerging topics of one timestep from its files; documents are weighted as in the run, with unit l1 norm.
+    """Find the emerging topics of one timestep from its files.
+
+    Documents have the term weights of the run, scaled to unit l1 norm.
 
     Parameters
     ----------
@@ -286,8 +299,10 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
 
     Returns
     -------
-    EmergingTopics, ScoredBatch
-        The clusters, and the scores with the names of documents.
+    emerging : EmergingTopics
+        The clusters.
+    batch : ScoredBatch
+        The scores, with ids and topics of the documents.
 
     Raises
     ------
@@ -300,9 +315,10 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
     (run, weighting), batch = emergingfiles.score_run(scores), read_scores(scores)
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
-        defect = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
         defect = (
-            defect if data.t != batch.t else f"{source} and {scores} are of different documents"
+            f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
+            if data.t != batch.t
+            else f"{source} and {scores} are of different documents"
         )
         raise DataError(
             defect,

@@ -1,7 +1,7 @@
-"""Files of emerging topics, their agreement with the topics of documents, and their part of the page.
+"""Files of emerging topics, their agreement with topic labels, and their part of the report.
 
-Clusters are numbered from 0; -1 means none. Documents without topics are ignored. Two documents
-have the same topic if their topics overlap, and a document counts for each of its topics.
+Clusters are numbered from 0; -1 means none. Documents without topic labels are ignored. Two
+documents have the same topic if their topics overlap, and a document counts for each of its topics.
 """
 
 import json
@@ -58,7 +58,7 @@ EMERGING_OVER_SEEDS += ("found", "found_share")
 
 @dataclass
 class EmergingTopics:
-    """Emerging topics of one timestep: n selected documents, m clusters, the largest first.
+    """Emerging topics of one timestep: n selected documents in m clusters, the largest first.
 
     Attributes
     ----------
@@ -153,24 +153,26 @@ def check_pair(emerging, batch, path="the file of emerging topics"):
     DataError
         If timestep or documents differ.
     """
-    inside = len(batch.ids) > emerging.rows.max(initial=-1)
+    rows_exist = len(batch.ids) > emerging.rows.max(initial=-1)
     if (
         emerging.t != batch.t
-        or not inside
+        or not rows_exist
         or [batch.ids[row] for row in emerging.rows] != emerging.ids
     ):
         raise DataError(
-            f"{path} is of other documents than the scores", "both of one timestep", "make it again"
+            f"{path} is of other documents than the scores",
+            "two files of one timestep and seed",
+            "run `odl step topics` again with these scores",
         )
 
 
-def _counted(topics, rule):
+def _select_topics(topics, rule):
     """Return all topics of documents (rule "all"), or only their first topics ("dominant")."""
     return topics if rule == "all" else [names[:1] for names in topics]
 
 
 def counts(clusters, topics):
-    """Return for each cluster the number of documents with topics, and how many of them have each topic.
+    """Return for each cluster (number of labelled documents, number of documents by topic).
 
     Examples
     --------
@@ -182,13 +184,16 @@ def counts(clusters, topics):
     for number, names in zip(clusters, topics, strict=True):
         if number >= 0 and names:
             members[number].append(names)
-    return [(len(each), Counter(name for names in each for name in set(names))) for each in members]
+    return [
+        (len(labelled), Counter(name for names in labelled for name in set(names)))
+        for labelled in members
+    ]
 
 
 def purity(clusters, topics):
-    """Return the share of the documents in clusters that have the most frequent topic of their cluster.
+    """Return the share of clustered documents that have the most frequent topic of their cluster.
 
-    Documents in no cluster do not count. nan if no document with topics is in a cluster.
+    Documents in no cluster and without topics do not count. nan if no document remains.
 
     Examples
     --------
@@ -216,7 +221,7 @@ def majorities(clusters, topics):
 
 
 def b_cubed(clusters, topics):
-    """Return B-cubed precision, recall and F1 of clusters (Bagga and Baldwin, 1998), documents in no cluster included.
+    """Return B-cubed precision, recall and F1 of clusters (Bagga and Baldwin, 1998).
 
     Let C(i) be the documents in the cluster of i, including i, and T(i) those with the same topic.
     Precision is the mean of ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters, recall the
@@ -237,17 +242,20 @@ def b_cubed(clusters, topics):
     pairs = [(row, name) for row, at in enumerate(rows) for name in set(topics[at])]
     documents = [row for row, _ in pairs]
     names, columns = np.unique([name for _, name in pairs], return_inverse=True)
-    holds = sparse.csr_array(
+    has_topic = sparse.csr_array(
         (np.ones(len(pairs), dtype=np.int64), (documents, columns)), shape=(len(rows), len(names))
     )
-    first, second = sparse.coo_array(holds @ holds.T).coords
+    # All pairs of documents with a common topic
+    first, second = sparse.coo_array(has_topic @ has_topic.T).coords
     both = np.bincount(
         first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(rows)
-    )
-    recall, placed = float(np.mean(both / np.bincount(first, minlength=len(rows)))), clusters >= 0
-    if not placed.any():
+    )  # |C(i) & T(i)|
+    recall = float(np.mean(both / np.bincount(first, minlength=len(rows))))
+    clustered = clusters >= 0
+    if not clustered.any():
         return nan, recall, nan
-    precision = float(np.mean(both[placed] / np.bincount(clusters[placed])[clusters[placed]]))
+    sizes = np.bincount(clusters[clustered])[clusters[clustered]]
+    precision = float(np.mean(both[clustered] / sizes))
     return precision, recall, 2 * precision * recall / (precision + recall)
 
 
@@ -271,7 +279,7 @@ def judge(emerging, batch, topics="all"):
     dict
         Keys `EMERGING_COLUMNS`; undefined values are nan.
     """
-    topics_of, labels = _counted(batch.topics, topics), batch.labels(topics)
+    topics_of, labels = _select_topics(batch.topics, topics), batch.labels(topics)
     selected, labelled = [topics_of[row] for row in emerging.rows], labels[emerging.rows] >= 0
     novel = {name for row in np.flatnonzero(labels == 1) for name in topics_of[row]}
     hits = novel & majorities(emerging.cluster, selected)
@@ -297,17 +305,17 @@ def judge(emerging, batch, topics="all"):
 
 
 def describe(emerging, batch, topics="all"):
-    """Describe the clusters of a timestep for the page.
+    """Return the clusters of a timestep as rows of the report.
 
     Returns
     -------
     list of dict
-        size, labelled (documents with topics), novel (of these), share_novel (nan without labels),
-        topic and topic_share (the most frequent topic of the labelled documents; ties by name),
-        words, representative (id) and title.
+        size, labelled (number of documents with topics), novel (number of novel documents),
+        share_novel (novel / labelled, nan without labels), topic and topic_share (the most frequent
+        topic of the labelled documents; ties by name), words, representative (id) and title.
     """
     counted = counts(
-        emerging.cluster, _counted([batch.topics[row] for row in emerging.rows], topics)
+        emerging.cluster, _select_topics([batch.topics[row] for row in emerging.rows], topics)
     )
     labels, rows = batch.labels(topics)[emerging.rows], []
     for number, words in enumerate(emerging.words):
@@ -354,7 +362,9 @@ def table(pairs, topics="all"):
 
 
 def gather(plan, path, tables):
-    """Write the table of the emerging topics of a study: means over seeds of each timestep, ignoring nan.
+    """Write the table of the emerging topics of a study.
+
+    Values are means over the seeds of each timestep; nan is ignored.
 
     Parameters
     ----------
@@ -363,17 +373,17 @@ def gather(plan, path, tables):
     path : path-like
         Table to write, columns `EMERGING_OVER_SEEDS`.
     tables : list of path-like
-        The files ``emerging.tsv`` of those runs of the plan that have one.
+        Files ``emerging.tsv`` of the runs with emerging topics.
     """
     import pandas
 
     from odl.evaluation.study import RUN_KEY, aggregated, collect, load_plan, means_of, spread_of
 
-    folders = {os.path.dirname(os.fspath(each)) for each in tables}
+    folders = {os.path.dirname(os.fspath(table)) for table in tables}
     means = [name for name in EMERGING_COLUMNS[2:] if name not in ("purity", "f1")]
-    followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
+    entries = [entry for entry in load_plan(plan) if entry["folder"] in folders]
     rows = pandas.DataFrame(
-        collect(followed, "emerging.tsv", EMERGING_COLUMNS),
+        collect(entries, "emerging.tsv", EMERGING_COLUMNS),
         columns=[*RUN_KEY, *EMERGING_COLUMNS[1:]],
     )
     measured = {
@@ -386,7 +396,7 @@ def gather(plan, path, tables):
 
 
 def score_run(path):
-    """Return the attributes that identify the run of a score file, and its weighting.
+    """Return (attributes that identify the run, term weighting) of a score file.
 
     Raises
     ------
@@ -397,7 +407,9 @@ def score_run(path):
         for name in ("corpus", "seed", "run", "atoms", "algorithm", "weighting"):
             if name not in file.attrs:
                 raise StorageError(
-                    f"{path} has no {name}", "a score file of a learner", "name another file"
+                    f"{path} has no attribute {name}",
+                    "a score file of a learner",
+                    "name a file that `odl step` wrote for a run of a learner",
                 )
         weighting = json.loads(str(file.attrs["weighting"]))
         if not isinstance(weighting, dict) or not set(weighting) <= {
@@ -406,13 +418,15 @@ def score_run(path):
             "min_df",
             "vocabulary",
         }:
-            raise ValueError("its weighting is none")
+            raise ValueError("its attribute weighting is no term weighting")
         texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
         return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}, weighting
 
 
 def section(table, selection):
-    """Render the part of the page about emerging topics: clusters of each timestep, and their agreement with topics.
+    """Render the part of the report about emerging topics.
+
+    It has the clusters of each timestep, and their agreement with topic labels.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""Regret of an online run: its loss minus that of the best fixed dictionary in hindsight, and theoretical bounds.
+"""Regret of an online run, and its theoretical bounds.
 
-At timestep t the run has the dictionary A_t and reveals the codes X_t. With 𝒜 = {A >= 0, columns of
+The regret is the loss of the run minus that of the best fixed dictionary in hindsight. At timestep
+t the run has the dictionary A_t and reveals the codes X_t. With 𝒜 = {A >= 0, columns of
 l1 norm at most 1},
 
     R(T) = sum_{t <= T} ||P_t - X_t A_t^T||_1 - min_{A in 𝒜} sum_{t <= T} ||P_t - X_t A^T||_1
@@ -102,7 +103,18 @@ def algorithms() -> list[str]:
 
 
 class OnlineStep(NamedTuple):
-    """One timestep of a run: batch P, codes X, dictionary and dual before learning it, dictionary after it.
+    """One timestep of a run.
+
+    Attributes
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        The batch.
+    X : csr_array, shape (n_documents, n_atoms)
+        Its codes.
+    before, after : csc_array, shape (n_terms, n_atoms)
+        Dictionary before and after the batch was learned.
+    dual : csr_array, shape (n_documents, n_terms), optional
+        Dual of online ADMM before the batch was learned.
 
     Examples
     --------
@@ -122,7 +134,7 @@ class OnlineStep(NamedTuple):
 
 
 def residual(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> sparse.csr_array:
-    """Return P - X A^T (CSR); A gets zero rows for terms that it does not have.
+    """Return P - X A^T (CSR); terms without a row in A have zero weights.
 
     Examples
     --------
@@ -161,19 +173,19 @@ def violation(step, beta):
     return float((difference.data**2).sum())
 
 
-def fitted_at(T, most):
-    """Return `most` numbers between 1 and T, evenly spaced in their square roots and including T; 0 means all.
+def choose_timesteps(T, count):
+    """Return `count` numbers from 1 to T, evenly spaced in their square roots; 0: all.
 
-    The best fixed dictionary is fitted for these numbers of timesteps.
+    The best fixed dictionary is fitted for these numbers of timesteps. T is always included.
     """
-    if most < 0:
-        defect, expected = f"timesteps is {most}", "an integer of at least 0"
-        raise ParameterError(defect, expected, "correct regret.timesteps")
-    if most == 0 or most >= T:
+    if count < 0:
+        defect, expected = f"timesteps is {count}", "an integer of at least 0"
+        raise ParameterError(defect, expected, "set regret.timesteps to 0 for all timesteps")
+    if count == 0 or count >= T:
         return list(range(1, T + 1))
     return (
-        sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), most)} | {T})
-        if most > 1
+        sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), count)} | {T})
+        if count > 1
         else [T]
     )
 
@@ -186,7 +198,9 @@ def hindsight(
     tolerance: float = 1e-4,
     iterations: int = 2000,
 ) -> Iterator[tuple]:
-    """Fit the best fixed dictionary for the first T timesteps, for every T of a grid, with warm starts.
+    """Fit the best fixed dictionary for the first T timesteps, for every T of a grid.
+
+    Each fit starts from the dictionary of the fit before.
 
     Parameters
     ----------
@@ -247,8 +261,8 @@ def measure(
     learner : Learner
         A learner with `odl.learners.Learner.has_regret`.
     timesteps : int
-        How many different T the best fixed dictionary is fitted for; 0: all. In other rows the
-        values that need it are missing.
+        Number of different T for which the best fixed dictionary is fitted; 0: all. Rows of other
+        timesteps lack the values that need it.
     tolerance, iterations
         As for `hindsight`.
 
@@ -257,9 +271,10 @@ def measure(
     rows : list of dict
         One per timestep, keys `REGRET_COLUMNS` without ``run``.
     constants : dict
-        Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan if it is not online ADMM),
-        ``tau_most`` = 1/(2 Psi_max), ``beta_wanted`` = (Phi/D) sqrt(tau T) for the tau of the run,
-        or for the largest one; ``refused``: why the theorems do not apply to this run, or None.
+        Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan if it is not online ADMM);
+        ``tau_most`` = 1/(2 Psi_max), the largest tau of the theorems; ``tau_wanted``, the tau of
+        the run if the theorems allow it, otherwise ``tau_most``; ``beta_wanted`` = (Phi/D) sqrt(tau
+        T) for this tau; ``refused``: why the theorems do not apply to this run, or None.
 
     Examples
     --------
@@ -268,7 +283,8 @@ def measure(
     >>> P, X = csr_array([[0.5, 0.5], [0.0, 1.0]]), csr_array([[1.0], [0.5]])
     >>> A = csc_array([[0.5], [0.5]])
     >>> from odl import learners
-    >>> rows, constants = measure([OnlineStep(P, X, before=A, after=A)] * 2, learners.make("dual_averaging"))
+    >>> steps = [OnlineStep(P, X, before=A, after=A)] * 2
+    >>> rows, constants = measure(steps, learners.make("dual_averaging"))
     >>> [round(row["regret"], 3) for row in rows], constants["refused"]
     ([0.0, 0.0], 'the theorems are about online ADMM')
     """
@@ -280,7 +296,7 @@ def measure(
     for name, total in (("loss", "online"), ("violation", "violation_sum")):
         for row, value in zip(rows, np.cumsum([row[name] for row in rows]), strict=True):
             row[total] = float(value)
-    grid = fitted_at(len(steps), timesteps)
+    grid = choose_timesteps(len(steps), timesteps)
     fits = hindsight(steps, grid, steps[0].before, tolerance=tolerance, iterations=iterations)
     for T, dictionary, value, low, done in fits:
         first = widen(steps[0].before, n_rows=dictionary.shape[0])
@@ -304,7 +320,7 @@ def measure(
 
 
 def _row(t, step, beta):
-    """Return the values of a row that depend on its timestep only."""
+    """Return the values of a row of `measure` that depend on its timestep only."""
     entries = np.abs(residual(step.P, step.X, step.before).data)
     return {
         "t": t,
@@ -317,32 +333,38 @@ def _row(t, step, beta):
 
 
 def _constants(rows, grid, learner, steps):
+    """Return the constants of `measure`."""
     phi, psi_max = (max(row[name] for row in rows) for name in ("phi", "psi_max"))
     distance, upsilon = (max(rows[T - 1][name] for T in grid) for name in ("distance", "upsilon"))
-    own_tau, beta = getattr(learner, "tau", float("nan")), getattr(learner, "beta", float("nan"))
-    most = 1 / (2 * psi_max) if psi_max else float("inf")
-    used = own_tau if 0 < own_tau <= most else most
+    tau, beta = getattr(learner, "tau", float("nan")), getattr(learner, "beta", float("nan"))
+    max_tau = 1 / (2 * psi_max) if psi_max else float("inf")
+    allowed_tau = tau if 0 < tau <= max_tau else max_tau
     return {
         "phi": phi,
         "distance": distance,
         "psi_max": psi_max,
         "upsilon": upsilon,
-        "tau": own_tau,
+        "tau": tau,
         "beta": beta,
-        "tau_most": most,
-        "tau_wanted": used,
-        "beta_wanted": phi / distance * np.sqrt(used * len(rows)) if distance else float("inf"),
+        "tau_most": max_tau,
+        "tau_wanted": allowed_tau,
+        "beta_wanted": phi / distance * np.sqrt(allowed_tau * len(rows))
+        if distance
+        else float("inf"),
         "refused": why_no_bound(learner, steps[0].dual, psi_max),
     }
 
 
 class Bounds(NamedTuple):
-    """Bounds of Theorems B.5 and B.6 with the best beta for T timesteps, and with the beta of the run.
+    """Bounds of Theorems B.5 (regret) and B.6 (sum of violations).
+
+    Fields ``theorem_*`` have the beta that is best for T timesteps, ``bound_*`` that of the run.
 
     Examples
     --------
     >>> from odl.papers.hindsight import bounds
-    >>> [bounds(T, phi=1.0, distance=1.0, tau=1.0, beta=1.0, upsilon=1.0).theorem_regret.item() for T in (1, 4, 9)]
+    >>> units = dict(phi=1.0, distance=1.0, tau=1.0, beta=1.0, upsilon=1.0)
+    >>> [bounds(T, **units).theorem_regret.item() for T in (1, 4, 9)]
     [1.0, 2.0, 3.0]
     """
 
@@ -390,7 +412,7 @@ def bounds(
 
 
 def why_no_bound(learner, dual, psi_max):
-    """Return which condition of Theorems B.5 and B.6 a run violates; None if the theorems apply.
+    """Return the condition of Theorems B.5 and B.6 that a run violates, or None.
 
     Parameters
     ----------
@@ -444,7 +466,9 @@ def read_steps(checkpoint_paths, feature_paths):
     algorithm = chain["learner"].get("algorithm")
     if algorithm not in (measurable := algorithms()):
         raise DataError(
-            f"regret of {algorithm}", f"a run of {', '.join(measurable)}", "choose another run"
+            f"the regret of {algorithm} is not defined",
+            f"a run of {', '.join(measurable)}",
+            "name such a run in regret.runs",
         )
     learner, steps = learners.make(**chain["learner"]), []
     last_features = (
@@ -454,10 +478,9 @@ def read_steps(checkpoint_paths, feature_paths):
         batch = features.read(feature_paths[t])
         after = checkpoints.read_checkpoint(checkpoint_paths[t], chain=chain, t=t)
         if batch.terms is not None:
-            defect = f"{feature_paths[t]}, of a bounded vocabulary"
             raise DataError(
-                defect,
-                "terms that never leave, where dictionaries are compared",
+                f"{feature_paths[t]} has a bounded vocabulary",
+                "an unbounded vocabulary: the regret compares dictionaries of all timesteps",
                 "set max_terms to 0",
             )
         if (
@@ -465,11 +488,11 @@ def read_steps(checkpoint_paths, feature_paths):
             or batch.counts.shape[0] != after.codes.shape[0]
             or after.previous != before.digest
         ):
-            defect = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
+            names = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
             raise DataError(
-                f"{defect} do not follow each other",
-                "the files of one run in order",
-                "pass them so",
+                f"{names} do not follow each other",
+                "the files of one run, in order of timesteps",
+                "sort --checkpoints and --features by timestep",
             )
         P = batch.weighed(**chain["features"], norm=learner.norm, corpus=last_features)[:]
         steps.append(
@@ -502,23 +525,24 @@ def write(path, checkpoint_paths, feature_paths, **options):
 
 
 def describe(rows, bounds, name):
-    """Return a summary in lines: loss, regret, constants, and the tau and beta that the theorems ask for."""
+    """Return a summary in lines: loss, regret, constants, tau and beta of the theorems, bounds."""
     last = rows[-1]
     lines = [
         f"{name}: loss {last['online']:.6g} after {last['t']} timesteps, best fixed dictionary "
         f"{last['hindsight_low']:.6g} to {last['hindsight']:.6g}, regret {last['regret']:.6g} to "
         f"{last['regret_high']:.6g}",
-        f"Phi {bounds['phi']:.6g}, D {bounds['distance']:.6g}, Psi_max {bounds['psi_max']:.6g}, Upsilon "
-        f"{bounds['upsilon']:.6g}; tau at most {bounds['tau_most']:.6g}; at tau {bounds['tau_wanted']:.6g} Theorem B.5 "
-        f"wants beta {bounds['beta_wanted']:.6g}",
+        f"Phi {bounds['phi']:.6g}, D {bounds['distance']:.6g}, Psi_max {bounds['psi_max']:.6g}, "
+        f"Upsilon {bounds['upsilon']:.6g}; tau at most {bounds['tau_most']:.6g}; "
+        f"at tau {bounds['tau_wanted']:.6g} Theorem B.5 wants beta {bounds['beta_wanted']:.6g}",
     ]
     if bounds["refused"]:
         lines.append(f"no bound is claimed for this run: {bounds['refused']}")
     else:
         lines.append(
-            f"tau {bounds['tau']:.6g} and beta {bounds['beta']:.6g}: regret at most {last['bound_regret']:.6g} "
-            f"(B.5: {last['theorem_regret']:.6g}), violations {last['violation_sum']:.6g} of at most "
-            f"{last['bound_violation']:.6g} (B.6: {last['theorem_violation']:.6g})"
+            f"tau {bounds['tau']:.6g} and beta {bounds['beta']:.6g}: "
+            f"regret at most {last['bound_regret']:.6g} (B.5: {last['theorem_regret']:.6g}), "
+            f"violations {last['violation_sum']:.6g} of at most {last['bound_violation']:.6g} "
+            f"(B.6: {last['theorem_violation']:.6g})"
         )
     return "\n".join(f"odl regret: {line}" for line in lines)
 
@@ -529,12 +553,12 @@ def gather_regret(plan, path, *, runs, sizes=()):
     Parameters
     ----------
     plan : list of dict or path-like
-        Plan of the study; the folders of `runs` must have a ``regret.tsv`` (`write`).
+        Plan of the study; the folder of each of `runs` contains its ``regret.tsv`` (`write`).
     path : path-like
-        Table to write, columns `REGRET_OVER_SEEDS`: one row for each corpus, run, k and number t of
-        timesteps that the best fixed dictionary was fitted for. Values are means over seeds, but
-        ``phi``, ``distance``, ``upsilon`` and ``psi_max`` are maxima over all timesteps and seeds.
-        Bounds are nan unless they hold for every seed.
+        Table to write, columns `REGRET_OVER_SEEDS`: one row for each corpus, run, k and timestep t
+        at which the best fixed dictionary was fitted. Values are means over seeds, except ``phi``,
+        ``distance``, ``upsilon`` and ``psi_max``, which are maxima over all timesteps and seeds.
+        Bounds are nan unless they apply to every seed.
     runs : list of str
     sizes : list of int, optional
         Numbers of atoms; by default all.
@@ -554,7 +578,9 @@ def gather_regret(plan, path, *, runs, sizes=()):
     if not entries:
         defect = f"regret of {', '.join(runs) or 'no run'}"
         raise ConfigError(
-            defect, "runs and sizes of the plan", "correct regret.runs and regret.sizes"
+            defect,
+            "runs and sizes of the plan",
+            "name them in regret.runs and regret.sizes",
         )
     rows = pandas.DataFrame(collect(entries, "regret.tsv", REGRET_COLUMNS))
     if rows.empty:
@@ -566,7 +592,7 @@ def gather_regret(plan, path, *, runs, sizes=()):
     parameters = rows["parameters"].map(json.loads)
     rows = rows.assign(
         **largest,
-        **{name: [each.get(name, np.nan) for each in parameters] for name in ("tau", "beta")},
+        **{name: [values.get(name, np.nan) for values in parameters] for name in ("tau", "beta")},
     )
     measured = {
         "seeds": ("seed", "size"),

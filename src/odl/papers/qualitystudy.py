@@ -1,6 +1,7 @@
-"""Compare learners of bounded memory with nearest neighbours on one stream: AUC, memory, ablations, batch sizes.
+"""Compare learners of bounded memory with nearest neighbours on one stream.
 
-Every batch is scored before it is learned; labels are used for evaluation only.
+The comparisons are AUC, AUC by memory, ablations and batch sizes. Every batch is scored before it
+is learned. Labels are used for evaluation only.
 """
 
 import time
@@ -18,14 +19,15 @@ from odl.papers.rivals.windows import Recent
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
 LOGTF = {"logtf": "log"}
-# Parameters that change scores, but not atoms
+# Parameters of learners that change scores, but not atoms
 SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")
-WINDOWS, HALF_LIVES = (200, 1000, 10000), (500, 2000)
-NEAREST_RUN, MAX_HALF_LIVES = "nearest5-logtf", 20  # half-lives after which a cosine counts as 0
+WINDOWS, HALF_LIVES = (200, 1000, 10000), (500, 2000)  # numbers of documents
+NEAREST_RUN = "nearest5-logtf"
+MAX_HALF_LIVES = 20  # age in half-lives from which a cosine counts as 0
 
 
 def learn(stream, runs, k, every=False):
-    """Score a stream by variants of a learner that have the same atoms, which are learned once.
+    """Score a stream by variants of a learner with equal atoms; the atoms are learned once.
 
     Parameters
     ----------
@@ -39,8 +41,10 @@ def learn(stream, runs, k, every=False):
 
     Returns
     -------
-    scores, entries
-        For each variant its scores by timestep; and how many numbers are stored at the end.
+    scores : dict of str to dict of int to ndarray
+        Scores by variant and timestep.
+    entries : int
+        Number of floating-point numbers that the learner stores at the end.
     """
     instances = {
         run: learners.make(**learner_of(variant["learner"])) for run, variant in runs.items()
@@ -58,7 +62,10 @@ def learn(stream, runs, k, every=False):
 
 
 def groups(learners_of, names):
-    """Group runs that have the same atoms: equal learners and features except for parameters of scoring."""
+    """Group runs whose learners and features differ in parameters of scoring only.
+
+    The runs of a group have the same atoms. Return a list of dicts from name to run.
+    """
     grouped = defaultdict(dict)
     for name in names:
         learner, weighting = learners_of[name]["learner"], learners_of[name]["features"]
@@ -68,7 +75,10 @@ def groups(learners_of, names):
 
 
 def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
-    """Score by the cosine baselines at the evaluated timesteps, for all earlier or the last `window` documents."""
+    """Score the evaluated timesteps by the cosine baselines.
+
+    Neighbours are searched among all earlier documents, or among the last `window` documents.
+    """
     scores = defaultdict(dict)
     for t in stream.listed:
         past = (
@@ -79,35 +89,39 @@ def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
     return scores
 
 
-def compared(learners_of, settings):
-    """Return the compared runs in groups with equal atoms, and the learners that use the batch (`contexts`)."""
+def group_runs(learners_of, settings):
+    """Return (groups of runs with equal atoms, learners that score with batch peers) of `runs`.
+
+    See `groups` and `contexts`.
+    """
     return groups(learners_of, settings["runs"]), contexts(learners_of, settings["runs"])
 
 
-def learned(stream, grouped, k, **options):
-    """Return the scores of all groups of runs, and how many numbers each run stores (see `learn`)."""
+def learn_groups(stream, grouped, k, **options):
+    """Return (scores, number of stored numbers) of all groups, both by run (see `learn`)."""
     scores, entries = {}, {}
     for runs in grouped:
-        own, stored = learn(stream, runs, k, **options)
-        scores |= own
-        entries |= dict.fromkeys(own, stored)
+        group_scores, stored = learn(stream, runs, k, **options)
+        scores |= group_scores
+        entries |= dict.fromkeys(group_scores, stored)
     return scores, entries
 
 
 def compare(stream, learners_of, settings):
-    """Compare the runs with cosines over the complete past, each with and without use of the batch."""
-    run_groups, contexts_of_runs = compared(learners_of, settings)
-    run_scores, _ = learned(stream, run_groups, settings["k"])
+    """Compare the runs with cosines to all earlier documents, with and without batch peers.
+
+    Return the table ``table``: average AUC of each method.
+    """
+    run_groups, contexts_of_runs = group_runs(learners_of, settings)
+    run_scores, _ = learn_groups(stream, run_groups, settings["k"])
     cosine_scores = neighbours(stream)
-    scores = {
-        "plain": {},
-        "context": {},
-    }  # without and with use of the batch: method -> scores of each batch
+    # Method -> scores of each batch, without (plain) and with (context) the effect of batch peers
+    scores = {"plain": {}, "context": {}}
     for run, values in run_scores.items():
         scores["context" if in_batch(learners_of[run]["learner"]) else "plain"][run] = values
     for name in COSINES:
         scores["plain"][name] = cosine_scores[name]
-        scores["context"] |= judged(stream, contexts_of_runs, name, cosine_scores[name])
+        scores["context"] |= add_peers(stream, contexts_of_runs, name, cosine_scores[name])
     aucs = {}  # method -> (average AUC, AUC of each batch)
     for kind, methods in scores.items():
         aucs |= stream.judge(kind, methods) if methods else {}
@@ -115,37 +129,37 @@ def compare(stream, learners_of, settings):
 
 
 def pooled(streams, learners_of, settings):
-    """Return rows that compare the runs with the best other methods, over the streams of all seeds."""
+    """Return rows that compare the runs with the best other methods over all seeds."""
     names = set(COSINES) | {
         f"{name}-{algorithm}-context"
         for name in COSINES
         for algorithm in contexts(learners_of, settings["runs"])
     }
-    return pairs(streams, settings["runs"], names)
+    return compare_pairs(streams, settings["runs"], names)
 
 
 def _sized(grouped, settings):
-    """Return (size, k, runs) for each number of atoms, or size of memory, of each group of runs."""
+    """Return (size, k, runs) for each number of atoms or size of memory, and group of runs."""
     sizes = []
     for runs in grouped:
         first = next(iter(runs.values()))["learner"]
-        if not hasattr(
-            learners.make(**learner_of(first)), "memory"
-        ):  # the configuration may omit it
+        # The configuration may omit the parameter, so the instance is asked.
+        if not hasattr(learners.make(**learner_of(first)), "memory"):
             sizes += [(k, k, runs) for k in settings["atoms"]]
             continue
         for memory in settings["memory"]:
             sized = {
-                run: {**entry, "learner": {**entry["learner"], "memory": memory}} for run, entry in runs.items()
-            }  # fmt: skip
+                run: {**entry, "learner": {**entry["learner"], "memory": memory}}
+                for run, entry in runs.items()
+            }
             limit = learners.make(**learner_of({**first, "memory": memory})).limit
             sizes.append((limit, 1, sized))
     return sizes
 
 
 def remember(stream, learners_of, settings):
-    """Measure AUC against the number of stored numbers, for dictionaries and windows of documents."""
-    (grouped, around), rows = compared(learners_of, settings), []
+    """Measure AUC by the amount of stored numbers, for dictionaries and windows of documents."""
+    (grouped, peer_learners), rows = group_runs(learners_of, settings), []
     for size, k, runs in _sized(grouped, settings):
         scores, entries = learn(stream, runs, k)
         for run, judgement in scores.items():
@@ -158,15 +172,16 @@ def remember(stream, learners_of, settings):
             continue
         for name, plain in neighbours(stream, LOGTF, window).items():
             label = f"{name}-window"
-            for run, judgement in ({label: plain} | judged(stream, around, label, plain)).items():
+            variants = {label: plain} | add_peers(stream, peer_learners, label, plain)
+            for run, judgement in variants.items():
                 row = {"run": run, "size": window, "entries": int(window * lengths.mean())}
                 rows.append(row | {"average": stream.average(judgement)})
     return {"memory": rows}
 
 
 def ablate(stream, learners_of, settings):
-    """Measure every learner that the experiment names, for ablations."""
-    scores, entries = learned(stream, groups(learners_of, learners_of), settings["k"])
+    """Return the table ``ablation``: average AUC of every learner that the experiment names."""
+    scores, entries = learn_groups(stream, groups(learners_of, learners_of), settings["k"])
     rows = [
         {"run": run, "entries": entries[run], "average": stream.average(scores[run])}
         for run in learners_of
@@ -175,19 +190,19 @@ def ablate(stream, learners_of, settings):
 
 
 def rival(stream, learners_of, settings):
-    """Measure other methods with and without use of the batch, how many numbers they store, and their CPU time."""
-    around, rows = contexts(learners_of, settings["runs"]), []
-    for name in rivals.names() + (
-        rivals.names("vectors") if stream.batches[0].vectors is not None else []
-    ):
+    """Measure AUC, stored numbers and CPU time of other methods, with and without batch peers."""
+    peer_learners, rows = contexts(learners_of, settings["runs"]), []
+    names = rivals.names()
+    if stream.batches[0].vectors is not None:
+        names += rivals.names("vectors")
+    for name in names:
         scores, alike, stored, ms = follow(stream, name)
         for kind, runs in (
             ("plain", {name: scores}),
-            ("context", judged(stream, around, name, scores, alike)),
+            ("context", add_peers(stream, peer_learners, name, scores, alike)),
         ):
-            if (
-                runs and rivals.RIVALS[name].NEEDS == "counts"
-            ):  # those with vectors know more than the runs
+            # Methods with vectors are not compared with the runs, which have counts only.
+            if runs and rivals.RIVALS[name].NEEDS == "counts":
                 stream.judge(kind, runs)
             rows += [
                 {"run": run, "entries": stored, "ms": ms, "average": stream.average(runs[run])}
@@ -200,28 +215,38 @@ def resize(stream, learners_of, settings):
     """Measure the runs and five nearest neighbours with batches of each size.
 
     ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC
-    over batches that have one. A topic is novel in one batch only, so small batches have few novel
-    documents each.
+    over the batches in which the AUC is defined. A topic is novel in one batch only, so small
+    batches have few novel documents each.
     """
-    grouped, around = compared(learners_of, settings)
-    around = {
-        name: around[name] for name in ("levels",) if name in around
-    }  # one is enough for the comparison
+    grouped, peer_learners = group_runs(learners_of, settings)
+    # One use of batch peers is enough for this comparison.
+    peer_learners = {name: peer_learners[name] for name in ("levels",) if name in peer_learners}
     rows = []
     for size in settings["sizes"]:
         recut = stream.cut(size)
-        scores = learned(recut, grouped, settings["k"], every=True)[0] | by_age(recut, around)
+        scores = learn_groups(recut, grouped, settings["k"], every=True)[0]
+        scores |= score_by_age(recut, peer_learners)
         rows += [
-            {"run": run, "size": size, **measured(recut, values)} for run, values in scores.items()
+            {"run": run, "size": size, **measure_auc(recut, values)}
+            for run, values in scores.items()
         ]
     return {"sizes": rows}
 
 
-def measured(stream, scores):
-    """Return pooled and mean AUC of a run, and the numbers of timesteps, novel documents, and timesteps with an AUC."""
+def measure_auc(stream, scores):
+    """Return pooled and mean AUC of a run, and the counts that they are computed from.
+
+    Returns
+    -------
+    dict
+        timesteps, novel (documents), listed (timesteps with both classes, hence an AUC), pooled,
+        single (mean over these timesteps; nan without any).
+    """
     labels = [stream.labels[t] for t in scores]
     both = [
-        t for t, own in zip(scores, labels, strict=True) if 0 < (own == 1).sum() < (own >= 0).sum()
+        t
+        for t, values in zip(scores, labels, strict=True)
+        if 0 < (values == 1).sum() < (values >= 0).sum()
     ]
     single = [metrics.auc(scores[t], stream.labels[t]) for t in both]
     counted = {
@@ -233,14 +258,16 @@ def measured(stream, scores):
     return counted | {"pooled": pooled, "single": float(np.mean(single)) if both else float("nan")}
 
 
-def by_age(stream, around):
-    """Score all timesteps after the first by five nearest documents: complete past, windows, half-lives, recency.
+def score_by_age(stream, peer_learners):
+    """Score all timesteps after the first by five nearest neighbours with weights by age.
+
+    The weights are equal (complete past), of windows, of half-lives, and of `Recent`.
 
     Parameters
     ----------
     stream : odl.papers.experiments.quality.SeededStream
-    around : dict
-        Learners whose use of the batch is applied to these scores too (`contexts`).
+    peer_learners : dict
+        Learners whose use of batch peers is applied to these scores too (`contexts`).
 
     Returns
     -------
@@ -250,18 +277,18 @@ def by_age(stream, around):
     rival, scores = Recent(), defaultdict(dict)
     for t, batch in enumerate(stream.batches):
         if t:
-            best = rival.memory.nearest(batch, ways(rival))
+            best = rival.memory.nearest(batch, age_factors(rival))
             for name, (_, cosines) in best.items():
                 scores[name][t] = 1.0 - cosines.sum(axis=1) / cosines.shape[1]
             rival.count(best[NEAREST_RUN][0])
         rival.memory.learn(batch)
     for name in list(scores):
-        scores |= judged(stream, around, name, scores[name])
+        scores |= add_peers(stream, peer_learners, name, scores[name])
     return scores
 
 
-def ways(rival):
-    """Return, by run, the factors that cosines with earlier documents are multiplied by."""
+def age_factors(rival):
+    """Return by run the factors of the cosines with earlier documents, shape (n_documents,)."""
     ages = rival.memory.ages
     factors = {NEAREST_RUN: np.ones(len(ages))}
     factors |= {
@@ -283,27 +310,28 @@ QUALITY_PARTS = {
 }
 
 
-JUDGES = {
-    "adaptive": lambda P, scores, own: sum(
-        combine_with_peers(P, scores, own.contrast, own.context, own.peers)
+# Algorithm -> function of (P, scores, learner) that returns the scores with the effect of peers
+WITH_PEERS = {
+    "adaptive": lambda P, scores, learner: sum(
+        combine_with_peers(P, scores, learner.contrast, learner.context, learner.peers)
     ),
-    "levels": lambda P, scores, own: with_peers(P, scores, own.context, own.peers),
+    "levels": lambda P, scores, learner: with_peers(P, scores, learner.context, learner.peers),
 }
 
 
 def in_batch(learner):
-    """Return whether the scores of a learner with these settings depend on the other documents of the batch."""
+    """Return whether the scores of a learner depend on the other documents of the batch."""
     return learners.make(**learner_of(learner)).in_batch
 
 
 def contexts(learners_of, runs):
-    """Return for each algorithm the last learner among some runs that uses the batch."""
-    made = (learners.make(**learner_of(learners_of[run]["learner"])) for run in runs)
-    return {learner.algorithm: learner for learner in made if learner.in_batch}
+    """Return by algorithm the last learner of the runs that scores with batch peers."""
+    instances = (learners.make(**learner_of(learners_of[run]["learner"])) for run in runs)
+    return {learner.algorithm: learner for learner in instances if learner.in_batch}
 
 
-def judged(stream, contexts, name, scores, alike=None):
-    """Adjust scores by those of similar documents in the batch, as learners do it with their own scores.
+def add_peers(stream, contexts, name, scores, alike=None):
+    """Adjust scores by those of similar documents in the batch, as learners adjust their scores.
 
     Parameters
     ----------
@@ -323,24 +351,24 @@ def judged(stream, contexts, name, scores, alike=None):
     """
     return {
         f"{name}-{algorithm}-context": {
-            t: JUDGES[algorithm]((alike or {}).get(t, stream.P(t)), values, learner)
+            t: WITH_PEERS[algorithm]((alike or {}).get(t, stream.P(t)), values, learner)
             for t, values in scores.items()
         }
         for algorithm, learner in contexts.items()
     }
 
 
-def pairs(streams, runs, cosines):
-    """Compare each run with the best cosine over the complete past, and with the best of all methods.
+def compare_pairs(streams, runs, cosines):
+    """Compare each run with the best cosine over the complete past, and with the best method.
 
     Parameters
     ----------
     streams : list of odl.papers.experiments.quality.SeededStream
-        One for each seed, after all parts were judged.
+        One for each seed, after `SeededStream.judge` has been called for all parts.
     runs : list of str
         Names of learners; all other names are methods to compare with.
     cosines : collection of str
-        Names of the cosines, with and without use of the batch.
+        Names of the cosines, with and without batch peers.
 
     Returns
     -------
@@ -377,7 +405,7 @@ def pairs(streams, runs, cosines):
 
 
 def _difference(judgements, run, best):
-    """Return mean and standard deviation over seeds of the difference of two runs, and the interval of the mean."""
+    """Return the mean over seeds of the difference of two runs, its deviation and interval."""
     values = np.array([result[run][0] - result[best][0] for result in judgements])
     low, high = metrics.interval(
         np.mean([result[run][1] - result[best][1] for result in judgements], axis=0)
@@ -400,19 +428,15 @@ def follow(stream, name):
     scores : dict of int to ndarray
         Scores of the evaluated timesteps.
     alike : dict of int to csr_array
-        Rows by which their documents are similar, if not by words; otherwise empty.
+        Rows by which documents are compared, if not by words; otherwise empty.
     stored : int
-        How many numbers are stored at the end.
+        Number of floating-point numbers that are stored at the end.
     ms : float
         CPU milliseconds to score and learn a document, without the first batch.
     """
-    rival, scores, alike, spent = (
-        rivals.RIVALS[name](stream.seed),
-        {},
-        {},
-        {"score": 0.0, "learn": 0.0},
-    )
-    documents = dict(spent)
+    rival, scores, alike = rivals.RIVALS[name](stream.seed), {}, {}
+    spent = {"score": 0.0, "learn": 0.0}  # CPU seconds
+    documents = dict(spent)  # numbers of documents
     for t, batch in enumerate(stream.batches):
         if t in stream.listed and hasattr(rival, "rows"):
             alike[t] = rival.rows(batch)

@@ -1,4 +1,7 @@
-"""Inpainting: dictionaries learned from complete patches, selected and tested on patches with missing pixels.
+"""Inpainting of image patches by dictionaries with flat or tree-structured penalties.
+
+Dictionaries are learned from complete patches. Their parameters are selected on validation patches
+with missing pixels, and their errors are measured on test patches with missing pixels.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1.
 """
@@ -17,17 +20,19 @@ from odl.kernels import tree_codes
 
 FLAT = 1e-6  # l2 norm of a centred patch below which it counts as constant
 MAX_PIXELS = 1 << 24  # largest number of pixels of an image
-MAX_DRAWS = 100  # draws before giving up on images that have too few patches
-# added to variances, relative to their mean; the covariance of centred patches is singular
+MAX_DRAWS = 100  # rounds of random draws before `draw` gives up
+# Ridge added to the variances of pixels, relative to their mean: the covariance of centred patches
+# is singular.
 RIDGE = 1e-8
 PENALTIES = ("flat", "tree")
-# each round of a search keeps 1/SHRINK of the dictionaries, and uses SHRINK times the patches
+# Each round of a search retains 1/SHRINK of the dictionaries, and uses SHRINK times the patches.
 SHRINK = 4
-PATCHES = 16  # smallest number of training patches per atom, if there are so many
+PATCHES = 16  # training patches per atom that a search uses at least
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 NON_EMPTY_LIST = {"type": "array", "minItems": 1}
 EXPONENTS = {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
-BRANCHED = {"type": "string", "pattern": r"[1-9][0-9]{0,5}(,[1-9][0-9]{0,5})*"}  # branching factors
+# Branching factors of a balanced tree, such as "10,2,2"
+BRANCHED = {"type": "string", "pattern": r"[1-9][0-9]{0,5}(,[1-9][0-9]{0,5})*"}
 SETTINGS = {
     "patch": {**POSITIVE_INTEGER, "minimum": 2, "default": 8},
     "train": {**POSITIVE_INTEGER, "default": 6000},
@@ -63,28 +68,31 @@ SETTINGS = {
 PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
 
 
-def branched(text):
+def parse_tree(text):
     """Return the balanced tree with branching factors such as "10,2"."""
     return trees.balanced([int(word) for word in text.split(",")])
 
 
-def problem_of(settings, penalty, tree, exponent):
-    """Return the problem with one penalty and lam = 2^exponent: signed codes, atoms in the unit l2 ball (mu = 0)."""
+def make_problem(settings, penalty, tree, exponent):
+    """Return the dictionary learning problem of one penalty with lam = 2^exponent.
+
+    Codes and atoms are signed. Atoms are in the unit l2 ball (mu = 0).
+    """
     signs = {"nonnegative_codes": False, "nonnegative_atoms": False}
-    ends = {name: settings[name] for name in ("tolerance", "iterations", "stop")}
+    stopping = {name: settings[name] for name in ("tolerance", "iterations", "stop")}
     return structured.Problem(
-        2.0**exponent, tree if penalty == "tree" else None, "linf", mu=0.0, **signs, **ends
+        2.0**exponent, tree if penalty == "tree" else None, "linf", mu=0.0, **signs, **stopping
     )
 
 
-def learned(problem, X, start, settings, rng):
-    """Learn a dictionary from patches, in `epochs` passes."""
+def learn_dictionary(problem, X, start, settings, rng):
+    """Return the dictionary learned from patches X (n_patches, n_pixels) in `epochs` passes."""
     options = {name: settings[name] for name in ("batch", "epochs")}
     return structured.learn_online(problem, X, start, rng, forgetting=1.0, **options)[0]
 
 
 class Bench:
-    """Patches and missing pixels of one seed, with a cache of learned dictionaries and of their errors.
+    """Patches and masks of one seed, with a cache of learned dictionaries and their errors.
 
     Parameters
     ----------
@@ -93,6 +101,13 @@ class Bench:
         Seed of the initial atoms, the order of patches and the missing pixels. All seeds have the
         same patches.
     train, validation, test : ndarray, shape (n_patches, n_pixels)
+
+    Attributes
+    ----------
+    known : dict of (part, percentage of missing pixels) to ndarray of bool
+        Masks of the pixels that are not missing, shape (n_patches, n_pixels).
+    errors, missing_errors : dict of key to float
+        Errors of all pixels, and of missing pixels only, by `key`.
     """
 
     def __init__(self, settings, seed, train, validation, test):
@@ -105,61 +120,70 @@ class Bench:
             for number, (part, X) in enumerate(self.parts.items())
             for missing in settings["missing"]
         }
-        self.learned, self.errors, self.of_missing = {}, {}, {}  # errors of missing pixels only
-        self.first = {}
+        self.dictionaries, self.errors, self.missing_errors = {}, {}, {}
+        self.first_trees = {}  # number of atoms -> branching factors of the first tree of this size
 
     def dictionary(self, penalty, shape, exponent, share=1.0):
-        """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches.
+        """Return the dictionary learned with lam = 2^exponent, shape (n_pixels, n_atoms).
 
-        It uses a share of the training patches, but at least `PATCHES` per atom: fewer cannot tell
-        good from bad lam.
+        Flat and tree start from the same patches. Learning uses a share of the training patches,
+        but at least `PATCHES` per atom: with fewer the errors do not separate good from bad lam.
         """
-        tree = branched(shape)
+        tree = parse_tree(shape)
         count = min(
             max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_nodes), len(self.train)
         )
         key = penalty, shape, exponent, count
-        if key not in self.learned:
+        if key not in self.dictionaries:
             rng = np.random.default_rng([self.seed, 1000])
             if tree.n_nodes > len(self.train):
-                defect = f"{len(self.train)} training patches for the {tree.n_nodes} atoms of the tree '{shape}'"
+                defect = (
+                    f"{len(self.train)} training patches for the {tree.n_nodes} atoms "
+                    f"of the tree '{shape}'"
+                )
                 raise ConfigError(defect, "at least one patch for each atom", "raise train")
             start = self.train[
                 np.sort(rng.choice(len(self.train), tree.n_nodes, replace=False))
             ].T.copy()
-            problem = problem_of(self.settings, penalty, tree, exponent)
-            self.learned[key] = learned(problem, self.train[:count], start, self.settings, rng)
-        return self.learned[key]
+            problem = make_problem(self.settings, penalty, tree, exponent)
+            self.dictionaries[key] = learn_dictionary(
+                problem, self.train[:count], start, self.settings, rng
+            )
+        return self.dictionaries[key]
 
     def error(self, part, missing, penalty, shape, exponents, share=1.0):
-        """Return the mean square error x 100 of estimates D x of complete patches; x is the code of the known pixels.
+        """Return 100 times the mean squared error of the estimates D x of complete patches.
 
-        It uses the same share of the patches of the part and of the training patches.
+        x is the code of the known pixels. The same share of the patches of the part and of the
+        training patches is used.
         """
         key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
-            self.errors[key], self.of_missing[key] = self._measured(key, share)
+            self.errors[key], self.missing_errors[key] = self._measure(key, share)
         return self.errors[key]
 
-    def _measured(self, key, share):
-        """Compute the error of a key, and the error of missing pixels only."""
+    def _measure(self, key, share):
+        """Return (error, error of missing pixels only) of a key."""
         part, missing, penalty, shape, exponents, count = key
         X, known = self.parts[part][:count], self.known[part, missing][:count]
         D = self.dictionary(penalty, shape, exponents[0], share)
-        problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
+        problem = make_problem(self.settings, penalty, parse_tree(shape), exponents[1])
         return mean_errors(X - problem.codes(X, D, mask=known).X @ D.T, known)
 
     def key(self, part, missing, penalty, shape, exponents, share=1.0):
-        """Return the cache key of an error; flat dictionaries of equal size share the key of the first tree."""
+        """Return the cache key of an error.
+
+        Flat dictionaries with equal numbers of atoms share the key of the first tree of this size.
+        """
         if penalty == "flat":
-            shape = self.first.setdefault(branched(shape).n_nodes, shape)
+            shape = self.first_trees.setdefault(parse_tree(shape).n_nodes, shape)
         return part, missing, penalty, shape, exponents, int(np.ceil(share * len(self.parts[part])))
 
-    def selected(self, missing, penalty, shapes, refine=0):
-        """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches.
+    def select(self, missing, penalty, shapes, refine=0):
+        """Return the (tree, (training exponent, coding exponent)) with least validation error.
 
-        With `refine`, that many steps of 2^(1/4) on each side of the best grid point are tried
-        afterwards.
+        If `refine` is positive, a second search tries this number of steps of 2^(1/4) on each side
+        of the best grid point.
         """
         settings = self.settings
         share = min(settings["screen"] / len(self.parts["validation"]), 1.0) or 1.0
@@ -175,10 +199,11 @@ class Bench:
     def _best(self, missing, penalty, cells, share):
         """Return the best cell by successive elimination on a growing share of the patches.
 
-        After each round the best quarter of the dictionaries remains, each with its best lam of
-        coding and the neighbouring values, and the share of patches is four times as large.
+        A cell is (tree, (training exponent, coding exponent)) as in `select`. After each round the
+        best quarter of the dictionaries remains, each with its best coding exponent and its
+        neighbours on the grid, and the share of patches is four times as large.
         """
-        reach = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
+        spacing = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
         while True:
             count = f"{len(cells)} points on {share:.3g} of the patches"
             print(f"seed {self.seed}, {penalty}, {missing} % missing: {count}", flush=True)
@@ -190,29 +215,32 @@ class Bench:
             best = {}  # best cell of each dictionary
             for cell in sorted(cells, key=costs.get):
                 best.setdefault((cell[0], cell[1][0]), cell)
-            ahead = dict(list(best.items())[: -(-len(best) // SHRINK)])
+            leading = dict(list(best.items())[: -(-len(best) // SHRINK)])
             cells = [
                 (shape, (first, second))
                 for shape, (first, second) in cells
-                if (shape, first) in ahead and abs(second - ahead[shape, first][1][1]) <= reach
+                if (shape, first) in leading
+                and abs(second - leading[shape, first][1][1]) <= spacing
             ]
             share = min(SHRINK * share, 1.0)
 
 
 def measure(settings, files):
-    """Return the tables of all seeds.
+    """Return the tables of all seeds, as lists of rows by name.
 
-    ``validation`` (all that was tried), ``test`` (the selected dictionaries), ``structures`` (every
-    tree), ``equal`` (flat dictionaries with as many atoms as the selected tree) and ``gaussian``
-    (`gaussian_estimates`).
+    ``validation`` has a row for each combination that was tried, ``test`` for each selected
+    dictionary, ``structures`` for each tree, ``equal`` for each flat dictionary with as many atoms
+    as the selected tree, and ``gaussian`` for each result of `gaussian_estimates`.
     """
-    parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
+    parts = np.split(
+        draw_parts(settings, files), np.cumsum([settings["train"], settings["validation"]])
+    )
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
     estimate = gaussian_moments(parts[0])
     for seed in settings["seeds"]:
-        tree = raced(Bench(settings, seed, *parts), "tree")
+        tree = search_penalty(Bench(settings, seed, *parts), "tree")
         bench = Bench(settings, seed, *parts)
-        for name, *rows in zip(tables, raced(bench, "flat"), tree, strict=False):
+        for name, *rows in zip(tables, search_penalty(bench, "flat"), tree, strict=False):
             tables[name] += [row for part in rows for row in part]
         tables["equal"] += [_equal(bench, row) for row in tree[1]]
         tables["gaussian"] += [
@@ -221,29 +249,36 @@ def measure(settings, files):
     return tables
 
 
-def drawn(settings, files):
-    """Return training, validation and test patches, one after the other."""
+def draw_parts(settings, files):
+    """Return training, validation and test patches as rows of one array, in this order."""
     images = read_images(files, settings["scale"])
-    least = contrast(images, settings["patch"], settings["min_contrast"])
+    min_norm = contrast(images, settings["patch"], settings["min_contrast"])
     count = sum(settings[part] for part in ("train", "validation", "test"))
-    return draw(images, settings["patch"], count, np.random.default_rng(0), least)
+    return draw(images, settings["patch"], count, np.random.default_rng(0), min_norm)
 
 
-def raced(bench, penalty):
-    """Return rows for one penalty: all validation errors, test errors, and each tree at the most missing pixels."""
+def search_penalty(bench, penalty):
+    """Select and test dictionaries of one penalty.
+
+    Returns
+    -------
+    validation, test, structures : list of dict
+        Rows of all validation errors, of the selected dictionaries, and of each tree at the largest
+        percentage of missing pixels.
+    """
     settings, hardest = bench.settings, max(bench.settings["missing"])
     tests = [
-        _tested(
+        _test_row(
             bench,
             missing,
             penalty,
-            bench.selected(missing, penalty, settings["trees"], settings["refine"]),
+            bench.select(missing, penalty, settings["trees"], settings["refine"]),
         )
         for missing in settings["missing"]
     ]
     shapes = settings["trees"] if settings["structures"] else []
     structures = [
-        _tested(bench, hardest, penalty, bench.selected(hardest, penalty, [shape]))
+        _test_row(bench, hardest, penalty, bench.select(hardest, penalty, [shape]))
         for shape in shapes
     ]
     tried = [
@@ -255,10 +290,13 @@ def raced(bench, penalty):
 
 
 def _equal(bench, row):
-    """Return the test row of a flat dictionary with as many atoms as the selected tree; its lam is selected again."""
+    """Return the test row of a flat dictionary with as many atoms as a selected tree.
+
+    Its lam is selected for the flat penalty.
+    """
     missing, shape = row["missing"], row["tree"]
-    return _tested(
-        bench, missing, "flat", bench.selected(missing, "flat", [shape], bench.settings["refine"])
+    return _test_row(
+        bench, missing, "flat", bench.select(missing, "flat", [shape], bench.settings["refine"])
     )
 
 
@@ -273,31 +311,37 @@ def _row(seed, missing, penalty, shape, exponents, error):
         "missing": missing,
         "penalty": penalty,
         "tree": shape,
-        "atoms": branched(shape).n_nodes,
+        "atoms": parse_tree(shape).n_nodes,
     }
     return {**row, "lam_train": exponents[0], "lam_test": exponents[1], "error": error}
 
 
-def _tested(bench, missing, penalty, cell):
+def _test_row(bench, missing, penalty, cell):
     row = _row(bench.seed, missing, penalty, *cell, bench.error("test", missing, penalty, *cell))
-    return {**row, "missing_pixels": bench.of_missing[bench.key("test", missing, penalty, *cell)]}
+    return {
+        **row,
+        "missing_pixels": bench.missing_errors[bench.key("test", missing, penalty, *cell)],
+    }
 
 
 def gaussian_moments(X):
-    """Return mean and covariance of rows; the order of summation does not depend on the number of cores."""
+    """Return (mean, covariance) of the rows of X.
+
+    The order of summation does not depend on the number of cores.
+    """
     mean = X.mean(axis=0)
     return mean, tree_codes.gram_matrix(np.ascontiguousarray(X - mean)) / len(X)
 
 
 def gaussian_estimates(X, known, mean, covariance):
-    """Replace unknown entries of rows by their conditional mean under a Gaussian; known entries stay.
+    """Replace missing entries of rows by their conditional mean under a Gaussian.
 
-    It is the best estimate for Gaussian patches, and has no parameter to choose.
+    For Gaussian patches this estimate has the least mean squared error. It has no parameter.
 
     Equation `gaussian-estimate` of docs/method.md.
 
-    With known entries K it is ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, where r is
-    `RIDGE` times the mean variance.
+    With known entries K the estimate is ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, where
+    r is `RIDGE` times the mean variance. Known entries do not change.
 
     Parameters
     ----------
@@ -313,22 +357,26 @@ def gaussian_estimates(X, known, mean, covariance):
     """
     ridge, estimates = RIDGE * np.trace(covariance) / len(covariance), np.array(X, dtype=np.float64)
     for row, mask in enumerate(known):
-        own, rest = np.flatnonzero(mask), np.flatnonzero(~mask)
-        inner = covariance[np.ix_(own, own)] + ridge * np.eye(len(own))
-        weights = np.linalg.solve(inner, X[row, own] - mean[own])
-        estimates[row, rest] = mean[rest] + covariance[np.ix_(rest, own)] @ weights
+        observed, missing = np.flatnonzero(mask), np.flatnonzero(~mask)
+        regularised = covariance[np.ix_(observed, observed)] + ridge * np.eye(len(observed))
+        weights = np.linalg.solve(regularised, X[row, observed] - mean[observed])
+        estimates[row, missing] = mean[missing] + covariance[np.ix_(missing, observed)] @ weights
     return estimates
 
 
 def gaussian_errors(X, known, mean, covariance):
-    """Return the mean square error x 100 of complete patches and of missing pixels only, which are equal here."""
+    """Return 100 times the mean squared errors (of all pixels, of missing pixels only).
+
+    The two are equal, because the estimate does not change known pixels.
+    """
     return mean_errors(X - gaussian_estimates(X, known, mean, covariance), known)
 
 
-def mean_errors(rest, known):
-    """Return the mean square x 100 of the residuals `rest` of patches, for all pixels and for missing pixels only."""
+def mean_errors(residuals, known):
+    """Return 100 times the mean squared l2 norm of residuals (all pixels, missing pixels only)."""
     return tuple(
-        100.0 * float(np.mean(squares.sum(axis=1))) for squares in (rest**2, rest**2 * ~known)
+        100.0 * float(np.mean(squares.sum(axis=1)))
+        for squares in (residuals**2, residuals**2 * ~known)
     )
 
 
@@ -347,12 +395,12 @@ def read_images(files, scale=1.0):
     Raises
     ------
     DataError
-        If an archive is damaged or holds no PNG image.
+        If an archive is damaged or contains no PNG image.
     """
-    return [enlarged(image, scale) for image in _read(files)]
+    return [resize_image(image, scale) for image in _read(files)]
 
 
-def enlarged(image, scale):
+def resize_image(image, scale):
     """Scale the sides of an image by a factor, rounded to pixels, with bicubic interpolation."""
     sides = [max(round(side * scale), 1) for side in image.shape]
     if tuple(sides) == image.shape:
@@ -376,7 +424,7 @@ def _read(files):
         members = {name: data for name, data in tar_members(path) if name.lower().endswith(".png")}
         with opening(path, "an archive of PNG images"):
             if not members:
-                raise ValueError("it holds no PNG image")
+                raise ValueError("it contains no PNG image")
             images += [_opened(members[name]) for name in sorted(members)]
     return images
 
@@ -396,15 +444,16 @@ def _grey(image):
 
 
 def contrast(images, size, share):
-    """Return the quantile of the l2 norm of centred patches over all positions of all images; 0 for share 0.
+    """Return the quantile `share` of the l2 norms of centred patches at all positions of images.
 
     Parameters
     ----------
     images : list of ndarray
     size : int
-        Pixels of a side.
+        Side of a patch, in pixels.
     share : float
-        At least 0 and below 1; 0.8 keeps the top fifth of the patches.
+        At least 0 and below 1. At 0.8 a fifth of the patches have at least this norm. At 0 the
+        result is 0.
     """
     if not share:
         return 0.0
@@ -417,33 +466,33 @@ def contrast(images, size, share):
 
 
 def _energy(image, size):
-    """Return the sum of squares of the centred patch at every position, from running sums."""
+    """Return the squared l2 norm of the centred patch at every position, from running sums."""
     centred = image - image.mean()
     total, square = (_boxes(values, size) for values in (centred, centred * centred))
     return np.maximum(square - total * total / size**2, 0.0)
 
 
 def _boxes(values, size):
-    """Return the sums over all squares with a given side."""
+    """Return the sums over all squares with sides of `size` pixels."""
     sums = np.pad(values, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
     return sums[size:, size:] - sums[:-size, size:] - sums[size:, :-size] + sums[:-size, :-size]
 
 
-def draw(images, size, count, rng, least=0.0):
+def draw(images, size, count, rng, min_norm=0.0):
     """Draw square patches uniformly over all positions of all images, without replacement.
 
-    Patches are centred and scaled to unit l2 norm; constant patches are drawn again (ICML 2010,
-    section 4.1).
+    Patches are centred and scaled to unit l2 norm. A constant patch is replaced by another draw
+    (ICML 2010, section 4.1).
 
     Parameters
     ----------
     images : list of ndarray
     size : int
-        Pixels of a side.
+        Side of a patch, in pixels.
     count : int
     rng : numpy.random.Generator
-    least : float
-        Smallest l2 norm of a centred patch (see `contrast`); patches below are drawn again.
+    min_norm : float
+        Smallest l2 norm of a centred patch (see `contrast`). Others are replaced by further draws.
 
     Returns
     -------
@@ -456,30 +505,38 @@ def draw(images, size, count, rng, least=0.0):
     """
     large = [image for image in images if min(image.shape) >= size]
     windows = [np.lib.stride_tricks.sliding_window_view(image, (size, size)) for image in large]
-    places = np.cumsum([0, *(window.shape[0] * window.shape[1] for window in windows)])
-    seen, drawn = set(), []
-    for _ in range(MAX_DRAWS if count <= places[-1] else 0):
-        for place in rng.integers(places[-1], size=count - len(drawn)):
-            if place in seen:
+    # Positions are numbered over all images; offsets[i] is the first number of image i.
+    offsets = np.cumsum([0, *(window.shape[0] * window.shape[1] for window in windows)])
+    tried, patches = set(), []
+    for _ in range(MAX_DRAWS if count <= offsets[-1] else 0):
+        for position in rng.integers(offsets[-1], size=count - len(patches)):
+            if position in tried:
                 continue
-            seen.add(place)
-            image = int(np.searchsorted(places, place, side="right")) - 1
-            row, column = divmod(int(place - places[image]), windows[image].shape[1])
+            tried.add(position)
+            image = int(np.searchsorted(offsets, position, side="right")) - 1
+            row, column = divmod(int(position - offsets[image]), windows[image].shape[1])
             patch = windows[image][row, column].ravel()
             patch = patch - patch.mean()
-            length = np.linalg.norm(patch)
-            if length > FLAT and length >= least:
-                drawn.append(patch / length)
-        if len(drawn) == count:
-            return np.array(drawn)
-    defect = f"{count} patches of {size} x {size} pixels from {len(images)} images with {places[-1]} places for them"
+            norm = np.linalg.norm(patch)
+            if norm > FLAT and norm >= min_norm:
+                patches.append(patch / norm)
+        if len(patches) == count:
+            return np.array(patches)
+    defect = (
+        f"{count} patches of {size} x {size} pixels from {len(images)} images "
+        f"with {offsets[-1]} positions for them"
+    )
     raise ParameterError(
-        defect, "fewer or smaller patches that are not constant", "ask for fewer, or add images"
+        defect,
+        "fewer or smaller patches that are not constant",
+        "lower train, validation or test, or add images",
     )
 
 
 def hide(count, pixels, missing, rng):
-    """Draw which pixels are known: each is missing with probability `missing`, and at least one is known.
+    """Draw the mask of known pixels of patches.
+
+    Each pixel is missing with probability `missing`. Every patch has at least one known pixel.
 
     Returns
     -------

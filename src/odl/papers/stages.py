@@ -12,7 +12,7 @@ def topics(scores, features, *, output, settings: Json = "{}", corpus_features=N
     """Find the emerging topics of one timestep.
 
     --settings: JSON of share, atoms, lam, start_terms, rounds, min_support, terms.
-    --corpus-features: the last features of the stream, for idf: corpus.
+    --corpus-features: the last features file of the stream, for idf: corpus.
     """
     from odl.config import sections
     from odl.papers import emerging, emergingfiles
@@ -37,7 +37,9 @@ def emerging(
     if len(files) != len(scores):
         defect = f"{len(files)} files of emerging topics and {len(scores)} score files"
         raise ParameterError(
-            defect, "one of each for every timestep", "name them in the same order"
+            defect,
+            "one file of each kind for every timestep",
+            "list --files and --scores in the same order",
         )
     rows = emergingfiles.table(list(zip(files, scores, strict=True)), topics)
     tables.write_table(table, rows, emergingfiles.EMERGING_COLUMNS)
@@ -86,7 +88,7 @@ def regrets(plan, output, *, options: Json):
 def measure(name, output, *, part: int, settings: Json = "{}", files: list = ()):
     """Compute one part of an experiment, a seed or a split.
 
-    --settings: JSON of settings that differ from the defaults. --files: its data.
+    --settings: JSON of settings that differ from the defaults. --files: data of the experiment.
     """
     from odl.papers import experiments
 
@@ -99,9 +101,9 @@ def experiment(
 ):
     """Run an experiment, and write its tables and figures.
 
-    --settings: JSON of settings that differ from the defaults. --files: its data. --study: JSON of
-    streams, learners and evaluation. --parts: files of `odl step measure`, if the parts have been
-    computed.
+    --settings: JSON of settings that differ from the defaults. --files: data of the experiment.
+    --study: JSON of streams, learners and evaluation. --parts: files of `odl step measure`, if the
+    parts have been computed.
     """
     from odl.papers import experiments
 

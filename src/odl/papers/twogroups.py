@@ -1,4 +1,4 @@
-"""Classification of two newsgroups by a linear SVM on representations that are learned without labels.
+"""Classification of two newsgroups by a linear SVM on representations learned without labels.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2.
 """
@@ -15,12 +15,9 @@ from odl.errors import ConfigError, DataError
 
 LEARNED = ("flat", "tree")  # methods with a parameter lam
 METHODS = ("pca", "nmf", "lda", *LEARNED)
-RAW = (
-    "frequencies",
-    "counts",
-    "directions",
-)  # all words: rows of unit l1 norm, raw counts, rows of unit l2 norm
-SCALINGS = ("each", "one", "none")
+# Representations by all words: rows of unit l1 norm, counts, rows of unit l2 norm
+RAW = ("frequencies", "counts", "directions")
+SCALINGS = ("each", "one", "none")  # see `kernels`
 MIN_OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
 FOLDS, COARSE = 5, 0.01  # number of folds of the cross-validation, and tolerance of its SVMs
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
@@ -66,13 +63,16 @@ PART, UNMEASURED = "splits", ()
 
 
 def measure(settings, files):
-    """Return the tables ``accuracy`` (a row per split, representation and scaling) and ``corpus`` (its size)."""
+    """Return the tables ``accuracy`` and ``corpus``.
+
+    ``accuracy`` has a row for each split, representation and scaling, ``corpus`` the sizes.
+    """
     counts, labels = two_groups(news20.read(files, {}), settings)
     if settings["train"] + settings["test"] > len(labels):
         defect = (
             f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
         )
-        raise ConfigError(defect, "no more than there are", "lower train or test")
+        raise ConfigError(defect, "no more than the corpus has", "lower train or test")
     rows = [
         row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)
     ]
@@ -81,7 +81,15 @@ def measure(settings, files):
 
 
 def two_groups(documents, settings):
-    """Return counts of two newsgroups (documents x words, without rare words), and which documents are of the first."""
+    """Select the documents of two newsgroups.
+
+    Returns
+    -------
+    counts : csr_array, shape (n_documents, n_words)
+        Counts of words that are not rare, for documents that have any.
+    labels : ndarray of bool, shape (n_documents,)
+        Whether a document is of the first newsgroup.
+    """
     groups = settings["groups"]
     if len(groups) != 2:
         raise ConfigError(f"{len(groups)} groups", "two", "name two newsgroups")
@@ -89,7 +97,7 @@ def two_groups(documents, settings):
     for group in groups:
         if group not in names:
             expected = "one of " + ", ".join(sorted(set(names)))
-            raise DataError(f"the corpus has no newsgroup {group!r}", expected, "name it")
+            raise DataError(f"the corpus has no newsgroup {group!r}", expected, "correct groups")
     rows = np.flatnonzero(np.isin(names, groups))
     counts = documents.counts[rows]
     inside, total = (
@@ -101,9 +109,10 @@ def two_groups(documents, settings):
 
 
 def split_rows(counts, labels, settings, split):
-    """Return the rows of one random split: chosen parameters and test accuracy of each representation and scaling.
+    """Return the rows of one random split, one for each representation and scaling.
 
-    ``chosen`` is 1 for the scaling with the best cross-validation accuracy of each representation.
+    A row has the selected parameters and the test accuracy. ``chosen`` is 1 for the scaling with
+    the best cross-validation accuracy of each representation.
     """
     order = np.random.default_rng([split, 0]).permutation(len(labels))
     train, test = order[: settings["train"]], order[settings["train"] :][: settings["test"]]
@@ -111,16 +120,17 @@ def split_rows(counts, labels, settings, split):
     judge = SelectedSvm(labels, train, test, settings)
     rows = []
     for kind, matrix in zip(RAW, (words, counts, rows_of_norm(counts, 2)), strict=True):
-        rows_of = judge.judged([(None, matrix[train], matrix[test])])
+        rows_of = judge.evaluate([(None, matrix[train], matrix[test])])
         rows += [{"method": kind, "topics": counts.shape[1], **row} for row in rows_of]
     for p, method in product(settings["topics"], settings["methods"]):
         source = counts if method == "lda" else words
-        rows_of = judge.judged(represent(method, p, source[train], source[test], settings, split))
+        rows_of = judge.evaluate(represent(method, p, source[train], source[test], settings, split))
         rows += [{"method": method, "topics": p, **row} for row in rows_of]
     for row in rows:
-        preferred = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}, validation {row['validation']:.1f}"
+        parameters = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}"
         print(
-            f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({preferred})",
+            f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} "
+            f"({parameters}, validation {row['validation']:.1f})",
             flush=True,
         )
     return [{"split": split, **row} for row in rows]
@@ -133,9 +143,11 @@ def rows_of_norm(counts, power):
 
 
 def represent(method, p, train, test, settings, seed):
-    """Learn representations with p topics; return a list of (exponent of lam or None, training and test features).
+    """Learn representations with p topics from the training documents, without labels.
 
-    It is learned from the training documents only, without their labels.
+    Returns
+    -------
+    list of (exponent of lam or None, training features, test features)
     """
     import warnings
 
@@ -152,18 +164,20 @@ def represent(method, p, train, test, settings, seed):
         model = NMF(p, init="nndsvd", random_state=seed, max_iter=settings["nmf_iterations"])
     else:
         model = LatentDirichletAllocation(p, random_state=seed, max_iter=settings["lda_iterations"])
-    with (
-        warnings.catch_warnings()
-    ):  # the number of iterations is a setting, so not converging is no fault
+    with warnings.catch_warnings():
+        # The number of iterations is a setting, so a fit that has not converged is no defect.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [(None, model.fit_transform(train), model.transform(test))]
 
 
 def codes(method, p, train, test, settings, seed, exponent):
-    """Return the codes of training and test documents with a dictionary of p non-negative atoms (mu = 1)."""
-    ends = {name: settings[name] for name in ("tolerance", "iterations")}
+    """Learn a dictionary of p non-negative atoms (mu = 1) from the training documents.
+
+    Return the dense codes of the training and of the test documents.
+    """
+    stopping = {name: settings[name] for name in ("tolerance", "iterations")}
     tree = trees.binary(p) if method == "tree" else None
-    problem = structured.Problem(2.0**exponent, tree, "linf", mu=1.0, **ends)
+    problem = structured.Problem(2.0**exponent, tree, "linf", mu=1.0, **stopping)
     rng = np.random.default_rng([seed, p])
     start = train[np.sort(rng.choice(train.shape[0], p, replace=False))].toarray().T
     fit = structured.learn_batch(
@@ -173,15 +187,15 @@ def codes(method, p, train, test, settings, seed, exponent):
 
 
 class SelectedSvm:
-    """Linear SVM whose C, lam and scaling are chosen by cross-validation on the training documents."""
+    """Linear SVM with C, lam and scaling selected by cross-validation on training documents."""
 
     def __init__(self, labels, train, test, settings):
         self.y, self.y_test, self.settings = labels[train], labels[test], settings
         fold = np.arange(len(train)) % FOLDS  # documents are in random order
         self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
-    def judged(self, candidates):
-        """Return a row for each scaling, with the candidate and C of the best cross-validation accuracy.
+    def evaluate(self, candidates):
+        """Select candidate and C for each scaling by cross-validation; return a row for each.
 
         Ties: the first candidate, then the smallest C.
 
@@ -199,15 +213,16 @@ class SelectedSvm:
         rows, preferred = [], []
         for scaling in self.settings["scaling"]:
             best = None
-            for place, (lam, train, test) in enumerate(candidates):
+            for number, (lam, train, test) in enumerate(candidates):
                 inner, outer = kernels(train, test, scaling)
                 for exponent, score in zip(
-                    sorted(self.settings["svm"]), self._validated(inner), strict=True
+                    sorted(self.settings["svm"]), self._cross_validate(inner), strict=True
                 ):
                     if best is None or score > best[0]:
-                        best = score, place, lam, exponent, inner, outer
-            score, place, lam, exponent, inner, outer = best
-            accuracy = 100.0 * float(np.mean(named(inner, self.y, outer, exponent) == self.y_test))
+                        best = score, number, lam, exponent, inner, outer
+            score, number, lam, exponent, inner, outer = best
+            predictions = predict_classes(inner, self.y, outer, exponent)
+            accuracy = 100.0 * float(np.mean(predictions == self.y_test))
             row = {
                 "lam": lam,
                 "scaling": scaling,
@@ -216,25 +231,26 @@ class SelectedSvm:
                 "accuracy": accuracy,
             }
             rows.append(row | {"chosen": 0})
-            preferred.append((-score, place))
+            preferred.append((-score, number))
         rows[preferred.index(min(preferred))]["chosen"] = 1
         return rows
 
-    def _validated(self, inner):
-        """Return the cross-validation accuracy in percent of every C, in increasing order."""
+    def _cross_validate(self, inner):
+        """Return the cross-validation accuracy (percent) of every C, in increasing order of C."""
         hits = np.zeros(len(self.settings["svm"]))
-        for known, part in self.folds:
-            problem = inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)]
+        for train, fold in self.folds:
+            problem = inner[np.ix_(train, train)], self.y[train], inner[np.ix_(fold, train)]
             for number, exponent in enumerate(sorted(self.settings["svm"])):
-                hits[number] += np.sum(named(*problem, exponent, COARSE) == self.y[part])
+                hits[number] += np.sum(predict_classes(*problem, exponent, COARSE) == self.y[fold])
         return 100.0 * hits / len(self.y)
 
 
-def named(inner, y, outer, exponent, tolerance=1e-3):
-    """Predict the classes of other documents by a linear SVM with C = 4^exponent.
+def predict_classes(inner, y, outer, exponent, tolerance=1e-3):
+    """Return the classes of test documents that a linear SVM with C = 4^exponent predicts.
 
-    `inner` (n_train, n_train) and `outer` (n_other, n_train) are inner products with the training
-    documents, `y` are their classes. If all have the same class, it is predicted.
+    `inner` (n_train, n_train) contains the inner products of training documents, `outer` (n_test,
+    n_train) those of test with training documents, `y` (n_train,) the classes. If all training
+    documents have the same class, it is predicted.
     """
     from sklearn.svm import SVC
 
@@ -244,14 +260,15 @@ def named(inner, y, outer, exponent, tolerance=1e-3):
 
 
 def kernels(train, test, scaling):
-    """Return the inner products of the training documents, and of test with training documents.
+    """Return the inner products of scaled features, (train with train, test with train).
 
     Parameters
     ----------
+    train, test : ndarray or sparse array, shape (n_documents, n_features)
     scaling : {"each", "one", "none"}
-        "each": every feature to unit standard deviation over the training documents. "one": all
-        features by one factor, to a mean squared norm of 1. Without scaling, codes, components and
-        topic shares differ by orders of magnitude, and need a different C.
+        "each" scales every feature to unit standard deviation over the training documents, "one"
+        all features by one factor to a mean squared norm of 1. Unscaled codes, components and topic
+        shares differ by orders of magnitude and need a different C.
     """
     n = train.shape[0]
     squares = np.asarray(

@@ -2,22 +2,25 @@
 
 A module of this package is an experiment if it has::
 
-    TITLE : str                             heading on the page
-    SETTINGS : dict                         maps names of settings to JSON schemas with defaults
-    TAKES : tuple of str                    its inputs: some of "files", "streams", "learners", "experiments"
-    ALGORITHMS : tuple of str               learners that it uses
-    run(settings, folder, files) -> None    write tables (.tsv) and figures (.png, .svg) into `folder`;
-                                            with a fourth argument `study` if it takes streams
-    shown(tables) -> dict                   optional; further values for its template ``NAME.jinja``, which also gets
-                                            `folder`, `tables` and `figures`
+    TITLE : str                 heading in the report
+    SETTINGS : dict             maps names of settings to JSON schemas with defaults
+    TAKES : tuple of str        its inputs: some of "files", "streams", "learners", "experiments"
+    ALGORITHMS : tuple of str   learners that it uses
+    run(settings, folder, files) -> None
+                                write tables (.tsv) and figures (.png, .svg) into `folder`;
+                                with a fourth argument `study` if it takes streams
+    shown(tables) -> dict       optional: further values for its template ``NAME.jinja``,
+                                which also gets `folder`, `tables` and `figures`
 
-An experiment without ``NAME.jinja`` is shown by another one. If the work has independent parts, a
-module has, instead of `run`::
+The report omits an experiment without ``NAME.jinja``: another experiment shows its tables. If the
+work has independent parts, a module has, instead of `run`::
 
-    PART : str                              name of a setting that is a list of numbers; a part has one of them
-    UNMEASURED : tuple of str               names of the settings that only `finish` uses
-    measure(settings, files) -> dict        rows of each table, sorted by number
-    finish(settings, folder, files, measured)  write tables and figures from these rows
+    PART : str                  name of a setting, a list of numbers; each number is one part
+    UNMEASURED : tuple of str   names of the settings that only `finish` uses
+    measure(settings, files) -> dict
+                                rows of each table, sorted by number
+    finish(settings, folder, files, measured) -> None
+                                write tables and figures from these rows
 
 so that each part can be a job. `measure` is in a module without drawing, so that changes of figures
 do not repeat measurements. `settings` are complete and checked. Equal settings and files give equal
@@ -38,8 +41,7 @@ from odl.files.tables import read_json, read_table, write_json, write_table
 from odl.report import page
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-# in the folder of an experiment; it is written last, so it marks a finished one
-SETTINGS_FILE = "settings.json"
+SETTINGS_FILE = "settings.json"  # written last, so it marks the folder of a finished experiment
 
 
 def module_of(name):
@@ -66,12 +68,12 @@ def complete(name, settings):
     ConfigError
         If a setting is wrong; the message suggests the nearest key.
     """
-    known = module_of(name).SETTINGS
-    check_map(settings, closed(known), name)
+    schemas = module_of(name).SETTINGS
+    check_map(settings, closed(schemas), name)
     consistency.check_each_once(
         {f"{name}.{key}": value for key, value in settings.items() if isinstance(value, list)}
     )
-    return {**{key: entry["default"] for key, entry in known.items()}, **settings}
+    return {**{key: schema["default"] for key, schema in schemas.items()}, **settings}
 
 
 def measure(name, output, part, settings=None, files=()):
@@ -82,7 +84,7 @@ def measure(name, output, part, settings=None, files=()):
     name : str
         One of `EXPERIMENTS`.
     output : path-like
-        Receives rows of tables, as JSON.
+        JSON file to write, with the rows of tables.
     part : int
         Value of the setting that the module names in ``PART``; it replaces that of `settings`.
     settings, files
@@ -97,8 +99,8 @@ def measure(name, output, part, settings=None, files=()):
     if not hasattr(module, "PART"):
         raise ConfigError(
             f"the experiment {name!r} has no parts",
-            "one that is measured in parts",
-            "run it as a whole",
+            "an experiment that is measured in parts",
+            "compute it with `odl step experiment`",
         )
     settings = complete(name, {**dict(settings or {}), module.PART: [part]})
     tables = module.measure(settings, [os.fspath(file) for file in files])
@@ -106,7 +108,7 @@ def measure(name, output, part, settings=None, files=()):
 
 
 def _head(name, settings, part):
-    """Return the identity of a part: experiment, part, settings, and digest of the code that computes it."""
+    """Return the identity of a part: experiment, part, settings, and digest of its code."""
     module = module_of(name)
     measured = {
         key: value
@@ -125,7 +127,7 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     name : str
         One of `EXPERIMENTS`.
     folder : path-like
-        Receives its tables and figures, and ``settings.json``.
+        Folder to fill with tables, figures and ``settings.json``.
     settings : dict, optional
         Settings that differ from the defaults.
     files : sequence of path-like
@@ -140,22 +142,30 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     files = [os.fspath(file) for file in files]
     if parts and not hasattr(module, "PART"):
         raise ConfigError(
-            f"parts of the experiment {name!r}, which has none", "no parts", "leave them out"
+            f"parts of the experiment {name!r}, which has none", "no parts", "omit --parts"
         )
-    with filling(folder) as place:
+    with filling(folder) as unfinished:
         if hasattr(module, "PART"):
-            measured = (
-                _gathered(name, settings, parts) if parts else module.measure(settings, files)
+            tables = (
+                _read_parts(name, settings, parts) if parts else module.measure(settings, files)
             )
-            module.finish(settings, place, files, measured)
+            module.finish(settings, unfinished, files, tables)
         else:
-            module.run(settings, place, files, *((study,) if study else ()))
+            module.run(settings, unfinished, files, *((study,) if study else ()))
     record = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
     write_json(os.path.join(folder, SETTINGS_FILE), record)
 
 
 def write(folder, tables, figures):
-    """Write tables (name to rows, or to (rows, columns)) and figures; tables without rows and columns are omitted."""
+    """Write tables and figures into the folder of an experiment.
+
+    Parameters
+    ----------
+    folder : path-like
+    tables : dict of str to list of dict, or to (list of dict, columns)
+        A table without rows is omitted unless its columns are named.
+    figures : dict of str to Figure
+    """
     from odl.report import plots
 
     for name, table in tables.items():
@@ -167,7 +177,9 @@ def write(folder, tables, figures):
 
 
 def section(folder):
-    """Return name, title and HTML of a finished experiment for the page; the HTML is empty if it has no template.
+    """Return (name, title, HTML) of a finished experiment for the report.
+
+    The HTML is empty if the experiment has no template.
 
     Raises
     ------
@@ -198,21 +210,23 @@ def section(folder):
         ArithmeticError,
         TemplateError,
     ) as error:
-        what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
-        defect = f"{folder} holds no finished experiment ({what})"
+        reason = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
+        defect = f"{folder} contains no finished experiment ({reason})"
         raise DataError(
-            defect, f"{SETTINGS_FILE} and its results", f"delete {folder} and run it again"
+            defect,
+            f"{SETTINGS_FILE} and its tables",
+            f"delete {folder} and run the experiment again",
         ) from error
     return os.path.basename(os.path.normpath(folder)), module.TITLE, content
 
 
-def _gathered(name, settings, parts):
-    """Read the rows of all parts by table; raise DataError if a file is not the expected part."""
+def _read_parts(name, settings, parts):
+    """Return the rows of all parts by table; raise DataError if a file is not the expected part."""
     values, tables_of = settings[module_of(name).PART], {}
     if len(parts) != len(values):
         raise DataError(
             f"{len(parts)} parts of {name}",
-            f"{len(values)}, one for each of {values}",
+            f"{len(values)} parts, one for each of {values}",
             "pass a file for each value",
         )
     for path, value in zip(parts, values, strict=True):
@@ -222,9 +236,10 @@ def _gathered(name, settings, parts):
             if content != _head(name, settings, value):
                 raise ValueError("another part")
         except (StorageError, OSError, ValueError, LookupError) as error:
-            wanted = f"part {value} of {name} with the same settings and code, as `odl step measure` writes it"
             raise DataError(
-                f"{path} is not what was measured", wanted, "delete it and run it again"
+                f"{path} is not the expected part",
+                f"part {value} of {name}, measured with the same settings and code",
+                f"delete it and run `odl step measure` again for part {value}",
             ) from error
         for table, rows in tables.items():
             tables_of.setdefault(table, []).extend(rows)

@@ -1,12 +1,14 @@
-"""Bi-clustering of gene expression over agents: rank-one layers w_j y_j^T, sparse in subjects and in genes.
+"""Bi-clustering of gene expression by a dictionary that is distributed over agents.
 
-Genes are the documents and subjects the terms, so an atom is a pattern over subjects, and a code is
+The expression matrix is approximated by rank-one layers w_j y_j^T, sparse in subjects and in genes.
+Genes are the documents and subjects the terms: an atom is a pattern over subjects, and a code is
 the weight of the pattern in a gene. Every agent owns one atom. Learning does not use the classes of
-subjects; how well the atoms recover them is compared with the truncated singular value
-decomposition. Source: Chen, Towfic and Sayed 2014, section IV; Lee, Shen, Huang and Marron 2010
-(the data and the picture). The data: lung cancer (Bhattacharjee et al. 2001, Affymetrix 95av2),
-values centred per gene, 56 subjects, the 5000 genes of highest variance of 12625 as the R package
-sparseBC ships them.
+subjects. The adjusted Rand index between clusters and classes is compared with that of the
+truncated singular value decomposition.
+
+Source: Chen, Towfic and Sayed 2014, section IV; Lee, Shen, Huang and Marron 2010 (the data and the
+figure). The data are lung cancer (Bhattacharjee et al. 2001, Affymetrix 95av2): 56 subjects, the
+5000 genes of highest variance among 12625, as the R package sparseBC ships them, centred per gene.
 """
 
 import csv
@@ -45,14 +47,9 @@ SETTINGS = {
     },
 }
 GAMMA, DELTA = 0.5, 0.1  # l1 and l2 penalties of the codes
-DICTIONARY_STEP, MU = (
-    0.005,
-    0.01,
-)  # steps of the dictionary update, and of diffusion on the grid
-INFORMED_SHARE = {
-    "fully_connected": 1.0,
-    "grid": 0.0,
-}  # share of the agents that see a gene; 0: agent 0 only
+DICTIONARY_STEP, MU = 0.005, 0.01  # step sizes of the dictionary, and of diffusion on the grid
+# Network -> share of the agents that see a gene; 0: agent 0 only
+INFORMED_SHARE = {"fully_connected": 1.0, "grid": 0.0}
 RECOVERY_COLUMNS = (
     "method",
     "network",
@@ -67,7 +64,9 @@ SVD_METHOD, RAW_METHOD = "singular vectors", "all genes"
 
 
 def learn(values, model, owner, network, iterations, rng):
-    """Learn atoms in one pass over the genes, in random order, from random atoms on the unit sphere.
+    """Learn atoms in one pass over the genes in random order.
+
+    The initial atoms are random points on the unit sphere.
 
     Parameters
     ----------
@@ -92,33 +91,44 @@ def learn(values, model, owner, network, iterations, rng):
     if network.exact:
         A = coding.learn_centralised(stream, A, model, DICTIONARY_STEP, tolerance=1e-3)
     else:
-        ends = {"iterations": iterations, "tolerance": 1e-3}
+        stopping = {"iterations": iterations, "tolerance": 1e-3}
         A = coding.learn_over_network(
-            stream, A, model, DICTIONARY_STEP, owner, network, mu=MU, **ends
+            stream, A, model, DICTIONARY_STEP, owner, network, mu=MU, **stopping
         )
     return A.toarray(), coding.centralised(sparse.csr_array(values), A, model).codes.toarray()
 
 
 def _row(values, classes, atoms, codes, **names):
-    """Return a row of the table; coordinates of subjects are atoms times the l2 norm of their codes."""
-    rest = values - codes @ atoms.T
+    """Return a row of the table ``recovery``.
+
+    The coordinates of subjects are the atoms, multiplied by the l2 norms of their codes.
+    """
+    residual = values - codes @ atoms.T
     return {
         **names,
         "ari": recovery(atoms * np.linalg.norm(codes, axis=0), classes),
-        "explained": 1.0 - np.sum(rest**2) / np.sum(values**2),
+        "explained": 1.0 - np.sum(residual**2) / np.sum(values**2),
         "atoms_nonzero": np.mean(atoms != 0),
         "codes_nonzero": np.mean(codes != 0),
     }
 
 
 def decompose(values, k):
-    """Return the first k singular vectors over subjects, and the coordinates of genes."""
+    """Return (first k singular vectors over subjects, coordinates of genes)."""
     left, sizes, right = np.linalg.svd(values.T, full_matrices=False)
     return left[:, :k], (sizes[:k, None] * right[:k]).T
 
 
 def measure(expression, settings):
-    """Return the rows of the table, and for every beta the atoms and codes of the first network and seed."""
+    """Learn atoms for every network, beta and seed.
+
+    Returns
+    -------
+    rows : list of dict
+        Rows of the table ``recovery``.
+    first : dict of float to (ndarray, ndarray)
+        By beta, atoms and codes of the first network and seed.
+    """
     values, classes, k = expression.values, expression.classes, settings["atoms"]
     rows = [_row(values, classes, *decompose(values, k), method=SVD_METHOD)]
     rows.append({"method": RAW_METHOD, "ari": recovery(values.T, classes), "explained": 1.0})
@@ -149,7 +159,7 @@ def run(settings, folder, files):
 
 
 def shown(tables):
-    """Return the values for the template: rows by method, network and beta, and the classes in words."""
+    """Return values for the template: rows by method, network and beta, and class sizes."""
     rows = []
     for (method, network, beta), runs in grouped(tables["recovery"], ("method", "network", "beta")):
         name, seeds = method, ""
@@ -167,7 +177,7 @@ def shown(tables):
 
 
 def recovery(points, classes, starts=20, seed=0):
-    """Return the agreement of k-means clusters of points with their classes.
+    """Return the adjusted Rand index of k-means clusters and the classes of points.
 
     Parameters
     ----------
@@ -179,7 +189,7 @@ def recovery(points, classes, starts=20, seed=0):
     Returns
     -------
     float
-        Adjusted Rand index, with as many clusters as classes.
+        Adjusted Rand index; k is the number of classes.
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import adjusted_rand_score
@@ -245,10 +255,10 @@ def read_expression(sources):
     """
     (path,) = check_sources("lung", sources, [LUNG_FILE])
     expression = parse_expression(path)
-    known = {"number of genes": GENES, "classes of subjects": SUBJECT_CLASSES}
-    counted = {name: expression.classes.count(name) for name in dict.fromkeys(expression.classes)}
+    expected = {"number of genes": GENES, "classes of subjects": SUBJECT_CLASSES}
+    sizes = {name: expression.classes.count(name) for name in dict.fromkeys(expression.classes)}
     check_content(
-        path, {"number of genes": len(expression.genes), "classes of subjects": counted}, known
+        path, {"number of genes": len(expression.genes), "classes of subjects": sizes}, expected
     )
     return expression
 
@@ -264,10 +274,9 @@ def draw_layers(expression, atoms, codes):
     codes : ndarray, shape (genes, atoms)
     """
     names = list(dict.fromkeys(expression.classes))
-    place = np.array([names.index(name) for name in expression.classes])
-    starts = (
-        np.searchsorted(np.sort(place), np.arange(len(names) + 1)) - 0.5
-    )  # of each class, and the end of the last
+    class_of = np.array([names.index(name) for name in expression.classes])
+    # Lower edge of each class on the axis of subjects, and the upper edge of the last
+    edges = np.searchsorted(np.sort(class_of), np.arange(len(names) + 1)) - 0.5
     layers = [
         (f"layer of atom {j + 1}", np.outer(atoms[:, j], codes[:, j]), j)
         for j in range(atoms.shape[1])
@@ -277,16 +286,16 @@ def draw_layers(expression, atoms, codes):
         axes[:, 0], [("data", expression.values.T, 0), *layers], strict=True
     ):
         limit = max(np.quantile(np.abs(matrix), 0.99), 1e-12)
-        ordered = matrix[np.argsort(place, kind="stable")][
+        ordered = matrix[np.argsort(class_of, kind="stable")][
             :, np.argsort(-codes[:, j], kind="stable")
         ]
         image = axis.imshow(
             ordered, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest"
         )
         image.set_rasterized(True)
-        for start in starts[1:-1]:
-            axis.axhline(start, color=INK, linewidth=0.8)
-        axis.set_yticks([(low + high) / 2 for low, high in pairwise(starts)], names)
+        for edge in edges[1:-1]:
+            axis.axhline(edge, color=INK, linewidth=0.8)
+        axis.set_yticks([(low + high) / 2 for low, high in pairwise(edges)], names)
         axis.set(title=title, xlabel="genes" if axis is axes[-1, 0] else "")
         axis.tick_params(axis="y", length=0)
         figure.colorbar(image, ax=axis, pad=0.01, aspect=12)

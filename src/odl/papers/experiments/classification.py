@@ -1,4 +1,6 @@
-"""Classification of two newsgroups by a linear SVM on topics of PCA, NMF, LDA, flat and tree-structured dictionaries.
+"""Classification of two newsgroups by a linear SVM on topics.
+
+The topics are those of PCA, NMF, LDA, flat and tree-structured dictionaries.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 5.
 """
@@ -21,7 +23,7 @@ NORM_NAMES = {
     "counts": "counts",
     "directions": "rows of unit l2 norm",
 }
-CHOSEN = "chosen"
+CHOSEN = "chosen"  # pseudo scaling: the one that cross-validation selects in each split
 SCALED = {
     CHOSEN: "the scaling chosen by cross-validation",
     "none": "features as they are",
@@ -31,7 +33,7 @@ SCALED = {
 
 
 def finish(settings, folder, files, measured):
-    """Write ``accuracy.tsv`` (every split), ``summary.tsv`` and ``corpus.tsv``, and draw the figure."""
+    """Write ``accuracy.tsv`` (each split), ``summary.tsv``, ``corpus.tsv`` and the figure."""
     rows = measured["accuracy"]
     summary = summarise(rows)
     tables = {"accuracy": rows, "summary": summary, "corpus": measured["corpus"][:1]}
@@ -39,15 +41,16 @@ def finish(settings, folder, files, measured):
 
 
 def scalings_of(summary):
-    """Return name and description of the scalings in a summary, in the order of `SCALED`."""
+    """Return descriptions of the scalings in a summary by name, in the order of `SCALED`."""
     scalings = {row["scaling"] for row in summary}
     return {name: text for name, text in SCALED.items() if name in scalings}
 
 
 def summarise(rows):
-    """Return mean and deviation over splits by scaling, method and number of topics, and of tree minus flat.
+    """Return means and deviations over splits, by scaling, method and number of topics.
 
-    The scaling ``chosen`` is the one that cross-validation chose in each split.
+    Rows of the tree have the difference to flat too. The scaling ``chosen`` is the one that
+    cross-validation selected in each split.
     """
     summary = []
     for scaling in (CHOSEN, *dict.fromkeys(row["scaling"] for row in rows)):
@@ -78,7 +81,7 @@ def summarise(rows):
 
 
 def shown(tables):
-    """Return the values for the template: tables by scaling and number of topics, and by norm of a post."""
+    """Return values for the template: tables by scaling and topics, and by norm of a post."""
     summary, (corpus,) = tables["summary"], tables["corpus"]
     scalings, by_topics = scalings_of(summary), []
     values = {(row["scaling"], row["method"], row["topics"]): row for row in summary}
@@ -117,9 +120,10 @@ def _cell(row, name="mean"):
 
 @plots.style()
 def draw_accuracy(summary):
-    """Draw a panel for each scaling, with a group of bars for each number of topics (figure 5 of the paper).
+    """Draw a panel for each scaling, with a group of bars for each number of topics.
 
-    A line shows the best mean with all words, the methods not in `METHOD_NAMES`.
+    It is figure 5 of the paper. A line shows the best mean of the representations by all words,
+    the methods that are not in `METHOD_NAMES`.
     """
     scalings = scalings_of(summary)
     figure, panels = plots.new_figure(7.5, 0.8 + 2.4 * len(scalings), len(scalings), 1, sharex=True)

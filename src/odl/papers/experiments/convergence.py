@@ -1,9 +1,10 @@
-"""Convergence of inference over a network: diffusion and consensus ADMM, and the bias of diffusion by its step size.
+"""Convergence of inference over a network by diffusion and by consensus ADMM.
 
-There are three time scales: documents; exchanges between neighbours for a document; gradient steps
-of an agent between two exchanges (one for diffusion, several for ADMM). Distances are to the
-optimum of the complete dictionary, found by coordinate descent. Source: Chen, Towfic and Sayed
-2014, equations 31 and 37 to 39, and the O(mu^2) law behind them.
+A second table has the bias of diffusion by its step size mu. There are three time scales:
+documents; exchanges between neighbours for a document; gradient steps of an agent between two
+exchanges (one for diffusion, several for ADMM). Distances are to the optimum of the complete
+dictionary, computed by coordinate descent. Source: Chen, Towfic and Sayed 2014, equations 31 and 37
+to 39, and the O(mu^2) law behind them.
 """
 
 from collections.abc import Callable
@@ -35,13 +36,7 @@ SETTINGS = {
 TASK = {"task": "nmf", "gamma": 0.1, "delta": 1.0}
 COMPARED_NETWORKS = ("fully_connected", "ring")
 INNER_STEPS = (1, 5, 20)  # gradient steps of ADMM between two exchanges
-STEP_SHARES = (
-    1.0,
-    0.3,
-    0.1,
-    0.03,
-    0.01,
-)  # step sizes of the second figure, as shares of the largest safe one
+STEP_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes of `bias` over the largest safe one
 SEED = 0  # seed of the synthetic problem, and of the initial atoms on TDT2
 PATH_COLUMNS = (
     "problem",
@@ -81,16 +76,22 @@ class InferenceProblem(NamedTuple):
 
 
 def problem(name, X, atoms, model):
-    """Return a problem with its optima; the dual optimum is the gradient of f at the residual of the optimal code."""
+    """Return a problem with its optima.
+
+    The dual optimum is the gradient of f at the residual of the optimal code.
+    """
     optimum = coding.centralised(
         sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13
     )
-    rest = X - optimum.codes.toarray() @ atoms.T
-    return InferenceProblem(name, X, atoms, model.residual.gradient(rest), optimum.score)
+    residual = X - optimum.codes.toarray() @ atoms.T
+    return InferenceProblem(name, X, atoms, model.residual.gradient(residual), optimum.score)
 
 
 def synthetic(model, settings):
-    """Return a synthetic problem: random atoms of unit norm; documents of three atoms and noise, of unit norm."""
+    """Return a synthetic problem: documents are sums of three random atoms and noise.
+
+    Atoms and documents have unit l2 norm.
+    """
     rng = np.random.default_rng(SEED)
     atoms = np.abs(rng.standard_normal((settings["terms"], settings["agents"])))
     atoms = model.project(atoms / np.linalg.norm(atoms, axis=0))
@@ -132,9 +133,10 @@ def consensus_admm(
     inner: int = 20,
     record: Callable[[int, np.ndarray], Any] | None = None,
 ) -> Inference:
-    """Maximise the dual by consensus ADMM with Jacobi updates (compare equations 38 and 39), to compare with diffusion.
+    """Maximise the dual by consensus ADMM with Jacobi updates, to compare with diffusion.
 
-    min sum_k J_k(nu_k) such that nu_k = nu_l for neighbours:
+    Compare equations 38 and 39 of the paper. The problem is to minimise sum_k J_k(nu_k) such that
+    nu_k = nu_l for neighbours k and l:
 
         p_k  <- p_k + c sum_{l in N_k} (nu_k - nu_l)
         nu_k <- argmin_{nu in V_f} J_k(nu) + p_k^T nu + c sum_{l in N_k} ||nu - (nu_k + nu_l)/2||^2
@@ -155,17 +157,19 @@ def consensus_admm(
     Returns
     -------
     Inference
-        It converges to the optimum, without bias.
+        Results converge to the optimum, without bias.
 
     Examples
     --------
     >>> import numpy as np
     >>> from odl.distributed import inference, models, networks
     >>> from odl.papers.experiments.convergence import consensus_admm
-    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> network = networks.network("ring", 3, degree=2)
     >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
     >>> inferred = consensus_admm(share, np.array([0.6, 0.8, 0.0]))
-    >>> np.concatenate(inferred.codes).round(2), round(-float(inferred.costs.sum()), 3)  # the codes, the score
+    >>> score = -float(inferred.costs.sum())
+    >>> np.concatenate(inferred.codes).round(2), round(score, 3)
     (array([0.5 , 0.68, 0.  ]), 0.107)
     """
     model, n_agents = share.model, share.network.n_agents
@@ -173,7 +177,7 @@ def consensus_admm(
         penalty = (model.residual.curvature + 1.0 / model.code.delta) / n_agents
     if not penalty > 0:
         raise ParameterError(
-            f"penalty={penalty!r}", "a penalty above 0", "raise it or leave it to the default"
+            f"penalty={penalty!r}", "a penalty above 0", "raise it or omit it for the default"
         )
     links = share.network.weights.toarray() != 0
     np.fill_diagonal(links, False)
@@ -200,7 +204,7 @@ def _distance(nu, optimum):
 
 
 def follow(problem, network, model, settings):
-    """Return rows with the distance of every method after numbers of exchanges, for one problem and network."""
+    """Return rows with the distance of every method by number of exchanges."""
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest = 0.9 * model.largest_step(share.norms, network.n_agents)
     steps = {"diffusion": largest, SMALL: largest / 10}
@@ -252,11 +256,8 @@ def fixed_point(share, x, optimum, mu, iterations):
         distance.
     iterations : int
     """
-    moves, used, moved = (
-        share.moves(np.repeat(optimum[None], len(share.agents), axis=0), x, mu),
-        0,
-        np.inf,
-    )
+    moves = share.moves(np.repeat(optimum[None], len(share.agents), axis=0), x, mu)
+    used, moved = 0, np.inf
     while used < iterations and moved > 1e-8:
         old, nu = next(moves)
         used += 1
@@ -265,7 +266,10 @@ def fixed_point(share, x, optimum, mu, iterations):
 
 
 def bias(problem, network, model, settings):
-    """Return rows with the distance of the fixed point of diffusion by mu, averaged over documents."""
+    """Return rows with the distance of the fixed point of diffusion from the optimum by mu.
+
+    Distances are means over documents.
+    """
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest, rows = 0.9 * model.largest_step(share.norms, network.n_agents), []
     for part in STEP_SHARES:
@@ -293,7 +297,7 @@ def measure(settings, files):
         raise ParameterError(
             f"{len(files)} files",
             "no file, or only tdt2/TDT2_with_time.mat",
-            "correct the setting `files`",
+            "remove the others from the setting `files`",
         )
     model = models.task(TASK["task"], gamma=TASK["gamma"], delta=TASK["delta"])
     problems = [synthetic(model, settings), *(text(path, model, settings) for path in files)]
@@ -320,11 +324,15 @@ def run(settings, folder, files):
 
 
 def shown(tables):
-    """Return the values for the template: cost of each curve to a distance of 1 %, its end, exponents of the steps."""
-    nowhere = dict.fromkeys(("exchanges", "inner", "floats"), float("nan"))
+    """Return the values for the template.
+
+    ``curves`` has (name, first row with a distance of at most 1 %, last row) of each curve, ``law``
+    the exponent of the step size for each problem and network.
+    """
+    not_reached = dict.fromkeys(("exchanges", "inner", "floats"), float("nan"))
     curves = []
     for (name, network, method), rows in grouped(tables["paths"], ("problem", "network", "method")):
-        reached = next((row for row in rows if row["distance"] <= 1e-2), nowhere)
+        reached = next((row for row in rows if row["distance"] <= 1e-2), not_reached)
         curves.append(
             (f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", reached, rows[-1])
         )
@@ -345,7 +353,9 @@ CLOCKS = (
 
 @style()
 def draw_paths(rows):
-    """Draw squared distances: a row of panels for each problem and network, a panel for each unit of `CLOCKS`.
+    """Draw squared distances of all methods, as curves.
+
+    Each problem and network has a row of panels, with a panel for each unit of `CLOCKS`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Inpainting of natural image patches: dictionaries with the l1 penalty against dictionaries in a tree.
+"""Inpainting of natural image patches by flat (l1) and tree-structured dictionaries.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1: table 1, figures 2 and 3.
 """
@@ -11,7 +11,7 @@ import pandas
 from odl.evaluation.averages import spread
 from odl.papers import reconstruction
 from odl.papers.experiments import write
-from odl.papers.reconstruction import PART, PENALTIES, SETTINGS, UNMEASURED, branched, measure
+from odl.papers.reconstruction import PART, PENALTIES, SETTINGS, UNMEASURED, measure, parse_tree
 from odl.report import plots
 
 __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "shown"]
@@ -31,32 +31,34 @@ PUBLISHED_ERRORS = {
 def finish(settings, folder, files, rows_by):
     """Write all tables, learn the dictionary for the figure, and draw the figures.
 
-    Tables: ``validation.tsv`` (all that was tried, with the number of patches), ``test.tsv``
-    (selected dictionaries), ``structures.tsv`` (every tree at the largest share of missing pixels,
-    if configured), ``equal.tsv`` (flat dictionaries with as many atoms as the selected tree),
-    ``gaussian.tsv``, ``summary.tsv`` and ``depths.tsv`` (of the drawn tree).
+    The tables are ``validation.tsv`` (each combination that was tried, with the number of patches),
+    ``test.tsv`` (selected dictionaries), ``structures.tsv`` (every tree at the largest percentage
+    of missing pixels, if configured), ``equal.tsv`` (flat dictionaries with as many atoms as the
+    selected tree), ``gaussian.tsv``, ``summary.tsv`` and ``depths.tsv`` (of the tree in the
+    figure).
     """
-    drawn = _drawn(settings, reconstruction.read_images(files, settings["scale"]))
-    tables = {**rows_by, "summary": summarise(rows_by), "depths": depths(*drawn)}
-    figures = {"dictionary": draw_dictionary(*drawn)}
+    dictionary = _learn_drawn(settings, reconstruction.read_images(files, settings["scale"]))
+    tables = {**rows_by, "summary": summarise(rows_by), "depths": depths(*dictionary)}
+    figures = {"dictionary": draw_dictionary(*dictionary)}
     if rows_by["structures"]:
         figures["structures"] = draw_structures(rows_by["structures"])
     write(folder, tables, figures)
 
 
 def summarise(rows_by):
-    """Return a row for each share of missing pixels: means and deviations over seeds, and paired differences.
+    """Return a row for each percentage of missing pixels.
 
-    ``better`` is the number of seeds in which the tree has the smaller error, ``flat_equal`` the
-    flat dictionary with as many atoms as the tree, ``gaussian`` the Gaussian estimate.
-    ``*_missing_pixels`` are errors of missing pixels only.
+    A row has means and deviations over seeds, and of paired differences. ``better`` is the number
+    of seeds in which the tree has the smaller error, ``flat_equal`` the flat dictionary with as
+    many atoms as the tree, ``gaussian`` the Gaussian estimate. ``*_missing_pixels`` are errors of
+    missing pixels only.
     """
     names = ("test", "equal", "gaussian")
     both, *others = (
         pandas.DataFrame(rows_by[name]).set_index(["missing", "seed"]) for name in names
     )
     tests = [both[both["penalty"] == name] for name in PENALTIES]
-    flat, tree, equal, gaussian = (each["error"] for each in (*tests, *others))
+    flat, tree, equal, gaussian = (table["error"] for table in (*tests, *others))
     errors = {"flat": flat, "tree": tree, "difference": tree - flat, "flat_equal": equal}
     errors = pandas.DataFrame(
         {**errors, "difference_equal": tree - equal, "gaussian": gaussian}
@@ -73,43 +75,44 @@ def summarise(rows_by):
     return summary.reset_index().to_dict("records")
 
 
-def _drawn(settings, images):
-    """Learn the drawn dictionary, on larger patches; return its tree, the dictionary, and the side of a patch."""
-    tree = branched(settings["drawn_tree"])
+def _learn_drawn(settings, images):
+    """Return (tree, dictionary, side of a patch in pixels) of the figure, for larger patches."""
+    tree = parse_tree(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
-    least = reconstruction.contrast(images, side, settings["min_contrast"])
-    X = reconstruction.draw(images, side, max(settings["train"], tree.n_nodes), rng, least)
-    problem = reconstruction.problem_of(settings, "tree", tree, settings["drawn_lam"])
-    return tree, reconstruction.learned(problem, X, X[: tree.n_nodes].T.copy(), settings, rng), side
+    min_norm = reconstruction.contrast(images, side, settings["min_contrast"])
+    X = reconstruction.draw(images, side, max(settings["train"], tree.n_nodes), rng, min_norm)
+    problem = reconstruction.make_problem(settings, "tree", tree, settings["drawn_lam"])
+    start = X[: tree.n_nodes].T.copy()
+    return tree, reconstruction.learn_dictionary(problem, X, start, settings, rng), side
 
 
 def depths(tree, D, side):
-    """Return for every depth of a tree the number of atoms, their roughness, and their similarity to parents.
+    """Return a row for every depth of a tree: atoms, roughness, parent, others.
 
-    Roughness is the sum of squared differences of neighbouring pixels over the sum of squares.
-    Similarity is the mean absolute cosine of an atom with its parent, and with all atoms of the
-    depth above.
+    ``roughness`` is the sum of squared differences of neighbouring pixels over the sum of squares.
+    ``parent`` is the mean absolute cosine of an atom with its parent, ``others`` that with all
+    atoms of the depth above.
     """
     unit = D / np.maximum(np.linalg.norm(D, axis=0), 1e-300)
     atoms = unit.T.reshape(-1, side, side)
     rough = (np.diff(atoms, axis=1) ** 2).sum(axis=(1, 2)) + (np.diff(atoms, axis=2) ** 2).sum(
         axis=(1, 2)
     )
-    like, depth = np.abs(unit.T @ unit), np.array(tree.depths)
+    cosines, depth = np.abs(unit.T @ unit), np.array(tree.depths)
     rows = []
     for level in range(max(depth) + 1):
         nodes = np.flatnonzero(depth == level)
         above = np.flatnonzero(depth == level - 1)
-        own = [like[node, tree.parents[node]] for node in nodes if level]
-        others = [float(like[node, above].mean()) for node in nodes if level]
+        with_parent = [cosines[node, tree.parents[node]] for node in nodes if level]
+        others = [float(cosines[node, above].mean()) for node in nodes if level]
         row = {"depth": level, "atoms": len(nodes), "roughness": float(rough[nodes].mean())}
-        row["parent"] = float(np.mean(own)) if own else float("nan")
+        row["parent"] = float(np.mean(with_parent)) if with_parent else float("nan")
         rows.append({**row, "others": float(np.mean(others)) if others else float("nan")})
     return rows
 
 
 def shown(tables):
-    """Return the values for the template: at which shares of missing pixels the flat dictionary is better."""
+    """Return the value for the template: percentages of missing pixels at which flat is better."""
     return {
         "worse": ", ".join(
             f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0
@@ -146,18 +149,18 @@ def draw_structures(rows):
     return figure
 
 
-def places(tree):
-    """Return a radial layout of a tree: leaves evenly spaced by angle, parents at the mean angle of their children.
+def lay_out(tree):
+    """Return a radial layout of a tree.
+
+    Leaves are evenly spaced by angle. Parents are at the mean angle of their children.
 
     Returns
     -------
     ndarray, shape (n_nodes, 2)
         Coordinates; the distance from (0, 0) is the depth (plus one in a forest).
     """
-    angle, leaves = (
-        np.zeros(tree.n_nodes),
-        [node for node in tree.preorder if not tree.children[node]],
-    )
+    angle = np.zeros(tree.n_nodes)
+    leaves = [node for node in tree.preorder if not tree.children[node]]
     angle[leaves] = 2.0 * np.pi * np.arange(len(leaves)) / len(leaves)
     for node in reversed(tree.preorder):
         if tree.children[node]:
@@ -168,21 +171,24 @@ def places(tree):
 
 @plots.style()
 def draw_dictionary(tree, D, side):
-    """Draw a dictionary of patches as a tree, its root in the centre; each patch has its own grey scale around 0."""
-    spots = places(tree)
+    """Draw a dictionary of patches as a tree with its root in the centre.
+
+    The grey scale of each patch is symmetric around 0.
+    """
+    points = lay_out(tree)
     nearest = [
-        np.hypot(*(spots[np.arange(len(spots)) != node] - spots[node]).T).min()
-        if len(spots) > 1
+        np.hypot(*(points[np.arange(len(points)) != node] - points[node]).T).min()
+        if len(points) > 1
         else 1.0
-        for node in range(len(spots))
-    ]
+        for node in range(len(points))
+    ]  # distance of each node to the nearest other node
     depth = np.array(tree.depths)
-    reach = np.hypot(*spots.T).max() + 0.6
+    limit = np.hypot(*points.T).max() + 0.6
     figure, ((axes,),) = plots.new_figure(7.5, 7.5)
     for node, parent in enumerate(tree.parents):
         if parent >= 0:
-            axes.plot(*spots[[parent, node]].T, color=plots.PALE, linewidth=0.8, zorder=1)
-    for node, (x, y) in enumerate(spots):
+            axes.plot(*points[[parent, node]].T, color=plots.PALE, linewidth=0.8, zorder=1)
+    for node, (x, y) in enumerate(points):
         size = 0.68 * min(np.min(np.array(nearest)[depth == depth[node]]), 0.75)
         top = max(np.abs(D[:, node]).max(), 1e-300)
         extent = (x - size / 2, x + size / 2, y - size / 2, y + size / 2)
@@ -190,6 +196,6 @@ def draw_dictionary(tree, D, side):
         axes.imshow(
             image, "gray", extent=extent, vmin=-top, vmax=top, interpolation="nearest", zorder=2
         )
-    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axes.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
     axes.axis("off")
     return figure

@@ -1,4 +1,7 @@
-"""AUC on the same sentences in many languages, with novel topics: by words, and by words with their pieces."""
+"""AUC on the same sentences in many languages, by words and by words with their pieces.
+
+The streams have novel topics.
+"""
 
 import numpy as np
 from scipy import sparse
@@ -16,27 +19,31 @@ TAKES, ALGORITHMS = ("streams", "learners"), ("levels",)
 SETTINGS: dict = {}
 
 
-def neighbours(stream, t, form):
-    """Return the mean cosine distance of documents to their five nearest earlier ones, with weights of the batch."""
+def neighbours(stream, t, weighting):
+    """Return the mean cosine distance of each document to its five nearest earlier documents.
+
+    Term weights are those of the batch.
+    """
     batch = stream.batches[t]
-    now, counts = (
-        Weighed(batch, Weighting(**form), "l2"),
-        [earlier.counts[:] for earlier in stream.batches[:t]],
-    )
+    rows = Weighed(batch, Weighting(**weighting), "l2")
+    counts = [earlier.counts[:] for earlier in stream.batches[:t]]
     past = sparse.csr_array(
         sparse.vstack([widen(part, n_columns=batch.counts.shape[1]) for part in counts])
     )
-    cosines = (now[:] @ now.weigh(past).T).toarray()
+    cosines = (rows[:] @ rows.weigh(past).T).toarray()
     return 1.0 - np.sort(cosines, axis=1)[:, -N_NEIGHBOURS:].mean(axis=1)
 
 
 def rows_of(stream, runs, share):
-    """Return rows with the AUC of five nearest neighbours and of each run, for one weight of pieces."""
-    forms = {run: {**entry["features"], "pieces": share} for run, entry in runs.items()}
-    first = next(iter(forms.values()))
+    """Return rows with the AUC of five nearest neighbours and of each run.
+
+    `share` is the weight of the pieces of words.
+    """
+    weightings = {run: {**entry["features"], "pieces": share} for run, entry in runs.items()}
+    first = next(iter(weightings.values()))
     scores = {"nearest5": {t: neighbours(stream, t, first) for t in stream.listed}}
     for run, entry in runs.items():
-        scores |= qualitystudy.learn(stream, {run: {**entry, "features": forms[run]}}, 1)[0]
+        scores |= qualitystudy.learn(stream, {run: {**entry, "features": weightings[run]}}, 1)[0]
     return [
         {"run": run, "pieces": share, "auc": stream.average(values)}
         for run, values in scores.items()
@@ -51,9 +58,9 @@ def run(settings, folder, files, study):
         share = pieces.weight(documents.counts, documents.vocabulary)
         for seed in study["seeds"]:
             stream = quality.SeededStream(name, documents, setting, study["evaluate"], seed)
-            for way, weight in (("words", 0.0), ("pieces", share)):
+            for terms, weight in (("words", 0.0), ("pieces", share)):
                 rows = rows_of(stream, study["learners"], weight)
-                measured += [{"stream": name, "seed": seed, "by": way, **row} for row in rows]
+                measured += [{"stream": name, "seed": seed, "by": terms, **row} for row in rows]
             print(f"{name}, seed {seed}", flush=True)
         draws += measured
         mean = {"stream": name, "weight": share}

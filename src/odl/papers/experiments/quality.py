@@ -48,7 +48,7 @@ class SeededStream:
         topics, min_novel, min_known, bootstrap, seed, as `evaluate` in the configuration.
     seed : int
         Seed of the order and of initial atoms.
-    most : int
+    max_batches : int
         Maximum number of batches; 0: all.
 
     Raises
@@ -57,11 +57,11 @@ class SeededStream:
         If no timestep has enough novel and known documents.
     """
 
-    def __init__(self, name, documents, setting, rule, seed, most=0):
-        self.name, self.seed, self.rule, self.made_of = name, seed, rule, (documents, setting)
+    def __init__(self, name, documents, setting, rule, seed, max_batches=0):
+        self.name, self.seed, self.rule, self.source = name, seed, rule, (documents, setting)
         parts = batching.split(documents, Order.from_map(Order.part(setting)), seed)
         self.batches = []
-        for part in parts[: most or None]:
+        for part in parts[: max_batches or None]:
             self.batches.append(
                 features.follow(documents.select(part), self.batches[-1] if self.batches else None)
             )
@@ -76,7 +76,8 @@ class SeededStream:
         )
         if not self.listed and rule["min_novel"]:  # `cut` sets it to 0
             expected = (
-                f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
+                f"a timestep with at least {rule['min_novel']} novel and {rule['min_known']} known "
+                "documents"
             )
             raise DataError(
                 f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel"
@@ -84,8 +85,11 @@ class SeededStream:
         self.weighed, self.judged = {}, {"plain": {}, "context": {}}
 
     def cut(self, size):
-        """Return the same stream with batches of another size; held-back topics enter up to a batch later."""
-        documents, setting = self.made_of
+        """Return the same stream with batches of another size.
+
+        Topics that enter at a given batch may enter up to one batch later.
+        """
+        documents, setting = self.source
         ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
         first = max(1, math.ceil((entry["first"] - 1) * ratio) + 1)
         entry = {**entry, "first": first, "last": max(first, math.ceil(entry["last"] * ratio))}
@@ -95,13 +99,15 @@ class SeededStream:
         return SeededStream(self.name, documents, other, rule, self.seed)
 
     def P(self, t, weighting=None):
-        """Return a weighted batch with rows of unit l2 norm; the default weighting is log tf with idf of the past."""
-        form = weighting or {"tf": "log"}
-        key = (t, *sorted(form.items()))
+        """Return a weighted batch (CSR) with rows of unit l2 norm.
+
+        The default weighting is log tf with the idf of earlier documents.
+        """
+        weighting = weighting or {"tf": "log"}
+        key = (t, *sorted(weighting.items()))
         if key not in self.weighed:
-            self.weighed[key] = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **form)[
-                :
-            ]
+            batch = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **weighting)
+            self.weighed[key] = batch[:]
         return self.weighed[key]
 
     def average(self, scores):
@@ -111,22 +117,25 @@ class SeededStream:
 
     def forget(self):
         """Free the memory of everything except results of `judge`."""
-        self.batches, self.labels, self.weighed, self.made_of = [], [], {}, None
+        self.batches, self.labels, self.weighed, self.source = [], [], {}, None
 
     def judge(self, kind, scores):
-        """Compute and store the average AUC of each run, and its bootstrap replicates, on the same resampled documents.
+        """Compute and store the average AUC of each run, and its bootstrap replicates.
+
+        Replicates of all runs use the same resampled documents.
 
         Parameters
         ----------
         kind : {"plain", "context"}
-            Whether the runs score documents one by one, or use the batch; only runs of one kind are
-            compared.
+            Whether the runs score documents one by one, or use batch peers; only runs of one kind
+            are compared.
         scores : dict of str to dict of int to ndarray
             Scores by run and timestep.
 
         Returns
         -------
         dict of str to (float, ndarray)
+            Average AUC and replicates by run.
         """
         batches = [
             ([results[t] for results in scores.values()], self.labels[t]) for t in self.listed
@@ -135,15 +144,15 @@ class SeededStream:
         seed = (self.rule["seed"], self.seed)
         drawn = metrics.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
         results = {
-            run: (self.average(own), values)
-            for (run, own), values in zip(scores.items(), drawn, strict=True)
+            run: (self.average(run_scores), replicates)
+            for (run, run_scores), replicates in zip(scores.items(), drawn, strict=True)
         }
         self.judged[kind] |= results
         return results
 
 
 def _variants(settings, study):
-    """Check the runs of the settings; return the study with runs of `ALGORITHMS` only."""
+    """Check the runs of the settings; return the study with learners of `ALGORITHMS` only."""
     for run in settings["runs"]:
         if run not in study["learners"]:
             expected = "one of " + ", ".join(study["learners"])
@@ -153,7 +162,9 @@ def _variants(settings, study):
         algorithm = study["learners"][run]["learner"]["algorithm"]
         if algorithm not in ALGORITHMS:
             defect = f"quality: the algorithm of '{run}' is {algorithm}"
-            raise ConfigError(defect, " or ".join(ALGORITHMS), "take it from the experiment's runs")
+            raise ConfigError(
+                defect, " or ".join(ALGORITHMS), "remove it from the runs of the experiment"
+            )
     compared = {
         run: variant
         for run, variant in study["learners"].items()

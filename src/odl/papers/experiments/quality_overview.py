@@ -1,4 +1,4 @@
-"""Figures and tables over all streams of `quality` experiments; it only reads their tables, so it is fast."""
+"""Figures and tables over all streams of `quality` experiments, from their tables."""
 
 import os
 import re
@@ -45,7 +45,8 @@ def run(settings, folder, files):
     """
     tables = {name: [] for name in QUALITY_TABLES}
     for name, rows in tables.items():
-        for path in filter(os.path.exists, (os.path.join(place, f"{name}.tsv") for place in files)):
+        paths = (os.path.join(folder_of, f"{name}.tsv") for folder_of in files)
+        for path in filter(os.path.exists, paths):
             rows += read_table(path, delete=os.path.dirname(path))
     streams = {row["stream"] for row in tables["memory"]}
     for name in settings["shown"]:
@@ -58,7 +59,7 @@ def run(settings, folder, files):
             raise DataError(
                 f"quality_overview: shown names '{name}'",
                 expected,
-                "correct it or measure its memory",
+                "correct the name, or measure the part memory of the stream",
             )
     memory, compared, figures = tables["memory"], tables["table"], {}
     if settings["shown"]:
@@ -96,7 +97,10 @@ def shown(tables):
 
 
 def by_stream(rows, cells_of, *columns):
-    """Return rows of cells for all streams; if there are several, a row with the name precedes each."""
+    """Return rows of cells for all streams.
+
+    With several streams, a row with the name of a stream precedes its rows.
+    """
     lines, streams = [], grouped(rows, ("stream",))
     for (name,), part in streams:
         lines += [[name]] if len(streams) > 1 else []
@@ -106,19 +110,20 @@ def by_stream(rows, cells_of, *columns):
 
 def averages(rows):
     """Return a row per run: mean and standard deviation of the average AUC on each stream."""
-    streams, cells = (
-        dict.fromkeys(row["stream"] for row in rows),
-        dict(grouped(rows, ("run", "stream"))),
-    )
+    streams = dict.fromkeys(row["stream"] for row in rows)
+    cells = dict(grouped(rows, ("run", "stream")))
     runs = dict.fromkeys(row["run"] for row in rows)
     return [
-        [named(run), *(mean_sd(*over(cells.get((run, name), []), "average")) for name in streams)]
+        [
+            describe_run(run),
+            *(mean_sd(*spread_over(cells.get((run, name), []), "average")) for name in streams),
+        ]
         for run in runs
     ]
 
 
 def _paired(rows):
-    """Yield a row per run: its average AUC, the best other methods, and differences with intervals."""
+    """Yield a row per run: its average AUC, the best other methods, differences and intervals."""
     for (run,), pairs in grouped(rows, ("run",)):
         cells = [run, number(pairs[0]["average"])]
         for row in pairs:
@@ -126,14 +131,14 @@ def _paired(rows):
                 number(row[column], "+.3f") for column in ("difference", "low", "high")
             )
             cells += [
-                f"{named(row['best'])}: {number(row['other'])}",
+                f"{describe_run(row['best'])}: {number(row['other'])}",
                 f"{difference} ({low} to {high})",
             ]
         yield cells
 
 
 def _competing(rows):
-    """Yield a row per other method: AUC with and without use of the batch, stored numbers, and time."""
+    """Yield a row per other method: AUC without and with batch peers, stored numbers, time."""
     runs = dict(grouped(rows, ("run",)))
     for (run,), plain in runs.items():
         if not CONTEXT.search(run):
@@ -141,9 +146,9 @@ def _competing(rows):
                 plain,
                 *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive")),
             ]
-            cells = [mean_sd(*over(part, "average")) for part in parts]
-            stored, ms = (over(plain, column)[0] for column in ("entries", "ms"))
-            yield [described(run), *cells, f"{stored / 1000:,.0f}", number(ms, ".3f")]
+            cells = [mean_sd(*spread_over(part, "average")) for part in parts]
+            stored, ms = (spread_over(plain, column)[0] for column in ("entries", "ms"))
+            yield [describe_method(run), *cells, f"{stored / 1000:,.0f}", number(ms, ".3f")]
 
 
 def _sized(rows, sizes):
@@ -151,27 +156,29 @@ def _sized(rows, sizes):
     cells = dict(grouped(rows, ("run", "size")))
     for run in dict.fromkeys(row["run"] for row in rows):
         yield [
-            named(run),
-            *(mean_sd(*over(cells.get((run, size), []), "pooled")) for size in sizes),
+            describe_run(run),
+            *(mean_sd(*spread_over(cells.get((run, size), []), "pooled")) for size in sizes),
         ]
-    novel = [over([row for row in rows if row["size"] == size], "novel")[0] for size in sizes]
+    novel = [
+        spread_over([row for row in rows if row["size"] == size], "novel")[0] for size in sizes
+    ]
     yield ["novel documents", *(number(value, ".0f") for value in novel)]
 
 
-def over(rows, column):
-    """Return mean and standard deviation of a column over rows, ignoring nan."""
+def spread_over(rows, column):
+    """Return (mean, standard deviation) of a column over rows, ignoring nan."""
     return spread([row[column] for row in rows])
 
 
-def described(run):
+def describe_method(run):
     """Return the description of another method, or the name of a run."""
     return rivals.RIVALS[run].WORDS if run in rivals.RIVALS else run
 
 
-def named(run):
-    """Describe a run in words."""
+def describe_run(run):
+    """Return a description of a run in words."""
     text, context = CONTEXT.sub("", run), CONTEXT.search(run)
-    words = described(text)
+    words = describe_method(text)
     for start, kind in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
         if text.startswith(start) and words == text:
             words = kind + text.removeprefix(start).replace("tfidf", "tf-idf").replace(
@@ -182,18 +189,24 @@ def named(run):
 
 
 def best_of(rows, labels):
-    """Return the rows of the best run without and with use of the batch, by the mean over all rows."""
+    """Return by label the rows of the best run without, and of the best with batch peers.
+
+    Runs are compared by their mean average AUC.
+    """
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
         if runs := dict(
             grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",))
         ):
-            best[label] = max(runs.values(), key=lambda of_run: over(of_run, "average")[0])
+            best[label] = max(runs.values(), key=lambda of_run: spread_over(of_run, "average")[0])
     return best
 
 
 def curves_of(rows):
-    """Split rows of a stream into curves: each learner, and the best window of neighbours with and without batch."""
+    """Return the rows of a stream by curve.
+
+    A curve is a learner, or the best window of neighbours without or with batch peers.
+    """
     learned = grouped([row for row in rows if "-window" not in row["run"]], ("run",))
     windows = best_of(
         [row for row in rows if "-window" in row["run"]], (WINDOW_PLAIN, WINDOW_CONTEXT)
@@ -202,11 +215,14 @@ def curves_of(rows):
 
 
 def lines_of(rows):
-    """Return the average AUC of the best cosine over the complete past, without and with use of the batch, by label."""
+    """Return by label the average AUC of the best cosine to all earlier documents.
+
+    One label is without, one with batch peers.
+    """
     best = best_of(
         [row for row in rows if row["run"].startswith("nearest")], (PAST_PLAIN, PAST_CONTEXT)
     )
-    return {label: over(of_run, "average")[0] for label, of_run in best.items()}
+    return {label: spread_over(of_run, "average")[0] for label, of_run in best.items()}
 
 
 def _look(label, learned):
@@ -224,7 +240,7 @@ def _panel(axis, rows, lines, learned):
     for label, of_curve in curves_of(rows).items():
         points = [part for _, part in grouped(of_curve, ("size",))]
         x = np.array([np.mean([row["entries"] for row in part]) for part in points])
-        average = np.array([over(part, "average") for part in points])
+        average = np.array([spread_over(part, "average") for part in points])
         order = np.argsort(x)
         axis.errorbar(x[order] / 1000, average[order, 0], label=label, capsize=2.5,
                       yerr=np.nan_to_num(average[order, 1]), markersize=5, linewidth=1.5,
@@ -236,7 +252,7 @@ def _panel(axis, rows, lines, learned):
 
 
 def _decades(axis):
-    """Place ticks at 1, 2 and 5 of each decade; on longer axes at 1 and 3, or at 1."""
+    """Set ticks at 1, 2 and 5 of each decade; on longer axes at 1 and 3, or at 1 only."""
     low, high = axis.get_xlim()
     decades = np.log10(high / low)
     axis.xaxis.set_major_locator(
@@ -247,9 +263,15 @@ def _decades(axis):
 
 
 def points_of(rows):
-    """Return (stored numbers in thousands, average AUC) of the other methods of a stream by name, means over seeds."""
+    """Return (stored numbers in thousands, average AUC) of the other methods by description.
+
+    Both are means over seeds.
+    """
     return {
-        described(run): (over(part, "entries")[0] / 1000, over(part, "average")[0])
+        describe_method(run): (
+            spread_over(part, "entries")[0] / 1000,
+            spread_over(part, "average")[0],
+        )
         for (run,), part in grouped(rows, ("run",))
         if not run.endswith("-context")
     }
@@ -257,7 +279,9 @@ def points_of(rows):
 
 @style()
 def curves(memory, compared=(), others=()):
-    """Draw average AUC against memory, a panel for each stream, with mean and standard deviation over seeds.
+    """Draw average AUC against memory, a panel for each stream.
+
+    Curves show mean and standard deviation over seeds.
 
     Parameters
     ----------

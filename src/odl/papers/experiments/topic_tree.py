@@ -27,7 +27,7 @@ SETTINGS = {
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.001},
     "iterations": {**POSITIVE_INTEGER, "default": 500},
 }
-BRANCHING, LAM = (3, 3), 2.0**-15
+BRANCHING, LAM = (3, 3), 2.0**-15  # children of a node at each depth; weight of the penalty
 OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
 START_KINDS = ("documents", "clusters")
 LISTED_WORDS, DRAWN_WORDS = 20, 5  # words of a topic in the table and in the figure
@@ -35,16 +35,16 @@ INCHES_PER_DEPTH, INCHES_PER_LEAF = 3.8, 0.36  # size of the figure
 
 
 def run(settings, folder, files):
-    """Learn trees from several starts, and use the one with the smallest objective.
+    """Learn trees from several starts, and write the one with the smallest objective.
 
-    Writes ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and the
-    figure ``tree``.
+    The files are ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and
+    the figure ``tree``.
     """
     words, vocabulary = frequent(nips.read(files, {}), OCCURRENCES)
     fits, rows, tree = [], [], trees.balanced(BRANCHING)
     for start in START_KINDS:
         for seed in settings["seeds"]:
-            fits.append(fitted(words, tree, settings, start, seed))
+            fits.append(fit_tree(words, tree, settings, start, seed))
             first, last = fits[-1].objective[0], fits[-1].objective[-1]
             rows.append(
                 {"start": start, "seed": seed, "first": first, "objective": last, "chosen": "no"}
@@ -53,11 +53,18 @@ def run(settings, folder, files):
     rows[best]["chosen"] = "yes"
     nodes = describe(tree, fits[best], vocabulary)
     corpus = [{"documents": words.shape[0], "words": words.shape[1]}]
-    write(folder, {"starts": rows, "topics": nodes, "corpus": corpus}, {"tree": drawing(nodes)})
+    write(folder, {"starts": rows, "topics": nodes, "corpus": corpus}, {"tree": draw_tree(nodes)})
 
 
 def frequent(documents, occurrences):
-    """Return frequencies (documents x words, rows sum to 1) of the words that occur often enough, and the words."""
+    """Select words that occur often enough.
+
+    Returns
+    -------
+    frequencies : csr_array, shape (n_documents, n_words)
+        Rows sum to 1.
+    words : list of str
+    """
     frequent_terms = np.flatnonzero(np.asarray(documents.counts.sum(axis=0)).ravel() >= occurrences)
     counts = sparse.csr_array(documents.counts[:, frequent_terms], dtype=float)
     counts = counts[np.flatnonzero(np.diff(counts.indptr))]
@@ -67,10 +74,10 @@ def frequent(documents, occurrences):
     ]
 
 
-def fitted(words, tree, settings, start, seed):
+def fit_tree(words, tree, settings, start, seed):
     """Learn a tree of non-negative atoms and codes (mu = 1) from one start."""
-    ends = {name: settings[name] for name in ("tolerance", "iterations")}
-    problem = structured.Problem(LAM, tree, "linf", mu=1.0, **ends)
+    stopping = {name: settings[name] for name in ("tolerance", "iterations")}
+    problem = structured.Problem(LAM, tree, "linf", mu=1.0, **stopping)
     rng = np.random.default_rng(seed)
     if start == "clusters":
         D = treestart.cluster_atoms(words, tree, rng)
@@ -82,7 +89,11 @@ def fitted(words, tree, settings, start, seed):
 
 
 def describe(tree, fit, vocabulary):
-    """Return a row for each node: parent, share of the sum of codes, share of documents that use it, top words."""
+    """Return a row for each node of the tree.
+
+    ``use`` is the share of the node in the sum of codes, ``documents`` the share of documents with
+    a positive code, ``words`` the heaviest words.
+    """
     X = fit.codes.X
     use, tops = np.asarray(X.sum(axis=0)).ravel(), top_terms(sparse.csc_array(fit.D), LISTED_WORDS)
     return [
@@ -99,9 +110,10 @@ def describe(tree, fit, vocabulary):
 
 
 @plots.style()
-def drawing(nodes):
+def draw_tree(nodes):
     """Draw the nodes of a table from left to right, leaves below each other and parents centred."""
     tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
+    # Use of a node with all its descendants, which gives the width of the edge to its parent
     below, height, n_leaves = [row["use"] for row in nodes], {}, 0
     for node in reversed(tree.preorder):
         children = tree.children[node]

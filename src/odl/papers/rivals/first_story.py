@@ -1,4 +1,7 @@
-"""First-story detection by locality-sensitive hashing (Petrovic, Osborne and Lavrenko, NAACL 2010)."""
+"""First-story detection by locality-sensitive hashing (LSH).
+
+Source: Petrovic, Osborne and Lavrenko, NAACL 2010.
+"""
 
 import numpy as np
 from scipy import sparse
@@ -10,13 +13,14 @@ WORD_BLOCK = 4096  # number of words whose hyperplane signs are drawn at a time
 
 
 class FirstStory:
-    """Distance to the nearest document in the same hash buckets, or among the last documents.
+    """Cosine distance to the nearest document among LSH candidates and the last documents.
 
-    Each of `TABLES` hash tables assigns documents to buckets by the sides of `BITS` random
-    hyperplanes, whose normals have entries 1 and -1. A bucket stores its last `BUCKET` documents. A
-    document is compared with the 3 `TABLES` documents that share most buckets with it, and with the
-    last `RECENT` documents, in case none of these is the nearest. Documents in no bucket and not
-    among the last are dropped. The tf-idf weights of a document are those of its own batch.
+    Locality-sensitive hashing (LSH) for cosines: each of `TABLES` hash tables assigns documents to
+    buckets by the signs of `BITS` random projections, whose vectors have entries 1 and -1. A bucket
+    stores its last `BUCKET` documents. A document is compared with the 3 `TABLES` documents that
+    share most buckets with it, and with the last `RECENT` documents, in case the hash tables miss
+    the nearest. Documents in no bucket and not among the last are dropped. A document has the
+    tf-idf weights of its own batch.
 
     Examples
     --------
@@ -50,44 +54,46 @@ class FirstStory:
         keys, tables = self._keys(P), np.arange(self.TABLES)
         if last.shape[1]:
             nearest = sparse.csr_array(P @ last).max(axis=1).toarray().ravel()
-        word = np.zeros(P.shape[1])
+        dense = np.zeros(P.shape[1])  # one document as a dense vector
         for row in range(P.shape[0]):
-            candidates = self._most(self.buckets[tables, keys[row]])
+            candidates = self._most_frequent(self.buckets[tables, keys[row]])
             if len(candidates):
-                own = slice(P.indptr[row], P.indptr[row + 1])
-                word[P.indices[own]] = P.data[own]
-                nearest[row] = max(nearest[row], (vectors[candidates] @ word).max())
-                word[P.indices[own]] = 0.0
+                entries = slice(P.indptr[row], P.indptr[row + 1])
+                dense[P.indices[entries]] = P.data[entries]
+                nearest[row] = max(nearest[row], (vectors[candidates] @ dense).max())
+                dense[P.indices[entries]] = 0.0
         return 1.0 - np.minimum(nearest, 1.0)
 
     def learn(self, batch: FeatureFile) -> None:
-        """Add the documents to their buckets, and drop earlier documents that are no longer reachable."""
+        """Add documents to their buckets, and drop documents that are no longer candidates."""
         P = batch.weighed(norm="l2", tf="log")[:]
         keys, tables, before = self._keys(P), np.arange(self.TABLES), self.vectors.shape[0]
         for row, key in enumerate(keys):
             self.buckets[tables, key, self.next[tables, key] % self.BUCKET] = before + row
             self.next[tables, key] += 1
         vectors = sparse.vstack([widen(self.vectors, n_columns=P.shape[1]), P], format="csr")
-        reached = np.zeros(vectors.shape[0] + 1, dtype=bool)
-        reached[self.buckets[self.buckets >= 0]] = True
-        reached[max(0, vectors.shape[0] - self.RECENT) : -1] = True
-        numbers = np.append(np.cumsum(reached[:-1]) - 1, -1).astype(
-            np.int32
-        )  # -1 marks an empty place
-        self.buckets, self.vectors = numbers[self.buckets], vectors[np.flatnonzero(reached)]
+        # Documents that remain; the last entry is for empty slots of buckets, which contain -1.
+        retained = np.zeros(vectors.shape[0] + 1, dtype=bool)
+        retained[self.buckets[self.buckets >= 0]] = True
+        retained[max(0, vectors.shape[0] - self.RECENT) : -1] = True
+        numbers = np.append(np.cumsum(retained[:-1]) - 1, -1).astype(np.int32)
+        self.buckets, self.vectors = numbers[self.buckets], vectors[np.flatnonzero(retained)]
 
     @property
     def stored(self) -> int:
-        """Number of weights and bucket entries; hyperplanes do not count, since they can be drawn again."""
+        """Number of weights and bucket entries.
+
+        Projections do not count, since they can be drawn again from the seed.
+        """
         return self.vectors.nnz + int(np.count_nonzero(self.buckets >= 0))
 
-    def _most(self, numbers_of):
-        """Return the documents that occur most often; of equals, the later ones."""
-        numbers, times = np.unique(numbers_of[numbers_of >= 0], return_counts=True)
-        return numbers[::-1][np.argsort(-times[::-1], kind="stable")[: 3 * self.TABLES]]
+    def _most_frequent(self, bucket_entries):
+        """Return the 3 `TABLES` documents in most of these buckets; ties: later documents first."""
+        numbers, frequencies = np.unique(bucket_entries[bucket_entries >= 0], return_counts=True)
+        return numbers[::-1][np.argsort(-frequencies[::-1], kind="stable")[: 3 * self.TABLES]]
 
     def _keys(self, P):
-        """Return the bucket of each document in each table, (n_documents, TABLES)."""
+        """Return the bucket of each document in each table, shape (n_documents, TABLES)."""
         while len(self.signs) < P.shape[1]:
             rng = np.random.default_rng([self.seed, len(self.signs)])
             drawn = rng.integers(0, 2, size=(WORD_BLOCK, self.signs.shape[1]), dtype=np.int8)

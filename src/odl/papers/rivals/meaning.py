@@ -18,9 +18,10 @@ from odl.stream.features import FeatureFile
 
 
 class NearestMeaning:
-    """1 - (c_1 + ... + c_5)/5 with the largest cosines of centred vectors to all earlier documents.
+    """Mean cosine distance to the five nearest earlier documents, by centred vectors.
 
-    The mean of all earlier vectors is subtracted first.
+    The score is ``1 - (c_1 + ... + c_5)/5``, where c_1 to c_5 are the largest cosines. The mean of
+    all earlier vectors is subtracted first.
 
     Examples
     --------
@@ -30,7 +31,8 @@ class NearestMeaning:
     >>> from odl.papers.rivals import NearestMeaning
     >>> from odl.stream import features
     >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> corpus = replace(corpus, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
+    >>> vectors = np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32)
+    >>> corpus = replace(corpus, vectors=vectors)
     >>> past = features.follow(corpus.select(range(120)))
     >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = NearestMeaning()
@@ -47,9 +49,9 @@ class NearestMeaning:
         self.vectors: Any = None  # vectors of all documents so far
 
     def score(self, batch: FeatureFile) -> np.ndarray:
-        """Return the distances to the five nearest earlier vectors."""
+        """Return the mean distance of each document to the five nearest earlier vectors."""
         past = dense.centred(self.vectors, batch.vector_mean)
-        return 1.0 - _five(batch.vectors @ past.T)
+        return 1.0 - _mean_of_largest(batch.vectors @ past.T)
 
     def learn(self, batch: FeatureFile) -> None:
         """Store the vectors of a batch."""
@@ -57,7 +59,7 @@ class NearestMeaning:
         self.vectors = rows if self.vectors is None else np.concatenate([self.vectors, rows])
 
     def rows(self, batch: FeatureFile) -> sparse.csr_array:
-        """Return the vectors of a batch, by which its documents are similar."""
+        """Return the vectors of a batch, by which its documents are compared."""
         return sparse.csr_array(batch.vectors)
 
     @property
@@ -67,7 +69,9 @@ class NearestMeaning:
 
 
 class FusedRanks(NearestMeaning):
-    """Score (1 - a) r + a q with the ranks, within the batch, of distances by words (r) and by vectors (q).
+    """Weighted mean ``(1 - a) r + a q`` of two ranks within the batch.
+
+    r is the rank of the distance by words, q that by vectors, and a the weight of vectors.
 
     Examples
     --------
@@ -77,7 +81,8 @@ class FusedRanks(NearestMeaning):
     >>> from odl.papers.rivals import FusedRanks
     >>> from odl.stream import features
     >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> corpus = replace(corpus, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
+    >>> vectors = np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32)
+    >>> corpus = replace(corpus, vectors=vectors)
     >>> past = features.follow(corpus.select(range(120)))
     >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = FusedRanks()
@@ -99,9 +104,8 @@ class FusedRanks(NearestMeaning):
 
     def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the weighted mean of both ranks, from 0 to 1; ties share a rank."""
-        return (1.0 - self.weight) * _ranked(self.words.score(batch)) + self.weight * _ranked(
-            super().score(batch)
-        )
+        by_words, by_vectors = self.words.score(batch), super().score(batch)
+        return (1.0 - self.weight) * _rank(by_words) + self.weight * _rank(by_vectors)
 
     @property
     def stored(self) -> int:
@@ -116,22 +120,23 @@ class FusedRanks(NearestMeaning):
         )
 
     def rows(self, batch: FeatureFile) -> sparse.csr_array:
-        """Return rows of words and vectors, joined with their weights."""
-        return joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, self.weight)  # type: ignore[arg-type]
+        """Return weighted rows of words and vectors, see `join_views`."""
+        P = batch.weighed(norm="l2", tf="log")[:]
+        return join_views(P, batch.vectors, self.weight)  # type: ignore[arg-type]
 
 
-def _five(cosines):
+def _mean_of_largest(cosines):
     """Return the mean of the five largest values of each row."""
-    most = min(N_NEIGHBOURS, cosines.shape[1])
-    return np.partition(cosines, -most, axis=1)[:, -most:].mean(axis=1)
+    count = min(N_NEIGHBOURS, cosines.shape[1])
+    return np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)
 
 
-def _ranked(values):
+def _rank(values):
     """Return the rank of each value as the share of smaller values plus half of equal ones."""
     return (rankdata(values) - 0.5) / len(values)
 
 
-def joined(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_array:
+def join_views(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_array:
     """Return [sqrt(1 - a) P, sqrt(a) E] as CSR rows, for words P (CSR) and vectors E (dense).
 
     Equation `joined-views` of docs/method.md.
@@ -140,8 +145,8 @@ def joined(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_arra
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from odl.papers.rivals.meaning import joined
-    >>> joined(csr_array([[1.0, 0.0]]), np.array([[0.6, 0.8]]), weight=0.25).toarray().round(3)
+    >>> from odl.papers.rivals.meaning import join_views
+    >>> join_views(csr_array([[1.0, 0.0]]), np.array([[0.6, 0.8]]), weight=0.25).toarray().round(3)
     array([[0.866, 0.   , 0.3  , 0.4  ]])
     """
     return sparse.csr_array(

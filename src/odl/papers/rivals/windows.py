@@ -1,4 +1,8 @@
-"""Nearest neighbours in all earlier or the last documents, or weighted by age; temporal idf."""
+"""Scores by nearest neighbours with weights by age, and by temporal idf.
+
+Neighbours are searched among all earlier documents or the last ones. Their cosines can be weighted
+by age.
+"""
 
 from types import SimpleNamespace
 
@@ -12,7 +16,10 @@ from odl.stream.features import FeatureFile
 
 
 class WholePast:
-    """Score 1 - (c_1 + ... + c_5)/5 with the largest cosines to earlier documents (`odl.evaluation.baselines.nearest`).
+    """Mean cosine distance to the five nearest of all earlier documents, by words.
+
+    The score is ``1 - (c_1 + ... + c_5)/5``, where c_1 to c_5 are the largest cosines (see
+    `odl.evaluation.baselines.nearest`).
 
     Examples
     --------
@@ -36,7 +43,7 @@ class WholePast:
         self.past = []
 
     def score(self, batch: FeatureFile) -> np.ndarray:
-        """Return the distances to stored documents, weighted by the document frequencies of the batch."""
+        """Return the mean distance of each document, with document frequencies of the batch."""
         return baselines.nearest(batch, self.past, {"logtf": "log"})["nearest5-logtf"]
 
     def learn(self, batch: FeatureFile) -> None:
@@ -87,9 +94,10 @@ class LastTenThousand(WholePast):
 
 
 class InvertedPast:
-    """Inverted lists of the log term frequencies of earlier documents, for cosines with the idf of the present batch.
+    """Inverted index of the log term frequencies of earlier documents, for cosines by tf-idf.
 
-    The squared idf multiplies the documents of the batch, so that the lists do not change with it.
+    The idf is that of the present batch. Its square multiplies the documents of the batch, so that
+    the index does not depend on the idf.
     """
 
     def __init__(self):
@@ -104,10 +112,8 @@ class InvertedPast:
     def learn(self, batch):
         """Append the counts of a batch."""
         counts = batch.counts[:].astype(np.float64)
-        counts.data, (before, n_terms) = (
-            1.0 + np.log(counts.data),
-            (self.rows.shape[0], counts.shape[1]),
-        )
+        counts.data = 1.0 + np.log(counts.data)
+        before, n_terms = self.rows.shape[0], counts.shape[1]
         self.rows.resize((before, n_terms))
         self.rows = sparse.vstack([self.rows, counts], format="csr")
         new = np.arange(before, self.rows.shape[0])
@@ -115,38 +121,40 @@ class InvertedPast:
         self.index.set_columns(new, fresh, self.rows.shape[0], n_terms)
 
     def nearest(self, batch, factors):
-        """Return, for each document, indices and values of the five largest cosines times factors of earlier documents.
+        """Find the five earlier documents with the largest cosine times factor.
 
         Parameters
         ----------
         batch : odl.stream.features.FeatureFile
         factors : dict of str to ndarray
-            For each way to weight, a factor for each stored document. Leading zeros make it faster.
+            A factor for each stored document, by name of the weighting. Leading zeros make the
+            search faster.
 
         Returns
         -------
         dict of str to (ndarray, ndarray)
-            Indices and values for each way, as in `odl.learners.likeness.nearest`.
+            Indices and values by name of the weighting, each of shape (n_documents, 5), as
+            `odl.learners.likeness.nearest` returns them.
         """
-        today, idf = (
-            baselines.weighed(batch, "log"),
-            np.log((1 + batch.n_before) / (1 + batch.frequencies)) + 1.0,
-        )
-        today.data, found = today.data * idf[today.indices], {}
+        rows = baselines.weighed(batch, "log")
+        idf = np.log((1 + batch.n_before) / (1 + batch.frequencies)) + 1.0
+        rows.data, neighbours = rows.data * idf[rows.indices], {}
         self.rows.resize((self.rows.shape[0], len(idf)))
         inverse = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300))
-        for way, factor in factors.items():
+        for name, factor in factors.items():
             first = int(np.argmax(factor > 0))
             first = first if 2 * first > len(inverse) else 0
             index = likeness.indexed(self.rows[first:].T, 1.0) if first else self.index
             scale = (factor * inverse)[first + index.owner]
-            places, best = likeness.nearest(today, index, N_NEIGHBOURS, scale)
-            found[way] = np.where(places < 0, -1, places + first), best
-        return found
+            indices, cosines = likeness.nearest(rows, index, N_NEIGHBOURS, scale)
+            neighbours[name] = np.where(indices < 0, -1, indices + first), cosines
+        return neighbours
 
 
 class Decaying(WholePast):
-    """`WholePast` with cosines times 2^(-age / `HALF_LIFE`); the age is the number of later documents.
+    """`WholePast` with cosines multiplied by ``2^(-age / HALF_LIFE)``.
+
+    The age of a document is the number of documents after it.
 
     Examples
     --------
@@ -188,7 +196,7 @@ class Decaying(WholePast):
 
 
 class Recent(Decaying):
-    """`WholePast` with cosines times the recency of earlier documents (`odl.learners.clusters`).
+    """`WholePast` with cosines multiplied by the recency of documents (`odl.learners.clusters`).
 
     Examples
     --------
@@ -221,10 +229,10 @@ class Recent(Decaying):
             self.count(self.memory.nearest(batch, {"": np.ones(len(ages))})[""][0])
         super().learn(batch)
 
-    def count(self, places: np.ndarray) -> None:
+    def count(self, indices: np.ndarray) -> None:
         """Count the ages of the best matches of a batch, given their indices."""
         ages = self.memory.ages
-        self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), places)
+        self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), indices)
 
     @property
     def stored(self) -> int:
@@ -233,14 +241,15 @@ class Recent(Decaying):
 
 
 class TemporalIdf:
-    """Mean idf of the words of a document, with decaying document frequencies (Karkali et al. 2014, arXiv 1401.1456).
+    """Mean idf of the words of a document, with document frequencies that decay with time.
 
     With the decayed numbers N of documents and n_w of documents with word w, idf_w = log((1 + N) /
     (1 + n_w)), the score is
 
         sum_w tf_w idf_w / (log(1 + N) sum_w tf_w),   tf_w = 1 + log(count),
 
-    between 0 and 1. Memory is one number per word.
+    between 0 and 1. The memory is one number per word. Source: Karkali et al. 2014,
+    arXiv 1401.1456.
 
     Examples
     --------
@@ -279,10 +288,10 @@ class TemporalIdf:
         """Decay the frequencies, and count the documents of a batch."""
         counts = batch.counts[:]
         decay = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
-        holders = np.bincount(counts.indices, minlength=counts.shape[1])
+        fresh = np.bincount(counts.indices, minlength=counts.shape[1])
         self.total = decay * self.total + counts.shape[0]
         self.frequencies = (
-            decay * np.pad(self.frequencies, (0, len(holders) - len(self.frequencies))) + holders
+            decay * np.pad(self.frequencies, (0, len(fresh) - len(self.frequencies))) + fresh
         )
 
     @property

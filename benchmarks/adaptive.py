@@ -121,7 +121,7 @@ def window(P):
         )
         best = np.zeros((batch.shape[0], NEIGHBOURS))
         seconds += cpu(
-            lambda best=best, batch=batch, past=past: baselines._keep_largest(best, batch, past)
+            lambda best=best, batch=batch, past=past: baselines._update_largest(best, batch, past)
         )[0]
         past = sparse.csr_array(sparse.vstack([past, batch], format="csr")[-WINDOW:])
     return (1e6 * seconds / sum(batch.shape[0] for batch in P[1:]),)

@@ -86,7 +86,7 @@ def descends(tree, node, ancestor):
         ((), "no node"),
         ((1, 0), "nodes 0, 1 are in a cycle"),
         ((-1, 1), "nodes 1 are in a cycle"),
-        ((-1, 3, 1, 2), "nodes 1, 2, 3 are in a cycle or below one"),
+        ((-1, 3, 1, 2), "nodes 1, 2, 3 are in a cycle or below a cycle"),
         (
             (-1, 5),
             "the parent of node 1 is 5, which does not exist; expected one of the nodes 0 to 1, or -1",
@@ -94,9 +94,9 @@ def descends(tree, node, ancestor):
         ((-1, -2), "node 1 is -2"),
         ((-1, 0.5), "contain 0.5"),
         ((-1, True), "contain True"),
-        (("a",), "whole numbers"),
-        ((float("nan"),), "whole numbers"),
-        (3, "whole numbers"),
+        (("a",), "integers"),
+        ((float("nan"),), "integers"),
+        (3, "integers"),
     ],
 )
 def test_what_is_no_tree_is_refused_in_one_sentence(parents, message):

@@ -4,12 +4,10 @@ import gc
 import signal
 import sys
 
-signal.signal(
-    signal.SIGINT, signal.SIG_DFL
-)  # an import that Ctrl-C ends would print a traceback; `main` heeds it then
-gc.set_threshold(
-    100_000
-)  # imports create about this many permanent objects; the default, 700, scans them repeatedly
+# Without a handler, Ctrl-C during an import prints no traceback. `main` installs a handler.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+# Imports create about this number of permanent objects; the default, 700, scans them repeatedly.
+gc.set_threshold(100_000)
 
 from odl import forkserver  # noqa: E402
 

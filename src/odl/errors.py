@@ -1,12 +1,12 @@
-"""Errors that users can cause. Each message says what was given, what was expected and what to do."""
+"""Errors that users can cause.
+
+Each message says what was given, what was expected and what to do.
+"""
 
 import os
 
-MAX_CHARACTERS = {
-    "given": 1200,
-    "expected": 800,
-    "todo": 400,
-}  # maximum length of each part of a message
+# Maximum number of characters of each part of a message
+MAX_CHARACTERS = {"given": 1200, "expected": 800, "todo": 400}
 
 
 class OdlError(Exception):
@@ -32,8 +32,8 @@ class OdlError(Exception):
 
     def __init__(self, given: str, expected: str, todo: str) -> None:
         given, expected, todo = (
-            _one_line(text, most)
-            for text, most in zip((given, expected, todo), MAX_CHARACTERS.values(), strict=True)
+            _one_line(text, limit)
+            for text, limit in zip((given, expected, todo), MAX_CHARACTERS.values(), strict=True)
         )
         self.given, self.expected, self.todo = given, expected, todo
         super().__init__(given, expected, todo)
@@ -44,14 +44,14 @@ class OdlError(Exception):
         )
 
 
-def _one_line(text, most):
-    """Return a text as one printable line of at most `most` characters; a longer one is cut in the middle."""
+def _one_line(text, limit):
+    """Return a text as one printable line of at most `limit` characters, cut in the middle."""
     text = str(text)
     if not text.isprintable():
         text = "".join(
             sign if sign.isprintable() else " " if sign.isspace() else "?" for sign in text
         )
-    return text if len(text) <= most else f"{text[: most - 100]} ... {text[-90:]}"
+    return text if len(text) <= limit else f"{text[: limit - 100]} ... {text[-90:]}"
 
 
 class ConfigError(OdlError):
@@ -76,7 +76,8 @@ class DataError(OdlError):
     >>> corpora.read("documents", ["nowhere.jsonl"])
     Traceback (most recent call last):
         ...
-    odl.errors.DataError: nowhere.jsonl does not exist; expected a file, a folder or a pattern; correct the path.
+    odl.errors.DataError: nowhere.jsonl does not exist; \
+expected a file, a folder or a pattern; correct the path.
     """
 
 
@@ -100,7 +101,8 @@ class StorageError(OdlError):
     >>> read_checkpoint("nowhere.h5")
     Traceback (most recent call last):
         ...
-    odl.errors.StorageError: nowhere.h5 does not exist; expected a file of kind 'checkpoint'; make it first.
+    odl.errors.StorageError: nowhere.h5 does not exist; \
+expected a file of kind 'checkpoint'; run the step that writes it.
     """
 
 
@@ -132,12 +134,12 @@ class CheckpointError(StorageError):
 
 
 class EarlierError(StorageError):
-    """An earlier version, with another format, wrote the files that would be continued.
+    """An earlier version wrote the files, in another format, so they cannot be continued.
 
     Examples
     --------
     >>> from odl.errors import EarlierError
-    >>> EarlierError("an earlier version learned news", "this version", "type: odl run news --again").status
+    >>> EarlierError("an earlier version wrote news", "this version", "type odl run --again").status
     2
     """
 
@@ -166,23 +168,23 @@ class ParameterError(OdlError, ValueError):
     >>> trees.binary(0)
     Traceback (most recent call last):
         ...
-    odl.errors.ParameterError: a binary tree of 0 nodes; expected 1 to 10000000 nodes; correct the tree.
+    odl.errors.ParameterError: a binary tree of 0 nodes; \
+expected 1 to 10000000 nodes; correct the tree.
     """
 
 
-def advice(name, known, otherwise="choose one of these"):
-    """Return "did you mean 'X'?" for an unknown name, where X is a similar known name; else `otherwise`."""
+def advice(name, valid, otherwise="choose one of these"):
+    """Return "did you mean 'X'?" with the valid name X similar to `name`, or `otherwise`."""
     import difflib
 
-    near = difflib.get_close_matches(str(name), list(map(str, known)), n=1)
-    return f"did you mean '{near[0]}'?" if near else otherwise
+    similar = difflib.get_close_matches(str(name), list(map(str, valid)), n=1)
+    return f"did you mean '{similar[0]}'?" if similar else otherwise
 
 
-def nearest(name, known):
-    """Return " (nearest: 'X')", where X is the known name most similar to `name`; "" if none is similar."""
+def nearest(name, valid):
+    """Return " (nearest: 'X')" with the valid name X most similar to `name`, "" without any."""
     import difflib
 
-    known = list(known)
-    lowered = {str(key).lower(): key for key in known}
+    lowered = {str(key).lower(): key for key in valid}
     close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)
     return f" (nearest: {lowered[close[0]]!r})" if close else ""

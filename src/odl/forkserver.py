@@ -1,9 +1,9 @@
-"""Fork server: a process with NumPy, SciPy and h5py loaded, which forks one process per step of a local workflow.
+"""Fork server: a process that forks one process per step of a local workflow.
 
-Loading these libraries takes .4 CPU s, longer than most steps work. The Snakefile starts the server
-(`start`). `odl step` sends it arguments, environment and standard streams over a Unix socket,
-waits, and exits with the status of the forked process (`delegate`). Without a server a step runs in
-its own process, with the same result.
+The server has NumPy, SciPy and h5py loaded. Loading these libraries takes 0.4 CPU s, longer than
+most steps work. The Snakefile starts the server (`start`). `odl step` sends it arguments,
+environment and standard streams over a Unix socket, waits, and exits with the status of the forked
+process (`delegate`). Without a server a step runs in its own process, with the same result.
 """
 
 import contextlib
@@ -16,18 +16,17 @@ import sys
 from importlib import import_module
 
 SOCKET = "ODL_FORK_SERVER"  # environment variable: path of the server's socket
-CHECK_INTERVAL = (
-    0.5  # seconds between two checks whether the process that started the server still runs
-)
-OWN_PROCESS = {"rank"}  # steps that another launcher than Snakemake starts
-SIZE_BYTES = 8  # of the number that precedes a request
+CHECK_INTERVAL = 0.5  # seconds between two checks whether the parent process still runs
+OWN_PROCESS = {"rank"}  # steps that a launcher other than Snakemake starts
+SIZE_BYTES = 8  # size of the number that precedes a request: the length of the request
 STREAMS = 3  # standard input, output and error
 
 
 def start(modules):
-    """Start a server that ends with this process; return the path of its socket, or "" if there can be none.
+    """Start a server that ends with this process; return the path of its socket, or "".
 
-    A socket cannot be made if the path of the temporary folder is longer than about 90 characters.
+    No server starts if the path of the temporary folder is too long for a socket, longer than about
+    90 characters.
 
     Parameters
     ----------
@@ -39,9 +38,8 @@ def start(modules):
 
     folder = tempfile.mkdtemp(prefix="odl-")
     path = os.path.join(folder, "socket")
-    threads = dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
-    )  # as Snakemake sets
+    # The values that Snakemake sets for a step
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     with socket.socket(socket.AF_UNIX) as listener:
         try:
             listener.bind(path)
@@ -49,7 +47,7 @@ def start(modules):
             os.rmdir(folder)
             return ""
         listener.listen()
-        # -P: a file of the working directory hides no module.
+        # -P: no file of the working directory hides a module.
         python = [sys.executable, "-P", "-m", "odl.forkserver"]
         command = [*python, str(listener.fileno()), str(os.getpid()), *modules]
         quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
@@ -60,7 +58,9 @@ def start(modules):
 
 
 def delegate(words):
-    """Run a command in a process that the server forks; return its exit status, or None if it has to run here.
+    """Run a command in a process that the server forks; return its exit status.
+
+    Return None if the command has to run in this process.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def serve(listener, parent, modules):
     try:
         for name in ("odl.cli.studysteps", *modules):
             import_module(name)
-        gc.freeze()  # the forked processes scan nothing of it
+        gc.freeze()  # forked processes do not scan the objects of the loaded modules
         listener.settimeout(CHECK_INTERVAL)
         while os.getppid() == parent:
             with contextlib.suppress(TimeoutError):
@@ -158,9 +158,8 @@ def _receive(connection):
     ):
         os.dup2(stream, number)
         os.close(stream)
-        encoding = getattr(
-            sys, name
-        ).encoding  # Python's object is for the old file, which may be of another kind
+        # Python's stream object is of the old file, which may be of another kind.
+        encoding = getattr(sys, name).encoding
         setattr(sys, name, open(number, mode, buffering=1, encoding=encoding, closefd=False))  # noqa: SIM115
     os.chdir(folder)
     os.environ.clear()
@@ -169,7 +168,7 @@ def _receive(connection):
 
 
 def _end_with_client(connection):
-    """End this process by SIGTERM when the client ends, or when it got a signal."""
+    """End this process by SIGTERM when the client ends or gets a signal."""
     with contextlib.suppress(OSError):
         connection.recv(1)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Score a batch with the dictionary of the past, then learn from the batch (ICASSP 2013, GENNVL)."""
+"""Score a batch with the dictionary of earlier documents, then learn it (ICASSP 2013, GENNVL)."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from odl.learners.base import Learner, Scores, State
 from odl.learners.sparse_atoms import top_entries, with_data
 from odl.learners.vectors import VectorMemory
 
-EMPTY_SCORE = 1.0  # score of a document without a known term: the largest score
+EMPTY_SCORE = 1.0  # score of a document without a term of the vocabulary: the largest score
 SCORE_ROUNDING = 1e-12  # smaller parts of a score are set to 0
 
 
@@ -21,12 +21,12 @@ class Novelty(NamedTuple):
     Attributes
     ----------
     score : ndarray
-        Residual plus penalty, plus `meaning` if it is given; 1 for an empty document.
+        Residual plus penalty, plus `meaning` if vectors are used; 1 for an empty document.
     residual, penalty : ndarray
-        The two parts of the objective.
+        The two terms of the objective.
     codes : csr_array, shape (n_documents, n_atoms)
     empty : ndarray of bool
-        Whether a document has no known term.
+        Whether a document has no term of the vocabulary.
     uncoded : float
         Share of documents whose code is zero; they all have the largest score.
     gap : float
@@ -67,8 +67,8 @@ def generator(seed: int, name: str) -> np.random.Generator:
     Examples
     --------
     >>> from odl import novelty
-    >>> novelty.generator(0, "start").integers(100, size=3), novelty.generator(0, "order").integers(100, size=3)
-    (array([43, 24, 58]), array([95, 31, 40]))
+    >>> [novelty.generator(0, name).integers(100, size=3) for name in ("start", "order")]
+    [array([43, 24, 58]), array([95, 31, 40])]
     """
     digest = hashlib.sha256(f"{seed}\0{name}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
@@ -106,7 +106,7 @@ def score(learner: Learner, state: State, P: sparse.csr_array) -> Novelty:
 def score_and_learn(
     learner: Learner, state: State, P: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
 ) -> tuple[Novelty, State]:
-    """Score documents with the dictionary of the past, then learn from them.
+    """Score documents with the dictionary of earlier documents, then learn from them.
 
     Parameters
     ----------
@@ -160,16 +160,18 @@ def from_scores(scores: Scores, P: sparse.csr_array) -> Novelty:
 
 
 def with_vectors(
-    scored: Novelty, memory: VectorMemory, apart: np.ndarray, fixed: float | None = None
+    scored: Novelty, memory: VectorMemory, distances: np.ndarray, fixed: float | None = None
 ) -> Novelty:
-    """Combine the scores of words with scores of vectors. If the memory is empty, the scores are unchanged.
+    """Combine the scores of words with scores of vectors.
+
+    If the memory is empty, the scores are unchanged.
 
     Parameters
     ----------
     scored : Novelty
         Scores of words.
     memory : odl.learners.vectors.VectorMemory
-    apart : ndarray, shape (n_documents,)
+    distances : ndarray, shape (n_documents,)
         Scores of vectors (`VectorMemory.distances`).
     fixed : float, optional
         Weight of the vectors; by default it follows from the lengths of the documents.
@@ -180,7 +182,8 @@ def with_vectors(
     >>> from scipy.sparse import csr_array
     >>> from odl import learners, novelty
     >>> from odl.learners.vectors import VectorMemory
-    >>> P, vectors = csr_array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0]]), np.array([[0.6, 0.8], [-0.8, 0.6]])
+    >>> P = csr_array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
+    >>> vectors = np.array([[0.6, 0.8], [-0.8, 0.6]])
     >>> learner = learners.make("dual_averaging")
     >>> scored = novelty.score(learner, learner.start(P, 1, np.random.default_rng(0)), P)
     >>> scores, lengths = (np.array([0.1, 0.3]), np.array([0.2, 0.4])), np.array([2])
@@ -191,7 +194,7 @@ def with_vectors(
     """
     if not len(memory.signs):
         return scored
-    words, meaning = memory.combine_scores(scored.score, apart, memory.weight(fixed))
+    words, meaning = memory.combine_scores(scored.score, distances, memory.weight(fixed))
     return scored._replace(score=words + meaning, meaning=meaning)
 
 
@@ -292,9 +295,9 @@ def shares(
     )
     by_words = scored.score
     if scored.meaning is not None:
-        own = np.where(scored.empty, EMPTY_SCORE, scored.residual + scored.penalty)
+        objective = np.where(scored.empty, EMPTY_SCORE, scored.residual + scored.penalty)
         by_words = scored.score - scored.meaning
-        factor = np.divide(by_words, own, out=np.zeros_like(own), where=own > 0)
+        factor = np.divide(by_words, objective, out=np.zeros_like(objective), where=objective > 0)
         words = with_data(words, words.data * np.repeat(factor, np.diff(words.indptr)))
     context = by_words - np.asarray(words.sum(axis=1)).ravel()
     return words, np.where(np.abs(context) < SCORE_ROUNDING, 0.0, context)

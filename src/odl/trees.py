@@ -1,6 +1,7 @@
-"""Trees of atoms. A node and its descendants form a group, which a hierarchical penalty sets to zero together.
+"""Trees of atoms, for hierarchical penalties.
 
-Standard library only, since the check of a configuration uses this module.
+A node and its descendants form a group, which the penalty sets to zero together. Standard library
+only, since the check of a configuration uses this module.
 """
 
 import re
@@ -11,8 +12,8 @@ from functools import cached_property
 from odl.errors import ParameterError
 
 ROOT = -1  # parent of a root
-MAX_DIGITS = 18  # of a number in a description; Python refuses to parse thousands of digits
-MAX_NODES = 10_000_000  # nodes of a tree; a typo in a branching factor should not fill the memory
+MAX_DIGITS = 18  # digits of a number in a description; Python refuses to parse thousands of digits
+MAX_NODES = 10_000_000  # nodes of a tree; a typo in a branching factor must not fill the memory
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,10 @@ class Tree:
         parents = _integers(self.parents, "the parents of a tree")
         object.__setattr__(self, "parents", parents)
         _check_parents(parents)
-        if apart := sorted({*range(len(parents))} - {*self.preorder}):
-            few = ", ".join(map(str, apart[:6])) + ", ..." * (len(apart) > 6)
+        if unreached := sorted({*range(len(parents))} - {*self.preorder}):
+            first = ", ".join(map(str, unreached[:6])) + ", ..." * (len(unreached) > 6)
             raise _error(
-                f"the nodes {few} are in a cycle or below one", "parents that lead to a root"
+                f"the nodes {first} are in a cycle or below a cycle", "parents that lead to a root"
             )
 
     @property
@@ -106,22 +107,22 @@ def _error(defect, expected, todo="correct the tree"):
     return ParameterError(defect, expected, todo)
 
 
-def _integers(values, what):
-    """Return values as a tuple of int; refuse values that are not integers, such as True or 1.5."""
+def _integers(values, role):
+    """Return values as a tuple of int; raise ParameterError for others, such as True or 1.5."""
     try:
         values = tuple(values)
         integers = tuple(int(value) for value in values)
     except (TypeError, ValueError, OverflowError):
-        raise _error(f"{what} are {values!r:.60}", "whole numbers") from None
+        raise _error(f"{role} are {values!r:.60}", "integers") from None
     for value, number in zip(values, integers, strict=True):
         if isinstance(value, (bool, str)) or value != number:
-            raise _error(f"{what} contain {value!r}", "whole numbers")
+            raise _error(f"{role} contain {value!r}", "integers")
     return integers
 
 
 def _check_parents(parents):
     if not parents:
-        raise _error("the tree has no node", "at least one")
+        raise _error("the tree has no node", "at least one node")
     for node, parent in enumerate(parents):
         if parent != ROOT and not 0 <= parent < len(parents):
             expected = f"one of the nodes 0 to {len(parents) - 1}, or {ROOT} for a root"
@@ -129,7 +130,9 @@ def _check_parents(parents):
 
 
 def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
-    """Return the tree whose nodes at depth d have branching[d] children each, numbered level by level.
+    """Return the tree whose nodes at depth d have branching[d] children each.
+
+    Nodes are numbered level by level.
 
     Parameters
     ----------

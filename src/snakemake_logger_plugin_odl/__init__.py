@@ -1,8 +1,8 @@
-"""Logger plugin of Snakemake that prints one line of progress: finished steps, running step, time left.
+"""Logger plugin of Snakemake that prints one line of progress.
 
-`snakemake --logger odl` prints it instead of Snakemake's own messages, which are in the files of
-.snakemake/log. Errors and warnings are printed in full. Snakemake finds the plugin by the name of
-this package.
+The line has the number of finished steps, the time left and the running step. `snakemake --logger
+odl` prints it instead of Snakemake's own messages, which are in the files of .snakemake/log. Errors
+and warnings are printed in full. Snakemake finds the plugin by the name of this package.
 """
 
 import contextlib
@@ -18,17 +18,15 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from odl.files import terminal
 from odl.files.columns import duration
 
-REDRAW_SECONDS, REPEAT_SECONDS = (
-    0.5,
-    10,
-)  # between updates on a terminal; between lines in a file or pipe
+REDRAW_SECONDS = 0.5  # between two updates of the line on a terminal
+REPEAT_SECONDS = 10  # between two lines in a file or pipe
 RECENT_STEPS = 50  # number of finished steps from which the time left is estimated
 MIN_RECENT_STEPS = 10  # number of finished steps before the time left is printed
 # Events of every run and every step. They are not printed; Snakemake's log file has them.
 ROUTINE_EVENTS = {
-    LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH, LogEvent.DEBUG_DAG,
-    LogEvent.JOB_INFO, LogEvent.GROUP_INFO, LogEvent.SHELLCMD, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED,
-    LogEvent.PROGRESS,
+    LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH,
+    LogEvent.DEBUG_DAG, LogEvent.JOB_INFO, LogEvent.GROUP_INFO, LogEvent.SHELLCMD,
+    LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED, LogEvent.PROGRESS,
 }  # fmt: skip
 
 
@@ -51,16 +49,14 @@ class LogHandler(LogHandlerBase):
         logging.Handler.__init__(self)  # Snakemake 9.8 does not call it
         self.done, self.total, self.running = 0, 0, {}
         self.began, self.recent = time.monotonic(), deque(maxlen=RECENT_STEPS)
-        self.failed, self.remarks = (
-            False,
-            [],
-        )  # whether there was an error; messages since the last routine event
+        # Whether there was an error, and the messages since the last routine event
+        self.failed, self.remarks = False, []
         self.live = terminal.is_live(sys.stderr)
         self.ended = threading.Event()
         threading.Thread(target=self._repeat, daemon=True).start()
 
     def emit(self, record):
-        """Update the progress from a log record; print errors and warnings, and the messages around them."""
+        """Update the progress from a log record; print errors, warnings and messages near them."""
         try:
             self._handle(record)
         except Exception:  # a record of unexpected form must not end the calling thread
@@ -91,30 +87,31 @@ class LogHandler(LogHandlerBase):
             self.remarks.append(self.format(record))
 
     def state(self):
-        """Return the line of progress, such as "12 of 40 steps, 3 min left: learn wiki/5 and 1 more"."""
-        left = ""
+        """Return the line of progress.
+
+        An example is "12 of 40 steps, 3 min left: learn wiki/5 and 1 more".
+        """
+        time_left = ""
         if len(self.recent) >= MIN_RECENT_STEPS and self.done < self.total:
             mean = (self.recent[-1] - self.recent[0]) / (len(self.recent) - 1)
-            left = f", {duration(mean * (self.total - self.done))} left"
-        running = [*self.running.values()]
-        more = f" and {len(running) - 1} more" if len(running) > 1 else ""
-        return (
-            f"{self.done} of {self.total} steps{left}{f': {running[0]}{more}' if running else ''}"
-        )
+            time_left = f", {duration(mean * (self.total - self.done))} left"
+        names = [*self.running.values()]
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        running = f": {names[0]}{others}" if names else ""
+        return f"{self.done} of {self.total} steps{time_left}{running}"
 
     def close(self):
         """Print the last line: the number of finished steps and the elapsed time."""
         if not self.ended.is_set():
             self.ended.set()
             if self.total and not self.common_settings.dryrun:
-                self._write(
-                    f"{self.done} of {self.total} steps in {duration(time.monotonic() - self.began)}\n"
-                )
+                elapsed = duration(time.monotonic() - self.began)
+                self._write(f"{self.done} of {self.total} steps in {elapsed}\n")
         super().close()
 
     def _repeat(self):
         while not self.ended.wait(REDRAW_SECONDS if self.live else REPEAT_SECONDS):
-            # the lock of `logging.Handler`, so that lines are not mixed with those of `emit`
+            # The lock of `logging.Handler`, so that lines are not mixed with those of `emit`
             self.acquire()
             try:
                 if self.running and not self.ended.is_set():

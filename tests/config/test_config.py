@@ -161,7 +161,7 @@ def test_names_of_folders_are_no_runs(name):
             "run 'admm': the tree '10,2' has 31 nodes and the dictionary 200 atoms; expected one node for each",
         ),
         ("bianry", "run 'admm': the tree is 'bianry'; expected 'binary', branching factors"),
-        ("parents 1,0", "run 'admm': the nodes 0, 1 are in a cycle or below one"),
+        ("parents 1,0", "run 'admm': the nodes 0, 1 are in a cycle or below a cycle"),
     ],
 )
 def test_trees_have_a_node_for_each_atom(tree, message):

@@ -383,7 +383,7 @@ def test_wrong_columns_name_what_is_there(tmp_path):
 def test_damaged_files(tmp_path, rng):
     refused("absent does not exist", tmp_path / "absent")
     refused("is of another kind; expected files ending in .jsonl", lines(tmp_path / "d.doc", "x"))
-    refused("holds no document files", tmp_path)
+    refused("has no files of documents", tmp_path)
     refused("no source was given")
     for name in ("e.jsonl", "e.csv", "e.parquet", "e.csv.gz"):
         (tmp_path / name).write_bytes(b"")

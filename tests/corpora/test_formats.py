@@ -129,7 +129,7 @@ def test_a_folder_gives_tables_and_a_pattern_what_it_names(tmp_path):
     assert names(str(tmp_path), kind="text") == ["a.csv", "b.jsonl", "c.txt"]
     assert names(f"{tmp_path}/*.jsonl") == ["b.jsonl"]
     assert names(f"{tmp_path}/**/*.jsonl") == ["b.jsonl", "sub/b.jsonl"]
-    refused("the pattern .* holds no document files", f"{tmp_path}/*.mbox")
+    refused("the pattern .* has no files of documents", f"{tmp_path}/*.mbox")
     put(tmp_path / "e[1].jsonl", '{"text": "storm"}\n')
     assert names(f"{tmp_path}/e[1].jsonl") == ["e[1].jsonl"]  # a file of that name comes first
 

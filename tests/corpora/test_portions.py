@@ -314,7 +314,7 @@ class TestJoining:
         made, sources, _ = joined(tmp_path, {"a.jsonl": texts(0, 3), "b.jsonl": texts(3, 5)}, {})
         portions.join(tmp_path / "documents.h5", made, sources, {})
         made[1].rename(made[0])
-        for number, fault in ((0, r"0\.h5 is another one now"), (4, r"1\.h5 does not exist")):
+        for number, fault in ((0, r"0\.h5 has changed"), (4, r"1\.h5 does not exist")):
             with pytest.raises(
                 StorageError,
                 match=rf"{fault}; expected the share that .* lists; delete .*documents\.h5",

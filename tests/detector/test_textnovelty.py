@@ -442,7 +442,7 @@ def test_what_is_no_frame_is_refused_in_one_sentence(given, message):
 def test_a_file_that_is_none_of_ours_is_not_to_be_deleted(tmp_path):
     path = tmp_path / "posts.csv"
     path.write_text("id,text\n1,oil\n", encoding="utf-8")
-    with pytest.raises(OdlError, match=r"posts\.csv is damaged .*; name another"):
+    with pytest.raises(OdlError, match=r"posts\.csv is damaged .*; name a file"):
         TextNovelty.load(path)
 
 

@@ -99,7 +99,7 @@ def test_steps_of_pairs_are_safe():
     P, X, _ = problem(1, n=60)
     X, P = sparse.csr_array(X), sparse.csc_array(P)
     total = np.asarray(X.sum(axis=0))
-    found = l1.reduced(P, X, total)
+    found = l1.reduce_problem(P, X, total)
     kappa, largest = l1.pair_steps(found), []
     for term in np.unique(found.term):
         pairs = np.flatnonzero(found.term == term)

@@ -369,7 +369,7 @@ def test_any_tree_starts_from_clusters(P, rng):
         assert D.shape == (40, tree.n_nodes) and D.data.min() > 0
         assert abs(D - treestart.cluster_atoms(P, tree, np.random.default_rng(3))).nnz == 0
     assert treestart.cluster_atoms(P[:2], trees.balanced((5, 2)), rng).shape == (40, 16)
-    with pytest.raises(ParameterError, match="no document has a known term"):
+    with pytest.raises(ParameterError, match="no document has a term of the vocabulary"):
         treestart.cluster_atoms(sparse.csr_array((3, 40)), trees.path(2), rng)
 
 

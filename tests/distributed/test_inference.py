@@ -85,7 +85,7 @@ class Messages:
     def __call__(self, psi):
         everyone = next(self.sent)
         np.testing.assert_array_equal(psi, everyone[self.share.agents])
-        return everyone[self.share.heard]
+        return everyone[self.share.senders]
 
 
 def test_a_shorter_tolerance_comes_nearer_to_the_fixed_point(rng):

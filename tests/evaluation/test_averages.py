@@ -412,9 +412,12 @@ LABELS = {
     ],
 )
 def test_the_listed_timesteps(timesteps, rule, expected):
-    assert averages.listed(LABELS, timesteps, min_novel=rule[0], min_known=rule[1]) == expected
     assert (
-        averages.listed(LABELS, np.array(timesteps), min_novel=rule[0], min_known=rule[1])
+        averages.choose_timesteps(LABELS, timesteps, min_novel=rule[0], min_known=rule[1])
+        == expected
+    )
+    assert (
+        averages.choose_timesteps(LABELS, np.array(timesteps), min_novel=rule[0], min_known=rule[1])
         == expected
     )
 

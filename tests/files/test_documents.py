@@ -192,7 +192,7 @@ def test_strings_come_back(strings):
 
 
 def test_line_break_in_a_string_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"the titles entry 'two\\nlines' holds a line break"):
+    with pytest.raises(DataError, match=r"the titles entry 'two\\nlines' contains a line break"):
         store.write(tmp_path / "d.h5", make(titles=["", "two\nlines", "", ""]))
     assert list(tmp_path.iterdir()) == []
 

@@ -60,7 +60,7 @@ def tally(*documents, before=None):
     pairs = [pair for document in documents for pair in document]
     keys = np.array([key for key, _ in pairs], dtype=np.uint64)
     sizes = np.array([size for _, size in pairs], dtype=np.int32)
-    return boilerplate.tally(starts, keys, sizes, before or boilerplate.added([]))
+    return boilerplate.tally(starts, keys, sizes, before or boilerplate.add_counts([]))
 
 
 class TestTally:
@@ -74,7 +74,7 @@ class TestTally:
         }
         again = tally([(1, 30), (9, 10)], before=one)
         assert again.counts.tolist() == [0, 0]
-        both = boilerplate.added([one, again])
+        both = boilerplate.add_counts([one, again])
         assert (both.keys.tolist(), both.counts.tolist(), both.n_documents) == (
             [1, 2, 3, 9],
             [1250, 750, 250, 1750],
@@ -82,8 +82,8 @@ class TestTally:
         )
 
     def test_copies_are_no_boilerplate_however_many(self):
-        assert not boilerplate.repeated(
-            tally(*[[(1, 50), (2, 50)]] * 500), boilerplate.added([])
+        assert not boilerplate.find_boilerplate(
+            tally(*[[(1, 50), (2, 50)]] * 500), boilerplate.add_counts([])
         ).any()
 
     def test_number_and_share_both_count(self):
@@ -93,7 +93,7 @@ class TestTally:
             one = tally(
                 *documents, *[[(10**4 + number, 9)] for number in range(others)], before=earlier
             )
-            return one.keys[boilerplate.repeated(one, earlier)].tolist() == [9]
+            return one.keys[boilerplate.find_boilerplate(one, earlier)].tolist() == [9]
 
         assert found(12, 0) and not found(9, 0) and not found(12, 2000)
         assert found(12, 100, before=1) and not found(5, 100, before=1)
@@ -103,7 +103,7 @@ class TestTally:
         for n, new in ((15, False), (25, True)):
             one = tally(*[[(1, 1), (1000 + number, 999)] for number in range(n)],
                         *[[(2000 + number, 9)] for number in range(200 - n)], before=earlier)  # fmt: skip
-            assert boilerplate.repeated(one, earlier).any() == new
+            assert boilerplate.find_boilerplate(one, earlier).any() == new
 
 
 class TestStream:

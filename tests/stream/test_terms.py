@@ -351,7 +351,7 @@ def test_the_counts_are_said(stream, watch, tmp_path):
 
 def test_another_bound_along_a_chain_is_refused(stream, tmp_path):
     for kind, most in (("bounded", MOST + 1), ("bounded", 0), ("plain", MOST)):
-        with pytest.raises(DataError, match="one bound along a stream"):
+        with pytest.raises(DataError, match="one bound for the entire stream"):
             features.follow(
                 documents_of(1), features.read(stream / kind / "0.h5"), tmp_path / "x.h5", most
             )

@@ -52,8 +52,7 @@ def test_deleted_features_are_asked_for_by_the_command_that_makes_them(study):
     result = study.run(study.target(scores), fails=True)
     name = study.target(early)
     assert (
-        f"odl baselines: {name} is missing; expected a file of every timestep before; make it: snakemake"
-        in result.text
+        f"odl baselines: {name} is missing; expected a file of every timestep before" in result.text
     )
     assert study.run(name).names("t") == {"features 1"}
     assert study.run(study.target(scores)).names("t") == {"baselines 3"}

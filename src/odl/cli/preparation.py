@@ -161,7 +161,7 @@ def repeating(texts):
         splitter.add(keys, {key: {} for key in keys})
     listed, nothing = splitter.passages(np.zeros(0, dtype=np.int32), 0), boilerplate.added([])
     own = boilerplate.tally(listed.starts, listed.keys, listed.sizes, nothing)
-    gone = boilerplate.repeated(own, nothing)[np.searchsorted(own.keys, listed.keys)]
+    gone = boilerplate.find_boilerplate(own, nothing)[np.searchsorted(own.keys, listed.keys)]
     touched = np.repeat(np.arange(len(texts)), np.diff(listed.starts))[gone]
     return len(np.unique(touched)) / max(len(texts), 1)
 

@@ -180,7 +180,7 @@ def _ending(place, ledger, n, loop):
     ledger.set_fact("ended", now)
     ledger.set_fact("format", FORMAT)
     first = min(done, default=n - 1)
-    _, watch = loop.left.get("newpage", (None, None))
+    _, watch = loop.results.get("newpage", (None, None))
     if watch is None or watch.periods[0].t > first:  # the page does not show all of them
         watch = verdicts.with_verdicts(read.alerts_of(".", last=n - first))
     periods = watch.periods[first - watch.periods[0].t :]

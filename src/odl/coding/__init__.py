@@ -1,4 +1,4 @@
-"""Coders: min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p. Each solver is a module with one signature."""
+"""Coders: solvers of min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p."""
 
 import inspect
 from collections.abc import Callable
@@ -69,10 +69,10 @@ def sparse_code(
     if not isinstance(solver, str) or solver not in SOLVERS:
         expected = f"one of {', '.join(map(repr, SOLVERS))}"
         raise ParameterError(f"solver is {solver!r}", expected, advice(solver, SOLVERS))
-    known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in _SHARED]
+    names = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in _SHARED]
     for name in options:
-        if name not in known:
-            expected = f"options among {', '.join(known)}" if known else "no options"
+        if name not in names:
+            expected = f"options among {', '.join(names)}" if names else "no options"
             raise ParameterError(
                 f"the coder {solver!r} has no option {name!r}", expected, f"remove {name!r}"
             )

@@ -1,8 +1,8 @@
-"""The papers' coder: ADMM on min_{x >= 0} ||p - A x||_1 + lam ||x||_1, a fixed number of iterations.
+"""The papers' coder: ADMM on min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
 
-It exists to reproduce the papers; `odl.coding.exact` is faster and exact. Terms that no atom uses
-do not influence the codes, so the iterations leave them out. The other terms are dense in small
-blocks of documents.
+The number of iterations is fixed. It exists to reproduce the papers; `odl.coding.exact` is faster
+and exact. Terms that no atom uses do not influence the codes, so the iterations omit them. The
+other terms are dense in small blocks of documents.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def psi_max(M: MatrixLike) -> float:
 
 
 def largest_eigenvalue(gram: sparse.csr_array) -> float:
-    """Return Psi_max of a sparse positive semi-definite matrix (0 for an empty or zero one).
+    """Return the largest eigenvalue of a sparse positive semi-definite matrix (0 if it is zero).
 
     Examples
     --------
@@ -88,7 +88,7 @@ def codes(
     lam : float
         Weight of the penalty, at least 0.
     return_gap : bool
-        Also return the excess over the exact objective, which is then computed as well.
+        Also compute the exact codes, and return the excess over their objective.
     iterations : int
         Number of iterations.
     phi : float
@@ -149,7 +149,7 @@ def codes(
     objective = objectives(P, A, lam, X)
     if not np.isfinite(objective).all():
         raise ParameterError(
-            "ADMM left the range of floating point numbers", "weights near 1", "rescale P and A"
+            "ADMM leaves the range of floating-point numbers", "weights near 1", "rescale P and A"
         )
     if not return_gap:
         return X, objective
@@ -159,7 +159,7 @@ def codes(
 def objectives(
     P: sparse.csr_array, A: sparse.csc_array, lam: float, X: sparse.csr_array
 ) -> np.ndarray:
-    """Return ``||p - A x||_1 + lam sum(x)`` for each pair of rows (p, x) of P and X, by definition.
+    """Return ``||p - A x||_1 + lam sum(x)`` for each pair of rows (p, x) of P and X.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Exact codes: min_{x >= 0} ||p - A x||_1 + lam ||x||_1, solved on the document's own terms.
+"""Exact codes: min_{x >= 0} ||p - A x||_1 + lam ||x||_1, solved on the terms of the document.
 
 A, x and p are non-negative, so outside S = supp(p) the loss is linear and the problem has |S| rows.
 An atom can be in a code only if 2 g_j > c_j + lam, where c_j is its mass and g_j its mass on S; few
@@ -16,12 +16,12 @@ from odl.kernels import edge_following
 from odl.prox import projections
 from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix
 
-LARGEST_GAP = 1e-9
-LARGEST_WEIGHT = 1e300
+LARGEST_GAP = 1e-9  # of a code, times the l1 norm of its document
+LARGEST_WEIGHT = 1e300  # accepted weight of a document or an atom
 
 
 def check_matrices(P, A):
-    """Return P and A as canonical CSR and the mass of each atom, or refuse them.
+    """Return (P as canonical CSR, A as canonical CSR, mass of each atom).
 
     Parameters
     ----------
@@ -42,9 +42,8 @@ def check_matrices(P, A):
         check_signs(matrix, name)
         projections.check_sizes(matrix.data, name, LARGEST_WEIGHT)
     A = projections.without_zeros(A)
-    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(
-        float
-    )  # integers if empty
+    # bincount returns integers for an empty array.
+    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)
     if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
         raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
     return P, A, mass
@@ -133,13 +132,16 @@ def solve(P, A, lam, limit=-1):
         X = _repair(P, A, lam, mass, X, objective, gap, np.flatnonzero(failed))
     if not (np.isfinite(objective).all() and np.isfinite(X.data).all()):
         fault, todo = "codes leave the range 1e-300 to 1e300", "rescale P or A"
-        raise ParameterError(fault, "documents and atoms of like size", todo)
+        raise ParameterError(fault, "documents and atoms of similar size", todo)
     return X, objective, gap
 
 
 def _repair(P, A, lam, mass, X, objective, gap, rows):
-    """Solve the given rows with HiGHS, since the kernel did not certify them, and use the code with the smaller gap."""
-    pieces, done = [], 0
+    """Solve the given rows with HiGHS, since the kernel did not certify their codes.
+
+    The code with the smaller gap is used. `objective` and `gap` are changed in place.
+    """
+    pieces, done = [], 0  # rows before `done` are in `pieces`
     for row in rows:
         document = P[[row]]
         code, value, distance = _solve_by_highs(document, A, lam, mass)
@@ -155,15 +157,15 @@ def _repair(P, A, lam, mass, X, objective, gap, rows):
 
 
 def _solve_by_highs(document, A, lam, mass):
-    """Return (code, objective, gap) of one document from the restricted dual, or an infinite gap."""
+    """Return (code, objective, gap) of one document; the gap is infinite if HiGHS fails."""
     from scipy.optimize import linprog
 
     rows = document.indices[document.data > 0.0]
     p = document.data[document.data > 0.0]
-    norm, part = p.sum(), A[rows]
-    inside = np.asarray(part.sum(axis=0))
+    norm, A_S = p.sum(), A[rows]
+    inside = np.asarray(A_S.sum(axis=0))  # g_j: mass of each atom on the terms of the document
     atoms = np.flatnonzero(2.0 * inside > mass + lam)
-    weights = part[:, atoms].multiply(1.0 / mass[atoms]).tocsr()
+    weights = A_S[:, atoms].multiply(1.0 / mass[atoms]).tocsr()
     bound = 1.0 + lam / mass[atoms]
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     result = linprog(

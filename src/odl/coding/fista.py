@@ -1,4 +1,4 @@
-"""Codes of the squared loss with a hierarchical or an l1 penalty: FISTA with restarts, each document alone."""
+"""Codes of the squared loss with a hierarchical or an l1 penalty, by FISTA with restarts."""
 
 from typing import Any, NamedTuple
 
@@ -57,11 +57,11 @@ def codes(
     start: MatrixLike | None = None,
     **options: Any,
 ) -> Codes:
-    """Code documents: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)`` for every row p of P, over all x or x >= 0.
+    """Code every row p of P: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)``.
 
-    A dense P with fewer terms than atoms (patches of images) is coded by ADMM, which needs less
-    than half of the iterations of FISTA; FISTA continues if ADMM has not stopped after 100
-    iterations. Every other P is coded by FISTA alone.
+    x is of any sign, or x >= 0. A dense P with fewer terms than atoms (patches of images) is coded
+    by ADMM, which needs less than half of the iterations of FISTA; FISTA continues if ADMM has not
+    stopped after 100 iterations. Every other P is coded by FISTA alone.
 
     FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) uses only D^T
     D and D^T p, so a sparse P is never made dense. Each document has its own momentum, restarts and
@@ -79,9 +79,9 @@ def codes(
     tree : odl.trees.Tree, optional
         Omega(x) = sum over its nodes of ``||x_g||``; without a tree Omega(x) = ||x||_1.
     mask : array-like of bool, shape of P, optional
-        True at known entries. Unknown entries are left out of the loss. P is made dense.
+        True at known entries. The loss omits the other entries. P is made dense.
     start : sparse or dense, shape (n_documents, n_atoms), optional
-        Codes to start from; 0 by default.
+        Initial codes; 0 by default.
     norm : {"l2", "linf"}
         Norm of a group; "l2" by default.
     nonnegative : bool
@@ -102,7 +102,7 @@ def codes(
     Raises
     ------
     ParameterError
-        If an argument is outside its domain or shapes do not fit.
+        If an argument is outside its domain or shapes do not match.
 
     References
     ----------
@@ -133,43 +133,38 @@ def codes(
         mask = np.asarray(mask) != 0
         P = np.where(mask, P, 0.0)
     else:
-        P = real_matrix(
-            P, "P"
-        )  # also a dense P: sparse products sum in one order for any number of threads
+        # Also a dense P: sparse products sum in one order for any number of threads.
+        P = real_matrix(P, "P")
     start = None if start is None else real_matrix(start, "start")
-    pieces, parts = [], []
+    pieces, values = [], []
     for first in range(0, P.shape[0], FISTA_BLOCK):
-        part = slice(first, first + FISTA_BLOCK)
-        block = P[part]
+        rows = slice(first, first + FISTA_BLOCK)
+        block = P[rows]
         X = (
             np.zeros((block.shape[0], D.shape[1]))
             if start is None
-            else start[part].toarray()[:, order]
+            else start[rows].toarray()[:, order]
         )
         X = np.ascontiguousarray(X)
-        last = (plan, lam, lipschitz, infinity, positive, rule)
+        settings = (plan, lam, lipschitz, infinity, positive, rule)
         if mask is not None:
-            parts.append(tree_codes.code_masked(X, block, mask[part], D, *last))
+            values.append(tree_codes.code_masked(X, block, mask[rows], D, *settings))
         else:
-            parts.append(tree_codes.code_rows(X, _squares(block), block @ D, gram, *last))
-        back = np.empty_like(X)
-        back[:, order] = X
-        pieces.append(sparse.csr_array(back))
+            values.append(tree_codes.code_rows(X, _squares(block), block @ D, gram, *settings))
+        reordered = np.empty_like(X)
+        reordered[:, order] = X
+        pieces.append(sparse.csr_array(reordered))
     if not pieces:
-        nothing = np.empty(0)
-        return Codes(
-            sparse.csr_array((0, D.shape[1])), nothing, nothing, nothing, np.empty(0, np.int64)
-        )
-    residual, penalty, gap, done = np.concatenate(parts).T.copy()
+        empty = np.empty(0)
+        return Codes(sparse.csr_array((0, D.shape[1])), empty, empty, empty, np.empty(0, np.int64))
+    residual, penalty, gap, n_done = np.concatenate(values).T.copy()
     X = sparse.csr_array(sparse.vstack(pieces, format="csr"))
-    return Codes(X, residual, penalty, gap, done.astype(np.int64))
+    return Codes(X, residual, penalty, gap, n_done.astype(np.int64))
 
 
 def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
     if stop not in STOPS:
-        raise ParameterError(
-            f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these"
-        )
+        raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "correct stop")
     rule = (
         stop == "gap",
         number(tolerance, "tolerance"),
@@ -196,7 +191,10 @@ def _check_shapes(P, D, tree, mask, start):
 
 
 def _lipschitz(gram):
-    """Return an upper bound on the largest eigenvalue of G = D^T D, through G^4 if G has negative entries."""
+    """Return an upper bound on the largest eigenvalue of G = D^T D.
+
+    If G has negative entries, it is that of G^4 to the power 1/4.
+    """
     if (gram >= 0.0).all():
         return tree_codes.steepness(gram, 30)
     size = np.abs(gram).max()
@@ -207,6 +205,5 @@ def _lipschitz(gram):
 def _squares(P):
     """Return ||p||^2 of every row."""
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(
-        np.float64
-    )  # integers if empty
+    # bincount returns integers for an empty array.
+    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(np.float64)

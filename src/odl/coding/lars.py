@@ -25,14 +25,15 @@ from odl.prox.projections import (
 )
 
 LOSSES = ("norm", "squared")
-LARGEST_WEIGHT = 1e100
-# Rounding noise; smallest squared sine of an entering atom; share of ||p||^2 below which c is
-# recomputed; steps.
+LARGEST_WEIGHT = 1e100  # accepted weight of a document or an atom
+# Settings of the kernel: rounding error; smallest squared sine of the angle between an entering
+# atom and the atoms of the code; share of ||p||^2 below which the correlations c are recomputed;
+# number of steps that are allowed in addition to four per atom.
 LARS_SETTINGS = (EPSILON, 1e-13, 1e-4, 100.0)
 
 
 class LarsCodes(NamedTuple):
-    """Codes of a set of documents with certificates.
+    """Codes of documents, with their duality gaps.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class LarsCodes(NamedTuple):
 
 
 def check_arguments(P, A, lam):
-    """Return P as CSR, A as CSC and lam as float, or refuse them.
+    """Return (P as CSR, A as CSC, lam as float).
 
     Parameters
     ----------
@@ -113,8 +114,7 @@ def codes(
 
     Returns
     -------
-    Codes
-        X, objective, residual, gap.
+    LarsCodes
 
     Raises
     ------
@@ -137,7 +137,7 @@ def codes(
     P, A, lam = check_arguments(P, A, lam)
     if loss not in LOSSES:
         raise ParameterError(
-            f"loss is {loss!r}", f"one of {', '.join(map(repr, LOSSES))}", "choose one of them"
+            f"loss is {loss!r}", f"one of {', '.join(map(repr, LOSSES))}", "correct loss"
         )
     # Dividing A by a power of two near its largest weight loses no bit and prevents overflow.
     largest = np.abs(A.data).max(initial=0.0)

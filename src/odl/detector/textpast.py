@@ -32,7 +32,7 @@ class RecentDuplicates(NamedTuple):
         """Return a copy with the texts of one more batch, without batches that are too old."""
         shingler, t = Shingler(), self.groups.t + 1
         sets = [shingler.shingle(text) for text in texts]
-        groups = duplicates.grouped(
+        groups = duplicates.extend_groups(
             self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))]
         )
         return RecentDuplicates(groups, (*self.sets, *sets)[-len(groups.names) :])

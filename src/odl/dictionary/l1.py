@@ -1,9 +1,12 @@
-"""The dictionary step: min_{A in 𝒜} ||P - X A^T||_1 for given codes, 𝒜 = {A >= 0, ||A_j||_1 <= 1}.
+"""The dictionary step for given codes with the L1 loss.
+
+    min_{A in 𝒜} ||P - X A^T||_1,    𝒜 = {A >= 0, ||A_j||_1 <= 1}
 
 The solver is Algorithm 3 of the NIPS 2012 supplement (linearised ADMM). Two exact reductions make
 the problem smaller first. P, A and X are non-negative, so
 
-- if P_di = 0, the residual there is (X A^T)_di. Its sum is linear in A and needs neither E nor rho;
+- if P_di = 0, the residual there is (X A^T)_di. Its sum is linear in A and needs neither the
+  residual variable E nor the dual variable rho;
 - let c_j be the total code mass of atom j, and g_ij its code mass on the documents with term i.
   Lowering A_ij by epsilon lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most
   epsilon g_ij. Therefore an optimal dictionary exists with A_ij = 0 for all 2 g_ij <= c_j: an atom
@@ -48,14 +51,14 @@ class L1Fit(NamedTuple):
     iterations : int
         Number of iterations done.
     trace : ndarray, shape (iterations + 1, 2)
-        Objective and lower bound of each iterate, starting with `start`.
+        Objective and lower bound of each iterate; the first is `start`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from odl.dictionary.l1 import fit_dictionary
     >>> fit = fit_dictionary(np.array([[0.5, 0.5], [0.4, 0.6]]), np.ones((2, 1)), tolerance=1e-9)
-    >>> round(fit.objective, 6), bool(abs(fit.objective - fit.bound) < 1e-9)  # the bound proves that none is better
+    >>> round(fit.objective, 6), bool(abs(fit.objective - fit.bound) < 1e-9)  # proof of optimality
     (0.2, True)
     """
 
@@ -66,16 +69,33 @@ class L1Fit(NamedTuple):
     trace: np.ndarray
 
 
-class Reduced(NamedTuple):
-    """The reduced problem. A pair is an entry of A, a cell an entry of P, a link connects a cell with a pair."""
+class ReducedProblem(NamedTuple):
+    """The problem after the reductions of the module's docstring.
 
-    term: np.ndarray  # term of each pair
-    atom: np.ndarray  # atom of each pair
-    slope: np.ndarray  # d: cost of each pair on the zeros of P
-    target: np.ndarray  # value of P at each cell
-    start: np.ndarray  # the links of cell c are start[c]:start[c + 1]
-    link: np.ndarray  # pair of each link
-    weight: np.ndarray  # code of each link
+    A pair is an entry of A, a cell an entry of P. A link connects a cell (document, term) with a
+    pair (term, atom) if the document has a code for the atom.
+
+    Attributes
+    ----------
+    term, atom : ndarray, shape (n_pairs,)
+        Term and atom of each pair.
+    slope : ndarray, shape (n_pairs,)
+        d: cost of each pair on the zeros of P.
+    target : ndarray, shape (n_cells,)
+        Value of P at each cell.
+    start : ndarray, shape (n_cells + 1,)
+        The links of cell c are ``start[c]:start[c + 1]``.
+    link, weight : ndarray, shape (n_links,)
+        Pair and code of each link.
+    """
+
+    term: np.ndarray
+    atom: np.ndarray
+    slope: np.ndarray
+    target: np.ndarray
+    start: np.ndarray
+    link: np.ndarray
+    weight: np.ndarray
 
 
 def fit_dictionary(
@@ -89,7 +109,7 @@ def fit_dictionary(
     gamma: float = 1.89,
     steps: Literal["pairs", "uniform"] = "pairs",
 ) -> L1Fit:
-    """Fit the dictionary to documents and codes.
+    """Fit a dictionary to documents and codes.
 
     Solves ``min_A ||P - X A^T||_1`` over ``A >= 0, sum(A_j) <= 1`` for every atom j, by (papers'
     orientation)
@@ -112,8 +132,9 @@ def fit_dictionary(
     X : sparse or dense, shape (n_documents, n_atoms)
         Codes, non-negative; not modified.
     start : sparse or dense, shape (n_terms, n_atoms), optional
-        Dictionary to start from, projected on the feasible set first; zero by default. The
-        objective of the result is never higher. Atoms that no document uses are returned unchanged.
+        Initial dictionary, projected on the feasible set first; zero by default. The objective of
+        the result is never higher than that of the initial dictionary. Atoms that no document uses
+        are returned unchanged.
     iterations : int
         Maximum number of iterations; 0 only applies the reductions.
     tolerance : float
@@ -124,13 +145,13 @@ def fit_dictionary(
     gamma : float
         Relaxation of the dual step.
     steps : {"pairs", "uniform"}
-        Step sizes kappa. "pairs": one for each entry of A, the reciprocal of its row sum in ``X^T
-        X`` over the documents with the term; the projection then uses the metric of these steps.
-        "uniform": ``1/Psi_max(X)`` for all entries, as in the paper.
+        Step sizes kappa. "pairs": a step for each entry of A, the reciprocal of its row sum in
+        ``X^T X`` over the documents with the term; the projection then uses the metric of these
+        steps. "uniform": ``1/Psi_max(X)`` for all entries, as in the paper.
 
     Returns
     -------
-    Fit
+    L1Fit
 
     Raises
     ------
@@ -147,7 +168,8 @@ def fit_dictionary(
     --------
     >>> import numpy as np
     >>> from odl.dictionary.l1 import fit_dictionary
-    >>> fit = fit_dictionary(np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]), np.eye(2), tolerance=1e-9)
+    >>> P = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    >>> fit = fit_dictionary(P, np.eye(2), tolerance=1e-9)
     >>> fit.dictionary.toarray().round(3).T, round(fit.objective, 6)
     (array([[0.5, 0.5, 0. ],
            [0. , 0. , 1. ]]), 0.0)
@@ -158,11 +180,10 @@ def fit_dictionary(
     for name, value in (("phi", phi), ("gamma", gamma)):
         number(value, name, MIN_POSITIVE)
     if steps not in ("pairs", "uniform"):
-        raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "choose one of these")
-    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(
-        float
-    )  # integers if empty
-    problem = reduced(P, X, total)
+        raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "correct steps")
+    # bincount returns integers for an empty array.
+    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)
+    problem = reduce_problem(P, X, total)
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
     kappa = (
@@ -178,35 +199,41 @@ def fit_dictionary(
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
     dual, fit, clipped = np.zeros((3, len(problem.target)))
     best, bounds = values.copy(), np.empty(2)
-    done = dictionary_step.iterate(
-        problem.target, problem.start, problem.link, problem.weight, problem.slope, begin, order, kappa, values, dual,
-        constant, settings, fit, clipped, np.empty(len(order)), trace, best, bounds,
+    n_done = dictionary_step.iterate(
+        problem.target, problem.start, problem.link, problem.weight, problem.slope,
+        begin, order, kappa, values, dual, constant, settings,
+        fit, clipped, np.empty(len(order)), trace, best, bounds,
     )  # fmt: skip
-    lowest, bound = bounds
-    dictionary = _assemble(best, problem, A, total)
+    objective, bound = bounds
     return L1Fit(
-        dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1]
+        _assemble(best, problem, A, total),
+        float(objective + constant),
+        float(bound + constant),
+        n_done,
+        trace[: n_done + 1],
     )
 
 
-def reduced(P, X, total):
-    """Return the reduced problem of documents and codes; `total` is the code mass of each atom."""
+def reduce_problem(P, X, total):
+    """Return the `ReducedProblem` of documents and codes; `total` is the code mass of each atom."""
     by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
     work = np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
-    most = int(
-        np.diff(by_document[0])[by_term[1]].sum()
-    )  # bound on links; unwritten memory is not allocated
-    problem = Reduced(
-        np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most),
-        np.empty(P.nnz), np.zeros(P.nnz + 1, np.int64), np.empty(most, np.int32), np.empty(most),
+    # Upper bound on the number of links. Memory that is not written is not allocated.
+    size = int(np.diff(by_document[0])[by_term[1]].sum())
+    problem = ReducedProblem(
+        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size),
+        np.empty(P.nnz), np.zeros(P.nnz + 1, np.int64), np.empty(size, np.int32), np.empty(size),
     )  # fmt: skip
     pairs, cells, links = dictionary_step.reduce(*by_term, *by_document, total, *work, *problem)
     sizes = (pairs, pairs, pairs, cells, cells + 1, links, links)
-    return Reduced(*(part[:size] for part, size in zip(problem, sizes, strict=True)))
+    return ReducedProblem(*(array[:n] for array, n in zip(problem, sizes, strict=True)))
 
 
 def pair_steps(problem):
-    """Return kappa_e = 1 / sum_c w_ce sum_f w_cf over the cells c of pair e: kappa^(1/2) X^T X kappa^(1/2) <= 1."""
+    """Return the step kappa_e = 1 / sum_c w_ce sum_f w_cf of each pair e, over its cells c.
+
+    With these steps kappa^(1/2) X^T X kappa^(1/2) <= 1.
+    """
     counts = np.diff(problem.start)
     mass = np.bincount(
         np.repeat(np.arange(len(counts)), counts), weights=problem.weight, minlength=len(counts)
@@ -218,7 +245,10 @@ def pair_steps(problem):
 
 
 def _assemble(values, problem, start, total):
-    """Return the dictionary with the values of the pairs, and the atoms of `start` that no document uses."""
+    """Return the dictionary with the values of the pairs.
+
+    Atoms that no document uses are those of `start`.
+    """
     unused = np.repeat(total == 0.0, np.diff(start.indptr))
     atoms = np.repeat(np.arange(len(total)), np.diff(start.indptr))
     rows = np.concatenate((problem.term, start.indices[unused]))
@@ -228,7 +258,10 @@ def _assemble(values, problem, start, total):
 
 
 def _check(P, X, start):
-    """Return P and X as canonical CSR without explicit zeros and the start as a feasible dictionary, or refuse them."""
+    """Return (P, X, start), or raise ParameterError if shapes or signs are wrong.
+
+    P and X are canonical CSR without explicit zeros. The start is a feasible dictionary.
+    """
     P, X = real_matrix(P, "P"), real_matrix(X, "X")
     if P.shape[0] != X.shape[0]:
         defect = f"P has {P.shape[0]} documents and X has {X.shape[0]}"
@@ -238,7 +271,7 @@ def _check(P, X, start):
     if start.shape != shape:
         expected = f"the shape (terms, atoms) of P and X, {shape}"
         raise ParameterError(
-            f"start is of shape {start.shape}", expected, "widen it or leave it out"
+            f"start is of shape {start.shape}", expected, "pass another start, or omit it"
         )
     for name, matrix in (("P", P), ("X", X)):
         check_signs(matrix, name)

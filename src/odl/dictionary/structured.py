@@ -1,10 +1,11 @@
-"""Dictionary learning with the squared loss and a hierarchical or an l1 penalty, in batch and online.
+"""Dictionary learning with the squared loss and a hierarchical or an l1 penalty.
 
     min_{D, x_i}  (1/n) sum_i  1/2 ||p_i - D x_i||_2^2 + lam Omega(x_i)
 
-over atoms with mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 (ICML 2010, equations (1) and (4)). Codes
-by FISTA, atoms by block coordinate descent on the statistics A = sum x x^T and B = sum p x^T
-(Mairal, Bach, Ponce, Sapiro, JMLR 2010).
+over atoms with mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 (ICML 2010, equations (1) and (4)), in
+batch (`learn_batch`) or online (`learn_online`). Codes are found by FISTA, atoms by block
+coordinate descent on the statistics A = sum x x^T and B = sum p x^T (Mairal, Bach, Ponce, Sapiro,
+JMLR 2010).
 """
 
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Statistics(NamedTuple):
     B : csc_array, shape (n_terms, n_atoms)
         Sum of ``p x^T``.
     documents : float
-        Number of documents seen so far, including those that have been forgotten.
+        Number of documents so far, including those that have been forgotten.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class Statistics(NamedTuple):
 
 
 def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
-    """Return the statistics of documents P (documents x terms) and their codes X (documents x atoms).
+    """Return the statistics of documents P (n, n_terms) and their codes X (n, n_atoms).
 
     Examples
     --------
@@ -71,8 +72,8 @@ def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
 def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0) -> Statistics:
     """Add the statistics of a batch to those of the past.
 
-    The past is scaled by ``(N / (N + n))^forgetting``, where N is the number of documents seen
-    before and n the size of the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010, section
+    The past is scaled by ``(N / (N + n))^forgetting``, where N is the number of earlier documents
+    and n the size of the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010, section
     3.4.2, for batches of any size: after N documents, the Mth document has the weight ``(M /
     N)^forgetting`` however the stream is cut into batches.
 
@@ -89,20 +90,20 @@ def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0
     >>> import numpy as np
     >>> from odl.dictionary.structured import accumulate, statistics
     >>> first = statistics(np.array([[0.6, 0.8]]), np.array([[1.0]]))
-    >>> both = accumulate(first, first, forgetting=1.0)  # one document of two: the past counts a half
+    >>> both = accumulate(first, first, forgetting=1.0)  # the past has the weight 1/2
     >>> both.documents, both.A.toarray()
     (2.0, array([[1.5]]))
     """
     if past is None:
         return new
     total = past.documents + new.documents
-    keep = (past.documents / total) ** forgetting if total > 0.0 else 1.0
+    decay = (past.documents / total) ** forgetting if total > 0.0 else 1.0
     B = past.B
     if B.shape[0] < new.B.shape[0]:
         B = B.copy()
         B.resize(new.B.shape)
     return Statistics(
-        sparse.csr_array(keep * past.A + new.A), sparse.csc_array(keep * B + new.B), total
+        sparse.csr_array(decay * past.A + new.A), sparse.csc_array(decay * B + new.B), total
     )
 
 
@@ -125,7 +126,7 @@ class Problem:
     norm : {"l2", "linf"}
         Norm of a group.
     mu : float
-        Shape of the set of atoms: 0 the unit l2 ball (images), 1 the unit l1 ball (text).
+        Set of atoms: 0 is the unit l2 ball (images), 1 the unit l1 ball (text).
     nonnegative_codes, nonnegative_atoms : bool
         True for text.
     tolerance, iterations, stop
@@ -215,9 +216,14 @@ class Problem:
         ).copy()
         R = np.ascontiguousarray(R)
         if A.shape != (len(atoms), len(atoms)) or R.shape != atoms.shape[::-1]:
-            defect = f"A of shape {A.shape} and B of shape {R.shape} for {atoms.shape[1]} terms and {len(atoms)} atoms"
+            defect = (
+                f"A of shape {A.shape} and B of shape {R.shape} "
+                f"for {atoms.shape[1]} terms and {len(atoms)} atoms"
+            )
             raise ParameterError(
-                defect, "statistics of the same terms and atoms", "build them for this dictionary"
+                defect,
+                "statistics of the same terms and atoms",
+                "compute the statistics for this dictionary",
             )
         mu, positive = number(self.mu, "mu", 0.0, 1.0), bool(self.nonnegative_atoms)
         smallest = UNUSED * A.diagonal().max(initial=0.0)
@@ -236,7 +242,17 @@ class Problem:
 
 
 class StructuredFit(NamedTuple):
-    """Learned dictionary (dense or sparse as the initial one), final codes, and mean objective of each round.
+    """Result of `learn_batch`.
+
+    Attributes
+    ----------
+    D : csc_array or ndarray, shape (n_terms, n_atoms)
+        Learned dictionary, sparse or dense as the initial dictionary.
+    codes : odl.coding.fista.Codes
+        Codes of the documents with D.
+    objective : list of float
+        Mean objective before the first update, and after the codes of each round. It never
+        increases by more than the tolerance of the codes.
 
     Examples
     --------
@@ -262,7 +278,7 @@ def learn_batch(
     problem : Problem
     P : sparse or dense, shape (n_documents, n_terms)
     D : csc_array or ndarray, shape (n_terms, n_atoms)
-        Start; projected on the feasible set first.
+        Initial dictionary; projected on the feasible set first.
     rounds : int
         Maximum number of rounds.
     decrease : float
@@ -270,9 +286,7 @@ def learn_batch(
 
     Returns
     -------
-    Fit
-        `objective` has the mean before the first update and after the codes of each round. It never
-        increases by more than the tolerance of the codes.
+    StructuredFit
 
     Examples
     --------
@@ -316,14 +330,14 @@ def learn_online(
     rng : numpy.random.Generator
         Draws the order of every epoch.
     batch : int
-        Documents per mini-batch; the last one of an epoch may be smaller.
+        Documents per mini-batch; the last mini-batch of an epoch may be smaller.
     epochs : int
     forgetting : float
         As `accumulate`.
 
     Returns
     -------
-    D : as the start
+    D : ndarray or csc_array, as the initial dictionary
     past : Statistics
     objective : list of float
         Mean objective of every mini-batch before it was learned.
@@ -332,8 +346,9 @@ def learn_online(
     --------
     >>> import numpy as np
     >>> from odl.dictionary.structured import Problem, learn_online
-    >>> P = np.array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]] * 20)
-    >>> D, past, objective = learn_online(Problem(0.01, mu=0.0), P, np.eye(3)[:, [0, 2]], np.random.default_rng(0))
+    >>> P, start = np.array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]] * 20), np.eye(3)[:, [0, 2]]
+    >>> problem, rng = Problem(0.01, mu=0.0), np.random.default_rng(0)
+    >>> D, past, objective = learn_online(problem, P, start, rng)
     >>> D.round(2), past.documents, len(objective)
     (array([[0.6, 0. ],
            [0.8, 0. ],
@@ -354,7 +369,7 @@ def learn_online(
 
 
 def _like(D, dense):
-    """Return a dense dictionary as sparse if D is sparse."""
+    """Return a dense dictionary as CSC if D is sparse, otherwise unchanged."""
     return sparse.csc_array(dense) if sparse.issparse(D) else dense
 
 

@@ -7,7 +7,7 @@ from odl.errors import ParameterError
 from odl.prox.projections import MatrixLike, real_matrix
 from odl.trees import ROOT, Tree
 
-KMEANS_ROUNDS = 10  # iterations of k-means; a start need not have converged
+KMEANS_ROUNDS = 10  # iterations of k-means, which need not converge for a start
 
 
 def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse.csc_array:
@@ -15,11 +15,12 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
 
     Spherical k-means divides all documents among the roots of the tree, and the documents of a node
     among its children. The atom of a node is the mean of its documents minus the projections of
-    this mean on the atoms of its ancestors; the negative part is dropped and the rest scaled to
-    unit l2 norm. So it has the words which are more frequent in the node than in its parent.
+    this mean on the atoms of its ancestors. Negative entries are then set to 0, and the atom is
+    scaled to unit l2 norm. So it has the words that are more frequent in the node than in its
+    parent.
 
-    On newsgroups, a start from random documents ended with a higher objective in all cases tried,
-    and with children unrelated to their parents.
+    On newsgroups, a start from random documents ended with a higher objective in all cases that
+    were tried, and with children unrelated to their parents.
 
     Parameters
     ----------
@@ -42,8 +43,8 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
     >>> import numpy as np
     >>> from odl import trees
     >>> from odl.dictionary.treestart import cluster_atoms
-    >>> P = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
-    >>> cluster_atoms(P, trees.balanced((2,)), np.random.default_rng(0)).toarray().round(2)  # the root: what all have
+    >>> P, rng = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]), np.random.default_rng(0)
+    >>> cluster_atoms(P, trees.balanced((2,)), rng).toarray().round(2)  # the root is the mean
     array([[0.82, 0.  , 0.  ],
            [0.41, 1.  , 0.  ],
            [0.41, 0.  , 1.  ]])
@@ -52,23 +53,25 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
     filled = np.flatnonzero(np.diff(P.indptr))
     if not len(filled):
         raise ParameterError(
-            "no document has a known term", "documents to start from", "check the corpus"
+            "no document has a term of the vocabulary",
+            "at least one such document",
+            "pass more documents",
         )
     members = {ROOT: filled, **_split(P, filled, tree.roots, rng)}
-    first, columns = {}, [None] * tree.n_nodes
+    atoms, columns = {}, [None] * tree.n_nodes
     for node in tree.preorder:
         rows = members[node]
         if not len(rows):
             rows = members[node] = rng.choice(filled, 1)
-        above, parent = [], tree.parents[node]
+        ancestors, parent = [], tree.parents[node]
         while parent != ROOT:
-            above.append(parent)
+            ancestors.append(parent)
             parent = tree.parents[parent]
         mean = np.asarray(P[rows].sum(axis=0)).ravel() / len(rows)
-        for ancestor in reversed(above):
-            mean = mean - np.sum(mean * first[ancestor]) * first[ancestor]
-        first[node] = _unit(np.maximum(mean, 0.0), P, filled, rng)
-        columns[node] = sparse.csc_array(first[node][:, None])
+        for ancestor in reversed(ancestors):
+            mean = mean - np.sum(mean * atoms[ancestor]) * atoms[ancestor]
+        atoms[node] = _unit(np.maximum(mean, 0.0), P, filled, rng)
+        columns[node] = sparse.csc_array(atoms[node][:, None])
         members |= _split(P, rows, tree.children[node], rng)
     return sparse.csc_array(sparse.hstack(columns, format="csc"))
 

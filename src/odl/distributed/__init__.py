@@ -1,1 +1,4 @@
-"""Dictionary learning over a network of agents (Chen, Towfic and Sayed 2014): models, graphs, inference, learning."""
+"""Dictionary learning over a network of agents: models, graphs, inference, learning.
+
+Source: Chen, Towfic and Sayed 2014.
+"""

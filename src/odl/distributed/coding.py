@@ -21,7 +21,7 @@ from odl.prox.projections import check_signs, check_terms, parts, real_matrix
 
 
 def _dictionary(columns, n_terms):
-    """Return learned atoms (starts, terms, weights) as a dictionary, terms ascending, without zeros."""
+    """Return atoms (starts, terms, weights) as CSC with sorted indices and without zeros."""
     starts, terms, weights = columns
     A = sparse.csc_array((weights, terms.view(np.int32), starts), shape=(n_terms, len(starts) - 1))
     A.sort_indices()
@@ -37,8 +37,12 @@ def constants(model):
     )
 
 
-def checked(P, A, model):
-    """Return documents and atoms as sparse float arrays; refuse shapes that differ and negative atoms of a model."""
+def check_inputs(P, A, model):
+    """Return documents (CSR) and atoms (CSC) as sparse float arrays.
+
+    Raise ParameterError if their numbers of terms differ, or if atoms are negative for a model of
+    non-negative codes.
+    """
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
     check_terms(P, A)
     if model.code.non_negative:
@@ -47,18 +51,19 @@ def checked(P, A, model):
 
 
 MAX_SWEEPS = 1000  # maximum number of sweeps of the coordinate descent
-# largest network for which the fixed point is solved directly; needs a dense matrix of agents
+# Largest number of agents for which the fixed point is solved directly, with a dense matrix (N, N)
 MAX_AGENTS = 5000
 
 
 class Coded(NamedTuple):
-    """Codes of a batch with their objectives and the communication that they took.
+    """Codes of a batch, their objectives, and the communication between agents.
 
     Attributes
     ----------
     codes : csr_array, shape (n_documents, n_atoms)
     residual, penalty : ndarray
-        f(x - W y) and h(y). Over a network the residual is the score minus the penalty.
+        f(x - W y) and h(y) of each document. Over a network the residual is the score minus the
+        penalty.
     score : ndarray
         The objective, residual plus penalty; it equals g(nu) up to the gap. Over a network -sum_k
         J_k(nu_k).
@@ -69,17 +74,18 @@ class Coded(NamedTuple):
     iterations : ndarray or None
         Number of exchanges for each document.
     floats : ndarray, shape (n_documents, n_agents), or None
-        Number of floats that each agent sends, if it sends only the terms of the document and of
-        its active atoms.
+        Number of floats that each agent sends if it sends the terms of the document and of its
+        active atoms only.
 
     Examples
     --------
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.distributed import coding, models
     >>> model = models.task("nmf", gamma=0.05, delta=0.1)
-    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
-    >>> found = coding.centralised(P, A, model)
-    >>> bool((found.gap <= 1e-6).all()), (found.residual + found.penalty - found.score).round(6)
+    >>> P = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    >>> A = csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> coded = coding.centralised(P, A, model)
+    >>> bool((coded.gap <= 1e-6).all()), (coded.residual + coded.penalty - coded.score).round(6)
     (True, array([0., 0.]))
     """
 
@@ -110,7 +116,9 @@ def empty_cost(P, model):
 def centralised(
     P: sparse.csr_array, A: sparse.csc_array, model: Model, *, tolerance: float = 1e-6
 ) -> Coded:
-    """Find the optimum of every document: min_y f(x - A y) + h(y), by coordinate descent with a certificate.
+    """Find the optimal code of every document: argmin_y f(x - A y) + h(y).
+
+    Coordinate descent stops at a duality gap.
 
     Parameters
     ----------
@@ -129,13 +137,14 @@ def centralised(
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.distributed import coding, models
     >>> model = models.task("nmf", gamma=0.05, delta=0.1)
-    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
-    >>> found = coding.centralised(P, A, model)
-    >>> found.codes.toarray().round(2), found.score.round(3)
+    >>> P = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    >>> A = csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> coded = coding.centralised(P, A, model)
+    >>> coded.codes.toarray().round(2), coded.score.round(3)
     (array([[0.86, 0.  ],
            [0.  , 1.01]]), array([0.09, 0.12]))
     """
-    P, A = checked(P, A, model)
+    P, A = check_inputs(P, A, model)
     limits = (constants(model), float(tolerance), MAX_SWEEPS)
     codes, values = agent_descent.code_documents(parts(P), parts(A), P.shape[1], *limits)
     return Coded(sparse.csr_array(codes), values[0], values[1], values[0] + values[1], values[2])
@@ -157,7 +166,7 @@ def owners(n_atoms: int, n_agents: int) -> np.ndarray:
     """
     if not 1 <= n_agents <= n_atoms:
         raise ParameterError(
-            f"{n_agents} agents for {n_atoms} atoms", "one atom or more an agent", "lower agents"
+            f"{n_agents} agents for {n_atoms} atoms", "at least one atom per agent", "lower agents"
         )
     return np.arange(n_atoms) * n_agents // n_atoms
 
@@ -166,35 +175,36 @@ def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
     """Return the step 0.9/(c_f/N + n/delta), where n is the largest number of atoms of an agent.
 
     Atoms are in the unit ball, so ||W_k||_2^2 <= n. Therefore no agent needs the norm of another
-    one, and the step remains stable while the dictionary changes.
+    agent, and the step remains stable while the dictionary changes.
 
     Examples
     --------
     >>> from odl.distributed import coding, models, networks
-    >>> model, ring = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 4, degree=2)
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> ring = networks.network("ring", 4, degree=2)
     >>> round(float(coding.safe_step(model, coding.owners(4, 4), ring)), 4)
     0.0878
     """
     return 0.9 * model.largest_step(np.bincount(owner), network.n_agents)
 
 
-def _as_one(network):
+def _has_one_dual(network):
     """Return whether all agents have the same dual variable from the start."""
     return network.exact and bool(network.seen.all())
 
 
 class Iteration(NamedTuple):
-    """Settings of a diffusion: its step, its stopping rule and its start.
+    """Settings of diffusion: step size, stopping rule and start.
 
     Attributes
     ----------
     mu : float
-        Step; 0 means `safe_step`.
+        Step size; 0 means `safe_step`.
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
     at_fixed_point : bool
-        Start at the fixed point, solved directly (`odl.kernels.fixed_point`), where the first check
-        stops.
+        Whether to start at the fixed point, which is solved directly (`odl.kernels.fixed_point`).
+        The first check then stops the iterations.
 
     Examples
     --------
@@ -210,22 +220,26 @@ class Iteration(NamedTuple):
 
 
 def _over(model, owner, network, iteration):
-    """Return the settings in the form of the kernel. A network with one common dual variable becomes one agent."""
+    """Return the settings of diffusion in the form of the kernel.
+
+    A network whose agents have one common dual variable becomes one agent.
+    """
     mu = iteration.mu or safe_step(model, owner, network)
     if mu < 0:
-        raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
-    if _as_one(network):
-        # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step
-        # mu/N.
-        owner, mu, network = (
-            np.zeros_like(owner),
-            mu / network.n_agents,
-            networks.network("fully_connected", 1),
+        raise ParameterError(
+            f"mu={mu!r}", "a step above 0, or 0 for a safe step", "raise mu or set it to 0"
         )
+    if _has_one_dual(network):
+        # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns all atoms, with step mu/N.
+        owner, mu = np.zeros_like(owner), mu / network.n_agents
+        network = networks.network("fully_connected", 1)
     weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.at_fixed_point:
         if network.n_agents > MAX_AGENTS:
-            defect = f"{network.n_agents} agents for the fixed point, which needs a number for each pair of agents"
+            defect = (
+                f"{network.n_agents} agents for the fixed point, which needs a number for each "
+                "pair of agents"
+            )
             raise ParameterError(
                 defect, f"at most {MAX_AGENTS}", "set solver: diffusion, or lower agents"
             )
@@ -233,8 +247,10 @@ def _over(model, owner, network, iteration):
             weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents
         )
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
-    ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK_INTERVAL)
-    return records.NetworkIteration(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
+    stopping = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK_INTERVAL)
+    return records.NetworkIteration(
+        owner.astype(np.int64), *mixing, network.shares, *stopping, spread
+    )
 
 
 def over_network(
@@ -245,7 +261,9 @@ def over_network(
     network: Network,
     **iteration: Any,
 ) -> Coded:
-    """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
+    """Code documents by diffusion over a network (eqs 31 and 37).
+
+    Results are those of `odl.distributed.inference.diffuse`.
 
     Equation `fixed-point` of docs/method.md (`at_fixed_point`).
 
@@ -269,17 +287,18 @@ def over_network(
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.distributed import coding, models, networks
     >>> model = models.task("nmf", gamma=0.05, delta=0.1)
-    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> P = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    >>> A = csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
     >>> network, owner = networks.network("fully_connected", 2), coding.owners(2, 2)
     >>> coding.over_network(P, A, model, owner, network).score.round(3)
     array([0.09, 0.12])
     """
-    P, A = checked(P, A, model)
+    P, A = check_inputs(P, A, model)
     arguments = (constants(model), _over(model, owner, network, Iteration(**iteration)))
     codes, costs, used, reached = adapt_then_combine.code_documents(
         parts(P), parts(A), P.shape[1], *arguments
     )
-    if _as_one(network):
+    if _has_one_dual(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
     codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
     h = penalty(model, codes)
@@ -290,7 +309,9 @@ def over_network(
 def learn_centralised(
     P: sparse.csr_array, A: sparse.csc_array, model: Model, step: float, *, tolerance: float = 1e-3
 ) -> sparse.csc_array:
-    """Update a dictionary after each document, from the document's optimum: W <- Proj(prox(W + step nu y^T)).
+    """Update a dictionary after each document: W <- Proj(prox(W + step nu y^T)).
+
+    nu and y are the optimal dual variable and code of the document.
 
     Returns
     -------
@@ -301,13 +322,14 @@ def learn_centralised(
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.distributed import coding, models
     >>> model = models.task("nmf", gamma=0.05, delta=0.1)
-    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> P = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    >>> A = csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
     >>> coding.learn_centralised(P, A, model, step=0.1).toarray().round(2)
     array([[0.6 , 0.  ],
            [0.8 , 0.  ],
            [0.  , 0.82]])
     """
-    P, A = checked(P, A, model)
+    P, A = check_inputs(P, A, model)
     limits = (constants(model), float(tolerance), MAX_SWEEPS)
     steps = float(step), float(model.beta)
     return _dictionary(
@@ -324,7 +346,9 @@ def learn_over_network(
     network: Network,
     **iteration: Any,
 ) -> sparse.csc_array:
-    """Update a dictionary after each document, each agent from its own dual variable and codes (eqs 51 to 56).
+    """Update a dictionary after each document, over a network (eqs 51 to 56).
+
+    Each agent uses its own dual variable and codes.
 
     Parameters
     ----------
@@ -342,14 +366,15 @@ def learn_over_network(
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.distributed import coding, models, networks
     >>> model = models.task("nmf", gamma=0.05, delta=0.1)
-    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> P = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    >>> A = csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
     >>> network, owner = networks.network("fully_connected", 2), coding.owners(2, 2)
     >>> coding.learn_over_network(P, A, model, 0.1, owner, network).toarray().round(2)
     array([[0.6 , 0.  ],
            [0.8 , 0.  ],
            [0.  , 0.82]])
     """
-    P, A = checked(P, A, model)
+    P, A = check_inputs(P, A, model)
     steps = (_over(model, owner, network, Iteration(**iteration)), float(step), float(model.beta))
     learned = adapt_then_combine.learn_documents(
         parts(P), parts(A), P.shape[1], constants(model), *steps

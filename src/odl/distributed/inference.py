@@ -1,6 +1,6 @@
 """Inference over a network: diffusion on the dual, recovery of codes.
 
-A `AgentShare` contains the agents that one process owns, with their atoms. An iteration is *adapt*
+An `AgentShare` contains the agents that one process owns, with their atoms. An iteration is *adapt*
 (each agent alone), *exchange* (neighbours send their dual variables) and *combine*. In one process
 the exchange is the identity; between processes it sends messages (`odl.distributed.messages`).
 Everything else is the same.
@@ -27,7 +27,7 @@ CHECK_INTERVAL = 10  # iterations between two tests of the stopping rule
 
 
 class Inference(NamedTuple):
-    """Result of the inference of one document.
+    """Dual variables and codes of one document.
 
     Attributes
     ----------
@@ -45,7 +45,8 @@ class Inference(NamedTuple):
     --------
     >>> import numpy as np
     >>> from odl.distributed import inference, models, networks
-    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> network = networks.network("ring", 3, degree=2)
     >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
     >>> inferred = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
     >>> inferred.nu.shape, len(inferred.codes)
@@ -77,9 +78,10 @@ class AgentShare:
     --------
     >>> import numpy as np
     >>> from odl.distributed import inference, models, networks
-    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> network = networks.network("ring", 3, degree=2)
     >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
-    >>> share.heard, share.shares.round(2)
+    >>> share.senders, share.shares.round(2)
     (array([0, 1, 2]), array([0.33, 0.33, 0.33]))
     """
 
@@ -93,17 +95,19 @@ class AgentShare:
         if len(self.agents) != len(self.blocks) or np.any(np.diff(self.agents) <= 0):
             defect = f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms"
             raise ParameterError(
-                defect, "ascending agents with one block each", "correct the share"
+                defect, "ascending agents with one block each", "pass a block for each agent"
             )
         if len(self.agents) and not 0 <= self.agents[0] <= self.agents[-1] < n_agents:
             raise ParameterError(
-                f"agents up to {self.agents[-1]}", f"below {n_agents}", "correct the share"
+                f"agents up to {self.agents[-1]}",
+                f"agents from 0 to {n_agents - 1}",
+                "pass agents of the network",
             )
 
     @cached_property
-    def heard(self) -> np.ndarray:
+    def senders(self) -> np.ndarray:
         """Agents whose dual variables the own agents combine, including themselves, ascending."""
-        return np.unique(self._rows.indices)
+        return np.unique(self._rows.indices)  # columns of the own rows of the weights
 
     @cached_property
     def _rows(self):
@@ -112,14 +116,14 @@ class AgentShare:
     @cached_property
     def _weights(self):
         rows = self._rows
-        places = np.searchsorted(self.heard, rows.indices)
+        columns = np.searchsorted(self.senders, rows.indices)
         return sparse.csr_array(
-            (rows.data, places, rows.indptr), shape=(len(self.agents), len(self.heard))
+            (rows.data, columns, rows.indptr), shape=(len(self.agents), len(self.senders))
         )
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """1/|N_I| of the own agents that see the data, 0 of the others."""
+        """1/|N_I| for own agents that see the data, 0 for other own agents."""
         return self.network.shares[self.agents]
 
     @cached_property
@@ -130,9 +134,10 @@ class AgentShare:
         )
 
     def start(self, x: np.ndarray) -> np.ndarray:
-        """Return the initial dual variables: argmin_nu f*(nu) - nu^T x for agents that see x, 0 for the others.
+        """Return the initial dual variables, shape (own agents, terms).
 
-        This is the optimum if all codes are zero. It needs no communication.
+        They are argmin_nu f*(nu) - nu^T x for agents that see x, and 0 for other agents. This is
+        the optimum if all codes are zero. It needs no communication.
         """
         seen = (self.shares > 0)[:, None]
         return np.where(
@@ -158,7 +163,7 @@ class AgentShare:
     def moves(
         self, nu: np.ndarray, x: np.ndarray, step: float, exchange: Callable = np.asarray
     ) -> Iterator:
-        """Yield (nu before, nu after) of each iteration of adapt, exchange and combine, without end."""
+        """Yield (nu before, nu after) of each iteration of adapt, exchange, combine; never end."""
         while True:
             before, nu = nu, self.combine(exchange(self.adapt(nu, x, step)))
             yield before, nu
@@ -170,14 +175,14 @@ class AgentShare:
 
         Parameters
         ----------
-        psi : ndarray, shape (len(heard), terms)
-            Values sent by the agents `heard`, in their order, so that the sum does not depend on
-            who owns them.
+        psi : ndarray, shape (len(senders), terms)
+            Values of the agents `senders`, in their order, so that the sum does not depend on which
+            process owns them.
         """
         return self.model.residual.project(self._weights @ psi)
 
     def finish(self, nu: np.ndarray, x: np.ndarray, iterations: int) -> Inference:
-        """Return the codes y_k = T(W_k^T nu_k), the costs and the number of floats sent."""
+        """Return the `Inference` with codes y_k = T(W_k^T nu_k), costs and floats sent."""
         codes = [self.model.codes(block, row) for block, row in zip(self.blocks, nu, strict=True)]
         costs = [
             self.model.cost(x, block, row, self.network.n_agents, share)
@@ -194,7 +199,8 @@ def share_all(model: Model, network: Network, blocks: Sequence[np.ndarray]) -> A
     --------
     >>> import numpy as np
     >>> from odl.distributed import inference, models, networks
-    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> network = networks.network("ring", 3, degree=2)
     >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
     >>> share.agents, share.norms
     (array([0, 1, 2]), array([1., 1., 1.]))
@@ -219,7 +225,7 @@ def diffuse(
 
     Parameters
     ----------
-    share : Share
+    share : AgentShare
     x : ndarray, shape (terms,)
         The document; used only by agents that see it.
     step : float, optional
@@ -233,7 +239,7 @@ def diffuse(
         fixed point is then at most about `tolerance`, relative to the norm of the dual variables. 0
         means never.
     exchange : callable
-        Maps psi of the own agents to psi of the agents `share.heard`.
+        Maps psi of the own agents to psi of the agents `share.senders`.
     gather : callable
         Maps one number per own agent to the numbers of all agents, in order. The stopping rule
         needs it.
@@ -250,10 +256,12 @@ def diffuse(
     --------
     >>> import numpy as np
     >>> from odl.distributed import inference, models, networks
-    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> network = networks.network("ring", 3, degree=2)
     >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
     >>> inferred = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
-    >>> np.concatenate(inferred.codes).round(2), round(-float(inferred.costs.sum()), 3)  # the codes, the score
+    >>> score = -float(inferred.costs.sum())
+    >>> np.concatenate(inferred.codes).round(2), round(score, 3)
     (array([0.5 , 0.68, 0.  ]), 0.107)
     """
     network, curvature = share.network, share.model.residual.curvature
@@ -261,7 +269,7 @@ def diffuse(
         step = 0.9 * share.model.largest_step(gather(share.norms), network.n_agents)
     if not step > 0:
         raise ParameterError(
-            f"step={step!r}", "a step above 0", "raise the step or leave it to the default"
+            f"step={step!r}", "a step above 0", "raise the step or omit it for the default"
         )
     limit = tolerance * step * curvature / network.n_agents
     nu, used = (start := share.start(x)), 0

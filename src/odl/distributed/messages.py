@@ -26,12 +26,12 @@ class Agreed(Exception):
     """All ranks stop together because one of them failed; its error is the cause."""
 
 
-def world(asked=None):
+def world(n_ranks=None):
     """Return MPI's communicator of all ranks.
 
     Parameters
     ----------
-    asked : int, optional
+    n_ranks : int, optional
         Number of ranks expected.
 
     Raises
@@ -45,24 +45,33 @@ def world(asked=None):
         defect = f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})"
         raise ParameterError(defect, "mpi4py and an MPI library", INSTALL) from error
     comm = MPI.COMM_WORLD
-    if asked is not None and comm.Get_size() != asked:
-        defect = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)} where {asked} were asked for"
-        todo = f"start them by 'mpiexec -n {asked}', under Slurm by 'srun --mpi=pmi2 -n {asked}'"
-        raise ParameterError(defect, f"a launcher that starts {asked}", todo)
+    if n_ranks is not None and comm.Get_size() != n_ranks:
+        started = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)}"
+        todo = (
+            f"start them by 'mpiexec -n {n_ranks}', under Slurm by 'srun --mpi=pmi2 -n {n_ranks}'"
+        )
+        raise ParameterError(
+            f"{started} where {n_ranks} were asked for", f"a launcher that starts {n_ranks}", todo
+        )
     return comm
 
 
-def wait(done):
-    """Wait until `done()` is true. MPI's own wait would keep a core busy and block signals to Python."""
+def wait(is_done):
+    """Wait until `is_done()` is true.
+
+    MPI's own wait would keep a core busy and block signals to Python.
+    """
     tries = 0
-    while not done():
+    while not is_done():
         tries += 1
         if tries > POLLS:
             time.sleep(min(SHORTEST_PAUSE * 1.05 ** (tries - POLLS), LONGEST_PAUSE))
 
 
 def together(comm, function):
-    """Call a function on every rank and return its result; if it fails on any rank, stop all of them.
+    """Call a function on every rank and return its result.
+
+    If it fails on any rank, all ranks stop.
 
     Raises
     ------
@@ -81,17 +90,19 @@ def together(comm, function):
     return result
 
 
-def take_part(asked, work):
-    """Run `work` as one of the ranks of COMM_WORLD and return the exit status. No rank waits for a failed one.
+def take_part(n_ranks, work):
+    """Run `work` as one of the ranks of COMM_WORLD, and return the exit status.
+
+    No rank waits for a failed rank.
 
     Parameters
     ----------
-    asked : int or None
+    n_ranks : int or None
         Number of ranks expected.
     work : callable
         Called with the communicator. It raises `Agreed` to stop all ranks together.
     """
-    comm = world(asked)
+    comm = world(n_ranks)
     try:
         work(comm)
     except Agreed as agreed:
@@ -102,15 +113,16 @@ def take_part(asked, work):
         if not isinstance(error, SystemExit | KeyboardInterrupt):
             sys.stderr.write(traceback.format_exc())
         sys.stderr.flush()
-        time.sleep(
-            0.5
-        )  # Abort ends all processes at once; the launcher needs time to read the traceback
+        # Abort ends all processes at once, and the launcher needs time to read the traceback.
+        time.sleep(0.5)
         comm.Abort(1)
     return 0
 
 
 def first_agents(n_agents, n_ranks):
-    """Return the first agent of each rank, then the number of agents. Each rank has consecutive agents, evenly.
+    """Return the first agent of each rank, then the number of agents, shape (n_ranks + 1,).
+
+    Ranks have consecutive agents, as evenly as possible.
 
     Raises
     ------
@@ -119,13 +131,15 @@ def first_agents(n_agents, n_ranks):
     """
     if not 1 <= n_ranks <= n_agents:
         raise ParameterError(
-            f"{n_ranks} ranks for {n_agents} agents", "an agent or more for each", "lower the ranks"
+            f"{n_ranks} ranks for {n_agents} agents",
+            "at least one agent per rank",
+            "lower the number of ranks",
         )
     return np.arange(n_ranks + 1) * n_agents // n_ranks
 
 
 def pack(rows):
-    """Return rows as one message: the number of non-zero columns, their indices, and their values by rows."""
+    """Return rows as one message: number of non-zero columns, their indices, values by rows."""
     columns = np.flatnonzero(rows.any(axis=0))
     return np.concatenate([[len(columns)], columns, rows[:, columns].ravel()])
 
@@ -150,10 +164,10 @@ class Ranks:
     ----------
     agents : ndarray of int
         Own agents, ascending.
-    heard : ndarray of int
+    senders : ndarray of int
         Agents whose dual variables the own agents combine, ascending.
     sends, receives : dict of int to ndarray of int
-        Maps another rank to the own agents whose dual variables it needs, and to its agents that
+        By other rank: own agents whose dual variables it needs, and its agents whose dual variables
         this rank needs.
     sent : int
         Number of bytes sent so far.
@@ -163,25 +177,25 @@ class Ranks:
         self.comm, self.network = comm, network
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.starts = first_agents(network.n_agents, self.size)
-        homes = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
+        rank_of = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
         links = sparse.csr_array(network.weights)
-        heard = [
-            np.unique(links[np.flatnonzero(homes == rank)].indices) for rank in range(self.size)
+        senders = [
+            np.unique(links[np.flatnonzero(rank_of == rank)].indices) for rank in range(self.size)
         ]
-        self.agents, self.heard = np.flatnonzero(homes == self.rank), heard[self.rank]
+        self.agents, self.senders = np.flatnonzero(rank_of == self.rank), senders[self.rank]
         others = [rank for rank in range(self.size) if rank != self.rank]
-        self.receives = {rank: self.heard[homes[self.heard] == rank] for rank in others}
+        self.receives = {rank: self.senders[rank_of[self.senders] == rank] for rank in others}
         self.receives = {rank: agents for rank, agents in self.receives.items() if len(agents)}
-        self.sends = {rank: np.intersect1d(heard[rank], self.agents) for rank in others}
+        self.sends = {rank: np.intersect1d(senders[rank], self.agents) for rank in others}
         self.sends = {rank: agents for rank, agents in self.sends.items() if len(agents)}
-        self.mine = np.isin(self.heard, self.agents)
+        self.is_own = np.isin(self.senders, self.agents)
         self.rows = {
-            rank: np.searchsorted(self.heard, agents) for rank, agents in self.receives.items()
+            rank: np.searchsorted(self.senders, agents) for rank, agents in self.receives.items()
         }
         self.sent = 0
 
     def exchange(self, values):
-        """Send the rows of this rank's agents to the neighbouring ranks; return the rows of the agents in `heard`.
+        """Send the rows of the own agents to neighbouring ranks; return the rows of `senders`.
 
         Parameters
         ----------
@@ -189,20 +203,20 @@ class Ranks:
 
         Returns
         -------
-        ndarray, shape (len(heard), n)
+        ndarray, shape (len(senders), n)
         """
         messages = {
             rank: pack(values[agents - self.agents[0]]) for rank, agents in self.sends.items()
         }
         requests = [self.comm.Isend(message, dest=rank) for rank, message in messages.items()]
         self.sent += sum(message.nbytes for message in messages.values())
-        heard = np.empty((len(self.heard), values.shape[1]))
-        heard[self.mine] = values[self.heard[self.mine] - self.agents[0]]
+        received = np.empty((len(self.senders), values.shape[1]))
+        received[self.is_own] = values[self.senders[self.is_own] - self.agents[0]]
         for rank, rows in self.rows.items():
-            heard[rows] = unpack(self._receive(rank), (len(rows), values.shape[1]))
+            received[rows] = unpack(self._receive(rank), (len(rows), values.shape[1]))
         for request in requests:
             wait(request.Test)
-        return heard
+        return received
 
     def _receive(self, rank):
         from mpi4py import MPI
@@ -214,15 +228,16 @@ class Ranks:
         return message
 
     def gather(self, numbers):
-        """Return the numbers of all agents, shape (N, ...), from those of the own agents, shape (own, ...)."""
+        """Return the numbers of all agents (N, ...) from those of the own agents (own, ...)."""
         return self._gather(np.ascontiguousarray(numbers, dtype=float), np.diff(self.starts))
 
-    def _gather(self, mine, counts):
-        everyone = np.empty((int(counts.sum()), *mine.shape[1:]), dtype=mine.dtype)
-        self.sent += mine.nbytes * (self.size - 1)
-        width = int(np.prod(mine.shape[1:], dtype=np.int64))
-        wait(self.comm.Iallgatherv(mine, (everyone, counts * width)).Test)
-        return everyone
+    def _gather(self, rows, counts):
+        """Return the rows of all ranks; rank r has counts[r] rows."""
+        gathered = np.empty((int(counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
+        self.sent += rows.nbytes * (self.size - 1)
+        width = int(np.prod(rows.shape[1:], dtype=np.int64))
+        wait(self.comm.Iallgatherv(rows, (gathered, counts * width)).Test)
+        return gathered
 
     def add_up(self, counters):
         """Return the sums of counters over all ranks."""
@@ -232,8 +247,8 @@ class Ranks:
 
     def gather_digests(self, digests):
         """Return the sha256 (hexadecimal) of all agents' files, from those of the own agents."""
-        mine = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
-        return [row.tobytes().hex() for row in self._gather(mine, np.diff(self.starts))]
+        own = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
+        return [row.tobytes().hex() for row in self._gather(own, np.diff(self.starts))]
 
 
 class Inferred(NamedTuple):
@@ -268,8 +283,8 @@ class Agents:
     """
 
     def __init__(self, ranks, model, owner, A, *, mu=0.0, iterations=10_000, tolerance=1e-3):
-        self.ranks, self.own = ranks, owner[np.isin(owner, ranks.agents)]
-        blocks = [A[:, np.flatnonzero(self.own == agent)].toarray() for agent in ranks.agents]
+        self.ranks, self.owner = ranks, owner[np.isin(owner, ranks.agents)]
+        blocks = [A[:, np.flatnonzero(self.owner == agent)].toarray() for agent in ranks.agents]
         self.share = AgentShare(model, ranks.network, ranks.agents, blocks)
         step = mu or safe_step(model, owner, ranks.network)
         self.settings = {"step": step, "iterations": iterations, "tolerance": tolerance}
@@ -296,7 +311,8 @@ class Agents:
         Inferred
         """
         n_own, n_documents = len(self.ranks.agents), P.shape[0]
-        codes, iterations = np.zeros((n_documents, len(self.own))), np.zeros(n_documents, np.int64)
+        codes = np.zeros((n_documents, len(self.owner)))
+        iterations = np.zeros(n_documents, np.int64)
         costs = np.zeros((n_own, n_documents))
         for row, inference in enumerate(self._documents(P)):
             codes[row], costs[:, row] = np.concatenate(inference.codes), inference.costs
@@ -305,9 +321,9 @@ class Agents:
 
     def learn(self, P, step):
         """Update the atoms after each document of a batch; each agent uses its own nu_k and y_k."""
-        learned, blocks = self.share.model.learn, self.share.blocks
+        update, blocks = self.share.model.learn, self.share.blocks
         for inference in self._documents(P):
             blocks[:] = [
-                learned(*each, step)
-                for each in zip(blocks, inference.nu, inference.codes, strict=True)
+                update(block, nu, codes, step)
+                for block, nu, codes in zip(blocks, inference.nu, inference.codes, strict=True)
             ]

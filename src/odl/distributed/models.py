@@ -136,14 +136,16 @@ class Huber:
 
 @dataclass(frozen=True)
 class ElasticNet:
-    """h(y) = gamma ||y||_1 + delta/2 ||y||^2; h*(a) = delta/2 ||T(a)||^2, T(a) = soft(a, gamma)/delta.
+    """h(y) = gamma ||y||_1 + delta/2 ||y||^2.
+
+    h*(a) = delta/2 ||T(a)||^2 with T(a) = soft(a, gamma)/delta.
 
     Parameters
     ----------
     gamma, delta : float
         Weights of the l1 and the squared l2 penalty. delta > 0: h must be strongly convex.
     non_negative : bool
-        On y >= 0, infinite elsewhere; T(a) = max(a - gamma, 0)/delta.
+        Whether h is infinite unless y >= 0; then T(a) = max(a - gamma, 0)/delta.
 
     Examples
     --------
@@ -193,7 +195,9 @@ class ElasticNet:
 
 @dataclass(frozen=True)
 class Model:
-    """A residual loss with penalties. Atoms are in the unit l2 ball (eq. 3), non-negative if codes are (eq. 4).
+    """A residual loss with penalties.
+
+    Atoms are in the unit l2 ball (eq. 3), and non-negative if codes are (eq. 4).
 
     Parameters
     ----------
@@ -219,7 +223,7 @@ class Model:
         number(self.beta, "beta")
 
     def project(self, W: np.ndarray) -> np.ndarray:
-        """Return the projection of each column on the set of atoms; a feasible column is unchanged."""
+        """Return W with each column projected on the set of atoms."""
         W = np.maximum(W, 0.0) if self.code.non_negative else np.asarray(W, dtype=float)
         return W / np.maximum(1.0, np.sqrt(np.sum(np.square(W), axis=0)))
 
@@ -231,7 +235,7 @@ class Model:
         return self.residual.value(x - y @ np.transpose(W)) + self.code.value(y)
 
     def dual(self, x: np.ndarray, W: np.ndarray, nu: np.ndarray) -> Any:
-        """Return g(nu), at most the primal value, equal at the optimum; -inf outside V_f."""
+        """Return g(nu): at most the primal value, equal to it at the optimum, -inf outside V_f."""
         return -self.residual.conjugate(nu) + np.sum(nu * x, axis=-1) - self.code.conjugate(nu @ W)
 
     def codes(self, W: np.ndarray, nu: np.ndarray) -> np.ndarray:
@@ -253,8 +257,8 @@ class Model:
         share : float
             1/|N_I| for an agent that sees the document, else 0.
         """
-        own = self.residual.conjugate(nu) / n_agents - share * np.sum(nu * x, axis=-1)
-        return own + self.code.conjugate(nu @ W_k)
+        residual_part = self.residual.conjugate(nu) / n_agents - share * np.sum(nu * x, axis=-1)
+        return residual_part + self.code.conjugate(nu @ W_k)
 
     def gradient(
         self, x: np.ndarray, W_k: np.ndarray, nu: np.ndarray, n_agents: int, share: float
@@ -267,7 +271,7 @@ class Model:
         )
 
     def learn(self, W: np.ndarray, nu: np.ndarray, y: np.ndarray, step: float) -> np.ndarray:
-        """Return Proj(prox_{step h_W}(W + step nu y^T)): one document's update (eqs 51 to 56).
+        """Return W after one document: Proj(prox_{step h_W}(W + step nu y^T)) (eqs 51 to 56).
 
         Equation `agent-atoms` of docs/method.md.
         """
@@ -312,7 +316,7 @@ def task(
     Raises
     ------
     ParameterError
-        If the name is not known or the parts do not combine.
+        If no task has this name, or a setting does not belong to the task.
 
     Examples
     --------
@@ -322,15 +326,15 @@ def task(
     """
     if name not in TASKS:
         raise ParameterError(
-            f"the task {name!r}", f"one of {', '.join(TASKS)}", "choose one of these"
+            f"the task {name!r} does not exist", f"one of {', '.join(TASKS)}", "correct task"
         )
     if name == "nmf_huber" and eta is None:
         raise ParameterError("the task 'nmf_huber' without eta", "an eta above 0", "pass eta")
     if name != "biclustering" and beta:
-        defect, todo = (
+        raise ParameterError(
             f"the task {name!r} with beta={beta!r}",
+            "no penalty on the dictionary in this task",
             "set beta to 0 or choose biclustering",
         )
-        raise ParameterError(defect, "no penalty on the dictionary in this task", todo)
     residual = Huber(eta) if name == "nmf_huber" and eta is not None else Squared()
     return Model(residual, ElasticNet(gamma, delta, non_negative=name.startswith("nmf")), beta)

@@ -15,7 +15,7 @@ GRAPHS = ("fully_connected", "ring", "grid", "erdos_renyi")
 def graph(
     name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1, seed: int = 0
 ) -> sparse.csr_array:
-    """Return the adjacency of a graph by name.
+    """Return the adjacency matrix of a graph by name.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def graph(
     Raises
     ------
     ParameterError
-        If the graph is not known or its settings are out of range.
+        If no graph has this name, or its settings are out of range.
 
     Examples
     --------
@@ -44,26 +44,29 @@ def graph(
     """
     if name not in GRAPHS:
         raise ParameterError(
-            f"the network {name!r}", f"one of {', '.join(GRAPHS)}", "choose one of these"
+            f"the network {name!r} does not exist",
+            f"one of {', '.join(GRAPHS)}",
+            "correct the name of the network",
         )
     if n_agents < 1:
-        raise ParameterError(f"{n_agents} agents", "at least one", "raise the number of agents")
+        raise ParameterError(
+            f"{n_agents} agents", "at least one agent", "raise the number of agents"
+        )
     if name == "ring" and (degree < 2 or degree % 2):
         raise ParameterError(
             f"a ring of degree {degree}", "an even degree of at least 2", "correct degree"
         )
     if not 0.0 <= probability <= 1.0:
         raise ParameterError(
-            f"probability={probability!r}", "a probability from 0 to 1", "correct it"
+            f"probability={probability!r}", "a number from 0 to 1", "correct probability"
         )
     if name == "fully_connected":
         return sparse.csr_array(np.ones((n_agents, n_agents)) - np.eye(n_agents))
     import networkx
 
     if name == "ring":
-        links = networkx.watts_strogatz_graph(
-            n_agents, min(degree, n_agents), 0.0
-        )  # a lattice without random links
+        # Without random links (probability 0), the graph is a ring lattice.
+        links = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)
     elif name == "grid":
         height = max(size for size in range(1, int(n_agents**0.5) + 1) if n_agents % size == 0)
         links = networkx.grid_2d_graph(height, n_agents // height)
@@ -75,11 +78,11 @@ def graph(
 
 
 def shown(name: str, *, degree: int = 4) -> str:
-    """Return the name of a graph for pages and pictures; for a ring with its degree."""
+    """Return the name of a graph for reports and figures; for a ring with its degree."""
     return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
 
 
-WEIGHT_ROUNDING = 1e-12
+WEIGHT_ROUNDING = 1e-12  # largest rounding error of a weight
 
 
 @dataclass(frozen=True)
@@ -116,24 +119,29 @@ class Network:
         todo = "choose other weights or another graph"
         if self.weights.shape != (n_agents, n_agents) or n_agents < 1:
             raise ParameterError(
-                f"weights of shape {self.weights.shape}", "one row and column for an agent", todo
+                f"weights of shape {self.weights.shape}",
+                "a square matrix with a row for each agent",
+                todo,
             )
         sums = np.concatenate([np.asarray(self.weights.sum(axis=axis)).ravel() for axis in (0, 1)])
         if (
             np.abs(sums - 1.0).max() > WEIGHT_ROUNDING * n_agents
             or self.weights.data.min(initial=0.0) < -WEIGHT_ROUNDING
         ):
-            defect = f"weights whose rows and columns sum to between {sums.min():.6g} and {sums.max():.6g}"
+            defect = (
+                "weights whose rows and columns sum to between "
+                f"{sums.min():.6g} and {sums.max():.6g}"
+            )
             if self.weights.data.min(initial=0.0) < 0:
                 defect = f"a weight of {self.weights.data.min():.6g}"
             raise ParameterError(defect, "doubly stochastic weights of at least 0", todo)
         parts = connected_components(self.weights, directed=False)[0]
         if parts > 1:
             todo = "add links: more degree or probability, or another seed"
-            raise ParameterError(f"a network in {parts} parts", "a connected one", todo)
+            raise ParameterError(f"a network in {parts} parts", "a connected network", todo)
         if self.seen.shape != (n_agents,) or not self.seen.any():
             defect = f"{int(np.sum(self.seen))} of {n_agents} agents see the data"
-            raise ParameterError(defect, "at least one", "raise seen_by")
+            raise ParameterError(defect, "at least one agent", "raise seen_by")
 
     @property
     def n_agents(self) -> int:
@@ -152,7 +160,7 @@ class Network:
 
     @property
     def exact(self) -> bool:
-        """Whether all agents always have the same dual variable: all are connected with equal weight."""
+        """Whether all agents are connected with equal weight, so have the same dual variable."""
         dense = self.weights.nnz == self.n_agents**2
         return bool(
             dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= WEIGHT_ROUNDING
@@ -160,9 +168,10 @@ class Network:
 
 
 def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
-    """Return Metropolis weights: a_lk = 1/max(n_l, n_k) for neighbours, a_kk = 1 - sum of the others.
+    """Return Metropolis weights of a graph.
 
-    n_k is the number of neighbours of agent k, including itself.
+    They are a_lk = 1/max(n_l, n_k) for neighbours l and k, and a_kk = 1 - sum_{l != k} a_lk. n_k is
+    the number of neighbours of agent k, including itself.
 
     Parameters
     ----------
@@ -187,9 +196,9 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     sizes = np.diff(links.indptr) + 1
     rows = np.repeat(np.arange(links.shape[0]), np.diff(links.indptr))
     links.data = 1.0 / np.maximum(sizes[rows], sizes[links.indices])
-    own = 1.0 - np.asarray(links.sum(axis=1)).ravel()
-    own[np.abs(own) < WEIGHT_ROUNDING] = 0.0
-    return sparse.csr_array(links + sparse.diags_array(own, format="csr")).sorted_indices()
+    diagonal = 1.0 - np.asarray(links.sum(axis=1)).ravel()
+    diagonal[np.abs(diagonal) < WEIGHT_ROUNDING] = 0.0
+    return sparse.csr_array(links + sparse.diags_array(diagonal, format="csr")).sorted_indices()
 
 
 def network(
@@ -228,7 +237,7 @@ def network(
 
 
 def observers(n_agents: int, seen_by: float) -> np.ndarray:
-    """Return which agents see the documents; see `seen_by` of `network`.
+    """Return the mask of agents that see the documents; see `seen_by` of `network`.
 
     Returns
     -------

@@ -4,10 +4,18 @@ from typing import Any, NamedTuple
 
 
 class Done(NamedTuple):
-    """Result of a step: lines to print, and an object in memory for the steps that follow."""
+    """Result of a step.
 
-    said: tuple = ()
-    left: Any = None
+    Attributes
+    ----------
+    lines : tuple of str
+        Lines to print.
+    value : object
+        Result in memory, for the steps that follow.
+    """
+
+    lines: tuple = ()
+    value: Any = None
 
 
 def share(arguments):
@@ -18,7 +26,10 @@ def share(arguments):
 
 
 def read(arguments, digests=None):
-    """Read all files, or join the shares; `digests` are those of the shares if they are known."""
+    """Read all files, or join the shares.
+
+    `digests` are those of the shares, by default read from them.
+    """
     from odl import corpora
     from odl.files import documents
 
@@ -50,12 +61,12 @@ def index(arguments):
     from odl.config.sections import Order
     from odl.stream import batching
 
-    named = {
+    options = {
         "stream": Order.from_map(arguments["stream"], "--stream"),
         "seed": arguments["seed"],
         "made": arguments["made"],
     }
-    batching.index(arguments["documents"], arguments["table"], arguments["order"], **named)
+    batching.index(arguments["documents"], arguments["table"], arguments["order"], **options)
     return Done()
 
 
@@ -73,7 +84,7 @@ def features(arguments, previous=None):
     from odl.stream import features
 
     paths = arguments["output"], arguments["batch"], previous or arguments["previous"] or None
-    return Done(left=features.advance(*paths, arguments["max_terms"]))
+    return Done(value=features.advance(*paths, arguments["max_terms"]))
 
 
 def update(arguments, data=None, before=None):
@@ -82,7 +93,7 @@ def update(arguments, data=None, before=None):
 
     paths = [arguments.get(name) or None for name in ("state", "scores", "timings")]
     run, past = runs.parse(arguments["run"]), runs.Before.from_arguments(arguments, before)
-    return Done(left=update.update(data or arguments["features"], *paths, run=run, before=past))
+    return Done(value=update.update(data or arguments["features"], *paths, run=run, before=past))
 
 
 def alerts(arguments, learned=None, carried=None):
@@ -90,17 +101,15 @@ def alerts(arguments, learned=None, carried=None):
     from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
-    run, settings = (
-        runs.parse(arguments["run"]),
-        Alerts.from_map(arguments["settings"], "--settings"),
-    )
+    run = runs.parse(arguments["run"])
+    settings = Alerts.from_map(arguments["settings"], "--settings")
     learned = learned or alerts.Written(*map(arguments.get, alerts.Written._fields))
-    more = {
+    inputs = {
         "before": runs.Before.from_arguments(arguments, carried),
         "batch": arguments.get("batch") or None,
     }
     return Done(
-        left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more)
+        value=alerts.follow(learned, arguments["output"], run=run, settings=settings, **inputs)
     )
 
 
@@ -108,8 +117,8 @@ def newpage(arguments):
     """Write the page about what is new and the feeds; return what they show."""
     from odl.report import newpage
 
-    named = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}
-    return Done(left=newpage.write(arguments["output"], arguments["folder"], **named))
+    options = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}
+    return Done(value=newpage.write(arguments["output"], arguments["folder"], **options))
 
 
 FUNCTIONS = {

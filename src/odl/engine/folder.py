@@ -1,4 +1,4 @@
-"""The user's folder: its checked configuration, the settings of its one chain, and the paths of its files."""
+"""The user's folder: its checked configuration, the settings of its chain, paths of its files."""
 
 import json
 import math
@@ -58,8 +58,8 @@ class Folder(NamedTuple):
         """Return the path of a pattern at timestep t; "" for the timestep before the first."""
         if t == 0 and "{before}" in pattern:
             return ""
-        more = {} if t is None else {"t": t, "before": t - 1}
-        return pattern.format(**self.names, **more)
+        timesteps = {} if t is None else {"t": t, "before": t - 1}
+        return pattern.format(**self.names, **timesteps)
 
     def folder_of(self, step, role="output"):
         """Return the folder of the files that a step writes for every timestep."""
@@ -67,15 +67,15 @@ class Folder(NamedTuple):
 
     def code(self, step):
         """Return the digest of the code of a step."""
-        more, packages, encoder = [], (), ""
+        modules, packages, encoder = [], (), ""
         if step in ("update", "alerts"):
-            more = [f"learners/{self.algorithm}"]
+            modules = [f"learners/{self.algorithm}"]
         elif step in ("share", "read"):
-            more = ["corpora/collection"]
+            modules = ["corpora/collection"]
             options = self.stream["options"]
             packages, encoder = chains.packages_of(options), chains.encoder_of(options)
         names = self.registry["stages"]["read" if step == "share" else step]
-        return sources.digest(*names, *more, packages=packages, more=encoder)
+        return sources.digest(*names, *modules, packages=packages, more=encoder)
 
     @property
     def algorithm(self):
@@ -84,7 +84,7 @@ class Folder(NamedTuple):
 
 
 def earlier_error(folder, named, removed=()):
-    """Return the error for a folder with results of an earlier version, or None without such results.
+    """Return the error for a folder with results of an earlier version, or None.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def earlier_error(folder, named, removed=()):
 
     if not periods.are_earlier(folder.folder_of("alerts")):
         return None
-    given = "an earlier version of odl wrote the results, and this one cannot resume from them"
+    given = "an earlier version of odl wrote the results, and this version cannot resume from them"
     todo = (
         f"remove {', '.join(removed)} from {project.FILE}, which mean nothing any more, and "
         * bool(removed)
@@ -108,7 +108,7 @@ def earlier_error(folder, named, removed=()):
     return EarlierError(
         given,
         "results of this version",
-        f"{todo}; until then odl new and odl explain read what is there",
+        f"{todo}; until then odl new and odl explain read the earlier results",
     )
 
 
@@ -136,14 +136,14 @@ def unlearned(folder, n):
 
 
 def cost(folder):
-    """Return in words what is learned again from the first document on, and how long it takes."""
+    """Return the amount of documents to learn again in words, and how long it takes."""
     rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
     n = sum(int(row["documents"]) for row in rows)
     return f"{n:,} documents in {len(rows)} periods{_duration(folder, len(rows))}"
 
 
 def _duration(folder, n):
-    """Return in words how long n timesteps take by the times of the last run; "" if they are unknown."""
+    """Return in words how long n timesteps take by the times of the last run, "" without them."""
     try:
         rows = tables.read_table(os.path.join(folder.names["root"], "run.tsv"))
     except OdlError:
@@ -154,7 +154,9 @@ def _duration(folder, n):
 
 
 def opened(named="."):
-    """Read and check the configuration of the working folder. Paths of sources are relative to it.
+    """Read and check the configuration of the working folder.
+
+    Paths of sources are relative to this folder.
 
     Parameters
     ----------
@@ -172,22 +174,21 @@ def opened(named="."):
     EarlierError
         If it has keys of an earlier version and results of that version.
     """
-    said = project.read(".")
-    current, removed = project.without_removed(said)
-    folder = _opened(current)
+    written = project.read(".")
+    current, removed = project.without_removed(written)
+    folder = _open(current)
     if removed and (error := earlier_error(folder, named, removed)):
         raise error
-    return (
-        _opened(said) if removed else folder
-    )  # refuses the first of these keys, as any that it does not know
+    # With removed keys the configuration is refused, as with any unknown key.
+    return _open(written) if removed else folder
 
 
-def _opened(said):
+def _open(written):
+    """Return the `Folder` of the content of odl.yaml."""
     import yaml
 
-    config = project.expand(
-        {**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))}
-    )
+    study = written.get("study") or project.name_of(os.path.basename(os.getcwd()))
+    config = project.expand({**written, "study": study})
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
         config = merge(config, yaml.safe_load(file))
     schema = load_schema(places.SCHEMAS / "config.schema.json")
@@ -203,7 +204,7 @@ def _opened(said):
 
 def _check_alone(config):
     """Raise ConfigError if a setting needs steps that a run of one stream does not have."""
-    asked = {
+    unsupported = {
         "streams": len(config["streams"]) > 1,
         "runs": len(config["runs"]) > 1,
         "seeds": len(config["seeds"]) > 1,
@@ -213,21 +214,27 @@ def _check_alone(config):
         "experiments": bool(config["experiments"]),
         "alerts.run": not chains.alerts_of(config),
     }
-    for key, more in asked.items():
-        if more:
+    for key, is_set in unsupported.items():
+        if is_set:
             raise ConfigError(f"{project.FILE} sets {key}", ONLY, ONE_STREAM)
     if config["corpora"][config["streams"][0]]["reader"] != "documents":
         raise ConfigError(f"{project.FILE} names a reader", "one's own documents", ONE_STREAM)
 
 
 def files_of(folder):
-    """Return (name, path) of the source files, and the same by share; no shares if one step reads all files."""
-    every = chains.own_files(folder.config, folder.names["corpus"])
-    files = [
-        (name, path) for name, path in every if listing.is_utf8(path)
-    ]  # `odl run` names the others
+    """Return the source files of a folder.
+
+    Returns
+    -------
+    files : list of (name, path)
+    shares : dict of str to list of (name, path)
+        Files of each share; empty if one step reads all files.
+    """
+    all_files = chains.own_files(folder.config, folder.names["corpus"])
+    # `odl run` prints the files whose names are not UTF-8.
+    files = [(name, path) for name, path in all_files if listing.is_utf8(path)]
     if not files:
-        chains.refuse_names(path for _, path in every)
-    named = {path: (name, path) for name, path in files}
-    shares = chains.shares_of(list(named))
-    return files, {share: [named[path] for path in members] for share, members in shares.items()}
+        chains.refuse_names(path for _, path in all_files)
+    by_path = {path: (name, path) for name, path in files}
+    shares = chains.shares_of(list(by_path))
+    return files, {share: [by_path[path] for path in members] for share, members in shares.items()}

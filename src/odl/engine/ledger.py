@@ -1,4 +1,7 @@
-"""Ledger of a folder: digests and provenance of its files, valid while their size, time and inode stay the same."""
+"""Ledger of a folder: digests and provenance of its files.
+
+An entry is valid while size, modification time and inode of the file do not change.
+"""
 
 import contextlib
 import hashlib
@@ -68,13 +71,13 @@ class Ledger:
     """
 
     def __init__(self, path, check=False):
-        self.path, self.known, self.facts, self.check = os.fspath(path), {}, {}, check
+        self.path, self.entries, self.facts, self.check = os.fspath(path), {}, {}, check
         self.changed, self.unsynced = False, set()
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             with open(self.path, encoding="utf-8") as file:
                 stored = json.load(file)
             if stored["form"] == FORMAT:
-                self.known, self.facts = stored["files"], stored["told"]
+                self.entries, self.facts = stored["files"], stored["told"]
 
     def entry(self, path):
         """Return the entry of a file, or None if it is missing or damaged."""
@@ -82,23 +85,23 @@ class Ledger:
             state = _state(path)
         except OSError:
             return None
-        remembered = self.known.get(path)
-        if remembered is not None and remembered[0] == state and not self.check:
-            return Entry(*remembered[1])
+        stored = self.entries.get(path)
+        if stored is not None and stored[0] == state and not self.check:
+            return Entry(*stored[1])
         try:
             entry = entry_of(*read(path))
         except (OdlError, OSError):
             return None
-        self._keep(path, state, entry)
+        self._store(path, state, entry)
         return entry
 
     def put(self, path, digest, record=None):
         """Store the entry of a file that was just written."""
-        self._keep(path, _state(path), entry_of(digest, record))
+        self._store(path, _state(path), entry_of(digest, record))
 
-    def _keep(self, path, state, entry):
-        if self.known.get(path) != [state, list(entry)]:
-            self.known[path], self.changed = [state, list(entry)], True
+    def _store(self, path, state, entry):
+        if self.entries.get(path) != [state, list(entry)]:
+            self.entries[path], self.changed = [state, list(entry)], True
             self.unsynced.add(path)
 
     def set_fact(self, name, value):
@@ -112,23 +115,26 @@ class Ledger:
         return entry and entry.digest
 
     def before(self, path):
-        """Return the digest that a file had when it was last read, "" if it never was."""
-        return self.known[path][1][0] if path in self.known else ""
+        """Return the digest of a file when it was last read, "" if it has not been read."""
+        return self.entries[path][1][0] if path in self.entries else ""
 
     def forget(self, path):
         """Delete a file and its entry."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-        self.changed = self.known.pop(path, None) is not None or self.changed
+        self.changed = self.entries.pop(path, None) is not None or self.changed
 
     def save(self):
-        """Write the ledger if it changed, after the files that it describes are on the disk (power loss)."""
+        """Write the ledger if it changed.
+
+        The files that it describes are flushed to disk first, in case of a power loss.
+        """
         if not self.changed:
             return
         for path in self.unsynced:
             _sync(path)
         self.unsynced.clear()
-        stored = {"form": FORMAT, "files": self.known, "told": self.facts}
+        stored = {"form": FORMAT, "files": self.entries, "told": self.facts}
         with replacing(self.path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(json.dumps(stored, separators=(",", ":")))  # `dump` takes ten times as long
             file.flush()
@@ -137,8 +143,9 @@ class Ledger:
 
 
 def _state(path):
-    facts = os.stat(path)
-    return [facts.st_size, facts.st_mtime_ns, facts.st_ino]
+    """Return [size, modification time in ns, inode] of a file."""
+    stat = os.stat(path)
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ino]
 
 
 def _sync(path):
@@ -148,7 +155,7 @@ def _sync(path):
 
 
 def read(path, whole=True):
-    """Return the digest of the content of a file and its provenance record, or None without one.
+    """Return (digest of the content, provenance record or None) of a file.
 
     Parameters
     ----------

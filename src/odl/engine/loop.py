@@ -1,4 +1,7 @@
-"""The loop of `odl run`: the steps of a stream in order. A step runs again if its inputs or settings changed."""
+"""The loop of `odl run`: the steps of a stream in order.
+
+A step runs again if its inputs or settings have changed.
+"""
 
 import contextlib
 import os
@@ -15,15 +18,15 @@ from odl.engine.ledger import origin_of, read
 from odl.errors import OdlError, StorageError
 from odl.files import provenance, tables
 
-OF_TIMESTEP = ("batch", "features", "update", "alerts")
+TIMESTEP_STEPS = ("batch", "features", "update", "alerts")  # steps that run for every timestep
 SAVE_INTERVAL = 20.0  # seconds between two writes of the ledger
 CARRIED_STEPS = ("features", "update", "alerts")  # steps whose result the next timestep uses
 # (ledger, step) -> (t, digests of its outputs, result) of the last run in this process
 _carried: dict = {}
 
 
-class Made(NamedTuple):
-    """A step that was run, or would be in a dry run.
+class StepRun(NamedTuple):
+    """A step that was run, or that would run in a dry run.
 
     Attributes
     ----------
@@ -53,14 +56,26 @@ class Loop:
     again : bool
         Run steps again whose code has changed.
     dry : bool
-        Collect reasons, run nothing.
+        Collect the reasons of steps without running them.
     cores : int
         Number of processes that read files.
     check : callable
-        Called before each step. An exception of it ends the run.
+        Called before each step. If it raises an exception, the run ends.
     before_replacing : callable
         Called once, before existing alerts are replaced for the first time: topics may get other
         numbers.
+
+    Attributes
+    ----------
+    done : list of StepRun
+    outdated : dict of str to set of str
+        Files that earlier code of a step wrote, by step.
+    absent : dict of str to str
+        Digests of files that do not exist: outputs in a dry run, and deleted checkpoints.
+    codes : dict of str to str
+        Digest of the code of each step.
+    results : dict of str to (int, object)
+        Timestep and result in memory of the last run of each step.
     """
 
     def __init__(
@@ -74,16 +89,11 @@ class Loop:
         check=lambda: None,
         before_replacing=lambda: None,
     ):
-        self.folder, self.ledger, self.shown, self.again, self.dry = (
-            folder,
-            ledger,
-            shown,
-            again,
-            dry,
-        )
+        self.folder, self.ledger, self.shown = folder, ledger, shown
+        self.again, self.dry = again, dry
         self.cores, self.check, self.before_replacing = cores, check, before_replacing
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
-        self.left, self.saved, self.period = {}, time.monotonic(), ""
+        self.results, self.saved, self.period = {}, time.monotonic(), ""
 
     def run(self):
         """Run the steps that are not up to date; return the number of timesteps."""
@@ -94,15 +104,18 @@ class Loop:
         rows = self.rows()
         if self.shown:
             self.shown.steps = len(rows)
-        whole = self.folder.chain["features"]["idf"] == "corpus"
+        # With the idf of the entire corpus, all timesteps are counted before the first is learned.
+        corpus_idf = self.folder.chain["features"]["idf"] == "corpus"
         self.last = (
-            self.folder.path(STEPS["features"].writes["output"], len(rows) - 1) if whole else ""
+            self.folder.path(STEPS["features"].writes["output"], len(rows) - 1)
+            if corpus_idf
+            else ""
         )
-        for t, row in enumerate(rows) if whole else ():
+        for t, row in enumerate(rows) if corpus_idf else ():
             self.count(t, row)
         self.n = len(rows)
         for t, row in enumerate(rows):
-            self.timestep(t, row, counted=whole)
+            self.timestep(t, row, counted=corpus_idf)
         self.clear(self.n)
         self.page(self.n)
         self._carry()
@@ -112,55 +125,58 @@ class Loop:
         """Read the user's files: new shares first, then all shares into one corpus."""
         files, shares = files_of(self.folder)
         if self.folder.stream["options"].get("times") == "modified":
-            self._keep_times(files)
+            self._record_times(files)
         self._check_forgotten()
         common = reading_of(self.folder)
-        each = [share_of(self.folder, *entry) for entry in shares.items()]
+        reads = [share_of(self.folder, name, paths) for name, paths in shares.items()]
         if not self.dry and self.cores > 1:
-            self._read_at_once(each)
-        for arguments in each:
+            self._read_in_parallel(reads)
+        for arguments in reads:
             self.step("share", **arguments)
-        paths = [arguments["output"] for arguments in each]
+        paths = [arguments["output"] for arguments in reads]
         self.step("read", **({"shares": paths} if paths else {"sources": files}), **common)
 
     def _check_forgotten(self):
-        """Refuse to read documents again that `odl forget` removed.
+        """Raise an error instead of reading documents again that `odl forget` removed.
 
         Raises
         ------
         StorageError
             If forgotten.txt lacks digests that it had when the documents were last read.
         """
-        now = sorted(self.folder.stream["options"].get("forgotten", ()))
-        if self.ledger.facts.get("forgotten") == now:  # no need to open the documents
+        current = sorted(self.folder.stream["options"].get("forgotten", ()))
+        if self.ledger.facts.get("forgotten") == current:  # no need to open the documents
             return
         path, record = self.folder.path(STEPS["read"].writes["output"]), None
         with contextlib.suppress(OdlError, OSError):
             _, record = read(path, whole=False)
         before = ((record or {}).get("settings") or {}).get("options") or {}
-        if lost := sorted({*before.get("forgotten", ())} - {*now}):
+        if lost := sorted({*before.get("forgotten", ())} - {*current}):
             given = f"{project.FORGOTTEN} lacks {len(lost)} of the documents that were forgotten"
             todo = f"write them into it, or delete {path} to read these documents again"
             raise StorageError(given, f"the lines {', '.join(lost)}", todo)
         if not self.dry:
-            self.ledger.set_fact("forgotten", now)
+            self.ledger.set_fact("forgotten", current)
 
-    def _keep_times(self, files):
-        """Set the modification time of each file to the time at which its content was first seen."""
+    def _record_times(self, files):
+        """Set the modification time of each file to the time when its content was first read."""
         from odl.corpora import formats
 
-        before, now = self.ledger.facts.get("times", {}), {}
+        before, times = self.ledger.facts.get("times", {}), {}
         for name, path in files:
             digest, first = self.ledger.digest(path), before.get(name)
-            now[name] = first if first and first[0] == digest else [digest, formats.changed(path)]
-            formats.recorded[path] = now[name][1]
-        self.ledger.set_fact("times", now)
+            times[name] = first if first and first[0] == digest else [digest, formats.changed(path)]
+            formats.recorded[path] = times[name][1]
+        self.ledger.set_fact("times", times)
 
-    def _read_at_once(self, each):
-        """Read shares in several processes. The caller reads those that failed again, to get their errors."""
-        each = [self._arguments("share", None, arguments) for arguments in each]
-        each = [arguments for arguments in each if self.reason("share", arguments)]
-        tasks = [(arguments, record_of("share", arguments, self._digest)) for arguments in each]
+    def _read_in_parallel(self, reads):
+        """Read shares in several processes.
+
+        The caller reads shares that failed again, to get their errors.
+        """
+        reads = [self._arguments("share", None, arguments) for arguments in reads]
+        reads = [arguments for arguments in reads if self.reason("share", arguments)]
+        tasks = [(arguments, record_of("share", arguments, self._digest)) for arguments in reads]
         if len(tasks) > 1:
             processes.each(_share, tasks, self.cores)
 
@@ -196,24 +212,22 @@ class Loop:
 
     def page(self, n):
         """Write the page about what is new."""
-        pattern, said = STEPS["newpage"].reads["alerts"], STEPS["newpage"].reads["feedback"]
+        pattern, feedback = STEPS["newpage"].reads["alerts"], STEPS["newpage"].reads["feedback"]
         alerts = [self.folder.path(pattern, t) for t in range(n)]
-        feedback = said if os.path.exists(said) else ""
+        feedback = feedback if os.path.exists(feedback) else ""
         order = "" if project.orders_by_verdicts(".") else STEPS["newpage"].reads["order"]
-        folder, features = (
-            self.folder.folder_of("alerts"),
-            self.folder.path(STEPS["features"].writes["output"], n - 1),
-        )
+        folder = self.folder.folder_of("alerts")
+        features = self.folder.path(STEPS["features"].writes["output"], n - 1)
         inputs = {"alerts": alerts, "features": features, "feedback": feedback, "order": order}
         self.step("newpage", **inputs, folder=folder, home=".")
 
     def step(self, name, t=None, **arguments):
-        """Run a step unless its outputs exist and were computed from the current inputs and settings."""
+        """Run a step unless its outputs were computed from the current inputs and settings."""
         self.check()
         arguments = self._arguments(name, t, arguments)
         reason = self.reason(name, arguments)
         if reason and self.dry:
-            self.done.append(Made(name, t, reason))
+            self.done.append(StepRun(name, t, reason))
             self.absent |= {
                 arguments[role]: self.ledger.before(arguments[role]) for role in STEPS[name].writes
             }
@@ -246,13 +260,11 @@ class Loop:
         if self.again and entry.code != arguments["code"]:
             return f"its code changed ({entry.code or 'none'}, now {arguments['code']})"
         for path, digest in zip(others, entry.earlier_outputs, strict=False):
-            now = self.ledger.digest(path)
-            if (
-                now is None and name == "update" and self.thinned(arguments["t"])
-            ):  # `restore` computes it when it is needed
-                self.absent[path] = digest
-            elif now != digest:
-                return f"{path} is {'missing' if now is None else 'of another run'}"
+            current = self.ledger.digest(path)
+            if current is None and name == "update" and self.is_pruned(arguments["t"]):
+                self.absent[path] = digest  # `restore` computes the checkpoint when it is needed
+            elif current != digest:
+                return f"{path} is {'missing' if current is None else 'of another run'}"
         if entry.code != arguments["code"]:
             self.outdated.setdefault(name, set()).add(last)
         return ""
@@ -279,44 +291,48 @@ class Loop:
         if self.before_replacing and name == "alerts" and os.path.exists(arguments["output"]):
             self.before_replacing()
             self.before_replacing = None
-        more = self._at_hand(name, t, arguments)
+        in_memory = self._in_memory(name, t, arguments)
         record = record_of(name, arguments, self._digest)
         if self.shown:
             self.shown.started(name, t)
         with provenance.recording(record) as outputs:
-            said, left = calls.FUNCTIONS[name](arguments, **more)
+            lines, value = calls.FUNCTIONS[name](arguments, **in_memory)
         for role, digest in zip(STEPS[name].writes, outputs, strict=True):
-            beside = outputs[: list(STEPS[name].writes).index(role)]
-            self.ledger.put(arguments[role], digest, {**record, "beside": beside})
-        if left is not None:
-            self.left[name] = t, left
-        self.period = said[0] if name == "batch" else self.period
+            earlier = outputs[: list(STEPS[name].writes).index(role)]
+            self.ledger.put(arguments[role], digest, {**record, "beside": earlier})
+        if value is not None:
+            self.results[name] = t, value
+        self.period = lines[0] if name == "batch" else self.period
         if self.shown:
-            self.shown.finished(name, t, said[0] if name == "read" else self.period)
-        self.done.append(Made(name, t, reason, time.process_time() - began))
+            self.shown.finished(name, t, lines[0] if name == "read" else self.period)
+        self.done.append(StepRun(name, t, reason, time.process_time() - began))
 
-    def _at_hand(self, name, t, arguments):
+    def _in_memory(self, name, t, arguments):
         """Return results in memory that a step can use; restore the checkpoints that it reads."""
         if name == "read":
             return {"digests": [self._digest(path) for path in arguments.get("shares", ())]}
         if name == "features":
-            return {"previous": self._of("features", t - 1)}
+            return {"previous": self._result("features", t - 1)}
         if name not in ("update", "alerts"):
             return {}
         for needed in (t - 1, t) if name == "alerts" else (t - 1,):
             self.restore(needed)
         if name == "alerts":
-            return {"learned": self._of("update", t), "carried": self._of("alerts", t - 1)}
-        before = self._of("update", t - 1)
-        return {"data": self._of("features", t), "before": before and before.after}
+            return {"learned": self._result("update", t), "carried": self._result("alerts", t - 1)}
+        before = self._result("update", t - 1)
+        return {"data": self._result("features", t), "before": before and before.after}
 
-    def _of(self, name, t):
-        """Return what a step of timestep t left in memory, or None if neither this run nor the last one ran it."""
-        done, result = self.left.get(name, (None, None))
-        if done == t:
+    def _result(self, name, t):
+        """Return the result of a step of timestep t that this run or the last one has in memory.
+
+        None if neither of them ran the step.
+        """
+        last, result = self.results.get(name, (None, None))
+        if last == t:
             return result
-        done, digests, result = _carried.get((os.path.abspath(self.ledger.path), name), [None] * 3)
-        return result if done == t and digests == self._output_digests(name, t) else None
+        key = os.path.abspath(self.ledger.path), name
+        last, digests, result = _carried.get(key, [None] * 3)
+        return result if last == t and digests == self._output_digests(name, t) else None
 
     def _output_digests(self, name, t):
         return [
@@ -325,13 +341,13 @@ class Loop:
         ]
 
     def _carry(self):
-        """Retain what the last timestep left in memory, for the next run of this folder in this process."""
+        """Hand the results of the last timestep to the next run of this folder in this process."""
         for name in CARRIED_STEPS:
-            if (done := self.left.get(name)) and done[0] == self.n - 1:
+            if (last := self.results.get(name)) and last[0] == self.n - 1:
                 for key in [key for key in _carried if key[1] == name]:
                     del _carried[key]
                 key = os.path.abspath(self.ledger.path), name
-                _carried[key] = done[0], self._output_digests(name, done[0]), done[1]
+                _carried[key] = last[0], self._output_digests(name, last[0]), last[1]
 
     def restore(self, t):
         """Compute a checkpoint again that was deleted to save space; its bytes are the same."""
@@ -340,14 +356,14 @@ class Loop:
             self.folder.path(STEPS["update"].writes["state"], missing)
         ):
             missing -= 1
-        for each in range(missing + 1, t + 1):
+        for step in range(missing + 1, t + 1):
             run, history = self.folder.chain, self.folder.folder_of("features")
             arguments = self._arguments(
-                "update", each, {"run": run, "corpus_features": self.last, "history": history}
+                "update", step, {"run": run, "corpus_features": self.last, "history": history}
             )
-            self.make("update", each, arguments, "its checkpoint is needed")
+            self.make("update", step, arguments, "its checkpoint is needed")
 
-    def thinned(self, t):
+    def is_pruned(self, t):
         """Return whether the checkpoint of timestep t is deleted by `checkpoints.keep`."""
         return not is_retained(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
 
@@ -364,7 +380,7 @@ class Loop:
 
     def clear(self, n):
         """Delete the files of timesteps n and later, which a longer stream wrote."""
-        for name in OF_TIMESTEP if not self.dry else ():
+        for name in TIMESTEP_STEPS if not self.dry else ():
             for role in STEPS[name].writes:
                 folder = self.folder.folder_of(name, role)
                 for file in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -376,8 +392,8 @@ class Loop:
         """Write the CPU seconds of each step of this run, and why it ran, to run.tsv."""
         if self.done and not self.dry:
             rows = [
-                {"step": one.step, "t": one.t, "cpu_s": one.cpu, "reason": one.reason}
-                for one in self.done
+                {"step": run.step, "t": run.t, "cpu_s": run.cpu, "reason": run.reason}
+                for run in self.done
             ]
             with contextlib.suppress(OSError):
                 tables.write_table(os.path.join(self.folder.names["root"], "run.tsv"), rows)

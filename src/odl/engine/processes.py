@@ -1,4 +1,4 @@
-"""Processes of a run: the lock of a folder, the handling of signals, and forked worker processes."""
+"""Processes of a run: lock of a folder, signals, forked workers."""
 
 import contextlib
 import errno
@@ -20,7 +20,9 @@ RETRY_INTERVAL = 0.02  # seconds until a signal that came inside HDF5 is handled
 
 @contextlib.contextmanager
 def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
-    """Hold the lock of a folder while the block runs. The file of the lock names the process that holds it.
+    """Hold the lock of a folder while the block runs (context manager).
+
+    The file of the lock names the process that holds it.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def _taken(file, path):
             return False
         fault = f"{path} cannot be locked ({os.strerror(error.errno)})"
         raise StorageError(
-            fault, "a disk that knows locks", "put 'results' on another one"
+            fault, "a disk with file locks", "put the folder 'results' on another disk"
         ) from error
     return True
 
@@ -105,7 +107,10 @@ class Heed:
         self.number = 0
 
     def __call__(self, number, frame=None):
-        """Store a signal and raise Stopped; inside a callback of HDF5, which no exception may pass, retry later."""
+        """Store the number of a signal and raise `Stopped`.
+
+        No exception may pass through a callback of HDF5. There the signal is handled again later.
+        """
         self.number = self.number if number == signal.SIGALRM else number
         while frame is not None:
             if frame.f_code.co_filename == blocks.__file__:
@@ -122,20 +127,21 @@ class Heed:
 
 @contextlib.contextmanager
 def heeding():
-    """Yield the handler of signals, installed in the main thread: they end a command at once, or after HDF5 returns."""
-    caught = (*SIGNALS, signal.SIGALRM)
-    heed, before, hook = (
-        Heed(),
-        {number: signal.getsignal(number) for number in caught},
-        sys.unraisablehook,
-    )
-    sys.unraisablehook = lambda said: None if isinstance(said.exc_value, Stopped) else hook(said)
+    """Install a `Heed` in the main thread and yield it (context manager).
+
+    A signal ends a command at once, or when HDF5 returns.
+    """
+    numbers = (*SIGNALS, signal.SIGALRM)
+    heed, hook = Heed(), sys.unraisablehook
+    before = {number: signal.getsignal(number) for number in numbers}
+    sys.unraisablehook = lambda event: None if isinstance(event.exc_value, Stopped) else hook(event)
     try:
-        for number in caught:
+        for number in numbers:
             signal.signal(number, heed)
         yield heed
     except Exception:
-        # inside a class body it became a RuntimeError, inside NumPy's import an ImportError
+        # Inside a class body `Stopped` becomes a RuntimeError, inside NumPy's import an
+        # ImportError.
         heed.check()
         raise
     finally:
@@ -148,7 +154,8 @@ def heeding():
 def each(function, tasks, cores):
     """Call a function with the arguments of each task, in at most `cores` forked processes.
 
-    Exceptions in these processes are dropped. The caller checks what was done and does the rest.
+    Exceptions in these processes are dropped. The caller checks the results, and repeats the tasks
+    that failed.
 
     Parameters
     ----------
@@ -175,9 +182,7 @@ def each(function, tasks, cores):
 
 def _work(function, tasks):
     """Run tasks in a forked process and end it."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # ignore Ctrl-C; the parent handles it and terminates us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and terminates us
     status = 1
     with contextlib.suppress(BaseException):
         for task in tasks:

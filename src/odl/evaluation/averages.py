@@ -12,7 +12,7 @@ import numpy as np
 from odl.config.sections import EvaluatedStream
 from odl.errors import DataError
 from odl.evaluation import metrics
-from odl.evaluation.scorefiles import named, read_scores
+from odl.evaluation.scorefiles import read_scores, with_window
 from odl.files.documents import NO_TIME
 from odl.files.tables import write_table
 
@@ -41,7 +41,7 @@ SUMMARY_COLUMNS = (
 SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded", "gap")
 
 
-def listed(
+def choose_timesteps(
     labels: Mapping[int, np.ndarray],
     timesteps: Collection[int] = (),
     *,
@@ -53,7 +53,7 @@ def listed(
     Parameters
     ----------
     labels : dict of int to ndarray
-        Labels of the batches that are evaluated, by timestep: 1 novel, 0 known, others unlabelled.
+        Labels of the batches that are evaluated, by timestep: 1 novel, 0 known, -1 unlabelled.
     timesteps : collection of int
         Timesteps to average over; if empty, those with at least `min_novel` novel and `min_known`
         known documents.
@@ -67,10 +67,12 @@ def listed(
     Examples
     --------
     >>> import numpy as np
-    >>> from odl.evaluation.averages import listed
+    >>> from odl.evaluation.averages import choose_timesteps
     >>> labels = {1: np.array([1, 1, 0]), 2: np.array([0, 0, 0]), 3: np.array([1, 0, 0])}
-    >>> listed(labels, min_novel=2, min_known=1), listed(labels, [1, 2, 3], min_novel=2, min_known=1)
-    ([1], [1, 3])
+    >>> choose_timesteps(labels, min_novel=2, min_known=1)
+    [1]
+    >>> choose_timesteps(labels, [1, 2, 3], min_novel=2, min_known=1)
+    [1, 3]
     """
     steps = []
     for t in sorted(labels):
@@ -81,14 +83,14 @@ def listed(
 
 
 def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
-    """Return the mean AUC over the listed timesteps; nan if there are none.
+    """Return the mean AUC over some timesteps; nan without timesteps.
 
     Parameters
     ----------
     aucs : dict of int to float
-        By timestep.
+        AUC by timestep.
     steps : list of int
-        What `listed` returned.
+        Result of `choose_timesteps`.
 
     Examples
     --------
@@ -100,7 +102,7 @@ def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
 
 
 def spread(values: Iterable[float]) -> tuple[float, float]:
-    """Return mean and sample standard deviation, ignoring nan; nan if no value remains.
+    """Return (mean, sample standard deviation), ignoring nan; nan if no value remains.
 
     Examples
     --------
@@ -126,7 +128,7 @@ def mean(values: Iterable[float]) -> float:
 
 
 def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView[tuple, list]:
-    """Group rows by the values of some keys: (values, rows) pairs in order of first occurrence.
+    """Return (values of keys, rows with these values) pairs, in order of first occurrence.
 
     Examples
     --------
@@ -141,7 +143,7 @@ def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView
 
 
 def iso(milliseconds: int) -> str:
-    """Format a time as YYYY-MM-DDTHH:MM:SS, or YYYY-MM-DD at midnight; an unknown time is "".
+    """Return a time as YYYY-MM-DDTHH:MM:SS, at midnight as YYYY-MM-DD, "" if it is unknown.
 
     Examples
     --------
@@ -196,21 +198,21 @@ def _summary(run, rows, steps, draws, pooled):
 
 
 def _read_series(paths):
-    """Read the score files of one run; return the names of its scores, and the batches after the first in order."""
+    """Read the score files of one run; return (names of its scores, batches after the first)."""
     batches = sorted((read_scores(path, names=False) for path in paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
     if len(set(steps)) != len(steps) or len(names) > 1:
         fault = f"score files of timesteps {steps} with runs {sorted(names)}"
         raise DataError(
-            fault, "one file per timestep, all of one run", "give the files of one folder"
+            fault, "one file per timestep, all of one run", "pass the files of one folder"
         )
     batches = [batch for batch in batches if batch.t > 0]
     # If any timestep used a window of the past, the name of the average has the window too.
     window = "-".join(sorted({batch.window for batch in batches} - {""}))
     for batch in batches:
-        batch.scores = {named(name, window): score for name, score in batch.scores.items()}
-    return [named(name, window) for name in next(iter(names), ())], batches
+        batch.scores = {with_window(name, window): score for name, score in batch.scores.items()}
+    return [with_window(name, window) for name in next(iter(names), ())], batches
 
 
 def evaluate(
@@ -234,13 +236,13 @@ def evaluate(
         at least `min_novel` novel and `min_known` known documents.
     min_novel, min_known : int
     topics : {"all", "dominant"}
-        A document is novel if none of its topics, or ("dominant") not its first topic, was seen
-        before.
+        A document is novel if none of its topics ("all"), or not its first topic ("dominant"),
+        occurred in earlier batches.
     bootstrap : int
-        Replicates of the intervals (95 %, stratified percentile); 0 leaves them empty.
+        Replicates of the intervals (95 %, stratified percentile); with 0 they are nan.
     seed : int
         Seed of the bootstrap. Timestep t uses the seed (seed, t), so that runs on the same batches
-        are resampled alike.
+        use the same resampled documents.
 
     Returns
     -------
@@ -256,7 +258,7 @@ def evaluate(
     ParameterError
         If an argument is out of range.
     DataError
-        If the files belong to several runs, or two to the same timestep.
+        If the files belong to several runs, or two files to the same timestep.
     StorageError
         If a file is missing, damaged or of another kind.
 
@@ -281,7 +283,7 @@ def evaluate(
     EvaluatedStream(timesteps=steps, topics=topics, **numbers)
     names, batches = _read_series(score_paths)
     labels = {batch.t: batch.labels(topics) for batch in batches}
-    counted = listed(labels, steps, min_novel=min_novel, min_known=min_known)
+    chosen = choose_timesteps(labels, steps, min_novel=min_novel, min_known=min_known)
     rows, summary = [], []
     for run in names:
         pairs = {batch.t: (batch.scores[run], labels[batch.t]) for batch in batches}
@@ -291,12 +293,12 @@ def evaluate(
         }
         steps = [
             _batch_row(batch, run, labels[batch.t], draws[batch.t])
-            | {"listed": int(batch.t in counted)}
+            | {"listed": int(batch.t in chosen)}
             for batch in batches
         ]
         pooled = metrics.pooled_auc(pairs.values(), replicates=bootstrap, seed=[seed, 0])
         rows += steps
-        summary.append(_summary(run, steps, counted, draws, pooled))
+        summary.append(_summary(run, steps, chosen, draws, pooled))
     return rows, summary
 
 

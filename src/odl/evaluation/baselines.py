@@ -1,8 +1,9 @@
 """Novelty scores that need no dictionary: nearest neighbours, unseen words, length.
 
 They use the same batches and document frequencies as the learners. Nearest neighbours need the
-counts of the complete past, or of a window of it, so time and disk space grow with the stream. If a
-window was used, the name of the score has it (`odl.evaluation.scorefiles.named`).
+counts of all earlier documents, or of a window of them, so time and disk space grow with the
+stream. If a window was used, the name of the score has it
+(`odl.evaluation.scorefiles.with_window`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,8 +19,8 @@ from odl.stream.features import FeatureFile
 
 N_NEIGHBOURS = 5
 COSINE_BLOCK = 1000  # rows and columns of a block of cosines; 8 MB dense
-LONGEST_PAST = 50_000  # documents; of a longer past, only the last PAST_WINDOW documents are used
-PAST_WINDOW = 10_000
+LONGEST_PAST = 50_000  # number of earlier documents up to which all are searched
+PAST_WINDOW = 10_000  # number of last documents that are searched if there are more
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
 BASELINE_NAMES = (
     "nearest-tfidf",
@@ -37,16 +38,18 @@ def _blocks(n_rows):
     )
 
 
-def _keep_largest(best, today, earlier):
-    """Update the largest cosines of each document, in place, with those to a block of earlier documents."""
+def _update_largest(best, present, earlier):
+    """Update the largest cosines of each document in place, by a block of earlier documents."""
     transposed = sparse.csr_array(earlier.T)
-    for rows in _blocks(today.shape[0]):
-        cosines = np.concatenate([best[rows], (today[rows] @ transposed).toarray()], axis=1)
+    for rows in _blocks(present.shape[0]):
+        cosines = np.concatenate([best[rows], (present[rows] @ transposed).toarray()], axis=1)
         best[rows] = np.partition(cosines, -N_NEIGHBOURS, axis=1)[:, -N_NEIGHBOURS:]
 
 
 def latest(earlier: Iterable, documents: int) -> list:
-    """Return the last `documents` documents of batches; the oldest batch may be cut to its last rows.
+    """Return the last `documents` documents of batches.
+
+    The oldest batch may be cut to its last rows.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def latest(earlier: Iterable, documents: int) -> list:
 
 
 def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_array]:
-    """Yield blocks of the counts of an earlier batch, restricted to the vocabulary of a later batch.
+    """Yield blocks of the counts of an earlier batch, with the terms of a later batch.
 
     Parameters
     ----------
@@ -90,7 +93,7 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
     Raises
     ------
     DataError
-        If `earlier` is not the earlier batch, or has terms that `batch` does not know.
+        If `earlier` is not the earlier batch, or has terms that `batch` does not have.
 
     Examples
     --------
@@ -106,7 +109,9 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
     if earlier.t >= batch.t:
         fault = f"a batch of timestep {earlier.t} as the past of timestep {batch.t}"
         raise DataError(
-            fault, "timesteps before it", "give the batches before t only, of the same chain"
+            fault,
+            f"timesteps before {batch.t}",
+            "pass only batches before t, of the same chain",
         )
     counts = terms.aligned(earlier, batch)
     for rows in _blocks(counts.shape[0]):
@@ -116,7 +121,7 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
 def weighed(
     batch: FeatureFile, form: str, counts: sparse.csr_array | None = None
 ) -> sparse.csr_array:
-    """Weight counts by the document frequencies of a batch, and scale rows to unit l2 norm.
+    """Return counts weighted by the document frequencies of a batch, as rows of unit l2 norm.
 
     Parameters
     ----------
@@ -146,7 +151,7 @@ def weighed(
 def nearest(
     batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS
 ) -> dict[str, np.ndarray]:
-    """Return the cosine distance of every document to its nearest, and to its five nearest earlier documents.
+    """Return the cosine distances of every document to its nearest earlier documents.
 
     With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1
     and 1 - (c_1 + ... + c_5)/5. All documents are weighted by the inverse document frequencies of
@@ -157,7 +162,7 @@ def nearest(
     batch : odl.stream.features.FeatureFile
         The present batch, n documents.
     past : iterable of odl.stream.features.FeatureFile
-        Earlier batches of the same stream, or the last few; iterated once, so a generator saves
+        Earlier batches of the same stream, or the last of them; iterated once, so a generator saves
         memory.
     weightings : dict of str
         Maps names in the result to forms of the term frequency, "raw" or "log".
@@ -172,7 +177,7 @@ def nearest(
     Raises
     ------
     DataError
-        If a batch of `past` is not earlier, or has terms that `batch` does not know.
+        If a batch of `past` is not earlier, or has terms that `batch` does not have.
 
     Examples
     --------
@@ -182,18 +187,19 @@ def nearest(
     >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
     >>> past = features.follow(corpus.select(range(120)))
     >>> batch = features.follow(corpus.select(range(120, 160)), past)
-    >>> {name: values.round(2)[:3] for name, values in baselines.nearest(batch, [past], {"tfidf": "raw"}).items()}
+    >>> scores = baselines.nearest(batch, [past], {"tfidf": "raw"})
+    >>> {name: values.round(2)[:3] for name, values in scores.items()}
     {'nearest-tfidf': array([0.86, 0.87, 0.81]), 'nearest5-tfidf': array([0.9 , 0.9 , 0.84])}
     """
     n_documents = batch.counts.shape[0]
-    today = {name: weighed(batch, form) for name, form in weightings.items()}
+    present = {name: weighed(batch, form) for name, form in weightings.items()}
     best = {name: np.zeros((n_documents, N_NEIGHBOURS)) for name in weightings}
     n_past = 0
     for earlier in past:
         n_past += earlier.counts.shape[0]
         for rows in blocks(earlier, batch):
             for name, form in weightings.items():
-                _keep_largest(best[name], today[name], weighed(batch, form, rows))
+                _update_largest(best[name], present[name], weighed(batch, form, rows))
     scores = {}
     for name in weightings:
         cosines = np.minimum(np.sort(best[name], axis=1), 1.0)
@@ -225,7 +231,7 @@ def out_of_vocabulary(batch: FeatureFile) -> np.ndarray:
 
 
 def length(batch: FeatureFile) -> np.ndarray:
-    """Return the number of tokens of every document, as a score that ranks long documents first.
+    """Return the number of tokens of every document: a score that ranks long documents first.
 
     Examples
     --------
@@ -270,7 +276,8 @@ def score(
     >>> past = features.follow(corpus.select(range(120)))
     >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> sorted(baselines.score(batch, [past]))
-    ['length', 'nearest-logtf', 'nearest-tfidf', 'nearest5-logtf', 'nearest5-tfidf', 'out-of-vocabulary']
+    ['length', 'nearest-logtf', 'nearest-tfidf', 'nearest5-logtf', 'nearest5-tfidf', \
+'out-of-vocabulary']
     """
     scores = nearest(batch, past, weightings) if weightings else {}
     return {**scores, "out-of-vocabulary": out_of_vocabulary(batch), "length": length(batch)}

@@ -16,12 +16,12 @@ RESAMPLED_BLOCK = 2_000_000  # resampled documents in memory at a time
 
 
 def split(scores, labels):
-    """Check scores and labels; return the scores of the novel and of the known documents."""
+    """Check scores and labels; return (scores of novel documents, scores of known documents)."""
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
         fault = f"scores of shape {scores.shape} and labels of shape {labels.shape}"
         raise ParameterError(
-            fault, "one score and one label for each document", "pass two lists of one length"
+            fault, "one score and one label for each document", "pass two lists of equal length"
         )
     if not np.isin(labels, (-1, 0, 1)).all():
         fault = f"labels {sorted(set(labels.tolist()))[:5]}"
@@ -31,7 +31,7 @@ def split(scores, labels):
         raise ParameterError(
             "a score that is not a number",
             "a number for each document",
-            "look for the faulty score",
+            "replace the score, or give the document the label -1",
         )
     return novel, known
 
@@ -57,7 +57,7 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     Raises
     ------
     ParameterError
-        If lengths differ, a label is unknown, or the score of a labelled document is nan.
+        If lengths differ, a label is invalid, or the score of a labelled document is nan.
 
     Examples
     --------
@@ -69,9 +69,8 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     if not len(novel) or not len(known):
         return float("nan")
     known = np.sort(known)
-    twice = sum(
-        int(np.searchsorted(known, novel, side).sum()) for side in ("left", "right")
-    )  # 2 * below + equal
+    # Twice the number of pairs in order, plus the number of ties
+    twice = sum(int(np.searchsorted(known, novel, side).sum()) for side in ("left", "right"))
     return float(twice / (2 * len(novel) * len(known)))
 
 
@@ -81,7 +80,9 @@ Seed = int | Sequence[int] | np.random.SeedSequence
 def bootstrap(
     scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0
 ) -> np.ndarray:
-    """Return AUCs of bootstrap samples; novel and known documents are resampled separately (stratified).
+    """Return AUCs of stratified bootstrap samples.
+
+    Novel and known documents are resampled separately.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def bootstrap(
     array([0.5, 1. , 1. , 1. ])
     """
     scores = np.asarray(scores, dtype=np.float64)
-    parts = [split(each, labels) for each in np.atleast_2d(scores)]
+    parts = [split(values, labels) for values in np.atleast_2d(scores)]
     (n_novel, n_known), width = map(len, parts[0]), len(parts[0][1]) + 1
     aucs = np.full((len(parts), max(replicates, 0)), np.nan)
     rng, step = np.random.default_rng(seed), max(1, RESAMPLED_BLOCK // (n_novel + n_known + 1))
@@ -134,7 +135,7 @@ def bootstrap(
 
 
 def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval (low, high) of bootstrap replicates; nan if there are none.
+    """Return the percentile interval (low, high) of bootstrap replicates; nan without replicates.
 
     Examples
     --------
@@ -193,7 +194,9 @@ def mean_bootstrap(
     replicates: int = 1000,
     seed: int | tuple[int, ...] = 0,
 ) -> np.ndarray:
-    """Return bootstrap replicates of the mean AUC over batches; all scores use the same resampled documents.
+    """Return bootstrap replicates of the mean AUC over batches.
+
+    All scores use the same resampled documents.
 
     Parameters
     ----------
@@ -221,14 +224,14 @@ def mean_bootstrap(
         for number, (scores, labels) in enumerate(batches)
     ]
     defined = [aucs for aucs in drawn if not np.isnan(aucs).any()]
-    nowhere = np.full((len(batches[0][0]) if batches else 0, replicates), np.nan)
-    return sum(defined[1:], start=defined[0]) / len(defined) if defined else nowhere
+    undefined = np.full((len(batches[0][0]) if batches else 0, replicates), np.nan)
+    return sum(defined[1:], start=defined[0]) / len(defined) if defined else undefined
 
 
 def pooled_auc(
     batches: Iterable[tuple[ArrayLike, ArrayLike]], *, replicates: int = 1000, seed: Seed = 0
 ) -> tuple[float, float, float]:
-    """Return the AUC over the documents of all batches together, with its interval.
+    """Return the AUC over the documents of all batches, with its interval.
 
     Pairs of documents from different timesteps count too, as for one threshold on all scores.
 
@@ -245,7 +248,7 @@ def pooled_auc(
     --------
     >>> from odl.evaluation.metrics import pooled_auc
     >>> value, low, high = pooled_auc([([3, 2], [1, 0]), ([5, 4], [1, 0])])
-    >>> value  # 1 in each, but the 4 that is known lies above the 3 that is novel
+    >>> value  # 1 in each batch, but the known document with 4 is above the novel one with 3
     0.75
     """
     batches = list(batches)

@@ -1,4 +1,7 @@
-"""Compare scores of another program with those of a finished study, on the same documents and timesteps."""
+"""Compare scores of another program with those of a finished study.
+
+The comparison uses the same documents and timesteps.
+"""
 
 import math
 import os
@@ -21,7 +24,9 @@ REPLICATES = 1000
 
 
 def read(path: str | os.PathLike) -> dict[str, float]:
-    """Read a CSV file with the columns id and score, one document per line; higher scores are more novel.
+    """Return the scores of a CSV file with the columns id and score, by id.
+
+    It has one document per line. Higher scores are more novel.
 
     Raises
     ------
@@ -40,22 +45,27 @@ def read(path: str | os.PathLike) -> dict[str, float]:
             score = math.nan
         if math.isnan(score):
             raise DataError(
-                f"{where} has the score {visible(row['score'])!r}", "a number", "correct it"
+                f"{where} has the score {visible(row['score'])!r}", "a number", "correct the score"
             )
         if row["id"] in scores_of:
             raise DataError(
-                f"{where} has the id {visible(row['id'])} again", "each document once", "remove one"
+                f"{where} has the id {visible(row['id'])} again",
+                "each document once",
+                "remove one of the rows",
             )
         scores_of[row["id"]] = score
     return scores_of
 
 
-def _chosen(plan, stream, seed):
-    """Return the runs of the plan for one stream and seed, by default the only stream and the smallest seed."""
+def _choose_runs(plan, stream, seed):
+    """Return the runs of the plan for one stream and seed.
+
+    By default these are the only stream and the smallest seed.
+    """
     streams = list(dict.fromkeys(entry["corpus"] for entry in plan))
     if stream is None and len(streams) > 1:
         raise ConfigError(
-            f"a study of the streams {', '.join(streams)}", "one of them", "name it: --stream NAME"
+            f"a study of the streams {', '.join(streams)}", "one stream", "add --stream NAME"
         )
     stream = streams[0] if stream is None else stream
     seeds = sorted({entry["seed"] for entry in plan if entry["corpus"] == stream})
@@ -72,7 +82,7 @@ def _chosen(plan, stream, seed):
 
 
 def _timesteps(entries):
-    """Read the batches of the timesteps that the study averages over, and its rule for labels.
+    """Return the batches of the timesteps over which the study averages, and its rule for labels.
 
     Returns
     -------
@@ -86,12 +96,14 @@ def _timesteps(entries):
     listed = sorted({int(row["t"]) for row in rows if row["listed"]})
     if not listed:
         raise DataError(
-            "a study without a timestep in its average", "labelled documents", "look at report.html"
+            "a study without a timestep in its average",
+            "timesteps with novel and known documents",
+            "see report.html",
         )
     novel = {int(row["t"]): int(row["novel"]) for row in rows}
     batches = [read_scores(score_path(entries[0], t)) for t in listed]
-    fits = all(int((batch.labels("all") == 1).sum()) == novel[batch.t] for batch in batches)
-    return batches, "all" if fits else "dominant"
+    matches = all(int((batch.labels("all") == 1).sum()) == novel[batch.t] for batch in batches)
+    return batches, "all" if matches else "dominant"
 
 
 def compare(
@@ -101,7 +113,7 @@ def compare(
     stream: str | None = None,
     seed: int | None = None,
 ) -> tuple[list[dict], Sequence[int], dict]:
-    """Compare scores with every run and baseline of a study, on the timesteps of its average AUC.
+    """Compare scores with every run and baseline of a study, over the timesteps of its average.
 
     Parameters
     ----------
@@ -111,7 +123,7 @@ def compare(
         Maps ids of documents to scores; higher scores are more novel. Documents of other timesteps
         are ignored.
     stream : str, optional
-        Needed if the study has several.
+        Required if the study has several streams.
     seed : int, optional
         Seed of the order of documents; by default the smallest.
 
@@ -136,7 +148,7 @@ def compare(
     -----
     The interval has the variation over documents, not over seeds.
     """
-    entries = _chosen(load_plan(os.path.join(folder, "plan.json")), stream, seed)
+    entries = _choose_runs(load_plan(os.path.join(folder, "plan.json")), stream, seed)
     if not os.path.isdir(entries[0]["folder"]):
         fault = f"no {entries[0]['folder']} below the present folder"
         raise DataError(
@@ -154,21 +166,26 @@ def compare(
             size = f" k={entry['k']}" if entry["k"] is not None else ""
             baselines_of |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
         if missing := [ident for ident in batch.ids if ident not in own]:
-            fault = f"{len(missing)} documents of timestep {t} without a score, such as {visible(missing[0])}"
+            fault = (
+                f"{len(missing)} documents of timestep {t} without a score, "
+                f"such as {visible(missing[0])}"
+            )
             raise DataError(
-                fault, "a score for every document of the timesteps of the average", "add them"
+                fault,
+                "a score for every document of the timesteps of the average",
+                "add the missing scores",
             )
         names = [YOURS, *baselines_of]
         columns.append([np.array([own[ident] for ident in batch.ids]), *baselines_of.values()])
         labels.append(batch.labels(topics))
     pairs = list(zip(columns, labels, strict=True))
-    aucs = np.array([[metrics.auc(each, label) for each in scores] for scores, label in pairs])
-    drawn = metrics.mean_bootstrap(pairs, replicates=REPLICATES)
+    aucs = np.array([[metrics.auc(values, label) for values in scores] for scores, label in pairs])
+    replicates = metrics.mean_bootstrap(pairs, replicates=REPLICATES)
     rows = []
-    for place, name in enumerate(names):
-        row = {"run": name, "average": mean(aucs[:, place])}
-        if place:
-            low, high = metrics.interval(drawn[0] - drawn[place])
+    for column, name in enumerate(names):
+        row = {"run": name, "average": mean(aucs[:, column])}
+        if column:
+            low, high = metrics.interval(replicates[0] - replicates[column])
             row |= {"difference": rows[0]["average"] - row["average"], "low": low, "high": high}
         rows.append(row)
     return rows, listed, dict(zip(listed, aucs[:, 0].tolist(), strict=True))
@@ -178,7 +195,8 @@ def as_text(rows, listed, by_timestep):
     """Format a comparison as a table for the terminal."""
     width = max(len(row["run"]) for row in rows)
     lines = [
-        f"average AUC over the timesteps {', '.join(map(str, listed))}; yours less the others, 95 % interval"
+        f"average AUC over the timesteps {', '.join(map(str, listed))}; "
+        "yours less the others, 95 % interval"
     ]
     for row in rows:
         line = f"{row['run']:<{width}}  {row['average']:.3f}"

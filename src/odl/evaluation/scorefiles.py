@@ -31,13 +31,13 @@ class ScoredBatch:
     novel, novel_dominant : ndarray of int8, shape (n,)
         1 novel, 0 known, -1 unlabelled.
     empty : ndarray of uint8, shape (n,)
-        1 for documents without a known term.
+        1 for documents without a term of the vocabulary.
     uncoded, gap : float
         Share of documents with the code x = 0, and largest relative duality gap of a code; nan for
         baselines.
     window : str
-        Part of the past that nearest neighbours were searched in, such as "last10000"; "" for all
-        of it.
+        Earlier documents among which nearest neighbours were searched, such as "last10000"; "" for
+        all of them.
     top : list of (row, words)
         Rows and unexplained words of the most novel documents; empty for baselines.
     use : list of float
@@ -83,20 +83,20 @@ class ScoredBatch:
         return self.novel_dominant if topics == "dominant" else self.novel
 
 
-def named(name: str, window: str) -> str:
-    """Append a window of the past to the name of a baseline.
+def with_window(name: str, window: str) -> str:
+    """Return the name of a baseline with its window of earlier documents.
 
     Examples
     --------
     >>> from odl.evaluation import scorefiles
-    >>> scorefiles.named("nearest-logtf", "last10000"), scorefiles.named("length", "last10000")
-    ('nearest-logtf-last10000', 'length')
+    >>> [scorefiles.with_window(name, "last10000") for name in ("nearest-logtf", "length")]
+    ['nearest-logtf-last10000', 'length']
     """
     return f"{name}-{window}" if window and name.startswith("nearest") else name
 
 
 def without_window(name: str) -> str:
-    """Remove the window of the past from the name of a baseline.
+    """Return the name of a baseline without its window of earlier documents.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def without_window(name: str) -> str:
 
 
 def words(pairs, vocabulary):
-    """Format (term, share) pairs as ``word:0.034 word:0.021``."""
+    """Return (term, share) pairs as text, ``word:0.034 word:0.021``."""
     return " ".join(f"{vocabulary[term]}:{share:.3f}" for term, share in pairs)
 
 
@@ -125,7 +125,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
     top : ndarray of int
         Rows of the most novel documents, most novel first.
     missing : list of list of (int, float)
-        Their unexplained terms.
+        Terms of these documents that the dictionary does not explain, with their shares.
     top_atoms : list of list of (int, float)
         Top terms of each atom after learning; empty for atoms that are not listed.
     atom_use : ndarray
@@ -156,13 +156,13 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
         group = file.create_group("atoms")
         storage.write_strings(group, "words", atoms)
         storage.write_strings(
-            group, "weights", [_shown([weight for _, weight in pairs]) for pairs in top_atoms]
+            group, "weights", [_format([weight for _, weight in pairs]) for pairs in top_atoms]
         )
         storage.write_array(group, "use", atom_use)
 
 
-def _shown(weights):
-    """Format numbers with three significant digits, separated by spaces."""
+def _format(weights):
+    """Return numbers with three significant digits, separated by spaces."""
     return " ".join(["%.3g"] * len(weights)) % tuple(weights)
 
 
@@ -217,7 +217,9 @@ def _labels(file, names):
 
 
 def read_parts(path):
-    """Read the arrays score, residual, penalty, empty and meaning (None without vectors) from a learner's score file.
+    """Read the arrays (score, residual, penalty, empty, meaning) of a learner's score file.
+
+    `meaning` is None without vectors.
 
     Raises
     ------
@@ -266,29 +268,24 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
         raise StorageError(
             f"{path} is of kind '{kind}'",
             "kind 'scores' or 'baselines'",
-            "give the files of one run",
+            "pass the score files of one run",
         )
     with storage.reading(path, kind) as file:
-        facts = {"t": int(file.attrs["t"]), **_labels(file, names)}
+        fields = {"t": int(file.attrs["t"]), **_labels(file, names)}
         if kind == "baselines":
-            group, facts["window"] = file["scores"], str(file.attrs.get("window", ""))
+            group, fields["window"] = file["scores"], str(file.attrs.get("window", ""))
             scores = {
                 name: storage.read_array(group, name) for name in storage.names_in(file, "scores")
             }
         else:
             scores = {str(file.attrs["run"]): storage.read_array(file, "score")}
-            facts |= {name: float(file.attrs[name]) for name in ("uncoded", "gap")}
-        batch = ScoredBatch(**facts, scores=scores)
+            fields |= {name: float(file.attrs[name]) for name in ("uncoded", "gap")}
+        batch = ScoredBatch(**fields, scores=scores)
         if names and kind == "scores":
             batch.titles, batch.atoms = (
                 storage.read_strings(file, name) for name in ("titles", "atoms/words")
             )
-            rows, words = (
-                storage.read_array(file, "top/rows", "i").tolist(),
-                storage.read_strings(file, "top/words"),
-            )
-            batch.top, batch.use = (
-                list(zip(rows, words, strict=True)),
-                storage.read_array(file, "atoms/use").tolist(),
-            )
+            rows = storage.read_array(file, "top/rows", "i").tolist()
+            batch.top = list(zip(rows, storage.read_strings(file, "top/words"), strict=True))
+            batch.use = storage.read_array(file, "atoms/use").tolist()
         return batch

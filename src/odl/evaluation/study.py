@@ -58,7 +58,9 @@ def load_plan(plan):
         plan = read_json(plan).get("plan")
     if not isinstance(plan, list | tuple) or not all(isinstance(entry, dict) for entry in plan):
         fault = f"a plan that is {reprlib.repr(plan)}"
-        raise ConfigError(fault, "a list of runs, each with its keys", "make the plan again")
+        raise ConfigError(
+            fault, "a list of runs, each with its keys", "write the plan again: `odl step plan`"
+        )
     if not plan:
         raise ConfigError(
             "a plan without runs",
@@ -69,14 +71,14 @@ def load_plan(plan):
         if missing := [name for name in PLAN_KEYS if name not in entry]:
             raise ConfigError(
                 f"a run of the plan without {', '.join(missing)}",
-                "every key",
-                "make the plan again",
+                f"the keys {', '.join(PLAN_KEYS)}",
+                "write the plan again: `odl step plan`",
             )
     return plan
 
 
 def parameters_text(parameters):
-    """Write a run's parameters as JSON with sorted keys."""
+    """Return the parameters of a run as JSON with sorted keys."""
     return json.dumps(parameters, sort_keys=True, separators=(",", ":"))
 
 
@@ -92,7 +94,7 @@ def score_path(entry, t):
 
 
 def choose_shown(plan, summary, corpus, shown=None):
-    """Choose the run of a corpus that the page shows in detail.
+    """Choose the run of a corpus that the report shows in detail.
 
     Parameters
     ----------
@@ -115,11 +117,11 @@ def choose_shown(plan, summary, corpus, shown=None):
         If the plan has no such run.
     """
     shown = {name: value for name, value in (shown or {}).items() if value not in (None, "")}
-    among = shown.pop("runs", None)
+    candidates = shown.pop("runs", None)
     entries = [
         entry for entry in plan if entry["corpus"] == corpus and entry["algorithm"] != BASELINE
     ]
-    entries = [entry for entry in entries if not among or entry["run"] in among]
+    entries = [entry for entry in entries if not candidates or entry["run"] in candidates]
     matching = [
         entry for entry in entries if all(entry[name] == value for name, value in shown.items())
     ]
@@ -139,7 +141,7 @@ def choose_shown(plan, summary, corpus, shown=None):
         values = [row.get(name, float("nan")) for name in ("average_mean", "average_all_mean")]
         return tuple(-1.0 if np.isnan(value) else value for value in values)
 
-    return max(matching, key=rank)  # ties: the first in the order of the plan
+    return max(matching, key=rank)  # among equals the first of the plan
 
 
 # Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).
@@ -212,14 +214,8 @@ STUDY_COLUMNS = {
 }
 
 
-OF_PLAN = (
-    "corpus",
-    "protocol",
-    "algorithm",
-    "seed",
-    "k",
-    "parameters",
-)  # columns taken from the plan
+# Columns that `collect` adds from the plan
+PLAN_COLUMNS = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")
 
 
 def _size(entry):
@@ -232,7 +228,7 @@ def _with_entry(entry, row):
 
 
 def collect(plan, name, columns):
-    """Return the rows of a table of every run of a plan, with the columns `OF_PLAN`."""
+    """Return the rows of a table of every run of a plan, with the columns `PLAN_COLUMNS`."""
     return [
         _with_entry(entry, row)
         for entry in plan
@@ -240,8 +236,11 @@ def collect(plan, name, columns):
     ]
 
 
-def aggregated(rows, keys, sort=False, **measures):
-    """Group the rows by the keys; return one row per group. `measures` maps a column to (column, aggregation)."""
+def aggregate(rows, keys, sort=False, **measures):
+    """Return one row for each group of rows with equal keys.
+
+    `measures` maps a column of the result to (column, aggregation).
+    """
     return (
         rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records")
         if len(rows)
@@ -250,13 +249,14 @@ def aggregated(rows, keys, sort=False, **measures):
 
 
 def means_of(*names):
+    """Return the `measures` of `aggregate` for the means of columns; nan is ignored."""
     return {name: (name, "mean") for name in names}
 
 
 def spread_of(column, name=None):
-    """Return the `measures` of `aggregated` for mean, sd, min and max of a column; nan is ignored."""
-    measured = ((column, how) for how in ("mean", "std", "min", "max"))
-    return dict(zip(over_seeds(name or column), measured, strict=True))
+    """Return the `measures` of `aggregate` for mean, sd, min and max of a column, without nan."""
+    measures = ((column, aggregation) for aggregation in ("mean", "std", "min", "max"))
+    return dict(zip(over_seeds(name or column), measures, strict=True))
 
 
 # First and last time of a batch over seeds (orders differ inside a day).
@@ -267,32 +267,35 @@ TIME_SPAN = {
 
 
 def _summaries(averages):
-    spreads = {key: how for name in MEASURES for key, how in spread_of(name).items()}
+    spreads = {key: measure for name in MEASURES for key, measure in spread_of(name).items()}
     measured = {
         "seeds": ("seed", "size"),
         **means_of("timesteps", "uncoded"),
         **spreads,
         "gap": ("gap", "max"),
     }
-    return aggregated(averages, RUN_SETTINGS, **measured)
+    return aggregate(averages, RUN_SETTINGS, **measured)
 
 
 def _timesteps(rows):
     seeds = {"seeds": ("auc", "count"), "seeds_listed": ("listed", "sum")}
     measured = spread_of("auc") | means_of("novel", "known", "uncoded")
-    return aggregated(rows, (*RUN_KEY, "t"), **TIME_SPAN, **seeds, **measured)
+    return aggregate(rows, (*RUN_KEY, "t"), **TIME_SPAN, **seeds, **measured)
 
 
 def _novel(rows):
-    """Novel documents per batch, from one run of each seed: the batches are the same for all runs."""
+    """Return novel documents per batch, from one run of each seed, since batches are equal."""
     first = rows.drop_duplicates(["corpus", "t", "seed"]).astype({"novel": float})
     seeds = {"seeds": ("seed", "size"), "seeds_listed": ("listed", "sum")}
     measured = spread_of("novel") | means_of("documents", "known", "unlabelled", "empty")
-    return aggregated(first, ("corpus", "t"), sort=True, **TIME_SPAN, **seeds, **measured)
+    return aggregate(first, ("corpus", "t"), sort=True, **TIME_SPAN, **seeds, **measured)
 
 
 def _benchmark(path, column):
-    """Return the numbers of a column of Snakemake's benchmark file; "-", NA and a missing file give none."""
+    """Return the numbers of a column of Snakemake's benchmark file.
+
+    "-" and NA are omitted; without a file the list is empty.
+    """
     options = {
         "sep": "\t",
         "dtype": str,
@@ -316,7 +319,7 @@ def _benchmark(path, column):
 def _jobs(plan):
     """Return the CPU seconds, wall seconds and memory of each job as a table."""
     rows = []
-    for entry, t in [(one, t) for one in plan for t in one["timesteps"]]:
+    for entry, t in [(run, t) for run in plan for t in run["timesteps"]]:
         folder = Path(entry["folder"])
         timings, benchmark = (folder / name / f"{t}.tsv" for name in ("timings", "benchmarks"))
         phases = (
@@ -334,20 +337,20 @@ def _jobs(plan):
 def _timing(jobs):
     """Return means over timesteps and seeds, t = 0 separately; memory is the maximum over jobs."""
     later, spent = jobs["t"] > 0, ["score_cpu_s", "learn_cpu_s", "job_cpu_s", "wall_s"]
-    parted = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
-    parted[spent] = parted[spent].where(later, axis=0)
+    table = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
+    table[spent] = table[spent].where(later, axis=0)
     measured = means_of(*spent, "start_cpu_s") | {"max_rss_mb": ("max_rss_mb", "max")}
-    return aggregated(parted, RUN_KEY, jobs=("later", "sum"), **measured)
+    return aggregate(table, RUN_KEY, jobs=("later", "sum"), **measured)
 
 
 def _costs(jobs):
-    """Return CPU seconds of every timestep, mean over seeds, without baselines, which are not timed."""
+    """Return mean CPU seconds over seeds of every timestep, except of baselines."""
     later = jobs[(jobs["t"] > 0) & (jobs["algorithm"] != BASELINE)]
-    return aggregated(later, (*RUN_KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
+    return aggregate(later, (*RUN_KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
 
 
 def published(plan):
-    """Return published results for those streams of the plan that have any.
+    """Return published results for the streams of the plan.
 
     Returns
     -------
@@ -372,7 +375,7 @@ def summarise(plan, output_folder):
         In each folder ``auc.tsv`` and ``summary.tsv`` must exist; timings and benchmarks may be
         missing.
     output_folder : path-like
-        Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
+        Folder for ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
         batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
         timestep). All except the last two have reproducible bytes.
@@ -385,16 +388,14 @@ def summarise(plan, output_folder):
         If the plan or a table is missing or was changed.
     """
     plan = load_plan(plan)
-    averages, rows = (
-        collect(plan, "summary.tsv", RUN_COLUMNS),
-        collect(plan, "auc.tsv", AUC_COLUMNS),
-    )
+    averages = collect(plan, "summary.tsv", RUN_COLUMNS)
+    rows = collect(plan, "auc.tsv", AUC_COLUMNS)
     by_seed, by_timestep = (
-        pandas.DataFrame(each, columns=[*names, *OF_PLAN])
-        for each, names in ((averages, RUN_COLUMNS), (rows, AUC_COLUMNS))
+        pandas.DataFrame(table, columns=[*names, *PLAN_COLUMNS])
+        for table, names in ((averages, RUN_COLUMNS), (rows, AUC_COLUMNS))
     )
     jobs = _jobs(plan)
-    known = [
+    published_rows = [
         {**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)
     ]
     tables = {
@@ -402,7 +403,7 @@ def summarise(plan, output_folder):
         "summary": _summaries(by_seed),
         "timesteps": _timesteps(by_timestep),
         "novel": _novel(by_timestep),
-        "published": known,
+        "published": published_rows,
         "timing": _timing(jobs),
         "costs": _costs(jobs),
     }

@@ -1,5 +1,6 @@
-"""Checkpoints of a dictionary that is distributed over MPI ranks: one file per agent, and one for the network.
+"""Checkpoints of a dictionary that is distributed over MPI ranks.
 
+There is one file for each agent, and one for the network.
 ``{t}.agents/{agent}.h5`` contains the atoms of an agent and its codes of the batch. Only the rank
 of the agent writes and reads it. ``{t}.h5`` contains the scores, a summary of the dual variables
 and the digests of the agents' files. It is written last: if it exists and its digests match, the
@@ -122,7 +123,7 @@ def read_network(path, chain=None, t=None):
     path = os.fspath(path)
     with storage.reading(path, KIND) as file:
         network = NetworkCheckpoint(
-            **checkpoints.read_place(file),
+            **checkpoints.read_attributes(file),
             n_atoms=int(file.attrs["n_atoms"]),
             score=storage.read_array(file, "score"),
             dual={
@@ -143,7 +144,9 @@ def of_network(path):
 
 
 def read_whole(path, chain=None, t=None, **options):
-    """Read a checkpoint of either kind into one process, with the atoms of all agents in one dictionary.
+    """Read a checkpoint of either kind into one process.
+
+    The dictionary has the atoms of all agents.
 
     Parameters
     ----------
@@ -166,16 +169,16 @@ def read_whole(path, chain=None, t=None, **options):
     network = read_network(path, chain, t)
     parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
     codes = scipy.sparse.csr_array(scipy.sparse.hstack([part[1] for part in parts], format="csr"))
-    silent = np.diff(codes.indptr) == 0
-    place = ("t", "chain", "updates", "previous", "digest", "features", "terms")
+    uncoded = np.diff(codes.indptr) == 0
+    names = ("t", "chain", "updates", "previous", "digest", "features", "terms")
     return Checkpoint(
-        **{name: getattr(network, name) for name in place},
+        **{name: getattr(network, name) for name in names},
         dictionary=scipy.sparse.csc_array(
             scipy.sparse.hstack([part[0] for part in parts], format="csc")
         ),
         arrays={},
         codes=codes,
-        uncoded=float(np.mean(silent)) if len(silent) else 0.0,
+        uncoded=float(np.mean(uncoded)) if len(uncoded) else 0.0,
     )
 
 

@@ -1,6 +1,7 @@
-"""Atomic replacement of files: each is written under a temporary name in the same folder, then renamed.
+"""Atomic replacement of files and filling of folders.
 
-Standard library only, since the rules of the workflow import this module.
+A file is written under a temporary name in the same folder, then renamed. Standard library only,
+since the rules of the workflow import this module.
 """
 
 import errno
@@ -21,10 +22,11 @@ OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2} | {
 
 @contextmanager
 def replacing(path):
-    """Yield a temporary path in the folder of `path`; rename it to `path` if the block raises nothing.
+    """Yield a temporary path; rename it to `path` if the block raises nothing.
 
-    The temporary name contains the host, the process and its start time, so that no two writers
-    share it. Temporary files of killed processes of this host are removed from the folder.
+    It is in the folder of `path`. Its name contains the host, the process and its start time, so
+    that no two writers share it. Temporary files of killed processes of this host are removed from
+    the folder.
 
     If the path is a symbolic link, its target is replaced. If it is a device, a pipe or an open
     file such as /dev/stdout, the content is written to it.
@@ -36,8 +38,8 @@ def replacing(path):
             yield temporary
             target, closes = OPEN_FILES.get(path, path), path not in OPEN_FILES
             try:
-                with open(temporary, "rb") as content, open(target, "wb", closefd=closes) as into:
-                    shutil.copyfileobj(content, into)
+                with open(temporary, "rb") as content, open(target, "wb", closefd=closes) as output:
+                    shutil.copyfileobj(content, output)
             except OSError as error:
                 error.filename = error.filename or path
                 raise
@@ -57,7 +59,7 @@ def replacing(path):
 
 @contextmanager
 def filling(folder):
-    """Yield a temporary folder next to `folder`; move its files to `folder` if the block raises nothing."""
+    """Yield a temporary folder; move its files to `folder` if the block raises nothing."""
     folder = os.fspath(folder).rstrip(os.sep) or os.sep
     temporary = _temporary(folder)
     try:
@@ -83,48 +85,46 @@ def locked(path):
     """
     folder, name = os.path.split(os.fspath(path))
     lock = os.path.join(folder, f".{name}.lock")
-    foreign = os.path.exists(lock) and not os.access(
-        lock, os.W_OK
-    )  # another user's lock file can still be locked
+    # The lock file of another user cannot be written, but it can be locked.
+    foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)
     descriptor = os.open(lock, os.O_RDONLY if foreign else os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        alone = True
+        has_lock = True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError:
-            alone = False
-        yield alone
+            has_lock = False
+        yield has_lock
     finally:
         os.close(descriptor)
 
 
 def _temporary(path):
-    """Create the parent folder of a path; return the temporary name under which the file is written."""
+    """Create the parent folder of a path; return a temporary path in it."""
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)
-    if (
-        _cleared.get(os.path.abspath(folder)) != os.getpid()
-    ):  # absolute, since the working folder may change
+    # The key is absolute, since the working folder may change.
+    if _cleared.get(os.path.abspath(folder)) != os.getpid():
         _clear(folder, host)
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began_once(os.getpid())}.part")
 
 
-# folder -> id of the process that removed temporary files from it; once per process, to save time
+# Folder -> id of the process that removed temporary files from it; once per process, to save time
 _cleared = {}
 
 
 def _clear(folder, host):
     """Remove the temporary files of killed processes of this host from a folder."""
     _cleared[os.path.abspath(folder)] = os.getpid()
-    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".*.{host}-*.part")):
-        process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
+    for temporary in glob.glob(os.path.join(glob.escape(folder or "."), f".*.{host}-*.part")):
+        process, _, began = temporary.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
         if not _alive(process) or began != _began(process):
-            if os.path.isdir(left):
-                shutil.rmtree(left, ignore_errors=True)
+            if os.path.isdir(temporary):
+                shutil.rmtree(temporary, ignore_errors=True)
                 continue
             with suppress(FileNotFoundError):  # another process removed it first
-                os.unlink(left)
+                os.unlink(temporary)
 
 
 def _began(process):

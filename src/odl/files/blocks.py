@@ -16,9 +16,8 @@ HEAD_BYTES = 512
 MARK = b"odl: HDF5 from byte 512\n"
 BLOCK_BYTES = 1 << 16
 DIGEST_BYTES = 32  # length of a sha256
-_FACTS = struct.Struct(
-    f"<Q{DIGEST_BYTES}s"
-)  # length of the data, sha256 of the length and the digests
+# Content of the head: length of the data, sha256 of the length and the digests
+_HEAD = struct.Struct(f"<Q{DIGEST_BYTES}s")
 
 
 def close(path):
@@ -31,15 +30,15 @@ def close(path):
         length = file.tell() - HEAD_BYTES
         file.write(digests)
         file.seek(0)
-        file.write((MARK + _facts(length, digests)).ljust(HEAD_BYTES, b"\0"))
+        file.write((MARK + _head_of(length, digests)).ljust(HEAD_BYTES, b"\0"))
 
 
-def _facts(length, digests):
-    return _FACTS.pack(length, hashlib.sha256(b"%d " % length + digests).digest())
+def _head_of(length, digests):
+    return _HEAD.pack(length, hashlib.sha256(b"%d " % length + digests).digest())
 
 
 class Verified(io.RawIOBase):
-    """A readable file that verifies each of its blocks when the block is first read.
+    """A readable file that verifies each block when the block is first read.
 
     Parameters
     ----------
@@ -59,30 +58,33 @@ class Verified(io.RawIOBase):
         super().__init__()
         self.path, self.position = os.fspath(path), 0
         self.descriptor = os.open(path, os.O_RDONLY)
-        head = os.pread(self.descriptor, len(MARK) + _FACTS.size, 0)
+        head = os.pread(self.descriptor, len(MARK) + _HEAD.size, 0)
         if not head.startswith(MARK):
             self.close()
-            ours = self.path.endswith(
-                ".h5"
-            )  # otherwise maybe a user's file, given by mistake, not to be deleted
-            todo = f"delete {path} and run the same command again" if ours else "name another"
+            # A file with another ending may be the user's, given by mistake: do not advise to
+            # delete it.
+            todo = (
+                f"delete {path} and run the same command again"
+                if self.path.endswith(".h5")
+                else "name a file that odl wrote"
+            )
             raise StorageError(
                 f"{path} is damaged (it has no digests of this version of odl)",
-                "a whole file",
+                "an intact file",
                 todo,
             )
         self.length = (
-            _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
+            _HEAD.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _HEAD.size else 0
         )
         n_blocks, end = -(-self.length // BLOCK_BYTES), HEAD_BYTES + self.length
-        whole = os.fstat(self.descriptor).st_size == end + n_blocks * DIGEST_BYTES
-        digests = os.pread(self.descriptor, n_blocks * DIGEST_BYTES, end) if whole else b""
-        if not whole or head != MARK + _facts(self.length, digests):
+        complete = os.fstat(self.descriptor).st_size == end + n_blocks * DIGEST_BYTES
+        digests = os.pread(self.descriptor, n_blocks * DIGEST_BYTES, end) if complete else b""
+        if not complete or head != MARK + _head_of(self.length, digests):
             raise changed(path)
         self.digests = [
             digests[first : first + DIGEST_BYTES] for first in range(0, len(digests), DIGEST_BYTES)
         ]
-        self.seen = bytearray(n_blocks)
+        self.verified = bytearray(n_blocks)  # 1 for each block that was verified
 
     def __repr__(self):  # h5py uses it as the name of the file and drops characters outside ASCII
         return self.path.encode("unicode_escape").decode("ascii")
@@ -109,25 +111,25 @@ class Verified(io.RawIOBase):
     def readinto(self, buffer):
         view = memoryview(buffer).cast("B")[: max(0, HEAD_BYTES + self.length - self.position)]
         self.verify(self.position, self.position + len(view))
-        done = os.preadv(self.descriptor, [view], self.position)
-        self.position += done
-        return done
+        n_read = os.preadv(self.descriptor, [view], self.position)
+        self.position += n_read
+        return n_read
 
     def verify(self, first=HEAD_BYTES, last=None):
         """Verify the blocks that overlap the bytes first:last, by default all blocks."""
         last = HEAD_BYTES + self.length if last is None else last
         for number in range(
             max(0, first - HEAD_BYTES) // BLOCK_BYTES,
-            min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.seen)),
+            min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.verified)),
         ):
-            if not self.seen[number]:
+            if not self.verified[number]:
                 begin = HEAD_BYTES + number * BLOCK_BYTES
                 block = os.pread(
                     self.descriptor, min(BLOCK_BYTES, HEAD_BYTES + self.length - begin), begin
                 )
                 if hashlib.sha256(block).digest() != self.digests[number]:
                     raise changed(self.path, f"bytes {begin} to {begin + len(block)}")
-                self.seen[number] = 1
+                self.verified[number] = 1
 
 
 def path_of(item):

@@ -30,7 +30,7 @@ class Checkpoint:
     ----------
     t : int
     chain : dict
-        Settings of the chain. The next timestep must have the same ones.
+        Settings of the chain. The next timestep must have the same settings.
     dictionary : csc_array, shape (n_terms, n_atoms)
     arrays : dict of str to sparse array or ndarray
     updates : int
@@ -43,7 +43,7 @@ class Checkpoint:
     digest : str
         Digest of the content; set by `read_checkpoint`.
     features : str
-        Digest of the features that it was learned from.
+        Digest of the features file from which the state was learned.
     terms : ndarray of int64, shape (n_terms,), optional
         Ids of the terms, ascending, if the vocabulary is bounded. Otherwise row i has term i.
     meaning : dict of str to ndarray
@@ -53,7 +53,8 @@ class Checkpoint:
     --------
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.files import checkpoints
-    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, csc_array([[1.0], [0.0]]), {}, 0, csr_array([[0.5]]), 0.0)
+    >>> A, X = csc_array([[1.0], [0.0]]), csr_array([[0.5]])
+    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, A, {}, 0, X, 0.0)
     >>> first.t, first.dictionary.shape
     (0, (2, 1))
     """
@@ -92,8 +93,8 @@ def load(group, name):
 def _store_all(file, name, values):
     """Store a dict of arrays as a group."""
     group = file.create_group(name)
-    for each in sorted(values):
-        store(group, each, values[each])
+    for key in sorted(values):
+        store(group, key, values[key])
 
 
 def _load_all(group):
@@ -116,16 +117,16 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
     >>> from odl.files import checkpoints
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "0.h5")
-    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, csc_array([[1.0], [0.0]]), {}, 0, csr_array([[0.5]]), 0.0)
+    >>> A, X = csc_array([[1.0], [0.0]]), csr_array([[0.5]])
+    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, A, {}, 0, X, 0.0)
     >>> len(checkpoints.write(path, first))  # the digest
     64
     """
     with storage.writing(
         path, "checkpoint", uncoded=checkpoint.uncoded, **attributes_of(checkpoint)
     ) as file:
-        store(
-            file, "dictionary", checkpoint.dictionary, packed=False
-        )  # most checkpoints are soon deleted
+        # Most checkpoints are soon deleted, so their dictionaries are not compressed.
+        store(file, "dictionary", checkpoint.dictionary, packed=False)
         if checkpoint.terms is not None:
             storage.write_array(file, "terms", checkpoint.terms)
         store(file, "codes", checkpoint.codes)
@@ -171,7 +172,8 @@ def read_checkpoint(
     >>> from odl.files import checkpoints
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "0.h5")
-    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, csc_array([[1.0], [0.0]]), {}, 0, csr_array([[0.5]]), 0.0)
+    >>> A, X = csc_array([[1.0], [0.0]]), csr_array([[0.5]])
+    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, A, {}, 0, X, 0.0)
     >>> _ = checkpoints.write(path, first)
     >>> checkpoints.read_checkpoint(path, chain={"run": "mine"}, t=0).dictionary.toarray().ravel()
     array([1., 0.])
@@ -179,7 +181,7 @@ def read_checkpoint(
     path = os.fspath(path)
     with storage.reading(path, "checkpoint") as file:
         checkpoint = Checkpoint(
-            **read_place(file),
+            **read_attributes(file),
             dictionary=load(file, "dictionary"),
             arrays=_load_all(file["arrays"]),
             codes=load(file, "codes") if codes else None,
@@ -191,7 +193,7 @@ def read_checkpoint(
 
 
 def attributes_of(checkpoint):
-    """Return the HDF5 attributes of a checkpoint: its timestep, updates, chain, the digests of its inputs."""
+    """Return the HDF5 attributes of a checkpoint: timestep, updates, chain, digests of inputs."""
     attributes = {
         name: getattr(checkpoint, name) for name in ("t", "updates", "previous", "features")
     }
@@ -199,11 +201,14 @@ def attributes_of(checkpoint):
     return {**attributes, "chain": chain, "odl_version": odl.__version__}
 
 
-def read_place(file):
-    """Read the fields of a checkpoint that `attributes_of` wrote, its digest and the ids of its terms."""
-    place = {name: int(file.attrs[name]) for name in ("t", "updates")}
-    place |= {name: str(file.attrs[name]) for name in ("previous", "digest", "features")}
-    return {**place, "chain": json.loads(file.attrs["chain"]), "terms": read_terms(file)}
+def read_attributes(file):
+    """Return the fields of a checkpoint that are attributes, and the ids of its terms, as a dict.
+
+    The attributes are those of `attributes_of`, and the digest of the content.
+    """
+    values = {name: int(file.attrs[name]) for name in ("t", "updates")}
+    values |= {name: str(file.attrs[name]) for name in ("previous", "digest", "features")}
+    return {**values, "chain": json.loads(file.attrs["chain"]), "terms": read_terms(file)}
 
 
 def read_terms(file):
@@ -228,11 +233,13 @@ def check_chain(path, checkpoint, chain=None, t=None):
 
 
 def plain(value):
-    """Convert a NumPy scalar to a Python one, for JSON."""
+    """Return a NumPy scalar as a Python scalar, for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     raise CheckpointError(
-        f"the setting {value!r}", "text, a number, a list or a map", "use one of these"
+        f"the setting {value!r} is a {type(value).__name__}",
+        "text, a number, a list or a map",
+        "convert it",
     )
 
 

@@ -6,10 +6,8 @@ import unicodedata
 from bisect import bisect
 from itertools import accumulate
 
-JOINER, EMOJI = (
-    "\u200d",
-    "\ufe0f",
-)  # zero width joiner; variation selector that asks for the emoji form
+JOINER = "\u200d"  # zero width joiner
+EMOJI = "\ufe0f"  # variation selector that asks for the emoji form of a character
 STYLE_CODE = re.compile(
     "\x1b\\[\\d+m"
 )  # code of a style, which has no width (`odl.files.terminal`)
@@ -72,10 +70,11 @@ def wrapped(text, width, **options):
         else:
             lead += sign
     clusters += [[lead, 1]] * bool(lead)
-    # One private use character stands for each cluster, followed by a zero per further column.
-    marks = {cluster: chr(PRIVATE_USE + place) for place, cluster in enumerate(
-        dict.fromkeys(cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE_USE))
-    )}  # fmt: skip
+    # Replace each cluster by a private use character, followed by a zero for each further column.
+    replaced = dict.fromkeys(
+        cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE_USE)
+    )
+    marks = {cluster: chr(PRIVATE_USE + number) for number, cluster in enumerate(replaced)}
     wide = "".join(
         marks.get(cluster, cluster) + "\0" * (columns - 1) for cluster, columns in clusters
     )
@@ -105,10 +104,8 @@ def _wide_columns(text):
             width = 0
         elif is_flag:
             width = 0 if flag else 2
-        if (
-            sign == EMOJI and columns and sum(columns[-1:]) == 1
-        ):  # the character before it is shown as an emoji
-            width = 1
+        if sign == EMOJI and columns and sum(columns[-1:]) == 1:
+            width = 1  # the character before it is shown as an emoji, two columns wide
         joined, flag = sign == JOINER, is_flag and not flag
         columns.append(width)
     return columns
@@ -117,23 +114,26 @@ def _wide_columns(text):
 def _width(sign):
     """Return the width of a single character in columns of a terminal."""
     category = unicodedata.category(sign)
-    if (
-        category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff"
-    ):  # also Hangul vowels and finals
-        return sign == "\xad"  # a soft hyphen is printed
+    # \u1160 to \u11ff are vowels and final consonants of Hangul, which combine with the consonant
+    # before them. A soft hyphen is of category Cf, but is printed.
+    if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":
+        return sign == "\xad"
     return 1 + (unicodedata.east_asian_width(sign) in "WF")
 
 
 def shortened(text, width):
-    """Cut a text to at most `width` columns, between words if more than half of the width remains."""
+    """Return a text cut to at most `width` columns.
+
+    It is cut between words if more than half of the width remains.
+    """
     ends = [*accumulate(_columns(text), initial=0)]
     if ends[-1] <= width:
         return text
-    room = bisect(ends, width - 1)  # 1 + number of characters that leave a column for the ellipsis
-    last = text.rfind(" ", 0, room)
-    cut = text[: last if 2 * last > room else room - 1].rstrip()
-    ended = "\x1b[0m" * ("\x1b" in cut)
-    return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069")) + ended
+    limit = bisect(ends, width - 1)  # 1 + number of characters that leave a column for the ellipsis
+    space = text.rfind(" ", 0, limit)
+    cut = text[: space if 2 * space > limit else limit - 1].rstrip()
+    reset = "\x1b[0m" * ("\x1b" in cut)
+    return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069")) + reset
 
 
 def duration(seconds):

@@ -1,4 +1,7 @@
-"""Detection of the kind of a file by its first bytes: mail, feeds, JSON, tables, logs. Standard library only."""
+"""Detection of the kind of a file by its first bytes: mail, feed, JSON, table, log.
+
+Standard library only.
+"""
 
 import csv
 import json
@@ -6,18 +9,18 @@ import re
 
 INSPECTED_BYTES = 1 << 16  # largest number of bytes that are inspected
 INSPECTED_LINES = 50  # largest number of lines that are inspected
+# Byte order mark -> encoding
 ENCODING_OF_MARK = {
     b"\xef\xbb\xbf": "utf-8",
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
-}  # byte order marks
-EMLX = re.compile(
-    rb"\d{1,12}[ \t]*\r?\n"
-)  # first line of an .emlx file: length of the message in bytes
+}
+# First line of an .emlx file: length of the message in bytes
+EMLX = re.compile(rb"\d{1,12}[ \t]*\r?\n")
 MMDF = re.compile(rb"\A\x01{4}\r?\n")  # line before and after each message of an MMDF file
 ENVELOPE = re.compile(rb">?From(?: [^\r\n]*)?\r?\n")  # first line of a message in an mbox file
 HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*(?:\r?\n|\Z)")
-MAIL_HEADERS = {  # headers that occur in mail only, in small letters
+MAIL_HEADERS = {  # headers that occur in mail only, in lower case
     *(
         b"received",
         b"return-path",
@@ -44,15 +47,9 @@ MAIL_HEADERS = {  # headers that occur in mail only, in small letters
         b"x-original-to",
     ),
 }
-COMMON_HEADERS = {
-    b"from",
-    b"to",
-    b"cc",
-    b"subject",
-    b"date",
-    b"sender",
-}  # also in prose and in settings
-MIN_HEADERS = 3  # headers of a message that has common headers only
+# Headers that also occur in prose and in settings
+COMMON_HEADERS = {b"from", b"to", b"cc", b"subject", b"date", b"sender"}
+MIN_HEADERS = 3  # smallest number of headers of a message without headers of `MAIL_HEADERS`
 PROLOGUE = re.compile(
     r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.S | re.I
 )
@@ -63,7 +60,9 @@ JSON_FEED = re.compile(
 
 
 def is_mbox(head: bytes) -> bool:
-    """Return whether a file that begins with these bytes is an mbox: a line "From ...", then a header.
+    """Return whether a file that begins with these bytes is an mbox.
+
+    An mbox begins with a line "From ..." and a header.
 
     Examples
     --------
@@ -78,7 +77,9 @@ def is_mbox(head: bytes) -> bool:
 
 
 def is_mail(head: bytes) -> bool:
-    """Return whether a file that begins with these bytes is mail: an mbox, a message, or one of Apple Mail (.emlx).
+    """Return whether a file that begins with these bytes is mail.
+
+    Mail is an mbox, a message, or a message of Apple Mail (.emlx).
 
     Examples
     --------
@@ -97,11 +98,11 @@ def is_mail(head: bytes) -> bool:
 
 
 def begins_message(head: bytes) -> bool:
-    """Return whether bytes begin with a header of mail or with an envelope line such as ">From ..."."""
+    """Return whether bytes begin with a header of mail or an envelope line such as ">From ..."."""
     match = HEADER.match(head)
     name = match[1].lower() if match else b""
-    known = name in MAIL_HEADERS or name in COMMON_HEADERS or name.startswith(b"x-")
-    return known or bool(ENVELOPE.match(head))
+    is_header = name in MAIL_HEADERS or name in COMMON_HEADERS or name.startswith(b"x-")
+    return is_header or bool(ENVELOPE.match(head))
 
 
 def _begin(head):
@@ -109,7 +110,7 @@ def _begin(head):
 
 
 def _n_headers(head):
-    """Return the numbers of `MAIL_HEADERS`, `COMMON_HEADERS` and other headers at the beginning."""
+    """Return the numbers of initial headers (in `MAIL_HEADERS`, in `COMMON_HEADERS`, others)."""
     n_mail = n_common = n_others = at = 0
     while match := HEADER.match(head, at):
         name, at = match[1].lower(), match.end()
@@ -139,13 +140,14 @@ def is_feed(head: bytes) -> bool:
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 TIMESTAMPED = re.compile(  # line with a date and a time near its beginning
-    rf".{{0,40}}?(?:\d{{4}}[-/.]?\d\d[-/.]?\d\d|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|{MONTH} +\d{{1,2}}(?:, \d{{4}})?"
-    rf"|\d{{1,2}}[ /-]{MONTH}[ /-]\d{{2,4}}|\b[IWEF]\d{{4}})[T ,:_]{{1,2}}\d{{1,2}}:?\d\d"
+    r".{0,40}?(?:\d{4}[-/.]?\d\d[-/.]?\d\d|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
+    rf"|{MONTH} +\d{{1,2}}(?:, \d{{4}})?|\d{{1,2}}[ /-]{MONTH}[ /-]\d{{2,4}}"
+    r"|\b[IWEF]\d{4})[T ,:_]{1,2}\d{1,2}:?\d\d"
 )
 # Assignment before JSON, as in archives of Twitter: window.YTD.tweets.part0 = [...]
 ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")
 COLUMN_NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
-# a table that is not separated by tabs is recognized if it has one of these columns
+# A table that is not separated by tabs is recognized if it has one of these columns.
 KNOWN_COLUMNS = {
     *(
         "id",
@@ -208,9 +210,8 @@ def kind_in(head, named=None):
     if b"\0" in head and encoding == "utf-8":
         return named
     text = head[len(mark) :].decode(encoding, "replace")
-    complete = text.splitlines()[
-        : None if len(head) < INSPECTED_BYTES else -1
-    ]  # the last line may be cut
+    # The last of many bytes may be in the middle of a line.
+    complete = text.splitlines()[: None if len(head) < INSPECTED_BYTES else -1]
     lines = [line for line in complete if line.strip()][:INSPECTED_LINES]
     if named == "jsonl" or not lines:
         return named or ("text" if not head.strip() else None) if not lines else named
@@ -225,7 +226,10 @@ def kind_in(head, named=None):
 
 
 def _is_json(lines):
-    """Return whether most lines are JSON objects, or the first lines begin a list or object over several lines."""
+    """Return whether lines are JSON.
+
+    Most lines are objects, or the first lines begin a list or an object over several lines.
+    """
     first = ASSIGNED.sub("", lines[0].strip())
     if re.match(r'(?:\[\s*)?\{\s*"', first) and not _is_object(first) and len(lines) < 3:
         return True
@@ -245,17 +249,17 @@ def _is_object(line):
 
 
 def _is_table(lines):
-    """Return whether lines are a table: a header with column names, then rows with one field per column."""
+    """Return whether lines are a table: a header with column names, then rows of equal length."""
     lines = lines[1:] if lines[0].lower().startswith("sep=") else lines
-    for sign in "\t;,|":
+    for separator in "\t;,|":
         try:
-            rows = [row for row in csv.reader(lines, delimiter=sign) if row]
+            rows = [row for row in csv.reader(lines, delimiter=separator) if row]
         except csv.Error:
             continue
         header = [name.strip() for name in rows[0]]
-        same = sum(len(row) == len(header) for row in rows)
-        named = len(set(header)) == len(header) > 1 and all(map(COLUMN_NAME.fullmatch, header))
-        known = sign == "\t" or any(name.lower() in KNOWN_COLUMNS for name in header)
-        if named and known and len(rows) > 2 and same >= 0.9 * len(rows):
+        n_complete = sum(len(row) == len(header) for row in rows)
+        has_names = len(set(header)) == len(header) > 1 and all(map(COLUMN_NAME.fullmatch, header))
+        is_known = separator == "\t" or any(name.lower() in KNOWN_COLUMNS for name in header)
+        if has_names and is_known and len(rows) > 2 and n_complete >= 0.9 * len(rows):
             return True
     return False

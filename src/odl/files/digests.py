@@ -1,8 +1,8 @@
-"""Digests of the content of HDF5 files: equal content has equal digests, whatever its compression or provenance.
+"""Digests of the content of HDF5 files: equal content has equal digests.
 
 The digest of a file is the sha256 of all names, types, shapes and attributes, and of the digests of
-the pieces of each array. It identifies the content; the digests of `odl.files.blocks` detect
-changed bytes.
+the pieces of each array. It does not depend on compression and provenance. It identifies the
+content; the digests of `odl.files.blocks` detect changed bytes.
 """
 
 import hashlib
@@ -29,18 +29,21 @@ def step_of(shape):
 
 
 def _pieces_of(values):
-    """Return the digests of the pieces of a NumPy array or an HDF5 dataset, shape (n_pieces, DIGEST_BYTES)."""
+    """Return the digests of the pieces of an array or a dataset, shape (n_pieces, DIGEST_BYTES)."""
     step = step_of(values.shape)
     parts = (values[first : first + step] for first in range(0, max(len(values), 1), step))
-    joined = b"".join(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
-    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, DIGEST_BYTES)
+    digests = b"".join(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
+    return np.frombuffer(digests, dtype=np.uint8).reshape(-1, DIGEST_BYTES)
 
 
 def mark(item, values):
-    """Remember the digests of values just written to a dataset (`h5py.h5d.DatasetID`), so that `seal` need not read."""
-    facts = h5py.h5o.get_info(item)
+    """Remember the digests of values that were written to a dataset (`h5py.h5d.DatasetID`).
+
+    `seal` then does not read the values again.
+    """
+    info = h5py.h5o.get_info(item)
     kind = f"{values.dtype.str}{values.shape}"
-    _written.setdefault(facts.fileno, {})[facts.addr] = kind, _pieces_of(np.atleast_1d(values))
+    _written.setdefault(info.fileno, {})[info.addr] = kind, _pieces_of(np.atleast_1d(values))
 
 
 def forget(file):
@@ -49,9 +52,12 @@ def forget(file):
 
 
 def _content_of(item):
-    """Return (type and shape, digests of the pieces) of a dataset, from `mark` if remembered, else from its values."""
-    facts = h5py.h5o.get_info(item)
-    marked = _written.get(facts.fileno, {}).get(facts.addr)
+    """Return (type and shape, digests of the pieces) of a dataset.
+
+    They are those that `mark` remembered, otherwise computed from the values.
+    """
+    info = h5py.h5o.get_info(item)
+    marked = _written.get(info.fileno, {}).get(info.addr)
     if marked is not None:
         return marked
     dataset = h5py.Dataset(item)
@@ -61,9 +67,10 @@ def _content_of(item):
 
 
 def digest_of(file):
-    """Return the digest of the content of an open file, without the attribute ``digest`` and the provenance record.
+    """Return the digest of the content of an open file.
 
-    It uses h5py's low-level API because its high-level objects take three times as long.
+    The attribute ``digest`` and the provenance record are excluded. The low-level API of h5py is
+    used because its high-level objects take three times as long.
     """
     sha = hashlib.sha256()
     _add_attributes(sha, "/", file.id, provenance.ATTRIBUTES)
@@ -76,12 +83,8 @@ def _add_group(sha, path, group):
     names: list = []
     group.links.iterate(lambda key: names.append(key.decode()))
     for name in sorted(names):
-        item, name, kind, pieces = (
-            h5py.h5o.open(group, name.encode()),
-            f"{path}/{name}",
-            "Group",
-            None,
-        )
+        item = h5py.h5o.open(group, name.encode())
+        name, kind, pieces = f"{path}/{name}", "Group", None
         if isinstance(item, h5py.h5d.DatasetID):
             kind, pieces = _content_of(item)
         sha.update(f"\n{name}:{kind}\n".encode())
@@ -90,12 +93,15 @@ def _add_group(sha, path, group):
             _add_group(sha, name, item)
 
 
-def _add_attributes(sha, name, item, but=(), pieces=None):
-    """Add the attributes of an object to a sha256, sorted by name; digests of pieces are added as one attribute."""
+def _add_attributes(sha, name, item, excluded=(), pieces=None):
+    """Add the attributes of an object to a sha256, sorted by name.
+
+    Digests of pieces are added as an attribute ``pieces``.
+    """
     names: list = []
     if h5py.h5a.get_num_attrs(item):
         h5py.h5a.iterate(item, names.append)
-    values = {key.decode(): None for key in names if key.decode() not in but}
+    values = {key.decode(): None for key in names if key.decode() not in excluded}
     if pieces is not None:
         values["pieces"] = pieces
     for key in sorted(values):
@@ -107,7 +113,10 @@ def _add_attributes(sha, name, item, but=(), pieces=None):
 
 
 def value_of(item, key):
-    """Return the value of an attribute as an array. Types other than numbers and a text are read by h5py."""
+    """Return the value of an attribute as an array.
+
+    Values other than numbers and a single text are read by the high-level API of h5py.
+    """
     attribute = h5py.h5a.open(item, key.encode())
     dtype, shape = attribute.dtype, attribute.shape
     text = dtype.kind == "O" and shape == () and h5py.check_string_dtype(dtype)

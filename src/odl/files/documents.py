@@ -1,4 +1,4 @@
-"""Documents of a corpus as every step reads them: counts, vocabulary, ids, times, topics, and their HDF5 form."""
+"""Documents of a corpus: counts, vocabulary, ids, times and topics, and their HDF5 form."""
 
 import hashlib
 import os
@@ -19,20 +19,23 @@ N_SHINGLES = 2**31 - 1  # number of possible shingles
 TITLE_CHARACTERS = 200  # longer titles are cut
 SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
 OPTIONAL_FIELDS = ("urls", "authors", "sources", "texts", "shingles", "passages", "vectors")
-PER_DOCUMENT = (
-    "ids",
-    "times",
-    "topics",
-    "titles",
-    "files",
-    *OPTIONAL_FIELDS,
-)  # with one entry for each document
+# Fields with one entry for each document
+PER_DOCUMENT = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)
 STRING_FIELDS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "sources", "texts")
 LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
 
 
 class Dropped(NamedTuple):
-    """Documents that a reader left out because they have too few words: ids, times and numbers of words."""
+    """Documents that a reader omitted because they have too few words.
+
+    Attributes
+    ----------
+    ids : list of str
+    times : ndarray of int64
+        Milliseconds since 1970-01-01 UTC.
+    words : ndarray of int64
+        Number of words of each document.
+    """
 
     ids: list
     times: np.ndarray
@@ -40,13 +43,19 @@ class Dropped(NamedTuple):
 
 
 class Repeats(NamedTuple):
-    """Numbers of rows that were left out because their id occurred before, with the same or another content."""
+    """Numbers of rows that were omitted because their id occurred before.
+
+    Attributes
+    ----------
+    same, changed : int
+        Rows with the same content, and with another content.
+    """
 
     same: int = 0
     changed: int = 0
 
     def __str__(self):
-        """Return what a run prints about the rows, "" if there are none."""
+        """Return the sentence that a run prints about the rows, "" without rows."""
         parts = (
             [f"{self.same:,} repeated row{'s' * (self.same != 1)} left out"] if self.same else []
         )
@@ -84,7 +93,7 @@ class Documents:
         Number of characters that each cleaner (`odl.text.cleaning`) removed from each document, by
         cleaner.
     dropped : Dropped, optional
-        Documents with too few words, if the reader leaves them out.
+        Documents with too few words, if the reader omits them.
     shingles : csr_array of uint8, shape (n_documents, N_SHINGLES), optional
         1 for each shingle of a document (`odl.text.shingles`), if the reader computes them.
     passages : odl.files.passages.Passages, optional
@@ -101,7 +110,7 @@ class Documents:
     texts : list of str, optional
         Beginning of each text, if the reader stores it.
     repeats : Repeats, optional
-        Rows of the user's files that were left out because their id is repeated.
+        Rows of the user's files that were omitted because their id is repeated.
     aside : list of odl.files.setaside.Aside, optional
         Documents of the user's files that could not be read.
 
@@ -111,7 +120,8 @@ class Documents:
     >>> from scipy.sparse import csr_array
     >>> from odl.files.documents import NO_TIME, Documents
     >>> counts, words = csr_array([[1, 1, 0], [0, 1, 2]]), ["crude", "oil", "orbit"]
-    >>> documents = Documents(counts, words, ["a", "b"], np.full(2, NO_TIME), [("oil",), ()], ["", ""])
+    >>> times, topics, titles = np.full(2, NO_TIME), [("oil",), ()], ["", ""]
+    >>> documents = Documents(counts, words, ["a", "b"], times, topics, titles)
     >>> len(documents), documents.select([1]).vocabulary
     (2, ['oil', 'orbit'])
     """
@@ -152,14 +162,16 @@ class Documents:
         for name, length in lengths.items():
             if length != n_documents:
                 fault = f"{length} {name} for {n_documents} documents"
-                raise DataError(fault, "one for each document", "correct the reader")
+                raise DataError(fault, "one entry for each document", "correct the reader")
         if len(self.vocabulary) != n_terms:
             fault = f"{len(self.vocabulary)} words for {n_terms} terms"
-            raise DataError(fault, "one for each term", "correct the reader")
+            raise DataError(fault, "one word for each term", "correct the reader")
         if len(set(self.ids)) != n_documents:
-            double = Counter(self.ids).most_common(1)[0][0]
+            repeated = Counter(self.ids).most_common(1)[0][0]
             raise DataError(
-                f"the document id {double!r} occurs twice", "unique ids", "rename or remove one"
+                f"the document id {repeated!r} occurs twice",
+                "unique ids",
+                "rename or remove one of the documents",
             )
 
     def has(self, name: str) -> bool:
@@ -171,16 +183,21 @@ class Documents:
         return len(self.ids)
 
     def select(self, rows: Sequence[int] | np.ndarray) -> "Documents":
-        """Return the documents of some rows, with only the terms that occur in them, sorted by spelling."""
+        """Return the documents of some rows.
+
+        Their vocabulary has only the terms that occur in them, sorted by spelling.
+        """
         counts = self.counts[rows]
         used = np.unique(counts.indices)
         words = [self.vocabulary[column] for column in used]
         order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
-        own = {
-            name: _taken(getattr(self, name), rows) for name in PER_DOCUMENT if name != "passages"
+        selected = {
+            name: _select_rows(getattr(self, name), rows)
+            for name in PER_DOCUMENT
+            if name != "passages"
         }
         return Documents(
-            **own,
+            **selected,
             counts=scipy.sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
             vocabulary=[words[position] for position in order],
             removed={name: removed[rows] for name, removed in self.removed.items()},
@@ -188,10 +205,11 @@ class Documents:
         )
 
     def digests(self) -> np.ndarray:
-        """Return the sha256 of each document, over all fields that a batch stores, shape (n_documents, 32).
+        """Return the sha256 of each document, as uint8 of shape (n_documents, 32).
 
-        A digest does not depend on the order of the columns or on other documents, so that a batch
-        has to be written again only if the digest of one of its documents changes.
+        It covers all fields that a batch stores. It does not depend on the order of the columns or
+        on other documents, so a batch has to be written again only if the digest of one of its
+        documents changes.
         """
         names = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.vocabulary]
         keys = np.frombuffer(b"".join(names), dtype="<u8")
@@ -237,8 +255,8 @@ def _length(values):
     return values.shape[0] if scipy.sparse.issparse(values) else len(values)
 
 
-def _taken(values, rows):
-    """Return the given rows of a list or an array; None and empty lists (absent fields) are returned as they are."""
+def _select_rows(values, rows):
+    """Return the given rows of a list or an array; absent fields (None, []) are unchanged."""
     if values is None or (isinstance(values, list) and not values):
         return values
     return [values[row] for row in rows] if isinstance(values, list) else values[rows]
@@ -281,7 +299,7 @@ def read_fields(file):
     """Read the documents that `write_fields` stored."""
     strings = [name for name in STRING_FIELDS if name in file and name not in LIST_FIELDS]
     return Documents(
-        **_read_listed(file),
+        **_read_list_fields(file),
         counts=storage.read_csr(file, "counts"),
         repeats=read_repeats(file),
         aside=setaside.read(file),
@@ -293,17 +311,27 @@ def read_fields(file):
 
 
 def read_list(file, n=None, n_dropped=None, n_aside=None):
-    """Read documents without words and titles: the first `n`, `n_dropped` left out, `n_aside` set aside; None: all."""
+    """Read documents without words and titles.
+
+    Parameters
+    ----------
+    file : h5py.File
+        The open list of a corpus.
+    n, n_dropped, n_aside : int, optional
+        Number of documents, of omitted documents and of entries set aside to read, from the first;
+        None: all.
+    """
     n = int(file["ids"].attrs["length"]) if n is None else n
-    more = {"aside": setaside.read(file)[:n_aside], "vocabulary": [], "titles": [""] * n}
     return Documents(
-        **_read_listed(file, n, n_dropped),
+        **_read_list_fields(file, n, n_dropped),
         counts=scipy.sparse.csr_array((n, 0), dtype=np.int32),
-        **more,
+        aside=setaside.read(file)[:n_aside],
+        vocabulary=[],
+        titles=[""] * n,
     )
 
 
-def _read_listed(file, n=None, n_dropped=None):
+def _read_list_fields(file, n=None, n_dropped=None):
     """Read the fields that the list of a corpus stores if the words are in shares."""
     dropped = read_dropped(file)
     return {
@@ -316,7 +344,15 @@ def _read_listed(file, n=None, n_dropped=None):
 
 
 class Shares(NamedTuple):
-    """Files with the words of a corpus: their names, digests of content and numbers of documents."""
+    """Files with the words of a corpus.
+
+    Attributes
+    ----------
+    names, digests : list of str
+        Name of each file, and digest of its content.
+    sizes : list of int
+        Number of documents of each file.
+    """
 
     names: list
     digests: list
@@ -329,7 +365,7 @@ class Account(NamedTuple):
     Attributes
     ----------
     dropped : int
-        Documents that were left out.
+        Documents that the reader omitted because they have too few words.
     same, changed : int
         Rows whose id occurred before, as in `Repeats`.
     terms, dimensions : int
@@ -347,7 +383,7 @@ class Account(NamedTuple):
 
 
 def write_shares(file, shares, accounts, rows):
-    """Store the shares of a corpus, the `Account` of each, and the row of each document in its share."""
+    """Store the shares of a corpus, their accounts, and the row of each document in its share."""
     group = file.create_group("shares")
     for name in ("names", "digests"):
         storage.write_strings(group, name, getattr(shares, name))
@@ -368,7 +404,7 @@ def read_shares(file):
 def read_accounts(file):
     """Read the `Account` of each share."""
     return [
-        Account(*each) for each in storage.read_array(file["shares"], "accounts", "i", 2).tolist()
+        Account(*row) for row in storage.read_array(file["shares"], "accounts", "i", 2).tolist()
     ]
 
 
@@ -395,7 +431,7 @@ def read_removed(file):
 
 
 def read_dropped(file):
-    """Read the documents that were left out, None if the reader leaves none out."""
+    """Read the omitted documents; None if the reader omits none."""
     if "dropped" not in file:
         return None
     group = file["dropped"]
@@ -406,7 +442,7 @@ def read_dropped(file):
 
 
 def read_repeats(file):
-    """Read the numbers of rows that were left out because their id is repeated."""
+    """Read the numbers of rows that were omitted because their id is repeated."""
     return (
         Repeats(*storage.read_array(file, "repeats", "i").tolist())
         if "repeats" in file
@@ -433,7 +469,7 @@ def write(
     digests: Any = None,
     **attributes: Any,
 ) -> None:
-    """Write documents to an HDF5 file, with `digests` (by default, those that `documents` computes).
+    """Write documents to an HDF5 file, with `digests` (default: `Documents.digests`).
 
     Examples
     --------

@@ -1,13 +1,15 @@
-"""Escaping of characters that are unsafe in a terminal, a spreadsheet or UTF-8. Standard library only."""
+"""Escaping of characters that are unsafe in a terminal, a spreadsheet or UTF-8.
+
+Standard library only.
+"""
 
 import re
 from unicodedata import bidirectional
 
 # Control characters and characters that change the direction of text, without tabs and line breaks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-UNREAD = re.compile(
-    "[\xad\u202a-\u202e\u2066-\u2069\ufeff]"
-)  # direction, soft hyphens and byte order marks
+# Direction marks, soft hyphens and byte order marks
+UNREAD = re.compile("[\xad\u202a-\u202e\u2066-\u2069\ufeff]")
 
 DRAWN_LINE = re.compile(r"([^\w\s])\1{4,}")  # a rule drawn with characters, such as =====
 
@@ -21,11 +23,8 @@ ESCAPES = re.compile(
 # Escape characters that syslog and JSON spell out.
 SPELLED_ESCAPE = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)
 
-ISOLATES = {
-    "L": "\u2066",
-    "R": "\u2067",
-    "AL": "\u2067",
-}  # direction of the first letter -> opening isolate
+# Direction of the first letter -> opening isolate
+ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}
 
 # Letters of right-to-left scripts, and the right-to-left mark.
 LEFTWARD = re.compile(
@@ -39,14 +38,15 @@ CELL = r"(?:^|(?<=[;\t\r\n]))"
 
 
 def visible(text):
-    """Replace control characters by escapes such as ``\\u001b``, for text in a terminal or in JSON."""
+    """Return a text with escapes such as ``\\u001b`` for control characters."""
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def isolated(text, whole=""):
-    """Wrap a text in Unicode isolates, so that right-to-left letters do not reorder the text around it.
+    """Return a text with right-to-left letters in Unicode isolates, other texts unchanged.
 
-    If the text is a line of a longer text `whole`, the direction is that of `whole`.
+    The letters then do not reorder the text around it. If the text is a line of a longer text
+    `whole`, the direction is that of `whole`.
     """
     if not LEFTWARD.search(whole or text):
         return text
@@ -75,7 +75,9 @@ def unguarded(cell):
 
 
 def without_ansi(text):
-    """Remove escape sequences of terminals, such as colours; movements of the cursor become a space.
+    """Remove escape sequences of terminals, such as colours.
+
+    Movements of the cursor become a space.
 
     The escape character may be spelled out before a sequence, as in ``^[[31m``, ``\\x1b[31m`` and
     ``#033[31m``.

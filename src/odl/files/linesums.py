@@ -1,8 +1,8 @@
-"""Digests of the lines of a text file that cannot be computed again, to detect lines that were changed.
+"""Digests of the lines of a text file, to detect lines that were changed.
 
-A file of digests has lines `{digest} {check}` and, once it is complete, a last line `end {number}
-{check}`. The check is a CRC of the line number and the digest. It distinguishes damage of the
-digests from damage of the text file.
+The text file cannot be computed again. A file of digests has lines `{digest} {check}` and, once it
+is complete, a last line `end {number} {check}`. The check is a CRC of the line number and the
+digest. It distinguishes damage of the digests from damage of the text file.
 """
 
 import hashlib
@@ -20,11 +20,21 @@ END = "end"  # first word of the last line
 
 
 class Difference(NamedTuple):
-    """Differences between the lines that were written and those that are found; line numbers count from 0."""
+    """Differences between the lines that were written and the present lines of a file.
 
-    missing: list[int]  # numbers of written lines that are not found
-    unknown: list[int]  # numbers of found lines that were not written
-    reordered: bool  # whether the other lines are in another order
+    Attributes
+    ----------
+    missing : list of int
+        Numbers of written lines that are not present, from 0.
+    unknown : list of int
+        Numbers of present lines that were not written, from 0.
+    reordered : bool
+        Whether the other lines are in another order.
+    """
+
+    missing: list[int]
+    unknown: list[int]
+    reordered: bool
 
 
 def digest_of(line: bytes) -> str:
@@ -45,7 +55,7 @@ def record(number: int, digest: str) -> str:
 
 
 def text_of(digests: Sequence[str], closed: bool = True) -> str:
-    """Return the content of a file of digests; with `closed`, its last line is their number.
+    """Return the content of a file of digests; with `closed` it ends with their number.
 
     Examples
     --------
@@ -59,7 +69,7 @@ def text_of(digests: Sequence[str], closed: bool = True) -> str:
 
 
 def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], bool]:
-    """Return the digests in the content of a file of digests, and whether it is closed.
+    """Return (digests, whether it is closed) of the content of a file of digests.
 
     An incomplete last line, left by a process that was killed, is ignored.
 
@@ -68,7 +78,7 @@ def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], boo
     StorageError
         If a line was changed, or one is missing.
     """
-    *lines, rest = text.split("\n")
+    *lines, incomplete = text.split("\n")
     digests = [line.rpartition(" ")[0] for line in lines]
     for number, (line, digest) in enumerate(zip(lines, digests, strict=True)):
         if record(number, digest) != f"{line}\n" or (
@@ -77,7 +87,7 @@ def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], boo
             raise _damaged(path, f"line {number + 1}", todo)
     if not digests or not digests[-1].startswith(END):
         return digests, False
-    if digests[-1] != f"{END} {len(digests) - 1}" or rest:
+    if digests[-1] != f"{END} {len(digests) - 1}" or incomplete:
         raise _damaged(path, "its last line", todo)
     return digests[:-1], True
 
@@ -105,8 +115,8 @@ def write(path: str | os.PathLike, digests: Sequence[str], closed: bool = True) 
         os.fsync(file.fileno())
 
 
-def compare(written: Sequence[str], found: Iterable[str]) -> Difference:
-    """Compare the digests of the lines that are found with those of the lines that were written.
+def compare(written: Sequence[str], present: Iterable[str]) -> Difference:
+    """Compare the digests of the present lines with those of the lines that were written.
 
     Examples
     --------
@@ -116,23 +126,23 @@ def compare(written: Sequence[str], found: Iterable[str]) -> Difference:
     >>> linesums.compare(["a", "b"], ["b", "a"])
     Difference(missing=[], unknown=[], reordered=True)
     """
-    found = list(found)
-    left, unknown = Counter(written), []
-    for place, digest in enumerate(found):
-        if left[digest]:
-            left[digest] -= 1
+    present = list(present)
+    unmatched, unknown = Counter(written), []
+    for number, digest in enumerate(present):
+        if unmatched[digest]:
+            unmatched[digest] -= 1
         else:
-            unknown.append(place)
+            unknown.append(number)
     missing = []
-    for place in range(len(written) - 1, -1, -1):
-        if left[written[place]]:
-            left[written[place]] -= 1
-            missing.append(place)
+    for number in range(len(written) - 1, -1, -1):
+        if unmatched[written[number]]:
+            unmatched[written[number]] -= 1
+            missing.append(number)
     missing.reverse()
-    gone, other = set(missing), set(unknown)
-    before = [digest for place, digest in enumerate(written) if place not in gone]
-    now = [digest for place, digest in enumerate(found) if place not in other]
-    return Difference(missing, unknown, before != now)
+    not_present, not_written = set(missing), set(unknown)
+    before = [digest for number, digest in enumerate(written) if number not in not_present]
+    after = [digest for number, digest in enumerate(present) if number not in not_written]
+    return Difference(missing, unknown, before != after)
 
 
 def _damaged(path, what, todo):

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from odl.errors import DataError
 
-# files that odl writes next to odl.yaml; names that begin with one of these are checked
+# Files that odl writes next to odl.yaml. Names that begin with one of these are checked.
 WRITTEN = (
-    "odl.yaml", "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json", ".notified.txt",
-    ".vectors.sqlite", "inbox",
+    "odl.yaml", "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json",
+    ".notified.txt", ".vectors.sqlite", "inbox",
 )  # fmt: skip
 
 
 def refuse(folder: str | os.PathLike, results: str | os.PathLike = "results") -> None:
-    """Raise DataError if a file that odl writes, or a folder of such files, is a link, a pipe or a device.
+    """Raise DataError if a path that odl writes is a link, a pipe or a device.
 
     Parameters
     ----------
@@ -31,20 +31,16 @@ def refuse(folder: str | os.PathLike, results: str | os.PathLike = "results") ->
     for path, mode in _written(os.fspath(folder), os.fspath(results)):
         if stat.S_ISLNK(mode):
             given = f"{path} is a link to {os.readlink(path)}"
-            raise DataError(
-                given, "a file or folder of its own, since odl writes there", "delete the link"
-            )
+            raise DataError(given, "a file or a folder, since odl writes there", "delete the link")
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             given = f"{path} is no file"
-            raise DataError(given, "a file or folder, since odl writes there", "delete it")
+            raise DataError(given, "a file or a folder, since odl writes there", "delete it")
 
 
 def _written(folder: str, results: str) -> Iterator[tuple[str, int]]:
-    """Yield (path, mode) of the files and folders that odl writes in a folder, and of everything inside them."""
-    begin, hidden = (
-        os.path.join(folder, results),
-        tuple(f".{name}" for name in WRITTEN),
-    )  # locks and temporary files
+    """Yield (path, mode) of the files and folders that odl writes in a folder, recursively."""
+    begin = os.path.join(folder, results)
+    hidden = tuple(f".{name}" for name in WRITTEN)  # locks and temporary files
     waiting = [begin] if os.path.lexists(begin) else []
     if os.path.isdir(folder):
         with os.scandir(folder) as entries:

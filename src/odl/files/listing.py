@@ -11,13 +11,8 @@ from odl.errors import DataError
 from odl.files import contents, packing
 from odl.files.escaping import clean
 
-FOLDER_SUFFIXES = (
-    ".jsonl",
-    ".jsonl.gz",
-    ".csv",
-    ".csv.gz",
-    ".parquet",
-)  # files that are read from a folder
+# Endings of the files that are read from a folder
+FOLDER_SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
 SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "csv": (".csv", ".tsv"),
@@ -28,35 +23,27 @@ SUFFIXES = {
     "log": (".log",),
 }
 KINDS = tuple(SUFFIXES)
-ROTATED = re.compile(
-    r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$"
-)  # endings of logs
+# Endings of rotated logs
+ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")
 # Files of mail servers in folders of mail, and lock files of Microsoft Office.
 NO_DOCUMENTS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")
 NAME_ENDING = re.compile(r"\.[^\W\d]\w*$")
-INSPECTED_KINDS = (
-    "jsonl",
-    "csv",
-    "log",
-    "text",
-    None,
-)  # kinds by name for which the content is inspected
+# Kinds by name for which the content is inspected
+INSPECTED_KINDS = ("jsonl", "csv", "log", "text", None)
 TABULAR = ("jsonl", "csv", "parquet")  # kinds with columns, which the user can name
 CATEGORY = "category"  # column of the categories of a feed
 PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
-PROJECT_FILES = (
-    PROJECT,
-    FORGOTTEN,
-    "new.atom",
-    "new.json",
-    "new.html",
-)  # written by odl, next to "results"
+# Files that odl writes into the folder of a project
+PROJECT_FILES = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")
 FEEDBACK_FILE = "feedback.csv"  # written by `odl mute`, maybe into the folder of the documents
 FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback file
 
 
 def bare_name(path):
-    """Return a file name in small letters without endings of compression and rotation: app.log for app.log.2.gz."""
+    """Return a file name in lower case without endings of compression and rotation.
+
+    It is app.log for app.log.2.gz.
+    """
     bare = packing.unpacked_name(os.path.basename(str(path)).lower())
     if bare.endswith(tuple(end for ends in SUFFIXES.values() for end in ends)):
         return bare
@@ -64,7 +51,7 @@ def bare_name(path):
 
 
 def kind_of(path):
-    """Return the kind of a file by its name, without endings of compression and rotation; None if unknown."""
+    """Return the kind of a file by its name, None if the name is of no kind."""
     bare = bare_name(path)
     kind = next((kind for kind, ends in SUFFIXES.items() if bare.endswith(ends)), None)
     return None if kind == "parquet" and packing.is_packed(path) else kind
@@ -87,31 +74,32 @@ def kind_in(path):
 
 
 def is_read(path):
-    """Return whether odl can read a file, by its name; by its content if the name has no ending."""
+    """Return whether odl can read a file, by its name, or by its content without an ending."""
     return kind_of(path) is not None or (
         not NAME_ENDING.search(bare_name(path)) and kind_in(path) is not None
     )
 
 
 def expand(source, kind=None):
-    """Return (name, path) of the files of a source, sorted by path; None if the source does not exist.
+    """Return (name, path) of the files of a source, sorted by path.
 
-    Hidden files and those that odl wrote are left out. Rotated logs are in the order in which they
+    Hidden files and those that odl wrote are omitted. Rotated logs are in the order in which they
     were written: app.log.2.gz, app.log.1, app.log.
 
     Parameters
     ----------
     source : str
         A file; a folder, from which files with a suffix of `FOLDER_SUFFIXES` are read; or a pattern
-        such as ``posts/*``, from which files with a known kind are read (`is_read`). ``**`` matches
-        any folders.
+        such as ``posts/*``, from which files of a readable kind are read (`is_read`). ``**``
+        matches any folders.
     kind : str, optional
         One of `KINDS`. If given, all files of a folder or pattern are read, whatever their names.
 
     Returns
     -------
     list of (str, str), or None
-        The name is the unique path below the folder, or below the fixed part of the pattern.
+        The name is the unique path below the folder, or below the fixed part of the pattern. None
+        if the source does not exist.
     """
     if os.path.isdir(source):
         paths = sorted(os.path.join(source, name) for name in os.listdir(source))
@@ -123,11 +111,10 @@ def expand(source, kind=None):
         paths, base = sorted(glob.glob(source, recursive=True)), _fixed(source)
     else:
         return None
-    begin = (
-        os.path.join(base, "") if base else ""
-    )  # prefix of all paths; os.path.relpath takes ten times as long
+    # Prefix of all paths, since os.path.relpath takes ten times as long.
+    prefix = os.path.join(base, "") if base else ""
     named = [
-        (os.path.normpath(path.removeprefix(begin)).replace(os.sep, "/"), path) for path in paths
+        (os.path.normpath(path.removeprefix(prefix)).replace(os.sep, "/"), path) for path in paths
     ]
     named = [
         (name, path)
@@ -171,34 +158,37 @@ def _hidden(name):
 
 
 def hidden_mail(sources):
-    """Return (folder, number of messages) of hidden Maildir++ folders, such as .Sent, that are no sources."""
+    """Return (folder, number of messages) of hidden folders of Maildir++ that are no sources.
+
+    An example is the folder .Sent.
+    """
     bases = [
         source if os.path.isdir(source) else _fixed(source)
         for source in sources
         if not os.path.isfile(source)
     ]
     bases = sorted({os.path.normpath(base or ".") for base in bases})
-    found = []
+    folders = []
     for base in bases:
         for folder in sorted(glob.glob(os.path.join(glob.escape(base), ".*", ""))):
             n = sum(
                 len(glob.glob(os.path.join(glob.escape(folder), part, "*")))
                 for part in ("cur", "new")
             )
-            found += [(os.path.normpath(folder), n)] * (
+            folders += [(os.path.normpath(folder), n)] * (
                 n > 0 and os.path.normpath(folder) not in bases
             )
-    return found
+    return folders
 
 
 def _written(path):
-    """Return whether odl wrote a file: a file of a project, one below its results, or the feedback file."""
+    """Return whether odl wrote a file: a file of a project, of its results, or of feedback."""
     folder, name = os.path.split(path)
     roots = [folder] * (name in PROJECT_FILES)
     if "results" in path:
         parts = folder.split(os.sep)
         roots += [
-            os.sep.join(parts[:place]) for place, part in enumerate(parts) if part == "results"
+            os.sep.join(parts[:depth]) for depth, part in enumerate(parts) if part == "results"
         ]
     return any(os.path.exists(os.path.join(root, PROJECT)) for root in roots) or _feedback(path)
 
@@ -230,12 +220,12 @@ def find_files(sources, kind=None):
     """Return (name, path) of the files of several sources (`expand`).
 
     Line breaks and bytes that are not UTF-8 are replaced by "?" in names. Compressed copies of
-    other files are left out (`packed_copies`).
+    other files are omitted (`packed_copies`).
 
     Raises
     ------
     DataError
-        If a source does not exist or has no files, a file is of no known kind, or two files have
+        If a source does not exist or has no files, a file is of no readable kind, or two files have
         the same name.
     """
     named, kinds = {}, f"files ending in {endings()}"
@@ -246,37 +236,46 @@ def find_files(sources, kind=None):
                 f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
             )
         if not files:
-            what = "the folder" if os.path.isdir(source) else "the pattern"
-            raise DataError(f"{what} {source} holds no document files", kinds, "put files there")
+            role = "the folder" if os.path.isdir(source) else "the pattern"
+            raise DataError(
+                f"{role} {source} has no files of documents",
+                kinds,
+                "correct the path, or put such files there",
+            )
         for name, path in files:
             if not kind and not is_read(path):
                 raise DataError(
                     f"{path} is of another kind",
                     kinds,
-                    "set the option kind, or convert or rename it",
+                    "set the option kind, or convert or rename the file",
                 )
             name = re.sub(r"[\r\n]", "?", clean(name))
             if name in named:
                 fault = f"{path} has the same name as {named[name]}"
-                raise DataError(fault, "files of different names", "rename or remove one")
+                raise DataError(fault, "files of different names", "rename one of the files")
             named[name] = path
     if not named:
-        raise DataError("no source was given for documents", "files or folders", "name them")
+        raise DataError(
+            "no source was given for documents", "files or folders", "name a file or a folder"
+        )
     copies = packed_copies(named.values())
     return [(name, path) for name, path in named.items() if path not in copies]
 
 
 def packed_copies(paths):
-    """Return {compressed file: plain file with the same content}, such as {"app.log.1.gz": "app.log.1"}."""
+    """Return the compressed files whose content another file has too, with that file.
+
+    An example is {"app.log.1.gz": "app.log.1"}.
+    """
     paths = set(map(str, paths))
     pairs = [(path, packing.unpacked_name(path)) for path in paths if packing.is_packed(path)]
-    return {path: plain for path, plain in pairs if plain in paths and _alike(path, plain)}
+    return {path: plain for path, plain in pairs if plain in paths and _is_copy(path, plain)}
 
 
-def _alike(path, plain):
-    """Return whether two files have the same content, unpacked."""
+def _is_copy(path, plain):
+    """Return whether a compressed and a plain file have the same content."""
     try:
-        stats = [os.stat(one) for one in (path, plain)]
+        stats = [os.stat(path), os.stat(plain)]
     except OSError:
         return False
     return _same_content(
@@ -286,10 +285,10 @@ def _alike(path, plain):
 
 @lru_cache(maxsize=1024)
 def _same_content(path, plain, _):
-    """Compare two files; results are cached by path, size, time and inode (the third argument)."""
+    """Compare two files; the third argument (size, time and inode) is a key of the cache."""
     try:
-        with packing.opened(path) as one, packing.opened(plain) as other:
-            while (data := one.read(packing.BUFFER_BYTES)) == other.read(packing.BUFFER_BYTES):
+        with packing.opened(path) as packed, packing.opened(plain) as other:
+            while (data := packed.read(packing.BUFFER_BYTES)) == other.read(packing.BUFFER_BYTES):
                 if not data:
                     return True
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):

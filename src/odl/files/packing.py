@@ -1,15 +1,12 @@
-"""Files compressed by gzip, bzip2 or xz: their names, and a reader that recognizes them by their first bytes."""
+"""Files compressed by gzip, bzip2 or xz: their names, and a reader of their content."""
 
 import io
 import os
 
 BUFFER_BYTES = 1 << 17
-MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\xfd7zXZ\0": "lzma",
-}  # first bytes -> module that unpacks
-ENDINGS = (".gz", ".bz2", ".xz")  # in small letters
+# First bytes of a file -> module that decompresses it
+MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
+ENDINGS = (".gz", ".bz2", ".xz")  # in lower case
 
 
 def is_packed(path):

@@ -38,13 +38,13 @@ class Passages:
         return Passages(starts, self.keys[rows], self.sizes[rows], self.words[rows][:, columns])
 
     def digest(self, document):
-        """Return the keys and sizes of a document's passages as bytes, for the digest of the document."""
+        """Return keys and sizes of a document's passages as bytes, for its digest."""
         span = slice(self.starts[document], self.starts[document + 1])
         return self.keys[span].astype("<u8").tobytes() + self.sizes[span].astype("<i4").tobytes()
 
 
 def spans(starts, documents):
-    """Return the rows of the passages of the given documents, and the start of each document in these rows."""
+    """Return (rows of the passages of documents, start of each document in these rows)."""
     lengths = starts[documents + 1] - starts[documents]
     ends = np.append(0, np.cumsum(lengths))
     rows = np.arange(ends[-1]) + np.repeat(starts[documents] - ends[:-1], lengths)
@@ -60,7 +60,7 @@ def write(file, passages):
 
 
 def read(file):
-    """Read the passages that `write` stored, None if there are none."""
+    """Read the passages that `write` stored, None without passages."""
     if "passages" not in file:
         return None
     group = file["passages"]
@@ -68,7 +68,7 @@ def read(file):
 
 
 def arrays(group):
-    """Read starts, keys and sizes from an open group."""
+    """Read the arrays [starts, keys, sizes] from an open group."""
     return [
         storage.read_array(group, name, kind)
         for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))

@@ -1,4 +1,4 @@
-"""Provenance of a file: the step that wrote it, the digests of its inputs, its settings and the stamp of its code.
+"""Provenance record of a file: its step, the digests of its inputs, settings and code.
 
 The record is stored in the file but is not part of its digest. So if a file is computed again from
 other inputs and its content is the same, later steps need not run again.
@@ -10,11 +10,7 @@ import json
 from contextvars import ContextVar
 
 FORMAT = 3  # version of the layout of HDF5 files
-ATTRIBUTES = (
-    "digest",
-    "made",
-    "made_digest",
-)  # attributes of the root that are not part of the digest
+ATTRIBUTES = ("digest", "made", "made_digest")  # of the root; they are not part of the digest
 RECORD_START, RECORD_END = "<!-- odl ", " -->\n"  # enclose the record at the end of an HTML page
 _current: ContextVar = ContextVar("record", default=None)
 
@@ -47,7 +43,10 @@ def text_of(record):
 
 
 def finish(file, digest):
-    """Store the current record in an HDF5 file, with the digests of the files that the step wrote before."""
+    """Store the current record in an HDF5 file.
+
+    The record contains the digests of the files that the step wrote before.
+    """
     if _current.get() is not None:
         record, outputs = _current.get()
         text = text_of({**record, "beside": outputs})
@@ -73,20 +72,23 @@ def page(text):
 
 
 def of_page(text):
-    """Return (digest of the content, record) of a page; the record is None if it is missing or does not match."""
+    """Return (digest of the content, record) of a page.
+
+    The record is None if it is missing or does not match the content.
+    """
     content, mark, text_of_record = text.rpartition(RECORD_START)
     if not mark:
         return _sum(text), None
     try:
         record = json.loads(text_of_record.removesuffix(RECORD_END))
-        fits = record.pop("digest") == _sum(content)
+        matches = record.pop("digest") == _sum(content)
     except (ValueError, KeyError, AttributeError):
-        fits = False
-    return (_sum(content), record) if fits else (_sum(text), None)
+        matches = False
+    return (_sum(content), record) if matches else (_sum(text), None)
 
 
 def of_attributes(attributes):
-    """Return the record in the attributes of an HDF5 file, None if there is none."""
+    """Return the record in the attributes of an HDF5 file, None without a record."""
     text = attributes.get("made")
     with contextlib.suppress(ValueError, TypeError):
         record = json.loads(text)
@@ -95,11 +97,14 @@ def of_attributes(attributes):
 
 
 def goes_on(attributes):
-    """Return whether the current step, with the same settings and code, wrote the HDF5 file with these attributes."""
+    """Return whether the current step wrote the HDF5 file with these attributes.
+
+    It must have the same settings and code.
+    """
     if _current.get() is None or not (record := of_attributes(attributes)):
         return False
-    now = json.loads(text_of(_current.get()[0]))
-    return all(record.get(key) == now[key] for key in ("step", "code", "settings"))
+    current = json.loads(text_of(_current.get()[0]))
+    return all(record.get(key) == current[key] for key in ("step", "code", "settings"))
 
 
 def joint(names):

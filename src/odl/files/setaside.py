@@ -1,4 +1,4 @@
-"""Documents that cannot be read: their stored entries, the summary that a run prints, and the table for the user."""
+"""Documents that cannot be read: stored entries, the summary of a run, the table for the user."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -13,15 +13,15 @@ DAMAGED_BUT_READ = "read"  # `place` of an entry for documents that are damaged 
 
 
 class Aside(NamedTuple):
-    """A document, or a file or its rest, that was set aside.
+    """A document, a file or the end of a file that was set aside.
 
     Attributes
     ----------
     file : str
         Name of the file.
     place : str
-        Such as "line 3"; "after line 3" for the rest of a file, "" for an entire file, "read" for
-        damaged documents that were read.
+        Position in the file, such as "line 3"; "after line 3" for the end of a file, "" for an
+        entire file, "read" for damaged documents that were read.
     reason : str
     """
 
@@ -36,22 +36,23 @@ def aside(file, place, reason):
 
 
 def account(entries, unlisted=0):
-    """Return a sentence with the numbers of documents and files set aside and of damaged files, "" if there are none.
+    """Return a sentence with the numbers of documents and files that were set aside.
 
+    It also has the number of damaged files that were read. It is "" without any of these.
     `unlisted` is the number of further documents that were set aside without an entry.
     """
-    away = [entry for entry in entries if entry.place != DAMAGED_BUT_READ]
-    files = sum(not entry.place for entry in away)
-    rests = sum(entry.place.startswith(REST_PREFIX) for entry in away)
-    counted = {
-        "document": len(away) - files - rests + unlisted,
+    unread = [entry for entry in entries if entry.place != DAMAGED_BUT_READ]
+    files = sum(not entry.place for entry in unread)
+    ends = sum(entry.place.startswith(REST_PREFIX) for entry in unread)
+    counts = {
+        "document": len(unread) - files - ends + unlisted,
         "file": files,
-        "end of a file": rests,
+        "end of a file": ends,
     }
     plural = {"document": "documents", "file": "files", "end of a file": "ends of files"}
-    parts = [f"{n:,} {what if n == 1 else plural[what]}" for what, n in counted.items() if n]
+    parts = [f"{n:,} {noun if n == 1 else plural[noun]}" for noun, n in counts.items() if n]
     clauses = (
-        [f"{' and '.join(parts)} {'was' if len(away) + unlisted == 1 else 'were'} set aside"]
+        [f"{' and '.join(parts)} {'was' if len(unread) + unlisted == 1 else 'were'} set aside"]
         if parts
         else []
     )
@@ -77,7 +78,7 @@ def read(file):
 
 
 def write_table(path, entries):
-    """Write the entries as a table for the user, or remove the table if there are none."""
+    """Write the entries as a table for the user; without entries, remove the table."""
     path = Path(path)
     if not entries:
         path.unlink(missing_ok=True)

@@ -29,12 +29,10 @@ from odl.files import blocks, digests, provenance
 from odl.files.atomic import replacing
 from odl.files.provenance import FORMAT
 
-EARLIER_FORMAT = 2  # still read; differs from `FORMAT` in files of kind "alerts" only
+EARLIER_FORMAT = 2  # can still be read; differs from `FORMAT` in files of kind "alerts" only
 GZIP_LEVEL = 1
-CHUNK_BYTES = (
-    1 << 15
-)  # bytes of an array that are compressed together; smaller chunks take more time
-# bytes at the beginning of an array that decide whether it is compressed; smaller ones are not
+CHUNK_BYTES = 1 << 15  # size of the compressed chunks of an array; smaller chunks take more time
+# An array is compressed if this many bytes at its beginning compress well; smaller arrays are not.
 SAMPLE_BYTES = 4096
 LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD_BYTES}
 CACHE_BYTES = 1 << 20  # HDF5's chunk cache of an open array; the default is eight times as large
@@ -59,7 +57,7 @@ def writing(path, kind, **attributes):
                 with h5py.File(sink, "w", rdcc_nbytes=CACHE_BYTES, **LAYOUT) as file:
                     yield from _filled(file, kind, attributes)
             finally:
-                if sink.failed:  # it is the cause of any error that HDF5 raised
+                if sink.failed:  # the cause of any error that HDF5 raised
                     raise sink.failed
         blocks.close(temporary)
 
@@ -78,23 +76,27 @@ def _filled(file, kind, attributes):
 
 @contextmanager
 def _uninterrupted():
-    """Delay signals until the block ends, because an exception raised inside HDF5 causes a segmentation fault.
+    """Delay signals until the block ends (context manager).
 
-    This applies to every signal with a Python handler, including timers.
+    An exception that is raised inside HDF5 causes a segmentation fault. Every signal with a Python
+    handler is delayed, including timers.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python runs signal handlers in the main thread only
         return
-    came, before = [], {number: signal.getsignal(number) for number in signal.valid_signals()}
-    handlers = {number: handler for number, handler in before.items() if callable(handler)}
+    pending, handler_of = (
+        [],
+        {number: signal.getsignal(number) for number in signal.valid_signals()},
+    )
+    handlers = {number: handler for number, handler in handler_of.items() if callable(handler)}
     for number in handlers:
-        signal.signal(number, lambda number, frame: came.append(number))
+        signal.signal(number, lambda number, frame: pending.append(number))
     try:
         yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in came[:1]:
+        for number in pending[:1]:
             signal.raise_signal(number)
 
 
@@ -108,10 +110,10 @@ class _Sink(io.FileIO):
     failed = None
 
     def write(self, data):
-        left = memoryview(data).cast("B")
-        while len(left) and not self.failed:
+        unwritten = memoryview(data).cast("B")
+        while len(unwritten) and not self.failed:
             try:
-                left = left[super().write(left) :]
+                unwritten = unwritten[super().write(unwritten) :]
             except OSError as error:
                 self.failed = error
         return len(data)
@@ -135,23 +137,23 @@ def reading(path, kind):
     """
     path = os.fspath(path)
     todo = f"delete {path} and run the same command again"
-    wanted = f"a file of kind '{kind}'" if kind else "a file"
+    expected = f"a file of kind '{kind}'" if kind else "a file"
     if not os.path.exists(path):
-        raise StorageError(f"{path} does not exist", wanted, "make it first")
+        raise StorageError(f"{path} does not exist", expected, "run the step that writes it")
     if os.path.isdir(path):
-        raise StorageError(f"{path} is a folder", wanted, "name the file")
+        raise StorageError(f"{path} is a folder", expected, "name the file")
     try:
         with opened(path) as file:
             attributes = file.attrs
             kind_and_format = (attributes.get("kind"), int(attributes.get("format", -1)))
-            known = kind_and_format[1] in (EARLIER_FORMAT, FORMAT)
-            if known and kind_and_format[0] not in (kind, None):
+            readable = kind_and_format[1] in (EARLIER_FORMAT, FORMAT)
+            if readable and kind_and_format[0] not in (kind, None):
                 raise StorageError(
                     f"{path} is of kind '{kind_and_format[0]}'",
                     f"kind '{kind}'",
-                    "name the right file",
+                    f"name a file of kind '{kind}'",
                 )
-            if not known or kind_and_format[0] != kind:
+            if not readable or kind_and_format[0] != kind:
                 fault = f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}"
                 raise StorageError(fault, f"kind '{kind}' and format {FORMAT}", todo)
             yield file
@@ -165,7 +167,7 @@ def reading(path, kind):
                 f"{path} may not be read", "a readable file", "correct its permissions"
             ) from error
         if error.errno in (None, errno.EINVAL):  # error of HDF5, or an invalid address in the file
-            raise damaged(path, error, f"a whole file of kind '{kind}'") from error
+            raise damaged(path, error, f"an intact file of kind '{kind}'") from error
         fault = f"{path} could not be read ({os.strerror(error.errno)})"
         todo = "check the disk and run the same command again"
         raise StorageError(fault, f"a readable file of kind '{kind}'", todo) from error
@@ -177,11 +179,14 @@ def reading(path, kind):
         ValueError,
         RuntimeError,
     ) as error:
-        raise damaged(path, error, f"a whole file of kind '{kind}'") from error
+        raise damaged(path, error, f"an intact file of kind '{kind}'") from error
 
 
 def opened(path):
-    """Open a file for reading; its blocks are verified as they are read. It is closed with its last reference."""
+    """Open a file for reading; its blocks are verified as they are read.
+
+    The file is closed with its last reference.
+    """
     return h5py.File(blocks.Verified(path), "r", rdcc_nbytes=CACHE_BYTES)
 
 
@@ -205,19 +210,22 @@ def digest_of(path, kind):
         return str(file.attrs["digest"])
 
 
-def damaged(path, error, expected="a whole file"):
+def damaged(path, error, expected="an intact file"):
     """Return the StorageError for a damaged file, with the reason."""
-    fault = f"{path} is damaged ({' '.join(str(error).split())})"
-    ours = str(path).endswith(
-        ".h5"
-    )  # otherwise maybe a user's file, given by mistake, not to be deleted
-    return StorageError(
-        fault, expected, f"delete {path} and run the same command again" if ours else "name another"
+    # A file with another ending may be the user's, given by mistake: do not advise to delete it.
+    todo = (
+        f"delete {path} and run the same command again"
+        if str(path).endswith(".h5")
+        else "name a file that odl wrote"
     )
+    return StorageError(f"{path} is damaged ({' '.join(str(error).split())})", expected, todo)
 
 
 def write_array(group, name, values, packed=True):
-    """Store an array, compressed if `packed` is true and that saves a fifth of its bytes; return its `DatasetID`."""
+    """Store an array, and return its `DatasetID`.
+
+    It is compressed if `packed` is true and compression saves a fifth of its bytes.
+    """
     values = np.asarray(values, order="C")
     if not values.shape or not values.size:
         dataset = group.create_dataset(name, data=values).id
@@ -225,11 +233,9 @@ def write_array(group, name, values, packed=True):
         layout = (
             _compressed_layout(values) if packed and _compresses_well(values) else _plain_layout()
         )
-        whole, kind = (
-            h5py.h5s.create_simple(values.shape),
-            h5py.h5t.py_create(values.dtype, logical=True),
-        )
-        dataset = h5py.h5d.create(group.id, name.encode(), kind, whole, layout)
+        space = h5py.h5s.create_simple(values.shape)
+        dtype = h5py.h5t.py_create(values.dtype, logical=True)
+        dataset = h5py.h5d.create(group.id, name.encode(), dtype, space, layout)
         dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
     digests.mark(dataset, values)
     return dataset
@@ -281,12 +287,18 @@ def _write_attribute(item, name, value):
 
 
 def dataset_of(group, name, kinds="iufb"):
-    """Return a dataset of an open file without reading it; its ``dtype.kind`` must be one of `kinds`."""
-    return h5py.Dataset(_checked(group, name, kinds)[0])
+    """Return a dataset of an open file without reading it.
+
+    Its ``dtype.kind`` must be one of `kinds`.
+    """
+    return h5py.Dataset(_open_dataset(group, name, kinds)[0])
 
 
-def _checked(group, name, kinds):
-    """Return (`DatasetID`, dtype) of a dataset; h5py's high-level objects take three times as long."""
+def _open_dataset(group, name, kinds):
+    """Return (`DatasetID`, dtype) of a dataset, whose ``dtype.kind`` must be one of `kinds`.
+
+    The high-level objects of h5py take three times as long.
+    """
     item = h5py.h5o.open(group.id, name.encode())
     dtype = item.dtype if isinstance(item, h5py.h5d.DatasetID) else None
     if dtype is None or dtype.kind not in kinds:
@@ -295,8 +307,8 @@ def _checked(group, name, kinds):
 
 
 def read_array(group, name, kinds="iufb", ndim=1):
-    """Read an array that `write_array` stored; it must have `ndim` dimensions (None: any number)."""
-    return _values_of(name, *_checked(group, name, kinds), ndim)
+    """Read an array that `write_array` stored, with `ndim` dimensions (None: any number)."""
+    return _values_of(name, *_open_dataset(group, name, kinds), ndim)
 
 
 def _values_of(name, item, dtype, ndim=1):
@@ -319,7 +331,10 @@ def names_in(group, name):
 
 
 def write_csr(group, name, matrix, packed=True):
-    """Store a sparse matrix in CSR form with sorted indices, so that equal matrices have equal bytes."""
+    """Store a sparse matrix in CSR form; equal matrices have equal bytes.
+
+    Indices are sorted.
+    """
     matrix = scipy.sparse.csr_array(matrix)
     if not matrix.has_sorted_indices:
         matrix = matrix.sorted_indices()
@@ -371,7 +386,7 @@ def csr_of(name, data, indices, indptr, shape):
 
 
 def write_strings(group, name, strings):
-    """Store a list of strings; raise DataError if one contains a newline (readers collapse white space)."""
+    """Store a list of strings; raise DataError if a string contains a newline."""
     block = joined_strings(name, strings)
     dataset = write_array(group, name, np.frombuffer(block, dtype=np.uint8))
     _write_attribute(dataset, "length", len(strings))
@@ -383,7 +398,7 @@ def joined_strings(name, strings):
     if block.count("\n") != max(len(strings) - 1, 0):
         bad = next(text for text in strings if "\n" in text)
         raise DataError(
-            f"the {name} entry {bad!r} holds a line break",
+            f"the {name} entry {bad!r} contains a line break",
             "text on one line",
             "remove the line break",
         )
@@ -392,7 +407,7 @@ def joined_strings(name, strings):
 
 def read_strings(group, name):
     """Read the strings that `write_strings` stored."""
-    item, dtype = _checked(group, name, "u")
+    item, dtype = _open_dataset(group, name, "u")
     length = int(digests.value_of(item, "length"))
     if length == 0:
         return []
@@ -400,13 +415,13 @@ def read_strings(group, name):
 
 
 def earlier(folder, t, window=0):
-    """Return the paths ``{t}.h5`` of the timesteps before t in a folder: the last `window`, or all if it is 0.
+    """Return the paths ``{t}.h5`` of the last `window` timesteps before t (0: all) in a folder.
 
     Raises
     ------
     StorageError
-        If one is missing. Snakemake does not detect that, since only the newest is the input of its
-        rule.
+        If a file is missing. Snakemake does not detect that, since only the newest is the input of
+        its rule.
     """
     paths = [
         os.path.join(folder, f"{before}.h5")
@@ -416,8 +431,8 @@ def earlier(folder, t, window=0):
         if not os.path.exists(path):
             raise StorageError(
                 f"{path} is missing",
-                "a file of every timestep before",
-                f"make it: snakemake {path}",
+                f"a file of every timestep before {t}",
+                f"run snakemake {path}",
             )
     return paths
 

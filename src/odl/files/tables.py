@@ -9,9 +9,9 @@ The last key of a JSON map, ``digest``, is the sha256 of the other keys and valu
 writes them without white space, in the order of the file. White space may be changed; values and
 order may not.
 
-Standard library only, since the rules of the workflow read the index of a stream. Benchmarks of
-Snakemake and tables of the user have no digests; they are read by `odl.evaluation.study` and
-`odl.corpora.formats`.
+Standard library only, since the rules of the workflow read the index of a stream with this module.
+Benchmarks of Snakemake and tables of the user have no digests; `odl.evaluation.study` and
+`odl.corpora.formats` read them.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ def _cell(value):
 def write_table(
     path: str | os.PathLike, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
 ) -> None:
-    """Write rows (dicts) as tab-separated text with digests, atomically and with reproducible bytes.
+    """Write rows as tab-separated text with digests, atomically and with reproducible bytes.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def read_cells(path, delete=None):
     """
     path = os.fspath(path)
     if not os.path.exists(path):
-        raise StorageError(f"{path} does not exist", "a table", "make it first")
+        raise StorageError(f"{path} does not exist", "a table", "run the step that writes it")
     todo = f"delete {os.fspath(delete or path)} and run the same command again"
     try:
         with open(path, encoding="utf-8", newline="") as file:
@@ -137,15 +137,16 @@ def read_cells(path, delete=None):
         ) from error
     (*columns, last), rows = lines[0], lines[1:]
     if any(len(line) != len(lines[0]) for line in rows):
-        raise StorageError(f"{path} is not a whole table", "rows of one length", todo)
+        raise StorageError(f"{path} is not a complete table", "rows of equal length", todo)
     if last != DIGEST and not last.startswith(f"{DIGEST}-"):
         raise StorageError(
             f"{path} has no digests", f"a table with the last column '{DIGEST}'", todo
         )
     cells = [line[:-1] for line in rows]
-    wanted = [line[-1] for line in rows] if rows else [last.removeprefix(f"{DIGEST}-")]
-    for position, (digest, stored) in enumerate(zip(_digests(columns, cells), wanted, strict=True)):
-        if digest != stored:
+    stored = [line[-1] for line in rows] if rows else [last.removeprefix(f"{DIGEST}-")]
+    digests = zip(_digests(columns, cells), stored, strict=True)
+    for position, (digest, stored_digest) in enumerate(digests):
+        if digest != stored_digest:
             raise changed(path, f"row {position + 1}" if rows else "its header", delete)
     if rows and last != DIGEST:
         raise changed(path, "its header", delete)
@@ -164,7 +165,9 @@ def _value(text):
 def read_table(
     path: str | os.PathLike, columns: Sequence[str] = (), delete: str | os.PathLike | None = None
 ) -> list[dict[str, Any]]:
-    """Read a table that `write_table` wrote. Empty cells become nan, except in `TEXT_COLUMNS`.
+    """Read a table that `write_table` wrote, as a list of rows.
+
+    Empty cells become nan, except in `TEXT_COLUMNS`.
 
     Parameters
     ----------
@@ -195,10 +198,8 @@ def read_table(
     [{'t': 1, 'auc': 0.5}, {'t': 2, 'auc': nan}]
     """
     names, lines = read_cells(path, delete)
-    path, todo = (
-        os.fspath(path),
-        f"delete {os.fspath(delete or path)} and run the same command again",
-    )
+    path = os.fspath(path)
+    todo = f"delete {os.fspath(delete or path)} and run the same command again"
     if missing := [name for name in columns if name not in names]:
         raise StorageError(
             f"{path} has no column {', '.join(missing)}", f"the columns {', '.join(columns)}", todo
@@ -226,7 +227,10 @@ def digest_of(content):
 
 
 def write_json(path, content):
-    """Write a map (without a key ``digest``) with its digest, atomically and with reproducible bytes."""
+    """Write a map with its digest as JSON, atomically and with reproducible bytes.
+
+    The map must not have a key ``digest``.
+    """
     if DIGEST in content:
         raise ValueError(f"{DIGEST} is the key of the digest")
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
@@ -250,7 +254,7 @@ def read_json(path, delete=None):
     """
     path = os.fspath(path)
     if not os.path.exists(path):
-        raise StorageError(f"{path} does not exist", "a JSON file", "make it first")
+        raise StorageError(f"{path} does not exist", "a JSON file", "run the step that writes it")
     todo = f"delete {os.fspath(delete or path)} and run the same command again"
     try:
         with open(path, encoding="utf-8") as file:

@@ -1,6 +1,7 @@
-"""Verification of a finished study: the digest of each file, and the digests of its inputs in its provenance record.
+"""Verification of a finished study by digests.
 
-Benchmarks of Snakemake, logs, figures, the page of a study and files that the user added have no
+Each file must have its own digest, and its inputs must have the digests in its provenance record.
+Benchmarks of Snakemake, logs, figures, the report of a study and files that the user added have no
 digests. The page of new topics contains its own digest and those of its feeds.
 """
 
@@ -13,14 +14,9 @@ from odl.errors import DataError, OdlError, changed
 from odl.files import agentfiles, blocks, provenance, storage
 from odl.files.tables import read_cells, read_json
 
-BENCHMARK_START = (
-    b"s\th:m:s\t"  # first bytes of the files that Snakemake writes for a rule with `benchmark`
-)
+BENCHMARK_START = b"s\th:m:s\t"  # first bytes of the files of Snakemake's directive `benchmark`
 LOGS, PLAN = "logs", "plan.json"
-FEED_SUFFIXES = (
-    ".atom",
-    ".json",
-)  # in the order in which a page's feeds are written, before the page
+FEED_SUFFIXES = (".atom", ".json")  # feeds of a page of new topics, in the order of writing
 
 
 def verify(
@@ -28,7 +24,7 @@ def verify(
     inputs_of: Callable[[str, dict], Iterable] | None = None,
     pages: Sequence[Path] = (),
 ) -> tuple[int, list[str]]:
-    """Verify every HDF5 file, table and JSON file below a folder; return the faults.
+    """Verify every HDF5 file, table and JSON file below a folder.
 
     Parameters
     ----------
@@ -45,7 +41,7 @@ def verify(
     n_files : int
         Number of files that were verified.
     wrong : list of str
-        A sentence for each file that was changed, or that was computed from other inputs than the
+        A sentence for each file that was changed, or that was computed from inputs other than the
         present ones.
 
     Raises
@@ -76,7 +72,7 @@ def verify(
     if not paths:
         fault = f"{os.fspath(folder)}, which has no file of a study in it"
         raise DataError(
-            fault, "the folder results/STUDY", "name the folder of a study that was run"
+            fault, "the folder results/STUDY", "name the folder of a study that has been run"
         )
     attributes_of, wrong = {}, []
     for path in paths:
@@ -85,20 +81,20 @@ def verify(
                 attributes_of[path] = content(path)
             else:
                 read = read_json if path.suffix == ".json" else read_cells
-                read(path, _made_with(path, Path(folder)))
+                read(path, _path_to_delete(path, Path(folder)))
         except (OdlError, OSError) as error:
             wrong.append(str(error))
     for path in attributes_of:
         record = provenance.of_attributes(attributes_of[path])
         if inputs_of and record:
-            wrong += _others(path, attributes_of, inputs_of(os.fspath(path), record))
-        wrong += _misfits(path, attributes_of)
-    wrong += [text for page in pages for text in _of_page(page)]
+            wrong += _check_inputs(path, attributes_of, inputs_of(os.fspath(path), record))
+        wrong += _check_agents(path, attributes_of)
+    wrong += [text for page in pages for text in _check_page(page)]
     return len(paths) + (1 + len(FEED_SUFFIXES)) * len(pages), wrong
 
 
-def _of_page(path):
-    """Yield a message if a page was changed, and for each of its feeds that is missing or was changed."""
+def _check_page(path):
+    """Yield a message if a page was changed, and for each feed that is missing or was changed."""
     _, record = provenance.of_page(path.read_text(encoding="utf-8", errors="surrogateescape"))
     if record is None:
         yield str(changed(path))
@@ -122,17 +118,17 @@ def _has_digest(path, folder):
     return path.suffix in (".h5", ".json")
 
 
-def _made_with(path, folder):
-    """Return the path to delete so that a file is computed again; for an experiment, that is its folder."""
+def _path_to_delete(path, folder):
+    """Return the path to delete so that a file is computed again: the file, or its experiment."""
     inner = path.relative_to(folder).parts
     return folder.joinpath(*inner[:2]) if inner[0] == "experiments" and len(inner) > 2 else path
 
 
 def content(path, arrays=True):
-    """Return the attributes of an HDF5 file, after verifying all its bytes (with `arrays`) or only those it reads.
+    """Return the attributes of an HDF5 file as a dict, after a verification of its bytes.
 
-    For the network's file of a distributed checkpoint, ``agents`` has the digests of the agents'
-    files.
+    With `arrays` all bytes are verified, otherwise only those of the attributes. For the network's
+    file of a distributed checkpoint, ``agents`` has the digests of the agents' files.
     """
     if arrays and os.path.isfile(path):
         with blocks.Verified(path) as file:
@@ -145,22 +141,26 @@ def content(path, arrays=True):
         return attributes
 
 
-def _others(path, attributes_of, inputs):
-    """Yield a message for each input of a file that is present with another digest than in the file's record."""
+def _check_inputs(path, attributes_of, inputs):
+    """Yield a message for each input that is present with another digest than in the record."""
     for role, pattern, digest in inputs:
-        there = {
-            attributes_of[one]["digest"]: one
-            for one in map(Path, glob.glob(pattern))
-            if one in attributes_of
+        present = {
+            attributes_of[source]["digest"]: source
+            for source in map(Path, glob.glob(pattern))
+            if source in attributes_of
         }
-        if there and digest not in there:
+        if present and digest not in present:
             todo = f"delete {path}, and run the same command again"
-            yield f"{path} was made from another file ({role}) than {min(there.values())}; {todo}."
+            yield (
+                f"{path} was computed from another file ({role}) than {min(present.values())}; "
+                f"{todo}."
+            )
 
 
-def _misfits(path, attributes_of):
-    """Yield a message for each agent's file whose digest differs from that in the network's file."""
-    todo = f"delete {path} and what was made from it, and run the study again"
+def _check_agents(path, attributes_of):
+    """Yield a message for each agent's file with another digest than in the network's file."""
+    todo = f"delete {path} and every later checkpoint, and run the study again"
     for agent, digest in enumerate(attributes_of[path].get("agents", ())):
-        if attributes_of.get(Path(agentfiles.agent_path(path, agent)), {}).get("digest") != digest:
-            yield f"{agentfiles.agent_path(path, agent)} is not the file that {path} was written with; {todo}."
+        agent_path = agentfiles.agent_path(path, agent)
+        if attributes_of.get(Path(agent_path), {}).get("digest") != digest:
+            yield f"{agent_path} is not the file that {path} was written with; {todo}."

@@ -136,7 +136,7 @@ def _write(comm, state, share, run, inferred, dual):
     among, P, data = share.agents.ranks, share.P, share.data
     first = comm.Get_rank() == 0
     updates = share.updates + (data.t > 0)
-    A, own = share.agents.dictionary(), share.agents.own - share.agents.ranks.agents[0]
+    A, own = share.agents.dictionary(), share.agents.owner - share.agents.ranks.agents[0]
 
     def forget():
         if first:

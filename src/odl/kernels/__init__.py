@@ -1,4 +1,4 @@
-"""Compiled kernels, one submodule per C++ file of this folder; docs/extending.md says how to add one."""
+"""Compiled kernels, one submodule per C++ file; docs/extending.md says how to add one."""
 
 from pathlib import Path
 
@@ -27,7 +27,9 @@ try:
 except ModuleNotFoundError as error:
     defect = "odl is not built here: its compiled kernels (odl.kernels._kernels) are missing"
     raise ConfigError(
-        defect, "an installation, which builds them", "pip install . in its folder"
+        defect,
+        "an installation, which builds them",
+        "run pip install . in the folder of the sources",
     ) from error
 
 __all__ = [

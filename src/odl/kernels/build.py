@@ -21,7 +21,7 @@ def build_if_edited(root):
     if not caches or not (module := _edited_module(root)):
         return
     with (caches[0].parent / "odl.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # only one of several jobs that start together builds
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of several jobs that start together, one builds
         if _edited_module(root):
             print("odl: building the kernels that were edited", file=sys.stderr, flush=True)
             _build(caches[0])
@@ -44,13 +44,15 @@ def _build(cache):
     if not cmake.exists():  # pip deletes the environment that it creates for a build
         defect = f"kernels were edited, and {cmake}, which built them, is gone"
         raise ConfigError(
-            defect, "an installation after the edit", "make kernels, or pip install -e . again"
+            defect,
+            "an installation after the edit",
+            "run make kernels, or pip install -e . again",
         )
-    done = subprocess.run(
+    result = subprocess.run(
         [cmake, "--build", cache.parent, "--target", "_kernels"], capture_output=True, text=True
     )
-    if done.returncode:
-        print(done.stdout, done.stderr, sep="", file=sys.stderr)
+    if result.returncode:
+        print(result.stdout, result.stderr, sep="", file=sys.stderr)
         raise ConfigError(
             "kernels that were edited do not compile", "C++ that compiles", "see the messages above"
         )

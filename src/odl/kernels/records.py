@@ -1,4 +1,4 @@
-"""Named tuples that kernels take as arguments: trees, models, iterations over a network, atoms that may merge."""
+"""Named tuples that kernels take as arguments: trees, models, networks, atoms that may merge."""
 
 from typing import NamedTuple
 
@@ -25,12 +25,11 @@ class AgentModel(NamedTuple):
 
 
 class NetworkIteration(NamedTuple):
-    """A network of agents, and the parameters of diffusion over it (kernel `adapt_then_combine`)."""
+    """A network of agents, and parameters of diffusion over it (kernel `adapt_then_combine`)."""
 
     owner: Integers  # agent of each atom
-    starts: (
-        Integers  # neighbours of agent k, including itself, are neighbours[starts[k]:starts[k + 1]]
-    )
+    # The neighbours of agent k, including itself, are neighbours[starts[k]:starts[k + 1]].
+    starts: Integers
     neighbours: Integers
     weights: Floats  # combination weights of the neighbours
     shares: Floats  # 1/|N_I| for the |N_I| agents that observe the documents, 0 for the others
@@ -38,7 +37,7 @@ class NetworkIteration(NamedTuple):
     iterations: int  # largest number of iterations
     tolerance: float  # relative change of the dual variables at which the iteration stops; 0: never
     check: int  # iterations between two tests of the stopping rule
-    # two tables from `fixed_point.spread`, to start at the fixed point; empty: start at 0
+    # The two tables of `fixed_point.spread`, to start at the fixed point; empty: start at 0
     spread: Floats
 
 
@@ -49,7 +48,7 @@ class Merging(NamedTuple):
     """
 
     gram: Singles  # S_i^T S_j; empty if no atoms will be merged
-    documents: Floats  # number of documents, after forgetting
+    documents: Floats  # number of documents, reduced by forgetting
     squares: Floats  # ||S_j||^2
     inverse: Floats  # 1 / ||S_j||
     inner: Floats  # inner products with one document (work space)
@@ -61,6 +60,7 @@ class Merging(NamedTuple):
     cost: Singles  # squared costs of merging with them
     price: Singles  # smallest squared cost, or a lower bound of it
     least: Singles  # smallest price of each block of atoms
-    # slots in use, time, time at which all of `gram` was up to date, time of the last search
+    # Number of slots in use, time, time at which all of `gram` was up to date, time of the last
+    # search
     counters: Integers
     places: Integers  # work space

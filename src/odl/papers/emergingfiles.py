@@ -377,7 +377,7 @@ def gather(plan, path, tables):
     """
     import pandas
 
-    from odl.evaluation.study import RUN_KEY, aggregated, collect, load_plan, means_of, spread_of
+    from odl.evaluation.study import RUN_KEY, aggregate, collect, load_plan, means_of, spread_of
 
     folders = {os.path.dirname(os.fspath(table)) for table in tables}
     means = [name for name in EMERGING_COLUMNS[2:] if name not in ("purity", "f1")]
@@ -392,7 +392,7 @@ def gather(plan, path, tables):
         **spread_of("purity"),
         **spread_of("f1"),
     }
-    write_table(path, aggregated(rows, (*RUN_KEY, "t"), **measured), EMERGING_OVER_SEEDS)
+    write_table(path, aggregate(rows, (*RUN_KEY, "t"), **measured), EMERGING_OVER_SEEDS)
 
 
 def score_run(path):

@@ -42,7 +42,7 @@ from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation.study import (
     RUN_KEY,
-    aggregated,
+    aggregate,
     collect,
     load_plan,
     means_of,
@@ -605,6 +605,6 @@ def gather_regret(plan, path, *, runs, sizes=()):
     measured |= {name: (name, lambda bounds: bounds.mean(skipna=False)) for name in BOUNDS}
     write_table(
         path,
-        aggregated(rows[rows["regret"].notna()], (*RUN_KEY, "t"), **measured),
+        aggregate(rows[rows["regret"].notna()], (*RUN_KEY, "t"), **measured),
         REGRET_OVER_SEEDS,
     )

@@ -1,4 +1,4 @@
-"""Projections and prox operators of columns: the formula, the checks, the kernel call."""
+"""Projections of the columns of a dictionary, and checks of matrices and numbers."""
 
 from typing import TypeAlias
 
@@ -12,11 +12,13 @@ from odl.kernels import simplex_projection
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
 COMPRESSED = "indptr", "indices"
-MIN_POSITIVE = 1e-300  # least value accepted for a parameter that has to be positive
+MIN_POSITIVE = 1e-300  # smallest accepted value of a parameter that has to be positive
 
 
 def real_matrix(matrix, name, form=sparse.csr_array):
-    """Return a matrix as sorted float64 CSR (or CSC) with int32 indices, without a copy when that is safe.
+    """Return a matrix as sorted float64 CSR (or CSC) with int32 indices.
+
+    It is copied only if necessary.
 
     Parameters
     ----------
@@ -45,20 +47,19 @@ def real_matrix(matrix, name, form=sparse.csr_array):
         except ValueError as error:
             raise ParameterError(f"{name} is ragged", "a two-dimensional matrix", todo) from error
     if matrix.ndim != 2:
-        raise ParameterError(f"{name} has {matrix.ndim} dimensions", "two", todo)
+        raise ParameterError(f"{name} has {matrix.ndim} dimensions", "two dimensions", todo)
     if matrix.dtype.kind not in "biuf":
         raise ParameterError(f"{name} is of type {matrix.dtype}", "real numbers", todo)
     if max(matrix.shape) >= np.iinfo(np.int32).max:
         raise ParameterError(
             f"{name} is of shape {matrix.shape}",
             "fewer than 2**31 - 1 rows and columns",
-            "split it",
+            f"split {name}",
         )
     check_structure(matrix, name)
     matrix = form(matrix, dtype=np.float64)
-    check_structure(
-        matrix, name
-    )  # again: the first check does not cover LIL, DIA and other formats
+    # Again, since the first check does not cover LIL, DIA and other formats.
+    check_structure(matrix, name)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -70,7 +71,10 @@ def real_matrix(matrix, name, form=sparse.csr_array):
 
 
 def check_structure(matrix, name):
-    """Refuse a sparse matrix with entries outside its shape: compiled code would read memory of other objects."""
+    """Raise ParameterError if a sparse matrix has entries outside its shape.
+
+    Compiled code would read memory of other objects.
+    """
     form = getattr(matrix, "format", None)
     names = {"coo": ("row", "col"), "csr": COMPRESSED, "csc": COMPRESSED, "bsr": COMPRESSED}.get(
         form, ()
@@ -83,19 +87,21 @@ def check_structure(matrix, name):
         elif names:
             rebuilt = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
             rebuilt.check_format()
-            if (
-                np.diff(matrix.indptr).min(initial=0) < 0
-            ):  # SciPy does not check this for a matrix without entries
+            # SciPy does not check this for a matrix without entries.
+            if np.diff(matrix.indptr).min(initial=0) < 0:
                 raise ValueError("row pointers that decrease")
     except ValueError as error:
-        defect = f"{name} is a sparse matrix with entries outside its shape {matrix.shape} or a damaged index"
+        defect = (
+            f"{name} is a sparse matrix with entries outside its shape {matrix.shape} "
+            "or a damaged index"
+        )
         raise ParameterError(
             defect, "indices that fit the shape and the data", f"build {name} again"
         ) from error
 
 
 def without_zeros(matrix):
-    """Return the sparse matrix without explicit zeros; a copy only if it has some."""
+    """Return the sparse matrix without explicit zeros; it is copied only if it has such entries."""
     if matrix.data.min(initial=1.0) == 0.0:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -103,53 +109,65 @@ def without_zeros(matrix):
 
 
 def check_terms(P, A):
-    """Refuse documents and a dictionary with different numbers of terms."""
+    """Raise ParameterError if documents and a dictionary have different numbers of terms."""
     if P.shape[1] != A.shape[0]:
         defect = f"P has {P.shape[1]} terms and A has {A.shape[0]}"
-        raise ParameterError(defect, "the same terms", "build both on one vocabulary")
+        raise ParameterError(
+            defect, "the same terms in both", "weigh both with the same vocabulary"
+        )
 
 
 def check_signs(matrix, name):
-    """Refuse a sparse matrix with negative weights."""
+    """Raise ParameterError if a sparse matrix has negative weights."""
     if matrix.data.min(initial=0.0) < 0.0:
         raise ParameterError(
             f"{name} contains negative weights", "weights of at least 0", f"check {name}"
         )
 
 
-def check_sizes(values, name, most):
-    """Refuse an array with an entry whose absolute value exceeds `most`."""
-    if np.abs(values).max(initial=0.0) > most:
+def check_sizes(values, name, limit):
+    """Raise ParameterError if the absolute value of an entry exceeds `limit`."""
+    if np.abs(values).max(initial=0.0) > limit:
         raise ParameterError(
-            f"{name} contains a weight above {most:g}", "smaller weights", f"rescale {name}"
+            f"{name} contains a weight above {limit:g}", "smaller weights", f"rescale {name}"
         )
 
 
-def number(value, name, least=0.0, most=np.inf):
-    """Return a real number as float, or refuse it if it is not finite and between `least` and `most`."""
+def number(value, name, minimum=0.0, maximum=np.inf):
+    """Return a real number as float.
+
+    Raise ParameterError unless it is finite and from `minimum` to `maximum`.
+    """
     if (
         isinstance(value, (bool, np.bool_, str, bytes))
         or not np.isscalar(value)
         or not np.isreal(value)
     ):
         raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"set {name}")
-    if not least <= value <= most or not np.isfinite(value):
-        span = f"from {least:g} to {most:g}" if np.isfinite(most) else f"of at least {least:g}"
+    if not minimum <= value <= maximum or not np.isfinite(value):
+        span = (
+            f"from {minimum:g} to {maximum:g}"
+            if np.isfinite(maximum)
+            else f"of at least {minimum:g}"
+        )
         raise ParameterError(f"{name} is {value}", f"a finite number {span}", f"set {name}")
     return float(value)
 
 
-def as_integer(value, name, least):
-    """Return an integer as int, or refuse it if it is below `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+def as_integer(value, name, minimum):
+    """Return an integer as int; raise ParameterError if it is below `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
         raise ParameterError(
-            f"{name} is {value!r:.60}", f"a whole number of at least {least}", f"set {name}"
+            f"{name} is {value!r:.60}", f"an integer of at least {minimum}", f"set {name}"
         )
     return int(value)
 
 
 def dense(values, name, *dimensions):
-    """Return a C-ordered float64 array, or refuse values that are not real and finite or have another `ndim`."""
+    """Return values as a C-ordered float64 array.
+
+    Raise ParameterError unless they are real and finite, with one of the numbers of `dimensions`.
+    """
     todo = f"pass {name} as a matrix of real numbers"
     try:
         values = np.asarray(values)
@@ -169,7 +187,10 @@ def dense(values, name, *dimensions):
 
 
 def parts(matrix):
-    """Return (indptr, indices, data) of a CSR or CSC matrix as int64, uint32 and float64, the kernels' types."""
+    """Return (indptr, indices, data) of a CSR or CSC matrix with the dtypes of the kernels.
+
+    They are int64, uint32 and float64.
+    """
     types = zip(
         (matrix.indptr, matrix.indices, matrix.data), (np.int64, np.int32, np.float64), strict=True
     )
@@ -210,7 +231,7 @@ def project_columns(A: MatrixLike) -> sparse.csc_array:
     --------
     >>> import numpy as np
     >>> from odl.prox.projections import project_columns
-    >>> project_columns(np.array([[0.5, 2.0], [0.2, 1.0], [-1.0, 0.0]])).toarray()  # a >= 0, sum(a) <= 1
+    >>> project_columns(np.array([[0.5, 2.0], [0.2, 1.0], [-1.0, 0.0]])).toarray()
     array([[0.5, 1. ],
            [0.2, 0. ],
            [0. , 0. ]])
@@ -220,13 +241,15 @@ def project_columns(A: MatrixLike) -> sparse.csc_array:
     values = values.copy()
     longest = int(np.diff(start).max(initial=0))
     simplex_projection.project_columns(start, values, np.empty(longest), EPSILON)
-    kept = values != 0.0
-    start = np.concatenate(([0], np.cumsum(kept)))[start]
-    return sparse.csc_array((values[kept], rows[kept].view(np.int32), start), shape=matrix.shape)
+    nonzero = values != 0.0
+    start = np.concatenate(([0], np.cumsum(nonzero)))[start]
+    return sparse.csc_array(
+        (values[nonzero], rows[nonzero].view(np.int32), start), shape=matrix.shape
+    )
 
 
 def value_columns(A: MatrixLike, tolerance: float = 1e-12) -> float:
-    """Return the indicator whose prox is `project_columns`: 0 if every column is feasible, else infinity.
+    """Return 0 if every column is feasible, else infinity; its prox is `project_columns`.
 
     Parameters
     ----------

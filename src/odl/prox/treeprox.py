@@ -1,4 +1,4 @@
-"""The prox of hierarchical penalties and the projection of their atoms: the formula, the checks, the kernel call."""
+"""The prox of hierarchical penalties, and the projection of their atoms."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ LARGEST_ENTRY = 1e100  # largest entry of an atom whose square is finite
 
 
 def layout(tree):
-    """Return the order in which the kernels store the atoms (preorder), and the tree in the kernels' form.
+    """Return the order of the atoms in the kernels (preorder), and the tree in their form.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def layout(tree):
         raise ParameterError(
             f"tree is {tree!r:.60}", "an odl.trees.Tree", "build it with odl.trees"
         )
-    place = {node: position for position, node in enumerate(tree.preorder)}
+    position_of = {node: position for position, node in enumerate(tree.preorder)}
     parent = np.array(
-        [place.get(tree.parents[node], ROOT) for node in tree.preorder], dtype=np.int64
+        [position_of.get(tree.parents[node], ROOT) for node in tree.preorder], dtype=np.int64
     )
     end = np.arange(1, tree.n_nodes + 1)
     for position in range(tree.n_nodes - 1, -1, -1):
@@ -49,27 +49,32 @@ def layout(tree):
 
 
 def is_infinity(norm):
-    """Return whether the norm of a penalty is l-infinity; refuse an unknown norm."""
+    """Return whether the norm of a penalty is l-infinity; raise ParameterError for other names."""
     if norm not in GROUP_NORMS:
         raise ParameterError(
-            f"norm is {norm!r:.60}", f"one of {', '.join(GROUP_NORMS)}", "choose one of these"
+            f"norm is {norm!r:.60}", f"one of {', '.join(GROUP_NORMS)}", "correct norm"
         )
     return norm == "linf"
 
 
 def _rows(U, tree):
-    """Return (U as two-dimensional array, whether it was one vector)."""
+    """Return (U as two-dimensional array, whether U is a vector)."""
     U = dense(U, "U", 1, 2)
-    one = U.ndim == 1
-    U = U[None] if one else U
+    is_vector = U.ndim == 1
+    U = U[None] if is_vector else U
     if U.shape[1] != tree.n_nodes:
         defect = f"U has {U.shape[1]} atoms and the tree {tree.n_nodes}"
-        raise ParameterError(defect, "the same", "build both for one dictionary")
-    return U, one
+        raise ParameterError(
+            defect, "the same number of atoms", "pass the tree of the dictionary of U"
+        )
+    return U, is_vector
 
 
 def _in_units(V):
-    """Return rows divided by their units, and the units: powers of two near a largest entry with an unsafe square."""
+    """Return (rows divided by their units, units).
+
+    A unit is 1, or a power of two near the largest entry of a row if its square is not safe.
+    """
     largest = np.abs(V).max(axis=1, initial=0.0)
     safe = (largest == 0.0) | ((largest > 1e-100) & (largest < 1e100))
     units = np.where(safe, 1.0, np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1000, 1000)))
@@ -127,20 +132,22 @@ def prox_tree(
     """
     order, plan = layout(tree)
     lam, infinity = number(lam, "lam"), is_infinity(norm)
-    U, one = _rows(U, tree)
+    U, is_vector = _rows(U, tree)
     ordered, units = _in_units(U[:, order])
     with np.errstate(over="ignore"):  # lam / units of tiny rows
         penalties = np.minimum(lam / units, 1e300)
     tree_norm.prox_rows(ordered, plan, penalties, infinity, bool(nonnegative))
     V = np.empty_like(U)
     V[:, order] = ordered * units[:, None]
-    return V[0] if one else V
+    return V[0] if is_vector else V
 
 
 def value_tree(
     V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2"
 ) -> np.ndarray | float:
-    """Return Omega(v) = sum over nodes g of ``||v_g||`` for every row of V, the penalty of `prox_tree`.
+    """Return the penalty of `prox_tree` for every row of V.
+
+    It is Omega(v) = sum over nodes g of ``||v_g||``.
 
     Equation `tree-penalty` of docs/method.md.
 
@@ -158,23 +165,24 @@ def value_tree(
     --------
     >>> from odl import trees
     >>> from odl.prox.treeprox import value_tree
-    >>> value_tree([3.0, 4.0], trees.path(2))  # the root's group has both atoms, the other node's the second
+    >>> value_tree([3.0, 4.0], trees.path(2))  # the groups are both atoms, and the second atom
     9.0
     """
     order, plan = layout(tree)
-    V, one = _rows(V, tree)
+    V, is_vector = _rows(V, tree)
     ordered, units = _in_units(V[:, order])
     values = tree_norm.value_rows(ordered, plan, is_infinity(norm)) * units
-    return float(values[0]) if one else values
+    return float(values[0]) if is_vector else values
 
 
 def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.ndarray:
-    """Project every atom on ``{d : mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}``, or its part with d >= 0.
+    """Project every atom on ``{d : mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}``.
 
-    With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``. Newton's
-    method on a convex function finds nu. mu = 0 is a scaling, mu = 1 the projection on the l1 ball.
-    An atom that is feasible up to the rounding of its sums is returned bit for bit, so projecting
-    twice gives the same bits as projecting once.
+    With `nonnegative`, atoms are projected on the vectors d >= 0 of this set. With the multiplier
+    nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``. Newton's method on a convex
+    function finds nu. mu = 0 is a scaling, mu = 1 the projection on the l1 ball. An atom that is
+    feasible up to the rounding of its sums is returned bit for bit, so projecting twice gives the
+    same bits as projecting once.
 
     Equation `atom-projection` of docs/method.md.
 
@@ -219,7 +227,7 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
 def value_atoms(
     D: ArrayLike, mu: float, *, nonnegative: bool = False, tolerance: float = 1e-12
 ) -> float:
-    """Return the indicator whose prox is `project_atoms`: 0 if every atom is feasible, else infinity.
+    """Return 0 if every atom is feasible, else infinity; its prox is `project_atoms`.
 
     Parameters
     ----------
@@ -235,5 +243,7 @@ def value_atoms(
     (0.0, inf)
     """
     D, mu = dense(D, "D", 2), number(mu, "mu", 0.0, 1.0)
-    inside = (mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0) <= 1.0 + tolerance).all()
-    return 0.0 if inside and not (nonnegative and D.min(initial=0.0) < -tolerance) else np.inf
+    feasible = (
+        mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0) <= 1.0 + tolerance
+    ).all()
+    return 0.0 if feasible and not (nonnegative and D.min(initial=0.0) < -tolerance) else np.inf

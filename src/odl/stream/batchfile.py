@@ -21,7 +21,7 @@ BATCH_STRINGS = ("ids", "titles", "files", "topics", "urls", "authors", "sources
 OMITTED_IF_EMPTY = ("urls", "authors", "sources")  # stored only if a document of the batch has one
 
 
-class Whole(NamedTuple):
+class FileData(NamedTuple):
     """Data of a complete file that is read once for all batches.
 
     Attributes
@@ -41,24 +41,24 @@ class Part(NamedTuple):
     Attributes
     ----------
     file : h5py.File
-    whole : Whole
+    data : FileData
     rows : ndarray of int64
         Rows in the file.
-    places : ndarray of int64
+    positions : ndarray of int64
         Positions in the batch, ascending.
     """
 
     file: Any
-    whole: Whole
+    data: FileData
     rows: np.ndarray
-    places: np.ndarray
+    positions: np.ndarray
 
 
-_known = {}  # digest of a file -> Whole; cache of this process
+_cache = {}  # digest of a file -> FileData, of this process
 
 
 def cut(source, order, output, t):
-    """Write the documents of batch t by `write`; return their number and dates as text.
+    """Write the documents of batch t; return their number and dates as text.
 
     Parameters
     ----------
@@ -73,10 +73,12 @@ def cut(source, order, output, t):
         ordered = storage.dataset_of(file, "rows", "i")
         if not 0 <= t < len(starts) - 1:
             raise DataError(
-                f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep"
+                f"timestep {t} does not exist",
+                f"one of 0 to {len(starts) - 2}",
+                "ask for an existing timestep",
             )
         members = ordered[int(starts[t]) : int(starts[t + 1])]
-    return said_of(write(source, members, output, t))
+    return describe(write(source, members, output, t))
 
 
 def write(source, order, output, t):
@@ -100,30 +102,30 @@ def write(source, order, output, t):
         Times of the documents.
     """
     with storage.reading(source, "documents") as file, contextlib.ExitStack() as stack:
-        listed = Part(file, _whole(file), order, np.arange(len(order)))
-        digests, times = (_picked([listed], name) for name in ("digests", "times"))
-        parts = list(_parts(stack, os.fspath(source), listed))
+        corpus = Part(file, _data_of(file), order, np.arange(len(order)))
+        digests, times = (_read_rows([corpus], name) for name in ("digests", "times"))
+        parts = list(_parts(stack, os.fspath(source), corpus))
         counts = _pieces(parts, "counts")
         columns, words = _columns(parts, counts)
         with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
-            storage.write_csr(batch, "counts", _stacked(counts, len(words), columns))
+            storage.write_csr(batch, "counts", _stack(counts, len(words), columns))
             storage.write_strings(batch, "vocabulary", words)
             for name in BATCH_STRINGS:
-                _write_strings(batch, name, [listed] if name in docs.LIST_FIELDS else parts)
+                _write_strings(batch, name, [corpus] if name in docs.LIST_FIELDS else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
                 names = storage.names_in(file, "removed")
                 docs.write_removed(
-                    batch, {name: _picked([listed], f"removed/{name}") for name in names}
+                    batch, {name: _read_rows([corpus], f"removed/{name}") for name in names}
                 )
             if "shingles" in parts[0].file:
                 storage.write_csr(
-                    batch, "shingles", _stacked(_pieces(parts, "shingles"), docs.N_SHINGLES)
+                    batch, "shingles", _stack(_pieces(parts, "shingles"), docs.N_SHINGLES)
                 )
             if "passages" in parts[0].file:
                 _write_passages(batch, parts, columns, len(words))
             if "vectors" in parts[0].file:
-                storage.write_array(batch, "vectors", _picked(parts, "vectors"))
+                storage.write_array(batch, "vectors", _read_rows(parts, "vectors"))
             storage.write_array(batch, "digests", digests)
     return times
 
@@ -140,78 +142,77 @@ def read(source):
         return docs.read(path, "batch")
 
 
-def said_of(times):
+def describe(times):
     """Return a text with the number of documents and their first and last day."""
-    said = f"{len(times)} documents"
+    text = f"{len(times)} documents"
     if times.min() == NO_TIME:
-        return said
+        return text
     first, last = (
         str(np.datetime64(int(end), "ms").astype("datetime64[D]"))
         for end in (times.min(), times.max())
     )
-    return f"{said}, {first}" + (f" to {last}" if last != first else "")
+    return f"{text}, {first}" + (f" to {last}" if last != first else "")
 
 
-def _parts(stack, source, listed):
+def _parts(stack, source, corpus):
     """Yield a `Part` for each file with words of the batch: each share, or the corpus itself."""
-    if "shares" not in listed.file:
-        yield listed
+    if "shares" not in corpus.file:
+        yield corpus
         return
-    shares, order = docs.read_shares(listed.file), listed.rows
+    shares, order = docs.read_shares(corpus.file), corpus.rows
     numbers = np.searchsorted(np.cumsum(shares.sizes), order, side="right")
-    inside = _picked([listed], "shares/rows")
+    share_rows = _read_rows([corpus], "shares/rows")
     for number in np.unique(numbers).tolist():
-        path, places = (
-            docs.share_path(source, shares.names[number]),
-            np.flatnonzero(numbers == number),
-        )
+        path = docs.share_path(source, shares.names[number])
+        positions = np.flatnonzero(numbers == number)
         if not os.path.exists(path):
-            raise _unlike(source, f"{path} does not exist")
+            raise _share_error(source, f"{path} does not exist")
         file = stack.enter_context(storage.reading(path, docs.SHARE))
         if file.attrs["digest"] != shares.digests[number]:
-            raise _unlike(source, f"{path} is another one now")
-        yield Part(file, _whole(file), inside[places], places)
+            raise _share_error(source, f"{path} has changed")
+        yield Part(file, _data_of(file), share_rows[positions], positions)
 
 
-def _unlike(source, fault):
+def _share_error(source, fault):
     return StorageError(
         fault, f"the share that {source} lists", f"delete {source} and run the same command again"
     )
 
 
-def _whole(file):
-    """Return the `Whole` of an open file, from the cache if possible."""
+def _data_of(file):
+    """Return the `FileData` of an open file, from the cache if possible."""
     digest = file.attrs["digest"]
-    if digest not in _known:
+    if digest not in _cache:
         ends = {}
         for name in (name for name in BATCH_STRINGS if name in file):
             block = storage.read_array(file, name, "u")
             ends[name] = np.append(np.flatnonzero(block == ord("\n")), len(block))
         words = storage.read_strings(file, "vocabulary") if "vocabulary" in file else []
-        _known[digest] = Whole(words, ends)
-        if len(_known) > CACHED_FILES:
-            del _known[next(iter(_known))]
-    return _known[digest]
+        _cache[digest] = FileData(words, ends)
+        if len(_cache) > CACHED_FILES:
+            del _cache[next(iter(_cache))]
+    return _cache[digest]
 
 
 def _pieces(parts, name):
-    """Return rows of a matrix as a list of (number of the part, matrix of rows, positions in the batch)."""
+    """Return (number of the part, rows of its matrix, positions in the batch) of blocks of rows."""
     pieces = []
     for number, part in enumerate(parts):
-        matrix, wanted = Matrix(part.file, name), part.rows
-        for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, MATRIX_ROWS):
-            near = np.flatnonzero((wanted >= low) & (wanted < low + MATRIX_ROWS))
-            if len(near):
-                high = int(wanted[near].max()) + 1
-                pieces.append((number, matrix[low:high][wanted[near] - low], part.places[near]))
+        matrix, rows = Matrix(part.file, name), part.rows
+        for low in range(int(rows.min(initial=0)), int(rows.max(initial=-1)) + 1, MATRIX_ROWS):
+            inside = np.flatnonzero((rows >= low) & (rows < low + MATRIX_ROWS))
+            if len(inside):
+                high = int(rows[inside].max()) + 1
+                block = matrix[low:high][rows[inside] - low]
+                pieces.append((number, block, part.positions[inside]))
     return pieces
 
 
-def _stacked(pieces, n_columns, columns=None):
+def _stack(pieces, n_columns, columns=None):
     """Return the rows of `_pieces` as one matrix in the order of the batch.
 
-    `columns` has for each part the new column of each of its columns; by default columns are
-    unchanged.
+    `columns` has for each part the new number of each of its columns; by default columns do not
+    change.
     """
     moved = [
         sparse.csr_array(
@@ -226,55 +227,64 @@ def _stacked(pieces, n_columns, columns=None):
     ]
     if not moved:
         return sparse.csr_array((0, n_columns), dtype=np.int32)
-    places = np.concatenate([places for _, _, places in pieces])
-    return sparse.csr_array(sparse.vstack(moved, format="csr"))[np.argsort(places)]
+    positions = np.concatenate([positions for _, _, positions in pieces])
+    return sparse.csr_array(sparse.vstack(moved, format="csr"))[np.argsort(positions)]
 
 
 def _columns(parts, pieces):
-    """Return (for each part, the column in the batch of each of its terms; sorted words of the batch)."""
-    occurs = [np.zeros(len(part.whole.vocabulary), dtype=bool) for part in parts]
+    """Return the columns and words of the batch.
+
+    Returns
+    -------
+    columns : list of ndarray of int32
+        For each part, the column in the batch of each of its terms; 0 for terms that do not occur.
+    words : list of str
+        Sorted.
+    """
+    occurs = [np.zeros(len(part.data.vocabulary), dtype=bool) for part in parts]
     for number, piece, _ in pieces:
         occurs[number][piece.indices] = True
     used = [np.flatnonzero(terms).tolist() for terms in occurs]
-    spelt = [
-        [part.whole.vocabulary[term] for term in terms]
+    used_words = [
+        [part.data.vocabulary[term] for term in terms]
         for part, terms in zip(parts, used, strict=True)
     ]
-    words = sorted(set().union(*spelt))
-    place = {word: column for column, word in enumerate(words)}
-    columns = [np.zeros(len(part.whole.vocabulary), dtype=np.int32) for part in parts]
-    for column, terms, names in zip(columns, used, spelt, strict=True):
-        column[terms] = [place[word] for word in names]
+    words = sorted(set().union(*used_words))
+    column_of = {word: column for column, word in enumerate(words)}
+    columns = [np.zeros(len(part.data.vocabulary), dtype=np.int32) for part in parts]
+    for part_columns, terms, names in zip(columns, used, used_words, strict=True):
+        part_columns[terms] = [column_of[word] for word in names]
     return columns, words
 
 
-def _picked(parts, name):
+def _read_rows(parts, name):
     """Return the rows of an array in the order of the batch."""
-    taken = []
+    values = []
     for part in parts:
         dataset, low = storage.dataset_of(part.file, name, "iuf"), int(part.rows.min())
-        taken.append(dataset[low : int(part.rows.max()) + 1][part.rows - low])
-    if len(taken) == 1:
-        return taken[0]
-    return np.concatenate(taken)[np.argsort(np.concatenate([part.places for part in parts]))]
+        values.append(dataset[low : int(part.rows.max()) + 1][part.rows - low])
+    if len(values) == 1:
+        return values[0]
+    return np.concatenate(values)[np.argsort(np.concatenate([part.positions for part in parts]))]
 
 
 def _write_strings(batch, name, parts):
-    """Copy the strings of documents as bytes, if a file has them and they are not optional and all empty."""
-    texts, holding = (
-        [b""] * sum(len(part.rows) for part in parts),
-        [part for part in parts if name in part.whole.ends],
-    )
-    for part in holding:
-        ends = part.whole.ends[name]
+    """Copy the strings of documents as bytes.
+
+    Nothing is written if no file has the field, or if it is optional and empty for all documents.
+    """
+    texts = [b""] * sum(len(part.rows) for part in parts)
+    with_field = [part for part in parts if name in part.data.ends]
+    for part in with_field:
+        ends = part.data.ends[name]
         first, last = np.where(part.rows > 0, ends[part.rows - 1] + 1, 0), ends[part.rows]
         begin = int(first.min())
         block = storage.dataset_of(part.file, name, "u")[begin : int(last.max())].tobytes()
-        for place, low, high in zip(
-            part.places.tolist(), (first - begin).tolist(), (last - begin).tolist(), strict=True
+        for position, low, high in zip(
+            part.positions.tolist(), (first - begin).tolist(), (last - begin).tolist(), strict=True
         ):
-            texts[place] = block[low:high]
-    if holding and (name not in OMITTED_IF_EMPTY or any(texts)):
+            texts[position] = block[low:high]
+    if with_field and (name not in OMITTED_IF_EMPTY or any(texts)):
         storage.write_array(batch, name, np.frombuffer(b"\n".join(texts), dtype=np.uint8))
         batch[name].attrs["length"] = len(texts)
 
@@ -284,15 +294,15 @@ def _write_passages(batch, parts, columns, n_terms):
     arrays = [passages.arrays(part.file["passages"]) for part in parts]
     lengths = np.zeros(sum(len(part.rows) for part in parts), dtype=np.int64)
     for part, (starts, _, _) in zip(parts, arrays, strict=True):
-        lengths[part.places] = np.diff(starts)[part.rows]
+        lengths[part.positions] = np.diff(starts)[part.rows]
     begins = np.append(0, np.cumsum(lengths))
     group, inner = batch.create_group("passages"), []
     keys, sizes = np.empty(begins[-1], dtype=np.uint64), np.empty(begins[-1], dtype=np.int32)
-    for part, (starts, own_keys, own_sizes) in zip(parts, arrays, strict=True):
-        taken, _ = passages.spans(starts, part.rows)
-        places, _ = passages.spans(begins, part.places)
-        keys[places], sizes[places] = own_keys[taken], own_sizes[taken]
-        inner.append(Part(part.file["passages"], part.whole, taken, places))
+    for part, (starts, part_keys, part_sizes) in zip(parts, arrays, strict=True):
+        rows, _ = passages.spans(starts, part.rows)
+        positions, _ = passages.spans(begins, part.positions)
+        keys[positions], sizes[positions] = part_keys[rows], part_sizes[rows]
+        inner.append(Part(part.file["passages"], part.data, rows, positions))
     for name, values in (("starts", begins), ("keys", keys), ("sizes", sizes)):
         storage.write_array(group, name, values)
-    storage.write_csr(group, "words", _stacked(_pieces(inner, "words"), n_terms, columns))
+    storage.write_csr(group, "words", _stack(_pieces(inner, "words"), n_terms, columns))

@@ -1,7 +1,7 @@
 """Order the documents of a stream and cut them into batches.
 
-With the protocol ``by-date`` all documents are used. With ``topic-entry`` each of a random set of
-topics enters at a random batch; its earlier documents are dropped, so the novel documents are known
+With the protocol ``by-date`` all documents are used. With ``topic-entry`` each topic of a random
+set enters at a random batch; its earlier documents are dropped, so the novel documents are known
 even if all topics occur from the start. Random choices are hashes of the seed and a name, not of a
 position, so that appended documents do not change earlier choices.
 """
@@ -32,7 +32,7 @@ def draw(seed: int, *names: str) -> float:
     Examples
     --------
     >>> from odl.stream.batching import draw
-    >>> round(draw(0, "entry", "oil"), 3) == round(draw(0, "entry", "oil"), 3) != round(draw(1, "entry", "oil"), 3)
+    >>> draw(0, "entry", "oil") == draw(0, "entry", "oil") != draw(1, "entry", "oil")
     True
     """
     text = "\0".join([str(seed), *map(str, names)])
@@ -83,7 +83,7 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
     if 0 < missing < len(times):
         first = ids[int(np.flatnonzero(times == NO_TIME)[0])]
         fault = f"{missing} of {len(times)} documents have no time (the first is {first!r})"
-        todo = "add the times or leave the time column out"
+        todo = "add the times, or omit the time column"
         raise DataError(fault, "a time for every document, or for none", todo)
     rows = np.argsort(times, kind="stable")
     if ties == "source":
@@ -149,7 +149,7 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
         batches.pop()
     if len(batches) < 2:
         expected = f"more than the {how.initial} that initialise the dictionary"
-        todo = "give more documents, or lower batches.initial" + (
+        todo = "add documents, or lower batches.initial" + (
             " or topic_entry.held_back" if entry else ""
         )
         raise DataError(f"{len(rows)} documents make {len(batches)} batch", expected, todo)
@@ -169,7 +169,7 @@ def cut(rows, keys, initial, documents=None, held_back=None):
     documents : int, optional
         Size of every other batch; if given, keys are not used.
     held_back : callable, optional
-        Function (row, number of the batch) -> whether the document is dropped.
+        ``held_back(row, batch)`` returns whether the document is dropped from this batch.
 
     Returns
     -------
@@ -198,7 +198,10 @@ def _held_back(topics, entry, seed):
 
 
 def periods_of(times, period):
-    """Return the calendar period (UTC) of each time in milliseconds, as a date or number; weeks begin on Monday."""
+    """Return the calendar period (UTC) of each time in milliseconds, as a date or number.
+
+    Weeks begin on Monday.
+    """
     # Weeks of NumPy begin on a Thursday (1970-01-01): shift the times by three days.
     stamps = times + (3 * 86_400_000 if period == "week" else 0)
     return stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]").tolist()
@@ -207,8 +210,8 @@ def periods_of(times, period):
 def begin_of(time, period):
     """Return the begin of the calendar period (UTC) of a time, both in milliseconds."""
     shift = 3 * 86_400_000 if period == "week" else 0
-    whole = np.datetime64(int(time) + shift, "ms").astype(f"datetime64[{PERIODS[period]}]")
-    return int(whole.astype("datetime64[ms]").astype(np.int64)) - shift
+    start = np.datetime64(int(time) + shift, "ms").astype(f"datetime64[{PERIODS[period]}]")
+    return int(start.astype("datetime64[ms]").astype(np.int64)) - shift
 
 
 def _keys(rows, documents, how):
@@ -217,7 +220,9 @@ def _keys(rows, documents, how):
     if how.by == "period":
         if len(rows) and documents.times[rows[0]] == NO_TIME:
             raise DataError(
-                "documents without times", "times", "use batches by documents or by file"
+                "documents without times",
+                "a time for every document, since batches are periods",
+                "use batches by documents or by file",
             )
         return periods_of(documents.times[rows], how.period)
     return [0] * len(rows)
@@ -242,7 +247,7 @@ def index(source, table, output, *, seed, stream, made=None):
     seed : int
     stream : odl.config.sections.Order
     made : path-like, optional
-        Folder of existing batches. A warning is printed if a batch changes that was complete.
+        Folder of existing batches. A warning is printed if a complete batch changes.
     """
     with storage.reading(source, "documents") as file:
         ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
@@ -269,18 +274,22 @@ def index(source, table, output, *, seed, stream, made=None):
 
 
 def _warn_of_late_documents(made, table, sums):
-    """Warn if a batch before the last one no longer has the same documents; the last one may have grown."""
-    stored = _stored(made, table)
+    """Warn if the documents of a batch before the last have changed; the last may have grown."""
+    stored = _digests_of(made, table)
     changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
     if changed and changed[0] != max(stored):
-        said = (
-            f"odl index: the documents of batch {changed[0]} changed (late, edited or removed ones)"
+        print(
+            f"odl index: the documents of batch {changed[0]} changed (late, edited or removed "
+            "ones); it and every later timestep are computed again",
+            file=sys.stderr,
         )
-        print(f"{said}; it and every later timestep are computed again", file=sys.stderr)
 
 
-def _stored(made, table):
-    """Return {t: sha256} of the batches in a folder, from the earlier index if it exists, else from their files."""
+def _digests_of(made, table):
+    """Return the sha256 of the batches in a folder by timestep.
+
+    They are read from the earlier index if it exists, otherwise from the batches.
+    """
     paths = {path.stem: path for path in Path(made).glob("*.h5")} if made else {}
     with contextlib.suppress(StorageError):
         columns, rows = read_cells(table)

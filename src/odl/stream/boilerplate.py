@@ -1,9 +1,10 @@
-"""Remove boilerplate from term counts: passages such as footers that many otherwise different documents share.
+"""Remove boilerplate from term counts.
 
-A passage (`odl.text.shingles`) is boilerplate if at least a number and a share of the documents of
-a window have it. Copies of a text share all passages, although these are not boilerplate. Therefore
-a document counts with a weight: the share of its characters in passages that no earlier document
-has. An exact copy has weight 0.
+Boilerplate is a passage such as a footer that many otherwise different documents share. A passage
+(`odl.text.shingles`) is boilerplate if at least a number and a share of the documents of a window
+have it. Copies of a text share all passages, although these are not boilerplate. Therefore a
+document counts with a weight: the share of its characters in passages that no earlier document has.
+An exact copy has weight 0.
 
 The feature file of a timestep stores the weighted counts of its passages. The window is the sum of
 those of the last timesteps; it takes 16 bytes of memory per passage. Decisions use the documents of
@@ -22,12 +23,12 @@ from odl.files import documents as docs
 from odl.files import passages as stored
 from odl.files import storage
 
-MIN_PASSAGE_DOCUMENTS = 10  # documents with a passage for it to be boilerplate
-MIN_WINDOW_SHARE = 0.01  # share of the documents of the window
-MIN_TIMESTEP_SHARE = (
-    0.1  # share of the documents of a timestep if no earlier one has the passage: a new footer
-)
-WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest window: it reaches back until it has both
+# Boilerplate occurs in at least this number and share of the documents of the window.
+MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE = 10, 0.01
+# A passage that no earlier timestep has (a new footer) must occur in this share of the documents of
+# the timestep.
+MIN_TIMESTEP_SHARE = 0.1
+WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest window; it has at least both numbers
 MAX_WINDOW_FILES = 64  # largest number of timesteps in the window
 COUNT_UNIT = 1000  # count of a passage in one document of weight 1
 
@@ -53,21 +54,23 @@ class PassageCounts:
         """Return the counts of some keys; 0 for a key without a count."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, self.counts[places], 0)
+        positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[positions] == keys, self.counts[positions], 0)
 
 
-def added(tallies):
+def add_counts(tallies):
     """Return the sum of several `PassageCounts`."""
     keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(tally.keys for tally in tallies)])
-    keys, places = np.unique(keys, return_inverse=True)
+    keys, key_of = np.unique(keys, return_inverse=True)
     counts = np.concatenate([np.zeros(0, dtype=np.int64), *(tally.counts for tally in tallies)])
-    total = np.bincount(places, counts, minlength=len(keys)).astype(np.int64)
+    total = np.bincount(key_of, counts, minlength=len(keys)).astype(np.int64)
     return PassageCounts(keys, total, sum(tally.n_documents for tally in tallies))
 
 
 def tally(starts, keys, sizes, before):
-    """Count the passages of a timestep; a document's weight is the share of its characters in new passages.
+    """Count the passages of a timestep.
+
+    A document counts with a weight: the share of its characters in new passages.
 
     Parameters
     ----------
@@ -80,21 +83,21 @@ def tally(starts, keys, sizes, before):
     -------
     PassageCounts
     """
-    unique, firsts, places = np.unique(keys, return_index=True, return_inverse=True)
+    unique, firsts, key_of = np.unique(keys, return_index=True, return_inverse=True)
     new = np.zeros(len(keys), dtype=bool)
     new[firsts[~np.isin(unique, before.keys, assume_unique=True)]] = True
     lengths = np.diff(starts)
     document = np.repeat(np.arange(len(lengths)), lengths)
-    whole, own = (
+    all_characters, new_characters = (
         np.bincount(document, values, minlength=len(lengths)) for values in (sizes, sizes * new)
     )
-    counted = (COUNT_UNIT * own // np.maximum(whole, 1)).astype(np.int64)
-    counts = np.bincount(places, counted[document], minlength=len(unique)).astype(np.int64)
+    weights = (COUNT_UNIT * new_characters // np.maximum(all_characters, 1)).astype(np.int64)
+    counts = np.bincount(key_of, weights[document], minlength=len(unique)).astype(np.int64)
     return PassageCounts(unique, counts, len(lengths))
 
 
-def repeated(own, before):
-    """Return which of a timestep's passages are boilerplate.
+def find_boilerplate(own, before):
+    """Return the mask of the passages of a timestep that are boilerplate.
 
     Parameters
     ----------
@@ -139,13 +142,13 @@ class Cut:
 
     def without(self, counts):
         """Return term counts minus those of the boilerplate."""
-        left = sparse.csr_array(counts.astype(np.int32) - self.less)
-        left.data = np.maximum(left.data, 0)
-        left.eliminate_zeros()
-        return left
+        remaining = sparse.csr_array(counts.astype(np.int32) - self.less)
+        remaining.data = np.maximum(remaining.data, 0)
+        remaining.eliminate_zeros()
+        return remaining
 
     def sums(self):
-        """Return (number of documents with boilerplate, number of its characters)."""
+        """Return (number of documents with boilerplate, number of characters of boilerplate)."""
         return int(np.count_nonzero(self.taken)), int(self.taken.sum(dtype=np.int64))
 
 
@@ -169,14 +172,14 @@ def decide(batch, folder):
         return None
     before = window(folder, int(batch.attrs["t"]))
     own = tally(passages.starts, passages.keys, passages.sizes, before)
-    gone = repeated(own, before)[np.searchsorted(own.keys, passages.keys)]
-    document = np.repeat(np.arange(len(passages)), np.diff(passages.starts))[gone]
+    removed = find_boilerplate(own, before)[np.searchsorted(own.keys, passages.keys)]
+    document = np.repeat(np.arange(len(passages)), np.diff(passages.starts))[removed]
     of_document = sparse.csr_array(
-        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(gone))),
-        shape=(len(passages), len(gone)),
+        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(removed))),
+        shape=(len(passages), len(removed)),
     )
-    taken = np.bincount(document, passages.sizes[gone], minlength=len(passages)).astype(np.int32)
-    return Cut(own, taken, sparse.csr_array(of_document @ passages.words))
+    taken = np.bincount(document, passages.sizes[removed], minlength=len(passages))
+    return Cut(own, taken.astype(np.int32), sparse.csr_array(of_document @ passages.words))
 
 
 def window(folder, t):
@@ -189,7 +192,7 @@ def window(folder, t):
         with storage.reading(path, "features") as file:
             tallies.append(read(file))
         n_documents += tallies[-1].n_documents
-    return added(tallies)
+    return add_counts(tallies)
 
 
 def write(file, cut, before):
@@ -214,13 +217,16 @@ def write(file, cut, before):
 
 
 def sums(file):
-    """Return (documents with boilerplate, its characters) up to the timestep of a feature file; zeros if not stored."""
-    there = file is not None and "boilerplate" in file
-    return file["boilerplate"].attrs["sums"].tolist() if there else (0, 0)
+    """Return (documents with boilerplate, its characters) up to the timestep of a feature file.
+
+    They are 0 if the file stores none.
+    """
+    has_sums = file is not None and "boilerplate" in file
+    return file["boilerplate"].attrs["sums"].tolist() if has_sums else (0, 0)
 
 
 def read(file):
-    """Return the `PassageCounts` of an open feature file, without passages if none are stored."""
+    """Return the `PassageCounts` of an open feature file, empty if it stores none."""
     n_documents = int(file["ids"].attrs["length"])
     if "boilerplate" not in file:
         return PassageCounts(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), n_documents)
@@ -230,7 +236,10 @@ def read(file):
 
 
 def sentence(documents, features):
-    """Return a sentence on what was removed: by cleaners, as boilerplate, as short documents, or by `max_terms`.
+    """Return a sentence about what was removed from a stream.
+
+    It has the characters that cleaners removed, boilerplate, short documents, and words that
+    `max_terms` made the stream forget.
 
     Parameters
     ----------
@@ -243,7 +252,7 @@ def sentence(documents, features):
         with storage.reading(documents, "documents") as file:
             n_documents = int(file["ids"].attrs["length"])
             sums = {name: _sums(characters) for name, characters in docs.read_removed(file).items()}
-            sums["boilerplate"], left = _of_features(features)
+            sums["boilerplate"], forgotten = _of_features(features)
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):
         return ""
@@ -252,27 +261,25 @@ def sentence(documents, features):
         for name, (touched, taken) in sums.items()
         if touched
     ]
-    said = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
+    cleaned = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
     dropped = f"{n_dropped:,} more were too short and are left out" if n_dropped else ""
-    return "; ".join(filter(None, [said, dropped, left]))
+    return "; ".join(filter(None, [cleaned, dropped, forgotten]))
 
 
 def _of_features(path):
-    """Return ((documents with boilerplate, its characters), sentence on forgotten words) of a feature file."""
+    """Return (sums of boilerplate, sentence about forgotten words) of a feature file."""
     if not os.path.exists(path):
         return (0, 0), ""
     with storage.reading(path, "features") as file:
-        taken = sums(file)
-        most = int(file.attrs.get("max_terms", 0))
-        gone = (
-            int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"]) if most else 0
-        )
-        return (
-            taken,
-            f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})"
-            if gone
-            else "",
-        )
+        sentence, max_terms = "", int(file.attrs.get("max_terms", 0))
+        n_words = int(file["vocabulary"].attrs["length"])
+        n_forgotten = int(file.attrs["n_numbered"]) - n_words if max_terms else 0
+        if n_forgotten:
+            sentence = (
+                f"{n_forgotten:,} words, unseen for longest, were forgotten "
+                f"(max_terms {max_terms:,})"
+            )
+        return sums(file), sentence
 
 
 def _sums(characters):

@@ -1,4 +1,4 @@
-"""Vectors of documents, in addition to their words. They are centred by the mean of earlier documents only."""
+"""Vectors of documents, centred by the mean of the vectors of earlier documents."""
 
 import numpy as np
 
@@ -36,10 +36,10 @@ def total(vectors: np.ndarray) -> np.ndarray:
 
 
 def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return the unit vectors minus a mean, scaled to unit norm again; vectors of zeros are unchanged.
+    """Return the unit vectors minus a mean, scaled to unit norm again.
 
-    Encoders map all texts of a language near one direction. Only the rest of a vector tells
-    documents apart.
+    Vectors of zeros are unchanged. Encoders map all texts of a language near one direction; only
+    the difference from this direction distinguishes documents.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def total_after(file):
-    """Return the sum of the unit vectors of all documents up to and including the batch of an open feature file."""
+    """Return the sum of the unit vectors up to and including the batch of an open feature file."""
     before = storage.read_array(file, "vector_total", "f") if int(file.attrs["t"]) else 0.0
     return total(storage.read_array(file, "vectors", "f", 2)) + before
 
@@ -76,9 +76,11 @@ def advance(file, batch, before):
         If only one of the two timesteps has vectors, or their dimensions differ.
     """
     if before is not None and ("vectors" in before.file) != ("vectors" in batch):
-        what = ("without", "with") if "vectors" in batch else ("with", "without")
-        problem = f"a batch {what[1]} vectors after one {what[0]}"
-        raise DataError(problem, "vectors for all documents, or none", "correct the column")
+        words = ("without", "with") if "vectors" in batch else ("with", "without")
+        problem = f"a batch {words[1]} vectors after one {words[0]}"
+        raise DataError(
+            problem, "vectors for all documents, or for none", "correct the column of vectors"
+        )
     if "vectors" not in batch:
         return
     vectors = storage.read_array(batch, "vectors", "f", 2)
@@ -88,7 +90,9 @@ def advance(file, batch, before):
             problem = (
                 f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
             )
-            raise DataError(problem, "vectors of one encoder", "encode all documents alike")
+            raise DataError(
+                problem, "vectors of one encoder", "encode all documents by the same encoder"
+            )
         past = total_after(before.file)
     storage.write_array(file, "vectors", vectors)
     storage.write_array(file, "vector_total", past)

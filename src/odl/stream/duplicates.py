@@ -25,10 +25,10 @@ from odl.files import blocks, storage
 
 MIN_JACCARD = 0.8  # smallest Jaccard index of near-duplicates
 N_BANDS, BAND_SIZE = 24, 4  # bands of a signature, and hashes per band
-MIN_ESTIMATE = (
-    0.6  # smallest index estimated from signatures of compared pairs; five sd below MIN_JACCARD
-)
-COMPARED_TIMESTEPS = 4  # timesteps whose documents the next one is compared with
+# Pairs are compared if their Jaccard index, estimated from signatures, is at least this: five
+# standard deviations below `MIN_JACCARD`.
+MIN_ESTIMATE = 0.6
+COMPARED_TIMESTEPS = 4  # number of earlier timesteps with which documents are compared
 PAIRS_AT_ONCE = 64  # pairs whose signatures are compared in one call
 MIN_COSINE = 0.9  # smallest cosine of near-duplicates of documents without shingles
 BLOCK_ROWS = 1000  # documents whose cosines are computed in one call
@@ -36,10 +36,8 @@ BLOCK_ROWS = 1000  # documents whose cosines are computed in one call
 _DRAWN = np.frombuffer(
     hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * N_BANDS * BAND_SIZE), dtype="<u8"
 )
-MINHASH_FACTORS, MINHASH_TERMS = (
-    _DRAWN[: N_BANDS * BAND_SIZE] | np.uint64(1),
-    _DRAWN[N_BANDS * BAND_SIZE :],
-)
+MINHASH_FACTORS = _DRAWN[: N_BANDS * BAND_SIZE] | np.uint64(1)
+MINHASH_TERMS = _DRAWN[N_BANDS * BAND_SIZE :]
 BAND_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -69,7 +67,10 @@ class Groups:
         return self.names[self.starts[-2] :]
 
     def items(self):
-        """Return (row of the first document of its group in timestep t, whether the group is older) per document."""
+        """Return arrays over the documents of timestep t: (item, whether the item is older).
+
+        The item is the row of the first document of the same group in timestep t.
+        """
         rows = {}
         first = np.array(
             [rows.setdefault(name, row) for row, name in enumerate(self.own())], dtype=np.int64
@@ -103,7 +104,7 @@ def decide(batch, before):
             problem = f"{blocks.path_of(batch)} has no shingles"
             raise DataError(
                 problem,
-                "a batch read for near-duplicates, as before",
+                "shingles, as in the batch before",
                 "set options.duplicates to true",
             )
         return None, []
@@ -112,25 +113,25 @@ def decide(batch, before):
         problem = f"{path} has no near-duplicates, {blocks.path_of(batch)} has shingles"
         todo = f"delete {os.path.dirname(path)} and run the same command again"
         raise DataError(problem, "features of batches with shingles", todo)
-    own, known = _sets(batch), before.groups if before else NO_GROUPS
+    new, past = _sets(batch), before.groups if before else NO_GROUPS
     earlier = (
         before.sets
-        if before and len(before.sets) == known.starts[-1]
-        else _earlier_sets(batch, known)
+        if before and len(before.sets) == past.starts[-1]
+        else _earlier_sets(batch, past)
     )
-    groups = grouped(known, earlier, own, storage.read_strings(batch, "ids"))
-    return groups, [*earlier, *own][len(earlier) + len(own) - len(groups.names) :]
+    groups = extend_groups(past, earlier, new, storage.read_strings(batch, "ids"))
+    return groups, [*earlier, *new][len(earlier) + len(new) - len(groups.names) :]
 
 
-def grouped(known, earlier, own, ids):
+def extend_groups(past, earlier, new, ids):
     """Return earlier groups extended by the documents of a timestep.
 
     Parameters
     ----------
-    known : Groups
+    past : Groups
         Groups of the timesteps before.
-    earlier, own : sequence of ndarray of int32
-        Shingles of the documents of the earlier timesteps, and of this one.
+    earlier, new : sequence of ndarray of int32
+        Shingles of the documents of the earlier timesteps, and of this timestep.
     ids : list of str
         Ids of the documents of this timestep.
 
@@ -139,14 +140,12 @@ def grouped(known, earlier, own, ids):
     Groups
         Of the last `COMPARED_TIMESTEPS` timesteps.
     """
-    t, sets = known.t + 1, [*earlier, *own]
-    names = [*known.names, *ids]
-    born = np.concatenate(
-        [known.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])]
-    )
+    t, sets = past.t + 1, [*earlier, *new]
+    names = [*past.names, *ids]
+    born = np.concatenate([past.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])])
     firsts = {}
     roots = np.array(
-        [firsts.setdefault(name, row) for row, name in enumerate(known.names)], dtype=np.int64
+        [firsts.setdefault(name, row) for row, name in enumerate(past.names)], dtype=np.int64
     )
     roots = connect(sets, roots).tolist()
     oldest = {}  # root -> (timestep, row, name) of the oldest group connected to it
@@ -154,16 +153,16 @@ def grouped(known, earlier, own, ids):
         group = (*born[row].tolist(), names[row])
         oldest[root] = min(oldest.get(root, group), group)
     groups = [oldest[root] for root in roots]
-    starts = np.append(known.starts, len(names))[-COMPARED_TIMESTEPS - 1 :]
+    starts = np.append(past.starts, len(names))[-COMPARED_TIMESTEPS - 1 :]
     born = np.array([birth for *birth, _ in groups], dtype=np.int64).reshape(-1, 2)
     first = starts[0]
     return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:])
 
 
-def _earlier_sets(batch, known):
+def _earlier_sets(batch, past):
     """Return the sets of shingles of the documents of earlier groups, read from their batches."""
     folder, sets = os.path.dirname(os.path.abspath(blocks.path_of(batch))), []
-    for path in storage.earlier(folder, known.t + 1, len(known.starts) - 1):
+    for path in storage.earlier(folder, past.t + 1, len(past.starts) - 1):
         with storage.reading(path, "batch") as file:
             sets += _sets(file)
     return sets
@@ -205,18 +204,18 @@ def connect(sets, roots=()):
     sets : list of ndarray of int32
         Shingles of each document, ascending. A document without shingles has no near-duplicates.
     roots : ndarray of int64
-        Roots of the first documents, whose pairs among each other are known already.
+        Roots of the first documents, which have been compared with each other.
 
     Returns
     -------
     ndarray of int64
-        Root of each document: a document of its component, the same one for all of the component.
+        Root of each document: a document of its component, the same for the entire component.
     """
     n_old = len(roots)
     roots = np.append(
         np.asarray(roots, dtype=np.int64), np.arange(n_old, len(sets), dtype=np.int64)
     )
-    filled = np.flatnonzero([len(one) > 0 for one in sets])
+    filled = np.flatnonzero([len(shingles) > 0 for shingles in sets])
     if len(filled):
         filled = filled[share_enough([sets[row] for row in filled])]
     if not len(filled):
@@ -237,16 +236,19 @@ def connect(sets, roots=()):
 
 
 def _connect_bucket(members, filled, sets, signatures, roots, n_old):
-    """Connect near-duplicates among documents whose signatures are equal in a band; `roots` is changed in place."""
+    """Connect near-duplicates among documents with equal signatures in a band.
+
+    `roots` is changed in place.
+    """
     documents = filled[members]
-    for place in range(np.searchsorted(documents, n_old), len(members)):
+    for position in range(np.searchsorted(documents, n_old), len(members)):
         if (roots[documents] == roots[documents[0]]).all():
             return
-        at, row = 0, documents[place]
-        others = np.flatnonzero(roots[documents[:place]] != roots[row])
+        at, row = 0, documents[position]
+        others = np.flatnonzero(roots[documents[:position]] != roots[row])
         while at < len(others):
             chunk = others[at : at + PAIRS_AT_ONCE]
-            equal = (signatures[members[chunk]] == signatures[members[place]]).mean(axis=1)
+            equal = (signatures[members[chunk]] == signatures[members[position]]).mean(axis=1)
             at += len(chunk)
             for other in documents[chunk[equal >= MIN_ESTIMATE]].tolist():
                 if roots[other] != roots[row] and jaccard(sets[other], sets[row]) >= MIN_JACCARD:
@@ -256,15 +258,16 @@ def _connect_bucket(members, filled, sets, signatures, roots, n_old):
 
 
 def share_enough(sets):
-    """Return which sets may have a near-duplicate: a share `MIN_JACCARD` of their shingles occurs in other sets.
+    """Return the mask of sets that may have a near-duplicate.
 
-    Shingles are counted by their last bits only, so some sets are returned needlessly, but none is
-    missed. Most sets of a stream are excluded and need no signature. Sets must not be empty.
+    At least a share `MIN_JACCARD` of their shingles occurs in other sets. Shingles are counted by
+    their last bits only, so some sets are returned needlessly, but none is missed. Most sets of a
+    stream are excluded and need no signature. Sets must not be empty.
     """
     flat = np.concatenate(sets)
-    places = flat & np.int32(min((1 << (len(flat).bit_length() + 1)) - 1, np.iinfo(np.int32).max))
-    shared = np.bincount(places)[places] > 1
-    lengths = np.array([len(one) for one in sets])
+    bits = flat & np.int32(min((1 << (len(flat).bit_length() + 1)) - 1, np.iinfo(np.int32).max))
+    shared = np.bincount(bits)[bits] > 1
+    lengths = np.array([len(shingles) for shingles in sets])
     return (
         np.add.reduceat(shared, np.cumsum(lengths) - lengths, dtype=np.int64) / lengths
         >= MIN_JACCARD
@@ -272,7 +275,7 @@ def share_enough(sets):
 
 
 def sign(sets):
-    """Return the MinHash signatures of sets that are not empty, shape (n_sets, N_BANDS * BAND_SIZE)."""
+    """Return the MinHash signatures of non-empty sets, shape (n_sets, N_BANDS * BAND_SIZE)."""
     flat = np.concatenate(sets).astype(np.uint64)
     starts = np.cumsum([0, *map(len, sets[:-1])])
     signatures = np.empty((len(sets), N_BANDS * BAND_SIZE), dtype=np.uint32)
@@ -327,8 +330,7 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
         rows, earlier = cosines.row[similar] + start, cosines.col[similar]
         order = np.lexsort((-earlier, rows))  # so that the first of several is assigned last
         first[rows[order]] = earlier[order]
+    # Rows are in ascending order, so the earlier document already has its final group.
     for row in np.flatnonzero(first < np.arange(len(first))):
-        first[row] = first[
-            first[row]
-        ]  # in ascending order, so the earlier document already has its final group
+        first[row] = first[first[row]]
     return first

@@ -3,8 +3,8 @@
 There is one feature file per timestep, and each continues the one before. It has the term counts of
 the documents under global term ids (by first appearance, never changed), and the document
 frequencies *before* the timestep. Small arrays are read when a file is opened, counts by ranges of
-rows. With a bound on the vocabulary (`max_terms`) a file has only the terms that are still known,
-and their ids (`odl.stream.terms`).
+rows. With a bound on the vocabulary (`max_terms`) a file has only the terms that have not been
+forgotten, and their ids (`odl.stream.terms`).
 """
 
 import os
@@ -45,14 +45,15 @@ class FeatureFile:
     frequencies : ndarray of int64, shape (n_terms,)
         Number of documents before this batch that have the term.
     n_before : int
-        Documents before this batch.
+        Number of documents before this batch.
     n_initial : int
-        Number of terms of batch 0 that are still known. Columns below it are the fixed vocabulary.
+        Number of terms of batch 0 that have not been forgotten. Columns below it are the fixed
+        vocabulary.
     novel, novel_dominant : ndarray of int8, shape (n_documents,)
-        1 if no topic (the dominant topic) of the document occurred in an earlier batch, 0 if one
-        did, -1 for a document without topics.
+        1 if no topic (not the dominant topic) of the document occurred in an earlier batch, 0 if a
+        topic did, -1 for a document without topics.
     vocabulary : list of str
-        Word of each column: the terms of this and earlier batches that are still known.
+        Word of each column: the terms of this and earlier batches that have not been forgotten.
     max_terms : int
         Largest number of terms known after a batch; 0 for no bound.
     terms, last : ndarray of int64, shape (n_terms,), or None
@@ -66,7 +67,7 @@ class FeatureFile:
     ids, times, topics, titles
         See `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
-        Vectors of the documents, centred (`odl.stream.dense`); None if the stream has none.
+        Vectors of the documents, centred (`odl.stream.dense`); None for a stream without vectors.
     groups : odl.stream.duplicates.Groups, or None
         Near-duplicates; None if the corpus is read without ``duplicates``.
 
@@ -85,26 +86,25 @@ class FeatureFile:
 
     def __init__(self, file: Any) -> None:
         self.file = file
-        facts = file.attrs
+        attributes = file.attrs
         self.t, self.n_before, self.n_initial = (
-            int(facts[name]) for name in ("t", "n_before", "n_initial")
+            int(attributes[name]) for name in ("t", "n_before", "n_initial")
         )
         self.frequencies, self.novel, self.novel_dominant = (
             storage.read_array(file, name, "i")
             for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = known_terms.Matrix(file, "counts")
-        self.max_terms = int(facts.get("max_terms", 0))
+        self.max_terms = int(attributes.get("max_terms", 0))
         self.sets: list[np.ndarray] = []  # shingles for the next timestep, if computed here
         self.terms: Any = None
         self.last: Any = None
-        self.n_numbered, self.n_left, self.base = (
-            self.counts.shape[1],
-            0,
-            known_terms.Base.from_file(file),
-        )
+        self.n_numbered, self.n_left = self.counts.shape[1], 0
+        self.base = known_terms.Base.from_file(file)
         if self.max_terms:
-            self.n_numbered, self.n_left = (int(facts[name]) for name in ("n_numbered", "n_left"))
+            self.n_numbered, self.n_left = (
+                int(attributes[name]) for name in ("n_numbered", "n_left")
+            )
             self.terms, self.last = (
                 storage.read_array(file, name, "i") for name in ("terms", "last")
             )
@@ -153,7 +153,7 @@ class FeatureFile:
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
     def vector_mean_after(self) -> np.ndarray:
-        """Return the mean of the unit vectors up to and including this batch; the next batch is centred by it."""
+        """Return the mean of the unit vectors including this batch; it centres the next batch."""
         return dense.total_after(self.file) / max(1, self.n_before + len(self.raw_vectors))
 
     @cached_property
@@ -167,7 +167,7 @@ class FeatureFile:
         return total
 
     def last_after(self) -> np.ndarray:
-        """Return the last timestep with each term, this one included; only with a bound on the terms."""
+        """Return the last timestep with each term, including this; only with a bound on terms."""
         last = np.array(self.last)
         last[self.counts.arrays["indices"][:]] = self.t
         return last
@@ -185,7 +185,7 @@ class FeatureFile:
     def weighed(
         self, norm: str | None = "l1", corpus: "FeatureFile | None" = None, **settings: Any
     ) -> Weighed:
-        """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
+        """Return the documents with weights; `settings` are those of `Weighting`."""
         return Weighed(self, Weighting(**settings), norm, corpus)
 
     def write_names(self, file: Any) -> None:
@@ -248,14 +248,12 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
         If the batch is not that of the next timestep.
     """
     before = previous if isinstance(previous, FeatureFile) or previous is None else read(previous)
-    wanted = before.t + 1 if before else 0
+    t = before.t + 1 if before else 0
     with storage.reading(source, "batch") as batch:
-        if int(batch.attrs["t"]) != wanted:
-            expected = (
-                f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
-            )
+        if int(batch.attrs["t"]) != t:
+            expected = f"timestep {t}, after {blocks.path_of(before.file) if before else 'nothing'}"
             problem = f"{source} is of timestep {int(batch.attrs['t'])}"
-            raise DataError(problem, expected, "pass the batch that follows")
+            raise DataError(problem, expected, f"pass the batch of timestep {t}")
         sections.Features(max_terms=max_terms)  # raises an error for an invalid bound
         known = known_terms.Known(before, output, max_terms)
         cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
@@ -267,11 +265,11 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             used = np.bincount(counts.indices, minlength=len(words)) > 0
         columns = np.zeros(len(words), dtype=np.int32)
         columns[used] = known.columns(
-            [word for word, left in zip(words, used.tolist(), strict=True) if left]
+            [word for word, is_used in zip(words, used.tolist(), strict=True) if is_used]
         )
         seen, dominant = before.seen_after() if before else (set(), set())
-        sizes = {"t": wanted, "n_before": before.n_before + before.counts.shape[0] if before else 0}
-        if "shingles" in batch or "passages" in batch:  # these also depend on earlier files
+        sizes = {"t": t, "n_before": before.n_before + before.counts.shape[0] if before else 0}
+        if "shingles" in batch or "passages" in batch:  # such features also depend on earlier files
             past = before.file.attrs["digest"] if before else digests.NO_DIGEST
             sizes |= {"batch": batch.attrs["digest"], "previous": past}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
@@ -291,11 +289,8 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     data = FeatureFile(storage.opened(output))
-    data.vocabulary, data.numbers, data.sets = (
-        known.vocabulary,
-        known.numbers,
-        sets,
-    )  # saves reading them again
+    # So that they are not read again.
+    data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets
     return data
 
 
@@ -305,10 +300,10 @@ def follow(
     output: str | os.PathLike | None = None,
     max_terms: int = 0,
 ) -> FeatureFile:
-    """Compute the features of the next batch from documents in memory (`advance` reads them from a file).
+    """Compute the features of the next batch from documents in memory.
 
-    Boilerplate is not removed and near-duplicates are not grouped: both need the files of earlier
-    timesteps.
+    `advance` reads them from a file instead. Boilerplate is not removed and near-duplicates are not
+    grouped: both need the files of earlier timesteps.
 
     Parameters
     ----------
@@ -337,17 +332,17 @@ def follow(
     40
     """
     with tempfile.TemporaryDirectory() as folder:
-        source, output = (
-            os.path.join(folder, "batch.h5"),
-            output or os.path.join(folder, "features.h5"),
-        )
-        alone = replace(documents, passages=None, shingles=None)
-        docs.write(source, alone, "batch", t=previous.t + 1 if previous else 0)
+        source = os.path.join(folder, "batch.h5")
+        output = output or os.path.join(folder, "features.h5")
+        documents = replace(documents, passages=None, shingles=None)
+        docs.write(source, documents, "batch", t=previous.t + 1 if previous else 0)
         return advance(output, source, previous, max_terms, alone=True)
 
 
 def label(topics: Collection[str], seen: Collection[str]) -> int:
-    """Return the label of a document: 1 (novel) if none of its topics was seen, 0 if one was, -1 without topics.
+    """Return the label of a document by its topics.
+
+    It is 1 (novel) if none of its topics is in `seen`, 0 if a topic is, -1 without topics.
 
     Examples
     --------
@@ -359,7 +354,7 @@ def label(topics: Collection[str], seen: Collection[str]) -> int:
 
 
 def _write_labels(file, batch, seen, dominant):
-    """Store the labels of the documents of a batch, by all their topics and by the dominant topic."""
+    """Store the labels of the documents of a batch, by all topics and by the dominant topic."""
     topics = docs.read_topics(batch)
     for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
         storage.write_array(

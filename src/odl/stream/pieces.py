@@ -1,4 +1,7 @@
-"""Pieces of words: runs of four characters, hashed into buckets. Inflected forms of a word share most pieces."""
+"""Pieces of words: runs of four characters, hashed into buckets.
+
+Inflected forms of a word share most pieces.
+"""
 
 import re
 from collections.abc import Sequence
@@ -9,14 +12,11 @@ from scipy import sparse
 from odl.text import scripts
 
 PIECE_LENGTH, BUCKETS = 4, 1 << 18
-HASH_FACTOR, HASH_SHIFT = (
-    np.uint64(0x9E3779B97F4A7C15),
-    np.uint64(29),
-)  # h <- h * factor, then h <- h xor (h >> shift)
+# Step of the hash: h <- h * factor, then h <- h xor (h >> shift)
+HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
-_is_part = re.compile(
-    f"[{''.join(scripts.SPACELESS)}]{{,3}}"
-).fullmatch  # a part of a run without spaces
+# Whether a word is a part of a run of letters without spaces
+_is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch
 MIN_WEIGHT = 0.25  # smaller weights are set to 0: pieces would cost more time than they gain
 MIN_SAMPLE = 500  # documents needed to choose a weight
 MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4  # largest weight of pieces, and of pairs of characters
@@ -43,8 +43,8 @@ def table(words: Sequence[str]) -> sparse.csr_array:
     Examples
     --------
     >>> from odl.stream.pieces import table
-    >>> pieces = table(["talossa", "talosta", "talo"])
-    >>> (pieces @ pieces.T).toarray()  # _tal, talo, alos, loss, ossa, ssa_; _tal, talo, alos, ...; _tal, talo, alo_
+    >>> pieces = table(["talossa", "talosta", "talo"])  # _tal, talo, alos, loss, ossa, ssa_; ...
+    >>> (pieces @ pieces.T).toarray()
     array([[6, 3, 2],
            [3, 6, 2],
            [2, 2, 3]], dtype=int32)
@@ -59,11 +59,11 @@ def table(words: Sequence[str]) -> sparse.csr_array:
     counts = np.where(pairs, 2, np.maximum(lengths + 3 - PIECE_LENGTH, 1))
     ends, starts = np.cumsum(counts), np.cumsum(lengths + 1) - lengths - 1 + pairs
     rows = np.repeat(np.arange(len(words)), counts)
-    places = starts[rows] + np.arange(len(rows)) - np.repeat(ends - counts, counts)
+    positions = starts[rows] + np.arange(len(rows)) - np.repeat(ends - counts, counts)
     sizes = np.where(pairs, 1, np.minimum(lengths + 2, PIECE_LENGTH))[rows]
     hashes = np.zeros(len(rows), dtype=np.uint64)
     for at in range(PIECE_LENGTH):
-        hashes ^= np.where(at < sizes, letters[places + at], np.uint64(0))
+        hashes ^= np.where(at < sizes, letters[positions + at], np.uint64(0))
         hashes *= HASH_FACTOR
         hashes ^= hashes >> HASH_SHIFT
     columns = (hashes & np.uint64(BUCKETS - 1)).astype(np.int32)
@@ -74,13 +74,13 @@ def table(words: Sequence[str]) -> sparse.csr_array:
 
 
 def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0) -> float:
-    """Return the weight of pieces relative to words that suits a stream, from documents without labels.
+    """Return the weight of pieces relative to words that suits a stream.
 
-    The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or
-    kana. Here r is the share of running words that occur in one document only and have more than
-    two letters or are such a pair. By Good and Turing, r estimates the probability that the next
-    word is new. It decreases about with the square root of the number of documents. So the weight
-    is large for short streams with inflected words, and 0 for long streams.
+    No labels are used. The weight is 10 (r - .05), at most .85, or at most .4 if most new words are
+    pairs of Han or kana. Here r is the share of running words that occur in one document only and
+    have more than two letters or are such a pair. By Good and Turing, r estimates the probability
+    that the next word is new. It decreases about with the square root of the number of documents.
+    So the weight is large for short streams with inflected words, and 0 for long streams.
 
     Equation `weight-of-pieces` of docs/method.md.
 
@@ -102,7 +102,8 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     >>> from scipy.sparse import csr_array
     >>> from odl.stream.pieces import weight
     >>> once = csr_array(np.hstack([np.eye(500), np.ones((500, 9))]))
-    >>> names = [*(f"name{number}" for number in range(500)), *(f"often{number}" for number in range(9))]
+    >>> names = [f"name{number}" for number in range(500)]
+    >>> names += [f"often{number}" for number in range(9)]
     >>> weight(once, names), weight(once, names, 750), weight(once[:400], names)
     (0.5, 0.3, 0.0)
     """
@@ -113,16 +114,9 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     new = [word for word, single in zip(words, once.tolist(), strict=True) if single]
     long = sum(len(word) > 2 and not _is_part(word) for word in new)
     pairs = sum(_is_pair(word) is not None for word in new)
-    fallen = np.sqrt(counts.shape[0] / max(n_documents, counts.shape[0]))
-    most = MAX_PAIR_WEIGHT if pairs > long else MAX_WEIGHT
-    share = (
-        round(
-            min(
-                most,
-                WEIGHT_PER_SHARE * (fallen * float(long + pairs) / float(total) - USUAL_NEW_SHARE),
-            )
-            * 20
-        )
-        / 20
-    )
+    # The share of new words decreases with the square root of the number of documents.
+    decrease = np.sqrt(counts.shape[0] / max(n_documents, counts.shape[0]))
+    new_share = decrease * float(long + pairs) / float(total)
+    limit = MAX_PAIR_WEIGHT if pairs > long else MAX_WEIGHT
+    share = round(min(limit, WEIGHT_PER_SHARE * (new_share - USUAL_NEW_SHARE)) * 20) / 20
     return share if share >= MIN_WEIGHT else 0.0

@@ -14,13 +14,15 @@ from scipy import sparse
 from odl.errors import DataError, StorageError
 from odl.files import blocks, storage
 
-NEVER = -1  # timestep at which a new term was last seen
-# timesteps between files with the complete vocabulary; files between have the words added since
+NEVER = -1  # last timestep of a term that did not occur before
+# Timesteps between files with the complete vocabulary. The other files have the words added since.
 FULL_INTERVAL = 32
 
 
 class Base(NamedTuple):
-    """Reference to an earlier feature file in the same folder that stores the first words of the vocabulary.
+    """Reference to an earlier feature file in the same folder.
+
+    It stores the first words of the vocabulary.
 
     Attributes
     ----------
@@ -40,9 +42,11 @@ class Base(NamedTuple):
         """Return the `Base` of an open feature file, None if it stores all words itself."""
         if "base" not in file.attrs:
             return None
-        said = file.attrs
+        attributes = file.attrs
         return cls(
-            os.path.basename(str(said["base"])), int(said["base_words"]), str(said["base_digest"])
+            os.path.basename(str(attributes["base"])),
+            int(attributes["base_words"]),
+            str(attributes["base_digest"]),
         )
 
     def read(self, path):
@@ -58,14 +62,14 @@ class Base(NamedTuple):
             if str(file.attrs["digest"]) != self.digest:
                 raise StorageError(
                     f"{path} is of another chain",
-                    "the words so far",
+                    "the words of earlier timesteps",
                     f"delete {path} and run again",
                 )
             return storage.read_strings(file, "vocabulary")
 
 
 def base_of(before, output):
-    """Return the `Base` for the timestep after `before`, None if its file must store all words itself."""
+    """Return the `Base` for the next timestep, or None if its file must store all words itself."""
     if before is None or before.max_terms or (before.t + 1) % FULL_INTERVAL == 0:
         return None
     path = blocks.path_of(before.file)
@@ -77,22 +81,22 @@ def base_of(before, output):
 
 
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
-    """Return the positions of the `most` terms that stay known.
+    """Return the positions of the `most` terms that remain in the vocabulary.
 
-    Terms unseen for longest are forgotten first; of these the rarest, then those with the smallest
-    id. By rarity alone, the words of new topics would be forgotten first, and words that were
-    frequent once would stay forever.
+    Terms that have not occurred for longest are forgotten first; among these the rarest, then those
+    with the smallest id. By rarity alone, the words of new topics would be forgotten first, and
+    words that were frequent once would remain forever.
 
     Parameters
     ----------
     terms : ndarray of int64, shape (n_terms,)
         Ids, ascending.
     frequencies : ndarray of int64, shape (n_terms,)
-        Documents with the term.
+        Number of documents with each term.
     last : ndarray of int64, shape (n_terms,)
-        Timestep of the last of them.
+        Last timestep with each term.
     most : int
-        Number of terms that stay; 0 for all.
+        Largest number of terms; 0 for no bound.
 
     Returns
     -------
@@ -106,8 +110,8 @@ def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: 
     >>> staying(np.array([0, 1, 4, 5]), np.array([9, 1, 2, 1]), np.array([0, 2, 2, 2]), 2)
     array([2, 3])
     """
-    gone = max(0, len(terms) - most) if most else 0
-    return np.sort(np.lexsort((terms, frequencies, last))[gone:])
+    n_forgotten = max(0, len(terms) - most) if most else 0
+    return np.sort(np.lexsort((terms, frequencies, last))[n_forgotten:])
 
 
 def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -121,9 +125,9 @@ def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     array([ 0, -1,  1])
     """
     positions = np.searchsorted(wanted, ids)
-    there = positions < len(wanted)
-    there[there] = wanted[positions[there]] == ids[there]
-    return np.where(there, positions, -1)
+    present = positions < len(wanted)
+    present[present] = wanted[positions[present]] == ids[present]
+    return np.where(present, positions, -1)
 
 
 def aligned(earlier, batch):
@@ -150,23 +154,25 @@ def aligned(earlier, batch):
         batch.terms is None and counts.shape[1] > n_terms
     ):
         fault = f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}"
-        todo = "give the batches before t only, of the same chain"
-        raise DataError(fault, "terms that are only ever appended", todo)
+        todo = "pass only batches before t, of the same chain"
+        raise DataError(fault, "at most as many terms as in the present batch", todo)
     if batch.terms is None:
         return sparse.csr_array(
             (counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms)
         )
     columns = places(earlier.terms, batch.terms)
-    gone = columns < 0
-    columns[gone] = n_terms + np.arange(np.count_nonzero(gone))
+    forgotten = columns < 0
+    columns[forgotten] = n_terms + np.arange(np.count_nonzero(forgotten))
     moved = (counts.data, columns[counts.indices].astype(counts.indices.dtype), counts.indptr)
     return sparse.csr_array(
-        moved, shape=(counts.shape[0], n_terms + np.count_nonzero(gone))
+        moved, shape=(counts.shape[0], n_terms + np.count_nonzero(forgotten))
     ).sorted_indices()
 
 
 class Matrix:
-    """A CSR matrix in an open file (`odl.files.storage.write_csr`); ``matrix[first:last]`` reads rows.
+    """A CSR matrix in an open file; ``matrix[first:last]`` reads rows.
+
+    `odl.files.storage.write_csr` stored it.
 
     Parameters
     ----------
@@ -195,7 +201,7 @@ class Matrix:
 
 
 def under(counts, columns, n_terms):
-    """Return counts with column j moved to ``columns[j]``; counts moved to the same column are added."""
+    """Return counts with column j moved to ``columns[j]``; counts of equal columns are added."""
     entries = (counts.data.astype(np.int32), columns[counts.indices], counts.indptr)
     moved = sparse.csr_array(entries, shape=(counts.shape[0], n_terms))
     moved.sum_duplicates()
@@ -203,7 +209,10 @@ def under(counts, columns, n_terms):
 
 
 def number_terms(words, vocabulary, ids=None):
-    """Return the columns of a batch's words; new words are appended to `vocabulary` and `ids` in place."""
+    """Return the column of each word of a batch.
+
+    New words are appended to `vocabulary` and `ids` in place.
+    """
     ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
     columns = np.empty(len(words), dtype=np.int32)
     # The words of a batch are sorted, so new words of one batch get ids in alphabetical order.
@@ -230,9 +239,12 @@ class Known:
 
     def __init__(self, before, output, max_terms):
         if before and before.max_terms != max_terms:
-            problem = f"max_terms {max_terms} after {blocks.path_of(before.file)}, of max_terms {before.max_terms}"
+            problem = (
+                f"max_terms {max_terms} after {blocks.path_of(before.file)}, "
+                f"which has max_terms {before.max_terms}"
+            )
             raise DataError(
-                problem, "one bound along a stream", "delete the features and run again"
+                problem, "one bound for the entire stream", "delete the features and run again"
             )
         self.base = base_of(before, output)
         self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
@@ -244,33 +256,29 @@ class Known:
         if before and max_terms:
             self._drop(before)
         elif before:
-            self.numbers = dict(
-                before.numbers
-            )  # a copy, because several batches may follow the same timestep
+            # A copy, because several batches may follow the same timestep.
+            self.numbers = dict(before.numbers)
 
     def _drop(self, before):
         """Forget surplus terms (`staying`)."""
         last = before.last_after()
-        stay = staying(before.terms, self.frequencies, last, self.max_terms)
-        self.n_left, self.n_numbered = len(last) - len(stay), before.n_numbered
-        self.n_initial = int(np.searchsorted(stay, before.n_initial))
-        self.vocabulary = [self.vocabulary[place] for place in stay.tolist()]
+        remaining = staying(before.terms, self.frequencies, last, self.max_terms)
+        self.n_left, self.n_numbered = len(last) - len(remaining), before.n_numbered
+        self.n_initial = int(np.searchsorted(remaining, before.n_initial))
+        self.vocabulary = [self.vocabulary[column] for column in remaining.tolist()]
         self.numbers = {word: column for column, word in enumerate(self.vocabulary)}
-        self.terms, self.frequencies, self.last = (
-            before.terms[stay],
-            self.frequencies[stay],
-            last[stay],
-        )
+        self.terms, self.last = before.terms[remaining], last[remaining]
+        self.frequencies = self.frequencies[remaining]
 
     def columns(self, words):
         """Return the columns of a batch's words; new words get the next ids."""
         columns = number_terms(words, self.vocabulary, self.numbers)
-        more = len(self.vocabulary) - len(self.frequencies)
-        self.frequencies = np.append(self.frequencies, np.zeros(more, dtype=np.int64))
+        n_new = len(self.vocabulary) - len(self.frequencies)
+        self.frequencies = np.append(self.frequencies, np.zeros(n_new, dtype=np.int64))
         if self.max_terms:
-            self.terms = np.append(self.terms, np.arange(self.n_numbered, self.n_numbered + more))
-            self.last = np.append(self.last, np.full(more, NEVER))
-            self.n_numbered += more
+            self.terms = np.append(self.terms, np.arange(self.n_numbered, self.n_numbered + n_new))
+            self.last = np.append(self.last, np.full(n_new, NEVER))
+            self.n_numbered += n_new
         if self.n_initial is None:
             self.n_initial = len(self.vocabulary)
         return columns

@@ -1,4 +1,7 @@
-"""TF-IDF weights of term counts, computed when features are read, so that each learner can have its own settings."""
+"""TF-IDF weights of term counts.
+
+They are computed when features are read, so that each learner can have its own settings.
+"""
 
 from copy import copy
 from dataclasses import replace
@@ -20,7 +23,9 @@ DEFAULT_WEIGHTING = Weighting()
 
 
 class Weighed:
-    """Documents of a timestep weighed by one learner's settings; ``[first:last]`` reads rows, ``[:]`` all.
+    """Documents of a timestep, weighed by the settings of one learner.
+
+    ``weighed[first:last]`` reads rows, ``weighed[:]`` all rows, as CSR.
 
     Parameters
     ----------
@@ -58,21 +63,20 @@ class Weighed:
         self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None
     ) -> None:
         if norm not in ("l1", "l2", None):
-            raise ParameterError(f"norm is {norm!r}", "'l1', 'l2' or None", "choose one of these")
+            raise ParameterError(f"norm is {norm!r}", "'l1', 'l2' or None", "correct norm")
         self.counts, n_terms = batch.counts, batch.counts.shape[1]
         self.weighting, self.norm = weighting, norm
         self.known = (
             np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
         )
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
-        counted, share = (self.frequencies, self.n_documents), weighting.pieces
-        self.pieces = Pieces(batch.vocabulary, *counted, share) if share else None
+        past, share = (self.frequencies, self.n_documents), weighting.pieces
+        self.pieces = Pieces(batch.vocabulary, *past, share) if share else None
         self.n_pieces = pieces.BUCKETS if self.pieces else 0
         self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
         self.terms = batch.terms
-        if (
-            self.pieces and batch.terms is not None
-        ):  # pieces are never forgotten; they get negative ids
+        if self.pieces and batch.terms is not None:
+            # Pieces are never forgotten; they get negative ids.
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
         self.stop_words = _stop_words(batch, self.frequencies) if weighting.languages else None
 
@@ -80,60 +84,68 @@ class Weighed:
         return self.weigh(self.counts[span])
 
     def without_stop_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts of the terms of the batch without stop words; words of too few documents remain."""
+        """Return counts of the terms of the batch without stop words; rare words remain."""
         return without_stop_words(
             counts, self.frequencies, self.n_documents, self.weighting, self.stop_words
         )
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts of the terms of the batch, for example of earlier documents, with the weights of the batch."""
-        return self._weighed(counts, self.weighting, self.norm, self.pieces)
+        """Return counts (CSR, columns of the batch) with the term weights of the batch.
+
+        The counts may be of earlier documents.
+        """
+        return self._weigh(counts, self.weighting, self.norm, self.pieces)
 
     def weigh_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts with weights for comparing documents by their words (`weigh_for_comparison`)."""
+        """Return counts with weights to compare documents by words (`weigh_for_comparison`)."""
         counts = counts if self.known is None else drop_columns(counts, self.known)
         past = self.frequencies, self.n_documents
         return weigh_for_comparison(counts, *past, self.weighting, stop_words=self.stop_words)
 
-    def _weighed(self, counts, weighting, norm, pieces):
+    def _weigh(self, counts, weighting, norm, pieces):
         counts = counts if self.known is None else drop_columns(counts, self.known)
         past = self.frequencies, self.n_documents
         return weigh(counts, *past, weighting, norm, stop_words=self.stop_words, pieces=pieces)
 
 
 def _frequencies(batch, idf, corpus):
-    """Return (document frequencies of the terms of a batch, number of documents they were counted in)."""
+    """Return (document frequencies of the terms of a batch, number of counted documents)."""
     if idf == "corpus":
         if corpus is None:
             raise ParameterError(
-                "idf 'corpus' without the last feature file", "the last batch", "pass corpus"
+                "idf 'corpus' without the last feature file",
+                "the last batch of the stream",
+                "pass corpus",
             )
         if batch.terms is not None:
-            problem = "idf 'corpus' with max_terms: the last batch has no frequencies of terms that have left"
+            problem = (
+                "idf 'corpus' with max_terms: the last batch has no frequencies of forgotten terms"
+            )
             raise ParameterError(
-                problem, "idf 'past' or 'none'", "choose one of them, or set max_terms to 0"
+                problem, "idf 'past' or 'none'", "change idf, or set max_terms to 0"
             )
         if corpus.t < batch.t:
             problem = f"the last batch is of timestep {corpus.t}, before {batch.t}"
-            raise ParameterError(problem, "the end of the stream", "pass the last features")
-        return corpus.frequencies_after()[
-            : batch.counts.shape[1]
-        ], corpus.n_before + corpus.counts.shape[0]
+            raise ParameterError(
+                problem, "the last batch of the stream", "pass its features as corpus"
+            )
+        frequencies = corpus.frequencies_after()[: batch.counts.shape[1]]
+        return frequencies, corpus.n_before + corpus.counts.shape[0]
     if batch.t == 0:
         return batch.frequencies_after(), batch.counts.shape[0]
     return batch.frequencies, batch.n_before
 
 
 def _stop_words(batch, frequencies):
-    """Return the `StopWords` of a batch. The import reads the lists, so it is only done when they are needed."""
+    """Return the `StopWords` of a batch. The import reads the lists, so it is done on demand."""
     from odl.text.stopwords import StopWords
 
     return StopWords(batch.vocabulary, frequencies)
 
 
-def drop_columns(matrix, keep):
-    """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
-    return entries(matrix, keep[matrix.indices])
+def drop_columns(matrix, mask):
+    """Return the CSR matrix without the entries of columns outside the mask; same shape."""
+    return entries(matrix, mask[matrix.indices])
 
 
 def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=None):
@@ -143,8 +155,10 @@ def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=N
     rare = (frequencies <= weighting.max_share * n_documents) | (
         frequencies < MIN_STOP_WORD_DOCUMENTS
     )
-    kept = rare[counts.indices]
-    return left(counts, kept & stop_words.is_content(counts) if stop_words is not None else kept)
+    content = rare[counts.indices]
+    if stop_words is not None:
+        content = content & stop_words.is_content(counts)
+    return left(counts, content)
 
 
 def weigh(
@@ -159,8 +173,8 @@ def weigh(
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
 
-    ``idf_i = log((1 + n) / (1 + df_i)) + 1``; it is largest, but finite, for a term that was never
-    seen. With ``tf="log"`` the term frequency is ``1 + log(count)``.
+    ``idf_i = log((1 + n) / (1 + df_i)) + 1``; it is largest, but finite, for a term that occurs in
+    no earlier document. With ``tf="log"`` the term frequency is ``1 + log(count)``.
 
     Equation `idf` of docs/method.md.
 
@@ -173,10 +187,10 @@ def weigh(
     n_documents : int
         Number of documents in which the frequencies were counted.
     weighting : odl.config.sections.Weighting, optional
-        Form of tf and idf. Terms in fewer than `min_df` documents are dropped. Terms in a share of
-        more than `max_share` of the documents, and in at least `MIN_STOP_WORD_DOCUMENTS`, are
-        dropped as stop words, except from documents that have no other terms: an often repeated log
-        line must not become an empty document.
+        Form of tf and idf. Terms in fewer than `min_df` documents are dropped. Terms in more than a
+        share `max_share` of the documents, and in at least `MIN_STOP_WORD_DOCUMENTS`, are dropped
+        as stop words, except from documents without other terms: an often repeated log line must
+        not become an empty document.
     norm : {"l1", "l2", None}
     stop_words : odl.text.stopwords.StopWords, optional
         Stop words of each document's language, which are dropped in the same way.
@@ -186,15 +200,15 @@ def weigh(
     Returns
     -------
     csr_array of float64, shape (n_documents, n_terms)
-        Rows of unit norm; empty for a document without known terms. With pieces, their columns come
-        first.
+        Rows of unit norm; a document whose terms are all dropped has an empty row. With pieces,
+        their columns come first.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from odl.stream.weighting import weigh
-    >>> weigh(csr_array([[2, 1, 0], [0, 1, 3]]), np.array([9, 1, 0]), 10).toarray().round(2)  # the rarer, the heavier
+    >>> weigh(csr_array([[2, 1, 0], [0, 1, 3]]), np.array([9, 1, 0]), 10).toarray().round(2)
     array([[0.45, 0.55, 0.  ],
            [0.  , 0.21, 0.79]])
     """
@@ -280,16 +294,17 @@ class Pieces:
             Only `tf` and `idf` are used.
         norm : {"l1", "l2", None}
         """
-        own = sparse.csr_array(counts @ self.table).sorted_indices()
-        own = weigh(
-            own, self.frequencies, n_documents, Weighting(tf=weighting.tf, idf=weighting.idf), norm
-        )
+        piece_counts = sparse.csr_array(counts @ self.table).sorted_indices()
+        weighting = Weighting(tf=weighting.tf, idf=weighting.idf)
+        P = weigh(piece_counts, self.frequencies, n_documents, weighting, norm)
         shares = np.array([self.share, 1.0 - self.share])
-        parts = np.sqrt(shares) if norm == "l2" else shares
-        return sparse.csr_array(sparse.hstack([own * parts[0], words * parts[1]], format="csr"))
+        factors = np.sqrt(shares) if norm == "l2" else shares
+        return sparse.csr_array(sparse.hstack([P * factors[0], words * factors[1]], format="csr"))
 
     def folded(self, shares: sparse.csr_array, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return values of pieces and words as values of words: that of a piece is divided among its words.
+        """Return values of words from values of pieces and words.
+
+        The value of a piece is divided among the words of the document that have the piece.
 
         Parameters
         ----------
@@ -312,20 +327,19 @@ class Pieces:
         lengths = np.diff(self.table.indptr)[words.indices]
         entry = np.repeat(np.arange(len(rows)), lengths)
         ends = np.cumsum(lengths)
-        places = np.arange(len(entry)) + np.repeat(
+        positions = np.arange(len(entry)) + np.repeat(
             self.table.indptr[words.indices] - ends + lengths, lengths
         )
-        parted = self.table.data[places] * times[entry]
-        columns = self.table.indices[places]
-        whole = sparse.csr_array(
-            (parted, (rows[entry], columns)), shape=parts.shape
-        )  # counts of pieces
-        part = (
+        # Occurrences of each piece of each word in each document, and their sums over words
+        occurrences = self.table.data[positions] * times[entry]
+        columns = self.table.indices[positions]
+        totals = sparse.csr_array((occurrences, (rows[entry], columns)), shape=parts.shape)
+        divided = (
             _entries_at(parts, rows[entry], columns)
-            * parted
-            / _entries_at(whole, rows[entry], columns)
+            * occurrences
+            / _entries_at(totals, rows[entry], columns)
         )
-        data = words.data + np.bincount(entry, part, minlength=len(rows))
+        data = words.data + np.bincount(entry, divided, minlength=len(rows))
         return sparse.csr_array((data, words.indices, words.indptr), shape=words.shape)
 
 

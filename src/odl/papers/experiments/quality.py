@@ -69,7 +69,7 @@ class SeededStream:
             batch.novel_dominant if rule["topics"] == "dominant" else batch.novel
             for batch in self.batches
         ]
-        self.listed = averages.listed(
+        self.listed = averages.choose_timesteps(
             dict(enumerate(self.labels[1:], start=1)),
             [t for t in setting["timesteps"] if t < len(self.batches)],
             **{name: rule[name] for name in ("min_novel", "min_known")},

@@ -157,7 +157,7 @@ def test_context_is_that_of_levels_among_joined_rows(meaning, both, weight, rng)
     P, E = (rows[:30] for rows in both)
     scores = rng.random(30)
     found = by_peers(scores, *meaning.peers_by((P @ P.T).toarray(), E @ E.T, weight), meaning.SHARE)
-    assert np.allclose(found, in_order(meaning_weight.joined(P, E, weight), scores, 0.5, 10))
+    assert np.allclose(found, in_order(meaning_weight.join_views(P, E, weight), scores, 0.5, 10))
 
 
 def test_methods_are_what_they_are_called(meaning, both, rng):

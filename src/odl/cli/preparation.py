@@ -159,7 +159,7 @@ def repeating(texts):
     for text in texts:
         keys = split(text)[1]
         splitter.add(keys, {key: {} for key in keys})
-    listed, nothing = splitter.passages(np.zeros(0, dtype=np.int32), 0), boilerplate.added([])
+    listed, nothing = splitter.passages(np.zeros(0, dtype=np.int32), 0), boilerplate.add_counts([])
     own = boilerplate.tally(listed.starts, listed.keys, listed.sizes, nothing)
     gone = boilerplate.find_boilerplate(own, nothing)[np.searchsorted(own.keys, listed.keys)]
     touched = np.repeat(np.arange(len(texts)), np.diff(listed.starts))[gone]

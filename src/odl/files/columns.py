@@ -8,9 +8,7 @@ from itertools import accumulate
 
 JOINER = "\u200d"  # zero width joiner
 EMOJI = "\ufe0f"  # variation selector that asks for the emoji form of a character
-STYLE_CODE = re.compile(
-    "\x1b\\[\\d+m"
-)  # code of a style, which has no width (`odl.files.terminal`)
+STYLE_CODE = re.compile("\x1b\\[\\d+m")  # code of a style, of no width (`odl.files.terminal`)
 PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
 

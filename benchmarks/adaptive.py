@@ -1,4 +1,4 @@
-"""The part `adaptive`: CPU time a document of `levels` and `adaptive`, and of nearest neighbours in a window."""
+"""The part `adaptive`: CPU time per document of `levels`, `adaptive` and a window of neighbours."""
 
 from statistics import median
 
@@ -10,16 +10,18 @@ from odl import learners
 from odl.evaluation import baselines
 
 SIZES = ((200, 300), (500, 300), (1000, 150), (2000, 40))
-MOST = within(100e-6)  # per document
-LIMITS = {(200, 300): within(40e-6), (500, 300): MOST, (1000, 150): MOST, (2000, 40): MOST}
-MEMORY = {150000: MOST, 60000: within(40e-6)}  # limit per document by stored numbers of `levels`
+DOCUMENT_LIMIT = within(100e-6)  # CPU time per document
+# (atoms, words) of `adaptive` -> limit per document
+LIMITS = dict.fromkeys(SIZES, DOCUMENT_LIMIT) | {(200, 300): within(40e-6)}
+# Stored numbers of `levels` -> limit per document
+MEMORY = {150000: DOCUMENT_LIMIT, 60000: within(40e-6)}
 WINDOW, NEIGHBOURS = 1000, 5
 
 
 def adaptive(material):
-    """Measure all sizes of both learners, the window of neighbours, and a vocabulary of 1,000,000."""
+    """Measure all sizes of both learners, a window of neighbours, and a large vocabulary."""
     P = [batch.weighed(tf="log", norm="l2")[:] for batch in material.batches]
-    # a made stream is for trying, with other sizes
+    # A synthetic stream is for tests, with other sizes.
     sizes = SIZES if material.real else tuple((atoms, 30) for atoms in material.size.atoms)
     found = in_turn(
         {size: lambda size=size: stream(P, *size) for size in sizes}
@@ -70,14 +72,17 @@ def adaptive(material):
 
 
 def in_turn(calls, repeats):
-    """Return the element-wise medians of what each call returns; every repetition runs all calls by turns."""
-    found = {name: [] for name in calls}
+    """Return the element-wise medians of the results of each call.
+
+    Every repetition runs all calls in turn.
+    """
+    results = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
-            found[name].append(call())
+            results[name].append(call())
     return {
-        name: tuple(median(values) for values in zip(*one, strict=True))
-        for name, one in found.items()
+        name: tuple(median(values) for values in zip(*tuples, strict=True))
+        for name, tuples in results.items()
     }
 
 
@@ -100,7 +105,10 @@ def levels(P, memory=150000):
 
 
 def follow(P, learner, state):
-    """Return CPU us a document to score and to learn after the first batch, and the numbers stored at the end."""
+    """Return (CPU us per document to score, to learn, number of stored numbers at the end).
+
+    The first batch is not timed.
+    """
     spent = [0.0, 0.0]
     for batch in P[1:]:
         state = learner.fit_terms(state, batch.shape[1])
@@ -113,7 +121,10 @@ def follow(P, learner, state):
 
 
 def window(P):
-    """Return CPU us per document of the nearest neighbours among the last documents, by the code of the baselines."""
+    """Return a tuple with the CPU us per document of neighbours among the last documents.
+
+    The code is that of the baselines.
+    """
     seconds, past = 0.0, P[0]
     for batch in P[1:]:
         past = sparse.csr_array(
@@ -128,8 +139,8 @@ def window(P):
 
 
 def widened(P, n_terms=1_000_000):
-    """Add empty columns to batches."""
+    """Return batches with empty columns added."""
     return [
-        sparse.csr_array((one.data, one.indices, one.indptr), shape=(one.shape[0], n_terms))
-        for one in P
+        sparse.csr_array((batch.data, batch.indices, batch.indptr), (batch.shape[0], n_terms))
+        for batch in P
     ]

@@ -1,4 +1,4 @@
-"""The part `agents`: dictionary learning over agents, fully connected and on a sparse graph, for one batch."""
+"""The part `agents`: dictionary learning over agents, fully connected and on a sparse graph."""
 
 from functools import partial
 from statistics import median
@@ -65,9 +65,7 @@ def _agents(material, name, settings):
     owner = np.arange(k)
     for graph in ("fully_connected", "erdos_renyi"):
         made = networks.network(graph, k, probability=max(0.1, 4.0 / k), seed=SEED)
-        coding.over_network(
-            few[:1], A, model, owner, made, iterations=20
-        )  # the first call is not counted
+        coding.over_network(few[:1], A, model, owner, made, iterations=20)  # not counted
         seconds, found = cpu(coding.over_network, few, A, model, owner, made)
         rounds, where = found.iterations.sum(), f"{what}, diffusion, {graph}"
         off = np.abs(found.score - exact) / exact
@@ -88,9 +86,9 @@ def _agents(material, name, settings):
 
 
 def _at_once(where, P, A, model, owner, network, exact, seconds):
-    """Time the direct solver of the fixed point, and compare it with `seconds` of the iterations."""
+    """Time the direct solver of the fixed point, and compare it with `seconds` of iterations."""
     at_fixed_point = partial(coding.over_network, at_fixed_point=True)
-    at_fixed_point(P[:1], A, model, owner, network)  # the first call is not counted
+    at_fixed_point(P[:1], A, model, owner, network)  # not counted
     took, _ = cpu(at_fixed_point, P, A, model, owner, network)
     small = at_fixed_point(P, A, model, owner, network, mu=0.001)
     off = np.abs(small.score - exact) / exact

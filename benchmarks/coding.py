@@ -44,19 +44,22 @@ def stream(documents=1000, terms=19_500, topics=100, tokens=300, seed=0):
 
 
 def dictionary(P, topic, atoms, words, seed=1):
-    """Return atoms (terms x atoms): means of four documents of one topic, cut to their heaviest words."""
+    """Return atoms (terms x atoms): heaviest words of means of four documents of a topic."""
     rng = np.random.default_rng(seed)
     A = np.zeros((P.shape[1], atoms))
     for j in range(atoms):
-        some = rng.choice(np.flatnonzero(topic == topic[rng.integers(len(topic))]), 4)
-        mean = np.asarray(P[some].mean(axis=0))
-        kept = np.argsort(-mean, kind="stable")[:words]
-        A[kept, j] = mean[kept] / mean[kept].sum()
+        rows = rng.choice(np.flatnonzero(topic == topic[rng.integers(len(topic))]), 4)
+        mean = np.asarray(P[rows].mean(axis=0))
+        heaviest = np.argsort(-mean, kind="stable")[:words]
+        A[heaviest, j] = mean[heaviest] / mean[heaviest].sum()
     return sparse.csc_array(A)
 
 
 def reduced(P, A, lam):
-    """Yield the screened problem (p, A_S, d, c + lam, atoms) of each document, which all exact solvers get."""
+    """Yield the screened problem (p, A_S, d, c + lam, atoms) of each document.
+
+    All exact solvers get it.
+    """
     A = sparse.csr_array(A)
     mass, inside = np.asarray(A.sum(axis=0)), (P > 0).astype(float) @ A
     for row in range(P.shape[0]):
@@ -75,7 +78,10 @@ def reduced(P, A, lam):
 
 
 def dual_model(p, weights, bound):
-    """Return the restricted dual of one document as a HiGHS model: max p^T y, A_S^T y <= c + lam, 0 <= y <= 2."""
+    """Return the restricted dual of one document as a HiGHS model.
+
+    max p^T y  subject to  A_S^T y <= c + lam,  0 <= y <= 2.
+    """
     import highspy
 
     model, columns = highspy.HighsLp(), sparse.csc_array(weights.T)
@@ -106,7 +112,10 @@ def by_highspy(P, A, lam):
 
 
 def by_linprog(P, A, lam):
-    """Return codes from scipy's linprog on the terms of the document: A x + u - v = p, all variables >= 0."""
+    """Return codes from scipy's linprog on the terms of the document.
+
+    The constraints are A x + u - v = p, and all variables are >= 0.
+    """
     X = sparse.lil_array((P.shape[0], A.shape[1]))
     A = sparse.csr_array(A)
     mass = np.asarray(A.sum(axis=0))
@@ -193,7 +202,8 @@ def table(rows, title):
     ]
     for row in rows:
         lines.append(
-            f"{row['solver']:38}{row['documents']:>10}{row['ms']:>17.4f}{row['ratio']:>11,.0f}{row['excess']:>14.1e}"
+            f"{row['solver']:38}{row['documents']:>10}{row['ms']:>17.4f}{row['ratio']:>11,.0f}"
+            f"{row['excess']:>14.1e}"
         )
     return "\n".join([*lines, f"worst certified gap of the exact coder: {rows[0]['gap']:.1e}"])
 
@@ -205,7 +215,7 @@ def main():
     )
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument(
-        "--skip", nargs="*", default=[], help="words in the names of solvers to leave out"
+        "--skip", nargs="*", default=[], help="omit solvers with one of these words in their name"
     )
     options = parser.parse_args()
     P, topic = stream(options.documents)

@@ -1,12 +1,12 @@
-"""Constants of headlines, gates and events: figures with other values, decided again from stored scores.
+"""Figures of headlines, gates and events with other values of their constants.
 
     python benchmarks/events.py CORPUS --work WORK
     python benchmarks/constants.py CORPUS WORK --streams redis_commits airline_tweets outbreaks
 
-CORPUS is a folder as of benchmarks/events.py, and WORK what it kept. Nothing is learned again: each
-row changes one constant, and decides on all periods anew. Columns are those of
-benchmarks/events.py; `order` is the number of told events whose headline stands first in the list
-of their period. The first row is as odl has it.
+CORPUS is the folder that benchmarks/events.py reads, and WORK the folder that it writes. Nothing is
+learned again: each row changes one constant, and all periods are decided again from stored scores.
+Columns are those of benchmarks/events.py; `order` is the number of reported events whose headline
+is first in the list of their period. The first row has the constants of odl.
 """
 
 import argparse
@@ -69,7 +69,7 @@ ROWS = {  # name -> module or "alerts", constant, values
 
 
 class Decided(study.Stream):
-    """A stream that was run, decided on again."""
+    """A stream that was run, whose periods are decided again."""
 
     def __init__(self, source, folder):
         self.read(source, folder)
@@ -77,11 +77,9 @@ class Decided(study.Stream):
         for path in periods.paths(place.alerts):
             record, names = periods.read(path), self.names[len(self.given)]
             data = features.read(Path(place.features) / f"{record.t}.h5")
-            weighed, counts = (
-                data.weighed("l2", tf="log", languages=True, max_share=0.5),
-                data.counts[:],
-            )
-            looked = weighed.without_stop_words(counts)
+            weighed = data.weighed("l2", tf="log", languages=True, max_share=0.5)
+            counts = data.counts[:]
+            content_counts = weighed.without_stop_words(counts)
             score, _, _, empty, _ = read_parts(Path(place.run) / "scores" / f"{record.t}.h5")
             n = len(data.ids)
             first, repeats = (
@@ -90,20 +88,17 @@ class Decided(study.Stream):
                 else (np.arange(n), np.zeros(n, dtype=bool))
             )
             arrivals = decision.PeriodDocuments(
-                record.t, first, repeats, weighed.weigh_words(counts), looked,
-                titled(data.titles, looked, data.vocabulary), data.vocabulary, data.frequencies, data.n_before,
-                data.times, names.files, lambda rows: [], None,
+                record.t, first, repeats, weighed.weigh_words(counts), content_counts,
+                titled(data.titles, content_counts, data.vocabulary), data.vocabulary,
+                data.frequencies, data.n_before, data.times, names.files, lambda rows: [], None,
             )  # fmt: skip
             self.given.append((arrivals, SimpleNamespace(score=score, empty=empty)))
             self.settings = Alerts(**record.settings)
 
     def decide(self, settings=None, first=0):
-        """Decide on all periods; those up to `first` documents make the first batch."""
-        self.records, past, settings = (
-            [],
-            decision.StreamHistory.nothing(),
-            settings or self.settings,
-        )
+        """Decide on all periods; those of the first `first` documents are the first batch."""
+        self.records, settings = [], settings or self.settings
+        past = decision.StreamHistory.nothing()
         for documents, scored in self.given:
             begun = documents.t > 0 and documents.n_before >= first
             asked = documents if begun else documents._replace(t=0)
@@ -143,8 +138,8 @@ def _place(headline):
 
 @contextlib.contextmanager
 def changed(module, names, values):
-    """Change constants of a module for a while."""
-    names, values = (each if isinstance(each, tuple) else (each,) for each in (names, values))
+    """Change constants of a module while the block runs (context manager)."""
+    names, values = (item if isinstance(item, tuple) else (item,) for item in (names, values))
     before = [getattr(module, name) for name in names]
     for name, value in zip(names, values, strict=True):
         setattr(module, name, value)
@@ -179,15 +174,13 @@ def main():
     words.add_argument("corpus", type=Path)
     words.add_argument("work", type=Path)
     words.add_argument("--streams", nargs="+", required=True)
-    words.add_argument("--only", nargs="+", help="names of constants, their first words")
+    words.add_argument("--only", nargs="+", help="first words of the names of constants")
     options = words.parse_args()
     wanted = study.read_events(options.corpus / "events.tsv")
     for name in options.streams:
         stream = Decided((options.corpus / f"{name}.jsonl.gz").resolve(), options.work / name)
-        print(
-            f"\n{name}\n\n| constant | value | {' | '.join(COLUMNS)} |\n|{' --- |' * (len(COLUMNS) + 2)}",
-            flush=True,
-        )
+        print(f"\n{name}\n\n| constant | value | {' | '.join(COLUMNS)} |", flush=True)
+        print(f"|{' --- |' * (len(COLUMNS) + 2)}", flush=True)
         stream.decide()
         print(line("as it is", "", stream.figures(wanted[name])), flush=True)
         for constant, (module, key, values) in ROWS.items():

@@ -1,9 +1,10 @@
-"""One update of the three online learners on dense matrices, as ICASSP 2013 prints them (figures 1 b and 1 d).
+"""One update of the three online learners on dense matrices, as ICASSP 2013 prints them.
 
     python benchmarks/dense_steps.py --terms 19528 --documents 1000 --atoms 100 300 500 --repeats 3
 
-The updates of the package are sparse. This times the printed updates on random matrices of the size
-in the paper: the time of dense products does not depend on their values.
+The updates of the package are sparse. This times the printed updates (figures 1 b and 1 d) on
+random matrices of the size in the paper: the time of dense products does not depend on their
+values.
 """
 
 import argparse

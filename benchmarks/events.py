@@ -1,23 +1,33 @@
-"""Headlines and events on streams with dated events that really happened, as `odl init` and `odl run` make them.
+"""Headlines and events of `odl run` on streams with dated events that really happened.
 
     python benchmarks/events.py [FOLDER] [--work FOLDER] [--streams redis_commits ...] [--initial N]
     [--list] [--quiet]
 
 FOLDER (`events` below ODL_MIRROR) has events.tsv (stream, period, first, pattern, note) and
-{stream}.jsonl.gz. Each stream is run with what `odl init` writes; one setting for all. --work keeps
-the folders, so that a second run only measures. A headline is of an event if more than half of its
-documents meet the pattern. It is in time in the period in which the event begins and the next one:
-within 2 days, 14 days or 62 days for periods of days, weeks or months, where `first` names a day or
-a month in which the event begins. Printed of each stream: events among the five strongest headlines
-of a period (first: as the strongest); told: in a period that speaks; own: by a headline that
-speaks; named: the pattern is in its name; right: share of its documents that meet the pattern (both
-of the headline that speaks, if there is one); headings: headlines of the event in the period that
-tells it; old: filed under an event that began earlier; events, and the largest one as a share of
-all documents; members of told events that meet the pattern; periods that speak. Beside it: the
-sixty lines (words of a period by the tail of a negative binomial against all documents before,
-words whose documents overlap by half are one headline, the first five), and five random words of
-the period. --list prints each period that speaks. --quiet measures the share of quiet periods that
-speak in shuffled streams of 20, 50 and 250 documents a period.
+{stream}.jsonl.gz. Each stream is run with the settings that `odl init` writes. --work names a
+folder for the results, so that a second run only measures. --list prints each period with
+headlines. --quiet measures the share of quiet periods with headlines in shuffled streams of 20, 50
+and 250 documents per period.
+
+A headline is of an event if more than half of its documents match the pattern. It is in time in the
+period in which the event begins and the next one: within 2 days, 14 days or 62 days for periods of
+days, weeks or months, where `first` is a day or a month in which the event begins. A period speaks
+if a headline of it is reported. For each stream these figures are printed:
+
+    five, first    events among the five strongest headlines of a period, and as the strongest
+    told           events among the five strongest headlines of a period that speaks
+    own            events with a reported headline
+    named          share of events whose pattern is in the name of their headline
+    right          share of the documents of their headline that match the pattern
+    headings       reported headlines of the event in its period
+    old            events whose headline belongs to an event that began earlier
+    numbers        events that odl found, and `largest`, the largest as a share of all documents
+    members        share of the documents of the found event that match the pattern
+    periods        number of periods, and `speak`, the number of those that speak
+
+Two baselines are measured too. `sixty lines` ranks the words of a period by the tail of a negative
+binomial distribution given all earlier documents; words whose documents overlap by half are one
+headline, and the first five count. The other is five random words of the period.
 """
 
 import argparse
@@ -52,7 +62,10 @@ QUIET = ("firefox_questions", "redis_commits", "posts", "reuters", "arxiv-cs")
 
 
 class Event(NamedTuple):
-    """A dated event of a stream. It begins between `first` and `last` (ms); `pattern` matches its documents."""
+    """A dated event of a stream.
+
+    It begins between `first` and `last` (ms); `pattern` matches its documents.
+    """
 
     stream: str
     first: int
@@ -61,7 +74,11 @@ class Event(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best headline of an event: its rank from 0, its period, the share of its documents that meet the pattern."""
+    """The best headline of an event.
+
+    `rank` counts from 0, `t` is its period, `share` the share of its documents that match the
+    pattern.
+    """
 
     rank: int
     t: int
@@ -97,36 +114,39 @@ class Stream:
         self.period = period.group(1) if period else "day"  # shorter ones, of a number of documents
 
     def matches(self, t, rows, pattern):
-        """Return which documents of a period meet a pattern."""
+        """Return for each row whether the document matches a pattern."""
         return [bool(pattern.search(self.texts[self.names[t].ids[row]])) for row in rows]
 
     def in_time(self, event):
-        """Return the periods in which an event is in time: those in which it may begin, and the next one."""
+        """Return the periods in which a headline of an event is in time."""
         length, tolerance = TOLERANCE[self.period]
         until = event.last + (tolerance - length) * DAY
         return [one.t for one in self.records[1:] if one.last >= event.first and one.first < until]
 
     def strongest(self, t, own=False):
-        """Return the strongest headlines of words of a period; own: those that speak."""
+        """Return the strongest headlines of words of a period; with `own`, all reported ones."""
         record = self.records[t]
         found = record.headlines + ([] if own else record.below)
         found = [one for one in found if one.gate not in ("lone", "volume")]
         return sorted(found, key=lambda one: -one.t)[: None if own else STRONGEST]
 
     def speaks(self, t):
-        """Return whether something of a period is told."""
+        """Return whether a headline of a period is reported."""
         return any(not one.repeated for one in self.records[t].headlines)
 
 
 def best(stream, event, choose):
-    """Return the best headline of an event among those that `choose` returns of each period in time, None for none."""
-    found = []
+    """Return the best headline of an event, or None.
+
+    ``choose(t)`` returns the headlines of period t, best first.
+    """
+    candidates = []
     for t in stream.in_time(event):
         for rank, headline in enumerate(choose(t)):
             share = float(np.mean(stream.matches(t, headline.rows, event.pattern)))
             if share > 0.5:
-                found.append(Found(rank, t, share, headline))
-    return min(found, key=lambda one: one[:2], default=None)
+                candidates.append(Found(rank, t, share, headline))
+    return min(candidates, key=lambda candidate: candidate[:2], default=None)
 
 
 def read_events(path):
@@ -145,7 +165,7 @@ def read_events(path):
 
 
 def measure(stream, events, compared=True):
-    """Return the figures of a stream, a map; `compared`: those of the baselines as well."""
+    """Return the figures of a stream by name; with `compared`, also those of the baselines."""
     figures, named, right, headings, members = {"events": len(events)}, [], [], [], []
     five = [best(stream, event, stream.strongest) for event in events]
     speaking = [
@@ -161,8 +181,8 @@ def measure(stream, events, compared=True):
     old = 0
     for event, found in zip(events, own, strict=True):
         if found:
-            told = [one for one in stream.strongest(found.t, own=True) if not one.repeated]
-            shares = [np.mean(stream.matches(found.t, one.rows, event.pattern)) for one in told]
+            new = [one for one in stream.strongest(found.t, own=True) if not one.repeated]
+            shares = [np.mean(stream.matches(found.t, one.rows, event.pattern)) for one in new]
             headings.append(max(1, sum(share > 0.5 for share in shares)))
             number = found.headline.event
             old += number in born and born[number] not in stream.in_time(event)
@@ -192,10 +212,11 @@ def measure(stream, events, compared=True):
 
 def share_of_members(stream, number, pattern):
     """Return the share of an event's documents that match a pattern."""
-    found = []
+    matches = []
     for record in stream.records:
-        found += stream.matches(record.t, np.flatnonzero(record.event == number).tolist(), pattern)
-    return mean(found)
+        rows = np.flatnonzero(record.event == number).tolist()
+        matches += stream.matches(record.t, rows, pattern)
+    return mean(matches)
 
 
 class Words(NamedTuple):
@@ -205,7 +226,7 @@ class Words(NamedTuple):
 
 
 def baselines(stream, events):
-    """Return how many events the sixty lines, and five random words, have among the headlines of a period in time."""
+    """Return the numbers of events that the sixty lines, and five random words, find in time."""
     wanted = sorted({t for event in events for t in stream.in_time(event)})
     lines, random, rng = {}, {t: [] for t in wanted}, np.random.default_rng(0)
     for t in wanted:
@@ -238,25 +259,25 @@ def baselines(stream, events):
 
 
 def sixty_lines(X, frequencies, n_before, vocabulary):
-    """Return the headlines of the sixty lines, the first five."""
+    """Return the first five headlines of the baseline `sixty lines`."""
     n, x = X.shape[0], np.diff(X.indptr)
     terms = np.flatnonzero((x >= 2) & (frequencies <= headlines.MAX_DOCUMENT_SHARE * n_before))
     a = frequencies[terms] + 0.5 + (n_before + 1) / 2000
     shape, expected = 1 / (1 / a + 0.04), n * a / (n_before + 1)
     tail = special.betainc(x[terms], shape, expected / (shape + expected))
-    found, taken = [], []
+    lines, row_sets = [], []
     for term in terms[np.argsort(tail, kind="stable")].tolist():
         rows = {*X.indices[X.indptr[term] : X.indptr[term + 1]].tolist()}
-        if all(2 * len(rows & other) < min(len(rows), len(other)) for other in taken):
-            taken.append(rows)
-            found.append(Words(sorted(rows)))
-        if len(found) == STRONGEST:
+        if all(2 * len(rows & other) < min(len(rows), len(other)) for other in row_sets):
+            row_sets.append(rows)
+            lines.append(Words(sorted(rows)))
+        if len(lines) == STRONGEST:
             break
-    return found
+    return lines
 
 
 def mean(values):
-    """Return the mean of values, nan of none."""
+    """Return the mean of values; nan without values."""
     values = list(values)
     return float(np.mean(values)) if values else float("nan")
 
@@ -265,10 +286,10 @@ def spoken(stream):
     """Return a line for each period that speaks."""
     lines = []
     for record in stream.records:
-        told = [one for one in record.headlines if not one.repeated]
+        new = [one for one in record.headlines if not one.repeated]
         day = np.datetime64(record.first, "ms").astype("datetime64[D]")
-        parts = [f"{', '.join(one.name) or 'a document'} ({one.size}, {one.gate})" for one in told]
-        lines += [f"{day}  {len(record.score)} documents  {' | '.join(parts)}"] if told else []
+        parts = [f"{', '.join(one.name) or 'a document'} ({one.size}, {one.gate})" for one in new]
+        lines += [f"{day}  {len(record.score)} documents  {' | '.join(parts)}"] if new else []
     return lines
 
 
@@ -280,7 +301,7 @@ def main():
     words.add_argument(
         "folder", nargs="?", default=os.path.join(os.environ.get("ODL_MIRROR", "."), "events")
     )
-    words.add_argument("--work", help="folder that keeps the results")
+    words.add_argument("--work", help="folder for the results")
     words.add_argument("--streams", nargs="+")
     words.add_argument(
         "--initial", type=int, help="documents of the first batch, instead of those of odl init"
@@ -288,11 +309,8 @@ def main():
     words.add_argument("--list", action="store_true", help="print each period that speaks")
     words.add_argument("--quiet", action="store_true", help="measure shuffled streams as well")
     options = words.parse_args()
-    events, folder, total = (
-        read_events(Path(options.folder) / "events.tsv"),
-        Path(options.folder),
-        {},
-    )
+    folder, total = Path(options.folder), {}
+    events = read_events(folder / "events.tsv")
     with tempfile.TemporaryDirectory() as place:
         work = Path(options.work or place)
         for name in options.streams or events:
@@ -316,7 +334,7 @@ def main():
 
 
 def shuffled():
-    """Print the share of quiet periods that speak, of shuffled streams."""
+    """Print the share of quiet periods that speak in shuffled streams."""
     import quiet
 
     for size in (20, 50, 250):
@@ -324,7 +342,8 @@ def shuffled():
         speak, n = (np.array([row[key] for row in rows]) for key in ("speak", "quiet"))
         share, bound = quiet.bounded(speak, n)
         print(
-            f"periods of {size}: {speak.sum()} of {n.sum()} quiet periods speak: {share:.3f} (at most {bound:.3f})"
+            f"periods of {size}: {speak.sum()} of {n.sum()} quiet periods speak: "
+            f"{share:.3f} (at most {bound:.3f})"
         )
 
 

@@ -1,12 +1,12 @@
-"""Time from `pip install` of a wheel to the page of the default corpus, in an empty environment and folder.
+"""Time from `pip install` of a wheel to the page of the default corpus.
 
     make dist
     python benchmarks/firstpage.py dist/*.whl
 
-Each line has a step, wall seconds and CPU seconds of all its processes. The wheel is installed
-without a package cache, so wall time depends on the network; `--constraint` takes a file of
-versions. `--posts` runs `odl init` and `odl run` on other files. Each of several wheels gets its
-own environment.
+Environment and folder are empty at the start. Each line has a step, wall seconds and CPU seconds of
+all its processes. The wheel is installed without a package cache, so wall time depends on the
+network; `--constraint` takes a file of versions. `--posts` runs `odl init` and `odl run` on other
+files. Each of several wheels gets its own environment.
 """
 
 import argparse
@@ -44,30 +44,28 @@ def measured(place, wheel, args):
     """Run all steps in a folder, and print the cost of each."""
     folder, bin = place / "empty", place / "venv" / "bin"
     folder.mkdir()
-    # without this checkout and without a package cache
-    alone = {
+    # Variables without this checkout and without a package cache
+    clean = {
         "PYTHONPATH": "",
         "PIP_NO_CACHE_DIR": "1",
         "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}",
     }
     versions = ["--constraint", args.constraint.resolve()] if args.constraint else []
 
-    def step(said, *command):
-        cost = child(command, folder, alone)
-        print(f"{said:<34} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s", flush=True)
+    def step(name, *command):
+        cost = child(command, folder, clean)
+        print(f"{name:<34} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s", flush=True)
         return cost
 
     step("python -m venv", sys.executable, "-m", "venv", place / "venv")
     step("pip install", bin / "pip", "install", "--quiet", *versions, wheel.resolve())
-    print(
-        f"the package: {size(place) / 1e6:.1f} MB, the environment: {size(place, '*') / 1e6:.0f} MB",
-        flush=True,
-    )
+    package, environment = size(place) / 1e6, size(place, "*") / 1e6
+    print(f"the package: {package:.1f} MB, the environment: {environment:.0f} MB", flush=True)
     if args.posts:
         step("odl init", bin / "odl", "init", "news", *[path.resolve() for path in args.posts])
         step("odl run", bin / "odl", "run", "news")
         return
-    workflow = child([bin / "python", "-c", CODE], folder, alone).printed.strip()
+    workflow = child([bin / "python", "-c", CODE], folder, clean).printed.strip()
     given = ["--quiet", "all", "--cores", args.cores]
     step("the default study", bin / "snakemake", "-s", workflow, *given)
     page = folder / "results" / "default" / "new.html"

@@ -1,4 +1,4 @@
-"""The part `tree`: the tree prox and hierarchical codes, and the same by spams-bin if it is installed."""
+"""The part `tree`: tree prox and hierarchical codes, also by spams-bin if it is installed."""
 
 import os
 import tempfile
@@ -20,28 +20,21 @@ PEER = "ODL_SPAMS_PYTHON"  # environment variable: a Python that has spams-bin
 PROX = {"l2": within(0.05), "linf": within(0.2)}
 LAM, PROX_LAM = 0.01, 1.0
 PATCH_LAM, PATCH_GAP = 2.0**-6, 0.01  # lam and tolerance of inpainting
-ITERATIONS = (
-    5,
-    10,
-    20,
-    50,
-    100,
-    200,
-    500,
-)  # iterations of spams that are tried; the first accurate result counts
+# Numbers of iterations of spams that are tried; the first accurate result counts
+ITERATIONS = (5, 10, 20, 50, 100, 200, 500)
 
 
-def prox(place, U, tree, lam, norm):
-    """Write the prox of the rows of U into `place`, so that allocating memory is not timed."""
-    np.copyto(place, U)
+def prox(output, U, tree, lam, norm):
+    """Write the prox of the rows of U to `output`, so that allocating memory is not timed."""
+    np.copyto(output, U)
     tree_norm.prox_rows(
-        place, treeprox.layout(tree)[1], np.full(len(U), lam), norm == "linf", False
+        output, treeprox.layout(tree)[1], np.full(len(U), lam), norm == "linf", False
     )
-    return place
+    return output
 
 
 def tree(material):
-    """Time the prox of 10,000 vectors of 401 atoms and the codes of a batch of 1000, by odl and by spams."""
+    """Time the prox of 10,000 vectors of 401 atoms, and the codes of a batch of 1000."""
     rng, quick = np.random.default_rng(0), material.size.rounds is not None
     shape = trees.balanced((3, 2)) if quick else trees.balanced((10, 3, 12))
     shape = trees.Tree(preorder_parents(shape))
@@ -63,7 +56,10 @@ def tree(material):
         )
         best = optimum(P, D, nodes, norm)
         excess = float(((total(codes[norm][1]) - best) / best).max())
-        what = f"{material.name}, {norm}: codes of {P.shape[0]} documents, {P.shape[1]} terms, {atoms} atoms"
+        what = (
+            f"{material.name}, {norm}: codes of {P.shape[0]} documents, {P.shape[1]} terms, "
+            f"{atoms} atoms"
+        )
         rows.append(Row("tree", what, codes[norm][0], "CPU s", within(2)))
         rows.append(
             Row(
@@ -79,7 +75,10 @@ def tree(material):
 
 
 def patch_rows(shape, count, repeats):
-    """Return rows for codes of patches by ADMM, the default for fewer pixels than atoms, and by FISTA."""
+    """Return rows for codes of patches by ADMM and by FISTA.
+
+    ADMM is the default for fewer pixels than atoms.
+    """
     drawn = reconstruction.draw(
         reconstruction.read_images([]), 8, count + shape.n_nodes, np.random.default_rng(0)
     )
@@ -96,7 +95,10 @@ def patch_rows(shape, count, repeats):
         as_documents, by_fista = timed(partial(code, sparse.csr_array(P)), repeats)
         what = f"{name}: codes of {count} patches of 64 pixels, {shape.n_nodes} atoms, lam 2^-6"
         apart = float(np.abs(total(admm) / total(by_fista) - 1.0).max())
-        steps = f"{np.median(admm.iterations):g} steps of ADMM, {np.median(by_fista.iterations):g} of FISTA"
+        steps = (
+            f"{np.median(admm.iterations):g} steps of ADMM, "
+            f"{np.median(by_fista.iterations):g} of FISTA"
+        )
         rows += [
             Row("tree", f"{what}, a patch", 1e6 * dense / count, "CPU us"),
             Row("tree", f"{what}: faster than by FISTA ({steps})", as_documents / dense, "times"),
@@ -120,7 +122,7 @@ def preorder_parents(shape):
 
 
 def batch_and_dictionary(material, atoms, nodes):
-    """Return a full batch in the middle of the stream, and the dictionary of the hierarchical learner then."""
+    """Return (full batch in the middle of the stream, hierarchical dictionary before it)."""
     say(f"tree: learning {atoms} atoms")
     text = "parents " + ",".join(map(str, nodes.parents))
     rounds = material.size.rounds or 10
@@ -140,8 +142,9 @@ def timed(function, repeats):
     return median(seconds for seconds, _ in results), results[0][1]
 
 
-def total(found):
-    return found.residual + found.penalty
+def total(codes):
+    """Return the objective of each document."""
+    return codes.residual + codes.penalty
 
 
 def optimum(P, D, nodes, norm):
@@ -150,7 +153,7 @@ def optimum(P, D, nodes, norm):
 
 
 def peer(material, U, shape, P, D, nodes, proxes, codes):
-    """Return the rows of spams-bin, or one row that says why there are none."""
+    """Return the rows of spams-bin, or a row with the reason why it was not run."""
     interpreter = os.environ.get(PEER)
     if not interpreter:
         return [
@@ -198,7 +201,10 @@ def _codes_row(found, norm, few, documents, D, nodes, ours):
         )
         if ((value - best) / best).max() <= 1e-4:
             ratio = (float(found[f"codes_{norm}_{most}_s"]) / few.shape[0]) / (ours / documents)
-            what = f"{norm}: codes faster than spams' fistaTree ({most} iterations, {few.shape[0]} documents)"
+            what = (
+                f"{norm}: codes faster than spams' fistaTree ({most} iterations, "
+                f"{few.shape[0]} documents)"
+            )
             return Row("tree", f"{what}, a document", ratio, "times")
     worst = float(((value - best) / best).max())
     return Row(

@@ -19,7 +19,10 @@ CODER, STEP = within(10e-6), within(0.15)
 
 
 def coder(material):
-    """Time the exact coder on every batch with the dictionary that scores it, by turns with two other solvers."""
+    """Time the exact coder on every batch with the dictionary that scores it.
+
+    It is timed in turn with two other solvers.
+    """
     rows = []
     for name in ("PG", "DA"):
         for atoms in material.size.atoms:
@@ -113,7 +116,9 @@ def _coder(material, name, atoms):
 
 
 def in_turn(calls):
-    """Return the median CPU milliseconds per document of each call; every repetition runs all calls by turns.
+    """Return the median CPU milliseconds per document of each call.
+
+    Every repetition runs all calls in turn.
 
     Parameters
     ----------
@@ -145,7 +150,7 @@ def highs():
 
 
 def restricted(P, A):
-    """Return (model, norm, norm on the terms of atoms) of each document; the model is None if x = 0."""
+    """Return (model, norm, norm on the terms of atoms) of each document; no model if x = 0."""
     found = []
     norms = np.asarray(P.sum(axis=1)).ravel()
     for norm, (p, weights, _, bound, atoms) in zip(norms, peers.reduced(P, A, LAM), strict=True):
@@ -171,7 +176,7 @@ def by_highs(solver, problems):
 
 
 def timestep(material):
-    """Time scoring and learning of the first, middle and last full batch, by turns for both sizes."""
+    """Time scoring and learning of the first, middle and last full batch, for both sizes."""
     size, rows = material.size, []
     chosen = material.full()
     chosen = sorted({chosen[0], chosen[len(chosen) // 2], chosen[-1]})

@@ -1,4 +1,4 @@
-"""Run one command and write what it cost: ``python -IS launch.py REPORT COMMAND ...``.
+"""Run one command and write its cost: ``python -IS launch.py REPORT COMMAND ...``.
 
 It also waits for processes that outlive the command, and counts them.
 

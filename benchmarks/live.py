@@ -1,6 +1,6 @@
 """CPU time of `odl watch`: per document, in a week of posts, and next to other programs.
 
-python benchmarks/live.py [--documents 4096] [--group 512]
+    python benchmarks/live.py [--documents 4096] [--group 512]
     python benchmarks/live.py --beside [--documents 4096]
     python benchmarks/live.py --corpora PLACE
 
@@ -97,7 +97,10 @@ def beside(count):
 
 
 def week_of_posts(corpora):
-    """Print the CPU seconds of `odl run` and `odl watch` for a week of posts, in alternation, and their ratio."""
+    """Print the CPU seconds of `odl run` and `odl watch` for a week of posts, and their ratio.
+
+    The two alternate.
+    """
     posts = newsposts.read(corpora)
     if posts is None:
         raise SystemExit(f"{corpora} lacks 20news/{newsposts.FILES[0]} or {newsposts.FILES[1]}")
@@ -123,7 +126,8 @@ def week_of_posts(corpora):
         with open("week.jsonl") as given:
             watch = cpu_seconds("watch", f"watched{turn}", stdin=given)
         print(
-            f"the week: odl run {run:.1f}, odl watch {watch:.1f} CPU seconds, ratio {watch / run:.2f}",
+            f"the week: odl run {run:.1f}, odl watch {watch:.1f} CPU seconds, "
+            f"ratio {watch / run:.2f}",
             flush=True,
         )
 
@@ -144,7 +148,7 @@ def main():
     parser.add_argument("--documents", type=int, default=4096)
     parser.add_argument("--group", type=int, default=512)
     parser.add_argument(
-        "--beside", action="store_true", help="what others take for the same documents"
+        "--beside", action="store_true", help="measure other programs on the same documents"
     )
     parser.add_argument(
         "--corpora", type=Path, help="folder of corpora, for a week of posts of 20 Newsgroups"
@@ -168,9 +172,8 @@ def main():
             watch = LiveWatch(
                 lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number))
             )
-            watch.take(
-                list(enumerate(lines[: args.group]))
-            )  # the end of the week before, and words met first
+            # The first group ends the week before, and has many new words. It is not timed.
+            watch.take(list(enumerate(lines[: args.group])))
             cpu, clock = time.process_time(), time.perf_counter()
             for first in range(args.group, len(lines), args.group):
                 watch.take(list(enumerate(lines[first : first + args.group])))
@@ -180,7 +183,8 @@ def main():
         if watch.n_refused or watch.n_accepted != len(lines):
             raise SystemExit("not all documents were answered")
         print(
-            f"{1e6 * cpu / count:.0f} CPU microseconds a document, {count / clock:.0f} documents a second"
+            f"{1e6 * cpu / count:.0f} CPU microseconds a document, "
+            f"{count / clock:.0f} documents a second"
         )
 
 

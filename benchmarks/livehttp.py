@@ -1,15 +1,16 @@
 """Load and latency of `odl watch --http`: one document a request, over connections that stay open.
 
-python benchmarks/livehttp.py [--seconds 60] [--rate 200] [--documents 10000] [--connections 16]
-[--first]
+    python benchmarks/livehttp.py [--seconds 60] [--rate 200] [--documents 10000]
+    [--connections 16] [--first]
 
-A folder with 6,000 documents of 100 words is run in a temporary place, and watched by a process of
-its own. First all connections send as fast as answers come. Then documents are sent at a rate,
-whether answers come or not: a latency is counted from the moment at which a document was due. Weeks
-end meanwhile, so that periods are learned beside it. Ten times a second another connection asks for
-/health, which costs nothing, so that it tells what the machine adds, and another thread writes a
-kilobyte and waits for the disk. With `--first` (Linux, root) this process and the watch have
-real-time priority and what learns has none, as if nobody else used the cores.
+A folder with 6,000 documents of 100 words is run in a temporary folder, and watched by a separate
+process. First all connections send as fast as answers come. Then documents are sent at a fixed
+rate, whether answers come or not: a latency is counted from the moment at which a document was due.
+Weeks end meanwhile, so that periods are learned at the same time. Ten times a second another
+connection asks for /health, which costs almost nothing and so measures the delay of the machine,
+and another thread writes a kilobyte and waits for the disk. With `--first` (Linux, root) this
+process and the watch have real-time priority, and the processes that learn do not, as if nobody
+else used the cores.
 """
 
 import argparse
@@ -59,12 +60,12 @@ async def connections(port, count):
 
 
 async def load(port, lines, count):
-    """Return documents a second when each connection sends the next one as soon as it has an answer."""
-    left = iter(lines)
+    """Return documents per second if each connection sends a document after each answer."""
+    remaining = iter(lines)
 
     async def send(free):
         connection = await free.get()
-        for line in left:
+        for line in remaining:
             await ask(connection, "POST", "/documents", line)
         free.put_nowait(connection)
 
@@ -83,14 +84,21 @@ async def cpu(port):
 
 
 def step_back():
-    """Take real-time priority from what the watch has started."""
+    """Remove the real-time priority of the processes that the watch has started."""
     for process in psutil.Process().children(recursive=True):
         if "run" in process.cmdline():
             os.sched_setscheduler(process.pid, os.SCHED_OTHER, os.sched_param(0))
 
 
 async def latency(port, lines, count, rate):
-    """Return (moment, seconds) of each document sent at a rate, spans in which periods were learned, and of /health."""
+    """Send documents at a fixed rate.
+
+    Returns
+    -------
+    times : list of (moment, latency in seconds) of the documents
+    spans : list of [begin, end] in which periods were learned
+    health : list of latencies of /health, in seconds
+    """
     times, spans, health, done = [], [], [], asyncio.Event()
 
     async def send(free, due, line):
@@ -129,7 +137,7 @@ async def latency(port, lines, count, rate):
 
 
 def disk(seconds, ended):
-    """Take note of what it takes to write a kilobyte and wait for the disk, until told to end."""
+    """Append the seconds to write a kilobyte and wait for the disk, until `ended` is set."""
     with open("beside", "wb") as file:
         while not ended.wait(0.1):
             file.write(b"x" * 1024)
@@ -142,7 +150,10 @@ def disk(seconds, ended):
 def described(seconds):
     """Return percentiles of times, in milliseconds."""
     parts = statistics.quantiles(seconds, n=100)
-    return f"50 % {1e3 * parts[49]:.1f} ms, 99 % {1e3 * parts[98]:.1f} ms, most {1e3 * max(seconds):.1f} ms"
+    return (
+        f"50 % {1e3 * parts[49]:.1f} ms, 99 % {1e3 * parts[98]:.1f} ms, "
+        f"most {1e3 * max(seconds):.1f} ms"
+    )
 
 
 @contextlib.contextmanager
@@ -168,7 +179,7 @@ def main():
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument(
-        "--first", action="store_true", help="before all else that runs on the machine"
+        "--first", action="store_true", help="real-time priority for this process and the watch"
     )
     args = parser.parse_args()
     count, a_week = args.seconds * args.rate, BETWEEN * args.rate
@@ -182,7 +193,7 @@ def main():
             line.encode() for line in documents(count, first + timedelta(days=7), "c", a_week / 7)
         ]
         seconds, ended = [], threading.Event()
-        gc.disable()  # pauses of this process are none of the watch
+        gc.disable()  # so that pauses of this process are not measured
         with watched() as port:
             print(f"load average {os.getloadavg()[0]:.1f}")
             before = asyncio.run(cpu(port))
@@ -199,13 +210,15 @@ def main():
         print(f"fsync beside: {described(seconds)}")
         print(f"/health beside: {described(health)}")
         print(
-            f"{len(times)} documents at {args.rate} a second: {described([took for _, took in times])}"
+            f"{len(times)} documents at {args.rate} a second: "
+            f"{described([took for _, took in times])}"
         )
         print(f"{each:.0f} CPU microseconds of the watch for each of them")
         if len(closing) > 1:
             learnt = sum(high - low for low, high in spans)
             print(
-                f"{len(closing)} of them in {len(spans)} periods that closed, {learnt:.1f} s: {described(closing)}"
+                f"{len(closing)} of them in {len(spans)} periods that closed, {learnt:.1f} s: "
+                f"{described(closing)}"
             )
         print(f"load average {os.getloadavg()[0]:.1f}")
 

@@ -1,4 +1,4 @@
-"""Data that parts measure: batches of TDT2, or of a made stream of the same size, and learned dictionaries."""
+"""Data of the parts: batches of TDT2 or of a synthetic stream, and learned dictionaries."""
 
 import os
 import tempfile
@@ -137,11 +137,11 @@ class Material:
         return [batch.t for batch in self.batches[1:] if len(batch.ids) == self.size.batch]
 
     def atoms(self, name):
-        """Return the two numbers of atoms of a learner; those of `levels` follow from its two memories."""
+        """Return two numbers of atoms of a learner; those of `levels` follow from its memory."""
         return LEVELS if name == "levels" and self.size is FULL else self.size.atoms
 
     def promised(self, name):
-        """Return the number of atoms that limits are for: the smaller one; for `levels` the default."""
+        """Return the number of atoms of the limits: the smaller one; for `levels` the default."""
         return self.atoms(name)[name == "levels"]
 
     def chain(self, name, atoms):
@@ -178,16 +178,17 @@ def step(learner, state, P):
 
 
 def made(size, seed=0):
-    """Make a stream of documents; half of the words are common to all topics, half belong to the document's topic.
+    """Return a synthetic stream of documents.
 
-    Two thirds of the topics occur from the start; the others enter one by one.
+    Half of the words are common to all topics, half belong to the topic of the document. Two thirds
+    of the topics occur from the start; the others enter one by one.
     """
     rng = np.random.default_rng(seed)
     n, topics, own = size.batch * size.batches, size.topics, size.own
     common, local = 1.0 / np.arange(1, size.terms + 1), 1.0 / np.arange(1, own + 1)
     words = np.array([rng.choice(size.terms, own, replace=False) for _ in range(topics)])
-    known = 2 * topics // 3 + np.arange(n) * (topics - 2 * topics // 3) // n + 1
-    topic = (rng.random(n) * known).astype(int)
+    n_present = 2 * topics // 3 + np.arange(n) * (topics - 2 * topics // 3) // n + 1
+    topic = (rng.random(n) * n_present).astype(int)
     half = size.tokens // 2
     shared = rng.choice(size.terms, (n, half), p=common / common.sum())
     special = words[topic[:, None], rng.choice(own, (n, half), p=local / local.sum())]
@@ -204,7 +205,10 @@ def made(size, seed=0):
 
 
 def find_corpora(given=None):
-    """Return the folder of the corpora: the argument, ODL_CORPORA, ODL_MIRROR, or ../shared/corpora."""
+    """Return the folder of the corpora, or None.
+
+    It is the argument, ODL_CORPORA, ODL_MIRROR, or ../shared/corpora.
+    """
     if given or os.environ.get("ODL_CORPORA"):
         place = Path(given or os.environ["ODL_CORPORA"])
         return place.resolve() if place.is_dir() else None
@@ -216,7 +220,7 @@ def find_corpora(given=None):
 
 
 def read_stream(name):
-    """Return the documents of a stream of config/quality.yaml; ODL_MIRROR is the folder of the corpora."""
+    """Return the documents of a stream of config/quality.yaml, from the folder ODL_MIRROR."""
     chosen = yaml.safe_load((ROOT / "config/quality.yaml").read_text(encoding="utf-8"))["corpora"][
         name
     ]

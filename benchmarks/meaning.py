@@ -1,4 +1,4 @@
-"""AUC of nearest neighbours by words and by vectors, and of learners combined with neighbours by vectors.
+"""AUC of nearest neighbours by words and by vectors, and of learners combined with the latter.
 
     ODL_MIRROR=... python benchmarks/meaning.py --encoder minilm [--streams subjects titles]
     [--seeds 0 1]
@@ -49,7 +49,10 @@ RULES = {
 
 
 def documents_of(name, encoder, folder):
-    """Return the setting of a stream of config/meaning.yaml, what is evaluated, and its documents with vectors."""
+    """Return (setting of a stream of config/meaning.yaml, rule of evaluation, documents).
+
+    The documents have vectors.
+    """
     study = yaml.safe_load((HERE / "config/meaning.yaml").read_text(encoding="utf-8"))
     chosen, mirror = study["corpora"][name], os.environ["ODL_MIRROR"]
     registry = download.load_registry(HERE / "data/corpora.csv")
@@ -81,7 +84,7 @@ def documents_of(name, encoder, folder):
 
 
 class Both(rivals.FusedRanks):
-    """Cosines of a batch to the past and within the batch, by words and by vectors; weight by length."""
+    """Cosines with earlier documents and within the batch, by words and by vectors."""
 
     def cosines(self, batch):
         """Return cosines with the past as (words, vectors), and cosines within the batch."""

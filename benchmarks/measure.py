@@ -1,4 +1,4 @@
-"""Shared by all parts: rows and limits, CPU time of this and other processes, facts about the machine."""
+"""Shared by all parts: rows and limits, CPU time of processes, facts about the machine."""
 
 import functools
 import importlib.metadata
@@ -21,7 +21,7 @@ PACKAGES = ("odl", "numpy", "scipy", "h5py", "highspy", "snakemake")
 COLUMNS = ("part", "what", "value", "unit", "in units", "limit", "verdict")
 SECONDS = {"CPU s": 1.0, "CPU ms": 1e-3, "CPU us": 1e-6, "CPU min": 60.0}
 ON_THE_CLOCK = ("s", "ms", "us", "min")
-# CPU seconds of the unit on the idle machine of docs/results.md, which goals are stated for
+# CPU seconds of the unit on the idle machine of docs/results.md, to which the limits refer
 UNIT_OF_DOCS = 0.06
 
 
@@ -58,7 +58,8 @@ class Row(NamedTuple):
         of_units = self.limit.endswith("units")
         if self.limit and (of_units != (self.unit in SECONDS) or self.unit in ON_THE_CLOCK):
             raise ValueError(
-                f"{self.what}: a limit of {self.limit} {self.unit}; a time is promised in units of the machine"
+                f"{self.what}: a limit of {self.limit} {self.unit}; limits of CPU times are in "
+                "units of the machine"
             )
         if self.value is None or self.unit not in SECONDS:
             return self
@@ -85,7 +86,7 @@ class Row(NamedTuple):
 
 
 def show(value):
-    """Format a number with three significant digits, without an exponent if it is readable so."""
+    """Return a number with three significant digits, without an exponent if it is near 1."""
     if value == 0 or 1e-4 <= abs(value) < 1e5:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{value:.1e}"
@@ -97,10 +98,10 @@ def within(seconds):
 
 
 def unit(times=5):
-    """Return the unit of the machine: median CPU seconds of fixed work, half of it compiled and half in Python.
+    """Return the unit of the machine: median CPU seconds of fixed work.
 
-    It multiplies 2000 made documents of 100 words with each other (scipy), and counts 400,000
-    numbers in a dict.
+    The work multiplies 2000 synthetic documents of 100 words with each other (scipy), and counts
+    400,000 numbers in a dict, so half of it is compiled and half in Python.
     """
     documents, transposed = _documents()
     return median(cpu(_work, documents, transposed)[0] for _ in range(times))

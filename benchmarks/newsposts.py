@@ -1,4 +1,4 @@
-"""Raw posts of 20 Newsgroups, or made ones, with groups that enter later, as JSONL without labels."""
+"""Raw or synthetic posts of 20 Newsgroups with groups that enter later, as JSONL without labels."""
 
 import json
 from typing import NamedTuple
@@ -16,7 +16,7 @@ SYLLABLES = [first + second for first in "bdfglmnprst" for second in "aeiou"]
 
 
 class Post(NamedTuple):
-    """A post with its group, which is used for evaluation only; `time` is in milliseconds since 1970."""
+    """A post with its group, for evaluation only; `time` is in milliseconds since 1970."""
 
     id: str
     group: str
@@ -34,7 +34,7 @@ def read(folder):
         match = news20.POST_MEMBER.search(name)
         if match:
             _, group, number = match.groups()
-            # numbers alone are not unique, and the group would be a label
+            # The numbers of posts are not unique, and the group would be a label.
             posts.append(
                 Post(f"post{len(posts):05}", group, times[group, number], data.decode("latin-1"))
             )
@@ -57,7 +57,9 @@ def made(n=420, seed=0):
 
 
 def entering(posts, seed, size, entry):
-    """Hold groups back until they enter (`odl.stream.batching`); return the remaining posts in order.
+    """Return the posts in order, without those before the entry of their group.
+
+    Entries are drawn by `odl.stream.batching`.
 
     Parameters
     ----------
@@ -82,10 +84,14 @@ def entering(posts, seed, size, entry):
 
 
 def weeks(posts, first, most):
-    """Return at most `most` evenly spaced posts of the first weeks, and the same share of the next week."""
-    place = [(post.time - WEEK) // LENGTH for post in posts]
-    early = [post for post, week in zip(posts, place, strict=True) if 0 <= week < first]
-    later = [post for post, week in zip(posts, place, strict=True) if week == first]
+    """Return (posts of the first weeks, posts of the next week).
+
+    At most `most` posts of the first weeks are taken, evenly spaced, and the same share of the next
+    week.
+    """
+    week_of = [(post.time - WEEK) // LENGTH for post in posts]
+    early = [post for post, week in zip(posts, week_of, strict=True) if 0 <= week < first]
+    later = [post for post, week in zip(posts, week_of, strict=True) if week == first]
     share = min(1.0, most / max(len(early), 1))
     return tuple(
         [group[int(at)] for at in np.arange(round(share * len(group))) / share]

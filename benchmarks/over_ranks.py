@@ -1,5 +1,6 @@
-"""The part `ranks`: diffusion over MPI, time and bytes with 1, 2 and 4 ranks on the same documents and atoms.
+"""The part `ranks`: time and bytes of diffusion over MPI with 1, 2 and 4 ranks.
 
+All numbers of ranks have the same documents and atoms.
 mpiexec runs ``over_ranks.py FOLDER`` for each rank; run.py imports `rows_of_ranks`.
 """
 
@@ -33,9 +34,7 @@ def rows_of_ranks(material):
     state = centre.fit_terms(centre.start(first, k, novelty.generator(SEED, "start")), P.shape[1])
     P, A = P[: min(size.highs, DOCUMENTS)], state.dictionary
     owner, network = learner.agents_of(k)
-    coding.over_network(
-        P[:1], A, learner.model, owner, network, iterations=10
-    )  # the first call is not counted
+    coding.over_network(P[:1], A, learner.model, owner, network, iterations=10)  # not counted
     alone, found = cpu(
         lambda: coding.over_network(P, A, learner.model, owner, network, **learner.diffusion),
     )
@@ -99,7 +98,10 @@ def rank(folder, comm):
 
 
 def measure(P, agents, step):
-    """Return the cost of inference and learning of some documents, summed over ranks, and their scores."""
+    """Return (costs of inference and learning of documents, their scores).
+
+    CPU seconds and bytes are summed over ranks.
+    """
     among = agents.ranks
     among.comm.Barrier()
     among.sent = 0
@@ -119,9 +121,8 @@ if __name__ == "__main__":
     parser.add_argument(
         "folder", help="with P.npz and A.npz; score.npy and cost.json are written there"
     )
-    folder = (
-        parser.parse_args().folder
-    )  # before MPI starts, so that a wrong argument ends with the usual message
+    # Before MPI starts, so that a wrong argument ends with the usual message
+    folder = parser.parse_args().folder
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     from odl.distributed import messages

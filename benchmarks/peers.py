@@ -9,7 +9,7 @@ See benchmarks/README.md.
 import os
 import sys
 
-# before numpy is imported; child processes inherit it
+# Set before numpy is imported; child processes inherit it
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_NUM_THREADS")
 if __name__ == "__main__":
     os.environ.update(dict.fromkeys(THREADS, "1"))
@@ -39,15 +39,13 @@ from odl.corpora import checks, news20  # noqa: E402
 from odl.evaluation import metrics  # noqa: E402
 from odl.stream import batching, features  # noqa: E402
 
-BUDGET, FEWEST = (
-    20,
-    10,
-)  # alerts per timestep; smallest number of novel and of known documents of an evaluated timestep
+BUDGET = 20  # alerts per timestep
+FEWEST = 10  # smallest number of novel, and of known, documents of an evaluated timestep
 STREAMS = {"tdt2": ("tdt2.yaml", "tdt2"), "news": ("newsgroups.yaml", "newsgroups")}
 
 
 def main(arguments=None):
-    """Measure every method on every stream, one round per seed, and print a Markdown table of each stream."""
+    """Measure every method on every stream, one round per seed; print a table for each stream."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--environments",
@@ -104,7 +102,7 @@ def _round(found, stream, labels, seed, args):
 
 
 def encoded(stream, name, environments):
-    """Write the vectors of the texts of a stream, if it has texts and the encoder installs; return their cost."""
+    """Write the vectors of the texts of a stream, if it has texts; return (name, value) facts."""
     if not (stream / "0.json").exists():
         return []
     try:
@@ -158,7 +156,7 @@ def _files(source, name):
 
 
 def measured(name, stream, labels, seed, args):
-    """Run one method; return its results, or the reason why there are none."""
+    """Run one method; return its results, or the reason why it has none."""
     own = name in peers_own.METHODS
     method = (peers_own.METHODS if own else peers_methods.METHODS)[name]
     python, size = (sys.executable, closure("online-dictionary-learning")) if own else (None, None)
@@ -214,7 +212,9 @@ def judged(scores, labels, budget=BUDGET, fewest=FEWEST):
 
 
 def environment(folder, packages):
-    """Make a virtual environment with packages, if it does not exist; return its interpreter and size in MB.
+    """Return (interpreter, size in MB) of a virtual environment with packages.
+
+    It is created if it does not exist.
 
     Raises
     ------

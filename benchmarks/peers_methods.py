@@ -156,7 +156,7 @@ class BERTopicOnline:
         )
 
     def score(self, batch):
-        # The reduction drops what is new, so distances in the reduced space cannot find it.
+        # The reduction removes novel directions, so distances are measured in the original space.
         centres = self.model.umap_model.inverse_transform(self.model.hdbscan_model.cluster_centers_)
         vectors = self.meaning.vectors_of(batch)
         squares = (

@@ -59,7 +59,7 @@ def weights(folder, t):
 
 
 def counted(folder, t):
-    """Return a batch with counts: neighbours weight the past by the document frequencies of each batch."""
+    """Return a batch with counts, which neighbours weight by document frequencies of each batch."""
     return features.read(folder / f"{t}.h5")
 
 

@@ -1,6 +1,8 @@
 """Reading a stream of `peers.py`, and scoring it by a method. Needs numpy and scipy only.
 
-python peers_stream.py STREAM        # in an environment with `wordllama`: vectors of the texts, {t}-vectors.npy
+    python peers_stream.py STREAM
+
+writes the vectors of the texts, {t}-vectors.npy, in an environment with `wordllama`.
 """
 
 import inspect
@@ -15,19 +17,20 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-WIDTH = (
-    1 << 15
-)  # columns for methods whose vocabulary cannot grow: the number of a word modulo this
+# Number of columns for methods whose vocabulary cannot grow; the column of a word is its number
+# modulo this.
+WIDTH = 1 << 15
 DIMENSIONS = 200
 ENCODER = ("scipy", "wordllama")
-WEIGHTS, TOKENS = (
-    "weights/l2_supercat_256.safetensors",
-    "tokenizers/l2_supercat_tokenizer_config.json",
-)
+WEIGHTS = "weights/l2_supercat_256.safetensors"
+TOKENS = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
 class Batch:
-    """A batch that `peers.py` wrote: weights (log tf, idf of the past, unit l2 norm), counts, texts, vectors."""
+    """A batch that `peers.py` wrote: weights, counts, texts, vectors.
+
+    Weights have log tf, the idf of earlier documents, and unit l2 norm.
+    """
 
     def __init__(self, folder, t):
         self.t, self.folder = t, folder
@@ -67,7 +70,7 @@ class Batch:
 
     @cached_property
     def vectors(self):
-        """Unit vectors of the encoder after subtracting their mean in the first batch; None without vectors."""
+        """Unit vectors of the encoder, centred by the mean of the first batch; None without."""
         path = self.folder / f"{self.t}-vectors.npy"
         if not path.exists():
             return None
@@ -90,7 +93,10 @@ def unit(rows):
 
 
 class Meaning:
-    """Unit vectors of documents: of the encoder, or by the truncated SVD of the weights of the first batch."""
+    """Unit vectors of documents, of the encoder or by a truncated SVD.
+
+    The SVD is that of the weights of the first batch.
+    """
 
     def vectors_of(self, batch):
         if batch.vectors is None:
@@ -102,7 +108,10 @@ class Meaning:
 
 
 def perplexity(shares, topics, counts):
-    """Return the log perplexity of documents, from their shares of topics and the words of topics (both sum to 1)."""
+    """Return the log perplexity of documents.
+
+    `shares` has the topics of documents, `topics` the words of topics; rows of both sum to 1.
+    """
     found = np.zeros(counts.shape[0])
     for row in range(counts.shape[0]):
         own = slice(counts.indptr[row], counts.indptr[row + 1])
@@ -120,7 +129,9 @@ def lines_of(method):
 
 
 def follow(method, folder, seed, seconds, read=Batch):
-    """Score and learn a stream until it ends or the CPU time is used up; an interrupted batch does not count.
+    """Score and learn a stream until it ends or the CPU time is used up.
+
+    An interrupted batch does not count.
 
     Returns
     -------

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-COLUMNS = ("method", "precision", "AUC", "us to score", "us to learn", "over levels", "MB", "lines", "environment MB",
-           "remark")  # fmt: skip
+COLUMNS = ("method", "precision", "AUC", "us to score", "us to learn", "over levels", "MB", "lines",
+           "environment MB", "remark")  # fmt: skip
 UNIT = "odl levels"  # the method whose time is the unit of ratios
 KINDS = ("learners of this package", "its baselines", "other packages")
 OURS = (
@@ -126,8 +126,10 @@ def _name(axis, points):
             for dy in (0, 7, -7, 12, -12, 19, -19)
             for side in sides
         ]
-        boxes = [(x + dx - sides[side] * width, y + dy - 4, x + dx + (1 - sides[side]) * width, y + dy + 4)
-                 for dx, dy, side in places]  # fmt: skip
+        boxes = [
+            (x + dx - sides[at] * width, y + dy - 4, x + dx + (1 - sides[at]) * width, y + dy + 4)
+            for dx, dy, at in places
+        ]
         (dx, dy, side), box = min(
             zip(places, boxes, strict=True), key=lambda one: _covered(one[1], taken)
         )

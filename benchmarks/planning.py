@@ -1,4 +1,4 @@
-"""The part `plan`: CPU time that Snakemake takes to plan a study of ten thousand jobs, before the first one runs.
+"""The part `plan`: CPU time that Snakemake takes to plan a study of ten thousand jobs.
 
     python benchmarks/planning.py 1000 10000
 
@@ -26,7 +26,7 @@ STREAM, LEVELS = "results/made/made/seed0", 2000
 
 
 def plan(material):
-    """Plan the default runs on one seed of a made stream of many timesteps, on the real Snakefile."""
+    """Plan the default runs on one seed of a synthetic stream, with the Snakefile."""
     full = material.size is FULL
     with tempfile.TemporaryDirectory() as place:
         words = _indexed(Path(place), LONG if full else SHORT, _study())
@@ -90,7 +90,7 @@ def _chain():
 
 
 def _indexed(place, timesteps, study):
-    """Write a stream with an index of `timesteps` batches; return the command of the workflow there."""
+    """Write a stream with an index of `timesteps` batches; return the command of its workflow."""
     for name in ("Snakefile", "workflow", "config", "profiles", "data"):
         (place / name).symlink_to(ROOT / name)
     _write_documents(place / "documents.jsonl", INITIAL + BATCH * (timesteps - 1))
@@ -102,7 +102,7 @@ def _indexed(place, timesteps, study):
 
 
 def _until(begin, command, folder):
-    """Run a command until it prints a line that begins with `begin`; return jobs, CPU s, s and MB then."""
+    """Run a command until a printed line begins with `begin`; return (jobs, CPU s, s, MB)."""
     began, jobs, last = time.monotonic(), None, ""
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -125,16 +125,15 @@ def _until(begin, command, folder):
 
 
 def _deep(words, folder, timesteps):
-    """Return the first timestep whose checkpoint Snakemake cannot plan by its name; None if it can plan all."""
+    """Return the first timestep whose checkpoint Snakemake cannot plan by its name, or None."""
 
     def fails(t):
         target = f"{STREAM}/levels/k{LEVELS}/{t}.h5"
         done = subprocess.run(
             [*words, "--dry-run", "--", target], cwd=folder, capture_output=True, text=True
         )
-        if (
-            done.returncode and "cyclic dependency" not in done.stdout
-        ):  # Snakemake's words for a RecursionError
+        # Snakemake reports a RecursionError as a cyclic dependency.
+        if done.returncode and "cyclic dependency" not in done.stdout:
             raise RuntimeError(done.stdout[-500:])
         return done.returncode != 0
 
@@ -172,7 +171,8 @@ def main():
             ):
                 jobs, cpu, wall, peak = _until(begin, [*words, *more], place)
                 print(
-                    f"{timesteps} timesteps, {jobs} jobs, {what}: {cpu:.1f} CPU s, {wall:.1f} s, {peak:.0f} MB"
+                    f"{timesteps} timesteps, {jobs} jobs, {what}: {cpu:.1f} CPU s, {wall:.1f} s, "
+                    f"{peak:.0f} MB"
                 )
             print(f"{timesteps} timesteps, too deep by name from: {_deep(words, place, timesteps)}")
     print(f"load {os.getloadavg()[0]:.1f}")

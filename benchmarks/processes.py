@@ -1,4 +1,4 @@
-"""Parts that start processes: one job of a learner, a workflow with nothing to do, a complete study."""
+"""Parts that start processes: a job of a learner, a workflow without work, a complete study."""
 
 import csv
 import json
@@ -53,7 +53,7 @@ def job(material):
 
 
 def batch(material):
-    """Measure the sum of CPU and peak memory of `odl step update` of the batch learners over all full batches."""
+    """Measure total CPU time and peak memory of the jobs of batch learners on full batches."""
     rows, steps, atoms = [], [0, *material.full()], material.size.atoms[0]
     weighting = material.settings["features"]
     with tempfile.TemporaryDirectory() as place:
@@ -77,7 +77,10 @@ def batch(material):
             for t, source in zip(steps, sources, strict=True):
                 costs.append(update(place, source, run, previous, 1))
                 previous = (place / "out.state").rename(place / f"{name}{t}.h5")
-            what = f"{material.name}, {name}, k = {atoms} and {growth} more a timestep, timesteps 0 to {steps[-1]}"
+            what = (
+                f"{material.name}, {name}, k = {atoms} and {growth} more a timestep, "
+                f"timesteps 0 to {steps[-1]}"
+            )
             cpu, peak = sum(cost.cpu for cost in costs), max(cost.rss for cost in costs)
             rows.append(Row("batch", what, cpu, "CPU s", BATCH_LIMITS["cpu"]))
             rows.append(Row("batch", f"{what}, of it the last", costs[-1].cpu, "CPU s"))
@@ -86,7 +89,7 @@ def batch(material):
 
 
 def update(place, source, run, previous, times):
-    """Return the median cost of one job of a learner; earlier features are in the folder of its features."""
+    """Return the median cost of a job; earlier features are in the folder of `source`."""
     command = [tool("odl"), "step", "update", source, "--run", json.dumps(run)]
     for output in ("state", "scores", "timings"):
         command += [f"--{output}", place / f"out.{output}"]
@@ -101,7 +104,7 @@ def noop(material):
             say("noop: the default study is not there; running it first (minutes)")
         return _noop(ROOT, (), material.size.repeats)
     with tempfile.TemporaryDirectory() as place:
-        # the real workflow in a new folder, up to its first target
+        # The workflow in a new folder, up to its first target
         for name in ("Snakefile", "workflow", "config", "profiles", "data"):
             (Path(place) / name).symlink_to(ROOT / name)
         return _noop(place, ("results/default/kernels/dual_averaging.done",), material.size.repeats)
@@ -126,9 +129,9 @@ def _noop(folder, targets, times):
 
 
 def arxiv(material, limit=None):
-    """Run config/arxiv.yaml and `levels` from the archive to the report in a new folder, two jobs at a time.
+    """Run config/arxiv.yaml and `levels` from the archive to the report, two jobs at a time.
 
-    It uses the stream by date only, since topic entry drops documents, and the limit is for all
+    Only the stream by date is used, since topic entry drops documents, and the limit is for all
     abstracts.
 
     Parameters
@@ -197,7 +200,7 @@ def _arxiv_rows(place, cost, limit):
 
 
 def _update_rows(place, chain, timesteps, what, limit):
-    """Measure three jobs of a chain again, one at a time, and return these and their costs in the study."""
+    """Return rows of three jobs of a chain, measured again, and of their costs in the study."""
     rows, peaks = [], []
     for t in dict.fromkeys([1, timesteps // 2, timesteps - 1]):
         before = chain / f"{t - 1}.h5"

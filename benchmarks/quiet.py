@@ -1,9 +1,7 @@
 """Rate of periods with alerts in shuffled streams, and how soon topics that enter are shown.
 
     ODL_MIRROR=... python benchmarks/quiet.py [--streams posts arxiv-cs reuters tickets ...]
-    [--seeds 0 1]
-                                              [--documents 250] [--periods 60] [--calm | --planted]
-                                              [--output FILE]
+    [--seeds 0 1] [--documents 250] [--periods 60] [--calm | --planted] [--output FILE]
 
 A stream is shuffled, so that nothing is new, and cut into periods of equal size. Posts are cleaned
 as by `odl init`; the streams of tests/helpers/recipes.py (six languages, tickets, logs) have all
@@ -50,28 +48,22 @@ sys.path.insert(0, str(ROOT / "tests/helpers"))
 import recipes
 
 SETTINGS = Alerts(gates=True)
-RAW = {
+RAW = {  # options of the reader of posts
     "columns": {"time": "sent", "text": "message", "id": "name"},
     "min_words": 5,
-}  # options of the reader of posts
-RAW["clean"] = ["headers", "encoded", "quotes", "signatures"]
+    "clean": ["headers", "encoded", "quotes", "signatures"],
+}
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
-FIRST, EVERY, SIZES = (
-    12,
-    4,
-    (3, 6, 12, 30),
-)  # first planted period, periods between topics, documents of a topic
+FIRST = 12  # first period with a topic
+EVERY, SIZES = 4, (3, 6, 12, 30)  # periods between topics; documents of a topic in a period
 RARELY, LASTING = 6, 3  # if a topic lasts: periods between topics, and periods of a topic
-FEWEST, MOST, GROUPS = (
-    40,
-    120,
-    40,
-)  # smallest and largest number of documents with a word, and number of words
-MADE = 15000  # documents of a made stream
+FEWEST, MOST = 40, 120  # smallest and largest number of documents with the word of a topic
+GROUPS = 40  # number of words of topics
+MADE = 15000  # documents of a synthetic stream
 
 
 class Batch(NamedTuple):
-    """A period of a stream in memory, with the attributes that `odl.stream.weighting.Weighed` needs."""
+    """A period of a stream in memory, with the attributes that `Weighed` needs."""
 
     t: int
     counts: sparse.csr_array
@@ -132,11 +124,11 @@ def planted(counts, rows, size, n_periods, rng, every=EVERY, lasting=1):
     columns = counts.tocsc()
     groups = [columns.indices[columns.indptr[word] : columns.indptr[word + 1]] for word in words]
     parts = quiet(rows[~np.isin(rows, np.concatenate(groups))], size, n_periods)
-    entering, taken = {}, set()
+    entering, used = {}, set()
     for number, first in enumerate(range(FIRST, len(parts) - lasting + 1, every)):
         k = SIZES[number % len(SIZES)]
-        free = [row for row in groups[number % GROUPS].tolist() if row not in taken][: k * lasting]
-        taken |= set(free)
+        free = [row for row in groups[number % GROUPS].tolist() if row not in used][: k * lasting]
+        used |= set(free)
         for t, at in enumerate(range(0, len(free), k), start=first):
             entering[t] = free[at : at + k]
             parts[t] = rng.permutation(
@@ -150,14 +142,12 @@ def batches(documents, parts):
     counts, ends = documents.counts[np.concatenate(parts)], np.cumsum([0, *map(len, parts)])
     terms, first = np.unique(counts.indices, return_index=True)
     terms = terms[np.argsort(first)]
-    place = np.zeros(counts.shape[1], dtype=np.int64)
-    place[terms] = np.arange(len(terms))
-    words, frequencies = (
-        [documents.vocabulary[term] for term in terms.tolist()],
-        np.zeros(0, dtype=np.int64),
-    )
+    column_of = np.zeros(counts.shape[1], dtype=np.int64)
+    column_of[terms] = np.arange(len(terms))
+    words = [documents.vocabulary[term] for term in terms.tolist()]
+    frequencies = np.zeros(0, dtype=np.int64)
     for t, (low, high) in enumerate(itertools.pairwise(ends)):
-        columns = place[counts.indices[slice(*counts.indptr[[low, high]])]]
+        columns = column_of[counts.indices[slice(*counts.indptr[[low, high]])]]
         n_terms = max(len(frequencies), int(columns.max(initial=-1)) + 1)
         entries = (
             counts.data[slice(*counts.indptr[[low, high]])],
@@ -199,48 +189,44 @@ def scored(name, seed, documents, parts):
                 learner, learner.fit_terms(state, P.shape[1]), P
             )
         counts = batch.counts[:]
-        Q, looked = weighed.weigh_words(counts), weighed.without_stop_words(counts)
+        Q, content_counts = weighed.weigh_words(counts), weighed.without_stop_words(counts)
         titles = [documents.titles[row] for row in part.tolist()]
         yield decision.PeriodDocuments(
-            batch.t, near_duplicates(Q), np.zeros(len(part), dtype=bool), Q, looked,
-            excerpts.titled(titles, looked, batch.vocabulary), batch.vocabulary, batch.frequencies, batch.n_before,
-            np.full(len(part), NO_TIME), [""] * len(part),
+            batch.t, near_duplicates(Q), np.zeros(len(part), dtype=bool), Q, content_counts,
+            excerpts.titled(titles, content_counts, batch.vocabulary), batch.vocabulary,
+            batch.frequencies, batch.n_before, np.full(len(part), NO_TIME), [""] * len(part),
         ), scores, part.tolist()  # fmt: skip
 
 
 def judged(periods):
     """Decide all periods; return `Judged` of each one after the warm-up."""
-    told, past, kept = (
-        [],
-        decision.StreamHistory.nothing(),
-        StreamAlerts("", "", 1, 0, vars(SETTINGS), (), {}),
-    )
+    judgements, past = [], decision.StreamHistory.nothing()
+    watch = StreamAlerts("", "", 1, 0, vars(SETTINGS), (), {})
     for documents, scores, ids in periods:
         decided, past = decision.decide(documents, scores, past, SETTINGS)
         if documents.t:
             past = past._replace(
                 recent=calibration.recent_after(past.recent, scores, SETTINGS.window)
             )
-        kept = watched(kept, documents, scores, decided)
+        watch = watched(watch, documents, scores, decided)
         if decided.unproven or not documents.t:
             continue
-        rows = {row for one in decided.headlines if not one.repeated for row in one.rows}
+        new = [headline for headline in decided.headlines if not headline.repeated]
+        rows = sorted({row for headline in new for row in headline.rows})
         by_level = int((decided.tail <= SETTINGS.tail).sum())
-        told.append(
-            Judged(
-                documents.t, [ids[row] for row in sorted(rows)], by_level, alarms.find_alarms(kept)
-            )
+        judgements.append(
+            Judged(documents.t, [ids[row] for row in rows], by_level, alarms.find_alarms(watch))
         )
-    return told
+    return judgements
 
 
 def watched(watch, documents, scores, decided):
     """Add a period to a watch, with the fields that alarms about words and scores use."""
     unseen = np.mean(documents.frequencies[documents.counts.indices] == 0) if documents.t else 1.0
     n = len(documents.first)
-    period = Period(documents.t, {}, {}, NO_TIME, NO_TIME, float(unseen), False, decided.unproven, 0, 0, decided.p, 0.0,
-                    scores.score, decided.tail, np.zeros(n), documents.first, decided.event, np.full((n, 2), -1),
-                    np.zeros((n, 2)))  # fmt: skip
+    period = Period(documents.t, {}, {}, NO_TIME, NO_TIME, float(unseen), False, decided.unproven,
+                    0, 0, decided.p, 0.0, scores.score, decided.tail, np.zeros(n), documents.first,
+                    decided.event, np.full((n, 2), -1), np.zeros((n, 2)))  # fmt: skip
     born = {number: Event(number, (), (), 0.0, documents.t) for number in decided.born}
     return replace(watch, periods=(*watch.periods, period), events=watch.events | born)
 
@@ -261,12 +247,15 @@ def row_of(name, seed, size, options):
     return row | found(judged(scored(name, seed, documents, parts)), entering)
 
 
-def found(told, entering):
-    """Count periods between topics with alerts, topics of each size, and how many were shown how soon."""
-    still = [one for one in told if one.t not in entering]
-    row = {"quiet between": len(still), "speak between": sum(bool(one.shown) for one in still)}
+def found(judgements, entering):
+    """Return counts of quiet periods with alerts, and of topics by size and periods until shown."""
+    quiet_ones = [period for period in judgements if period.t not in entering]
+    row = {
+        "quiet between": len(quiet_ones),
+        "speak between": sum(bool(period.shown) for period in quiet_ones),
+    }
     counts, right, shown = Counter(), 0, 0
-    of_period = {one.t: set(one.shown) for one in told}
+    of_period = {period.t: set(period.shown) for period in judgements}
     for first in range(FIRST, max(of_period, default=0) + 1, RARELY):
         topic = [set(entering[t]) for t in range(first, first + LASTING) if t in entering]
         if not topic or first not in of_period:
@@ -296,7 +285,9 @@ def share(values):
 
 
 def bounded(speak, n_quiet):
-    """Return the share of quiet periods with alerts, and its upper 95 % bound: over shuffles or periods, the larger.
+    """Return (share of quiet periods with alerts, its upper 95 % bound).
+
+    The bound is the larger of those over shuffles and over periods.
 
     Parameters
     ----------
@@ -353,25 +344,20 @@ def main():
 
 def summary(rows):
     """Return a summary of all shuffles of a stream and size, in lines."""
-    lines, sums = (
-        [],
-        {
-            name: sum(row[name] for row in rows)
-            for name in rows[0]
-            if name not in ("stream", "documents")
-        },
-    )
+    names, lines = [name for name in rows[0] if name not in ("stream", "documents")], []
+    sums = {name: sum(row[name] for row in rows) for name in names}
     if "quiet" in sums:
         speak, n_quiet = (np.array([row[name] for row in rows]) for name in ("speak", "quiet"))
-        told = "{:.3f} (at most {:.3f})".format(*bounded(speak, n_quiet))
+        rate = "{:.3f} (at most {:.3f})".format(*bounded(speak, n_quiet))
         lines.append(
-            f"{len(rows)} shuffles: {sums['speak']} of {sums['quiet']} quiet periods speak: {told}"
+            f"{len(rows)} shuffles: {sums['speak']} of {sums['quiet']} quiet periods speak: {rate}"
         )
         lines.append(f"{sums['alarms']} of {sums['looked at']} have an alarm about words or scores")
     for k in SIZES if "shown" in sums else ():
         soon = ", ".join(str(sums[f"{k}, after {n}"]) for n in range(LASTING))
         lines.append(
-            f"topics of {k}: of {sums[f'topics of {k}']} shown within 1 to {LASTING} periods: {soon}"
+            f"topics of {k}: of {sums[f'topics of {k}']} shown within 1 to {LASTING} periods: "
+            f"{soon}"
         )
     if "shown" in sums:
         right = f"{sums['shown of topics']} of {sums['shown']} that are shown are of the topic"

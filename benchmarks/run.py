@@ -9,7 +9,7 @@ See benchmarks/README.md.
 import os
 import sys
 
-# before numpy is imported; child processes inherit it
+# Set before numpy is imported; child processes inherit it
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
@@ -82,7 +82,7 @@ def parse(arguments=None):
 
 
 def measured(options, subject):
-    """Run the chosen parts; yield the rows of each. A part that fails gives one row."""
+    """Run the chosen parts; yield the rows of each. A part that fails has one row."""
     for name in options.parts:
         part = PARTS[name]
         if name == "arxiv":
@@ -99,7 +99,7 @@ def measured(options, subject):
             measure.Row(name, "unit of the machine", unit, "CPU s", units=1.0),
         ]
         measure.say(f"{name}: done in {time.monotonic() - began:.0f} s")
-        # limits are for TDT2 and full sizes
+        # Limits are for TDT2 and full sizes.
         yield [row._replace(limit="") for row in rows] if options.quick else rows
 
 
@@ -132,12 +132,14 @@ def main(arguments=None):
         print("Tiny made stream: these times mean nothing.")
     elif not subject.real:
         print(
-            "TDT2 was not found (--corpora, ODL_CORPORA, ODL_MIRROR): a made stream was measured; limits are for TDT2."
+            "TDT2 was not found (--corpora, ODL_CORPORA, ODL_MIRROR): a made stream was measured; "
+            "limits are for TDT2."
         )
     print(f"\n{measure.table(rows)}")
     over = sum(row.verdict() == "over" for row in rows)
     print(
-        f"\n{over} of {sum(bool(row.limit) for row in rows)} limits exceeded. Table: {options.output}"
+        f"\n{over} of {sum(bool(row.limit) for row in rows)} limits exceeded. "
+        f"Table: {options.output}"
     )
     write(options.output, facts, rows)
     return int(any(row.what.startswith("failed:") for row in rows))

@@ -31,7 +31,10 @@ OWN = ("jobs", "wall_s", "snakemake_cpu_s", "children_cpu_s")
 
 
 def run(study, cores, changes):
-    """Run the study; return the CPU time of Snakemake and of its children, or None if there was nothing to do."""
+    """Run the study; return (jobs, wall seconds, CPU seconds of Snakemake, of its children).
+
+    Return None if all files were up to date.
+    """
     overlay, config = study / "streams.json", f"config/{study.name}.yaml"
     overlay.write_text(json.dumps(changes))
     words = [measure.tool("snakemake"), "--cores", str(cores), "--configfile", config, str(overlay)]
@@ -100,9 +103,9 @@ def write(path, columns, rows):
 
 
 def summary(rows, tenths=False):
-    """Return lines with medians over the first and the last third of the timesteps, for every stream and job.
+    """Return a line for every stream and job: medians of its first and last third of timesteps.
 
-    With `tenths`, means over the second and the last tenth, and their relative difference.
+    With `tenths`, they are means over the second and the last tenth, and their relative difference.
     """
     from statistics import mean, median
 
@@ -125,7 +128,8 @@ def summary(rows, tenths=False):
                     for a, b in ((1, 2), (9, 10))
                 )
                 cells.append(
-                    f"{low:.{digits + 1}f} -> {high:.{digits + 1}f} ({100 * (high / low - 1):+.1f} %)"
+                    f"{low:.{digits + 1}f} -> {high:.{digits + 1}f} "
+                    f"({100 * (high / low - 1):+.1f} %)"
                 )
             elif values:
                 ends = (

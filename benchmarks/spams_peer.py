@@ -1,4 +1,4 @@
-"""The work of hierarchy.py by spams-bin (GPL), run in its own environment: `python spams_peer.py IN OUT`.
+"""The work of hierarchy.py by spams-bin (GPL), in its own environment: `spams_peer.py IN OUT`.
 
 IN is an npz file with the inputs, OUT an npz file for results and CPU seconds of each call.
 """

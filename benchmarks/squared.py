@@ -1,4 +1,4 @@
-"""The part `lars`: the coder of the l2 norm and scikit-learn's LARS path, on dictionaries of L2-BATCH."""
+"""The part `lars`: the l2 coder and scikit-learn's LARS path, on dictionaries of L2-BATCH."""
 
 import warnings
 
@@ -12,7 +12,10 @@ from odl.coding import lars
 
 
 def lars_rows(material):
-    """Time the LARS coder on every batch but the first, by turns with scikit-learn's path on some documents."""
+    """Time the LARS coder on every batch except the first, in turn with scikit-learn's path.
+
+    The latter gets some of the documents.
+    """
     size, rows = material.size, []
     learner = learners.make("batch_l2", **({} if size.rounds is None else {"rounds": size.rounds}))
     P = [batch.weighed(**material.settings["features"], norm="l2")[:] for batch in material.batches]
@@ -46,10 +49,12 @@ def lars_rows(material):
         rows += [
             Row("lars", f"{what}: a document", ms["ours"], "CPU ms", within(50e-6)),
             Row("lars", f"{what}: a document, scikit-learn, lars_path_gram", ms["path"], "CPU ms"),
-            Row("lars", f"{what}: scikit-learn over ours", ms["path"] / ms["ours"], "times", ">= 20"),
-            Row("lars", f"{what}: objective differs from scikit-learn's by at most", apart, "objective", "<= 1e-9"),
-            Row("lars", f"{what}: worst gap of {documents} documents", max(float(one.gap.max()) for one in found),
+            Row("lars", f"{what}: scikit-learn over ours", ms["path"] / ms["ours"], "times",
+                ">= 20"),
+            Row("lars", f"{what}: objective differs from scikit-learn's by at most", apart,
                 "objective", "<= 1e-9"),
+            Row("lars", f"{what}: worst gap of {documents} documents",
+                max(float(codes.gap.max()) for codes in found), "objective", "<= 1e-9"),
         ]  # fmt: skip
     return rows
 

@@ -1,16 +1,17 @@
-"""A made stream of short documents with topics entering over time, as JSONL: ids, times, topics, texts.
+"""A synthetic stream of short documents with topics that enter over time, as JSONL.
 
     python benchmarks/synthetic.py 1000000 made.jsonl --topics 200 --seed 0
     python benchmarks/synthetic.py 1000000 made.jsonl --leaving --fresh 0.02
 
-A document has about 20 to 30 words. Three quarters are words of its topic, the others are common
-words, both with a Zipf-Mandelbrot law. A tenth of the topics is there from the start; the others
-enter one by one, evenly over the first nine tenths of the stream, and stay. Documents are written
-as they are drawn, so memory does not depend on their number. With `--leaving`, half of the first
-topics stay, and each topic that enters replaces the oldest of the others. `--fresh` is the share of
-words that occur only once (names, numbers, typing errors). With both, timesteps are alike except
-for their words, and the vocabulary grows without end. Documents are drawn in blocks of `BLOCK` from
-the seed and the number of the block, so equal arguments give equal bytes.
+A document has an id, a time, topics and a text of about 20 to 30 words. Three quarters are words of
+its topic, the others are common words, both with a Zipf-Mandelbrot law. A tenth of the topics
+occurs from the start; the others enter one by one, evenly over the first nine tenths of the stream,
+and remain. Documents are written as they are drawn, so memory does not depend on their number. With
+`--leaving`, half of the first topics remain, and each topic that enters replaces the oldest of the
+others. `--fresh` is the share of words that occur only once (names, numbers, typing errors). With
+both, timesteps differ in their words only, and the vocabulary grows without end. Documents are
+drawn in blocks of `BLOCK` from the seed and the number of the block, so equal arguments give equal
+bytes.
 """
 
 import argparse
@@ -29,7 +30,7 @@ SYLLABLES = [first + second for first in "bdfghjklmnprstvz" for second in "aeiou
 COMMON, OWN = 20_000, 200  # numbers of common words, and of words of a topic
 SHARE = 0.75  # share of words of a document that belong to its topic
 SHORTEST, LONGEST = 22, 31  # smallest and largest number of words of a document
-# coprime to the number of possible words, so that consecutive words look different
+# Coprime to the number of possible words, so that words of consecutive numbers look different
 SPREAD = 1_234_567_891
 
 
@@ -49,9 +50,10 @@ def zipf(size):
 
 
 def entries(n_documents, n_topics, last=0.9):
-    """Return the document at which each topic enters; the first tenth of the topics (at least one) at 0.
+    """Return the number of the document at which each topic enters.
 
-    `last` is the share of the documents before the last entry.
+    The first tenth of the topics (at least one) enters at 0. `last` is the share of the documents
+    before the last entry.
     """
     first = max(1, n_topics // 10)
     later = np.arange(1, n_topics - first + 1) / (n_topics - first + 1)
@@ -79,11 +81,8 @@ def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
         Words of document i are ``terms[starts[i]:starts[i + 1]]``: those below `COMMON` are common,
         the next `OWN` are words of topic 0, and so on; larger numbers are words that occur once.
     """
-    entry, common, own = (
-        entries(n_documents, n_topics, 1.0 if leaving else 0.9),
-        zipf(COMMON),
-        zipf(OWN),
-    )
+    entry = entries(n_documents, n_topics, 1.0 if leaving else 0.9)
+    common, own = zipf(COMMON), zipf(OWN)
     most = int(np.count_nonzero(entry == 0)) if leaving else n_topics
     for number, first in enumerate(range(0, n_documents, BLOCK)):
         rng = np.random.default_rng([seed, number])
@@ -133,15 +132,15 @@ def write(path, n_documents, n_topics=200, seed=0, seconds=60, leaving=False, fr
     path = os.fspath(path)
     if not path.endswith((".jsonl", ".jsonl.gz")):
         raise SystemExit(
-            f"synthetic: {path} ends otherwise; expected .jsonl or .jsonl.gz; rename it."
+            f"synthetic: {path} has another ending; expected .jsonl or .jsonl.gz; rename it."
         )
     if n_documents < 1 or n_topics < 1 or seed < 0:
         raise SystemExit(
-            "synthetic: documents and topics are from 1 on, seeds from 0; correct the arguments."
+            "synthetic: documents and topics are at least 1, seeds at least 0; correct them."
         )
     if not 0 <= fresh < 1:
         raise SystemExit(
-            f"synthetic: fresh is {fresh}; expected a share from 0 to below 1; correct it."
+            f"synthetic: fresh is {fresh}; expected at least 0 and below 1; correct --fresh."
         )
     with replacing(path) as temporary, open(temporary, "wb") as raw, _packed(raw, path) as file:
         for row in rows(n_documents, n_topics, seed, seconds, leaving, fresh):

@@ -1,9 +1,9 @@
-"""CPU time of the prox of a tree by the number of its atoms and by its depth (ICML 2010, proposition 2).
+"""CPU time of the prox of a tree by the number of its atoms and by its depth.
 
     python benchmarks/tree_sizes.py
 
-Every tree gets vectors with two million entries in total. Trees are complete binary trees, then
-chains of 1024 atoms below a root.
+Proposition 2 of ICML 2010 states the complexity. Every tree gets vectors with two million entries
+in total. Trees are complete binary trees, then chains of 1024 atoms below a root.
 """
 
 import numpy as np
@@ -27,8 +27,8 @@ def chains(length, atoms=1024):
 def nanoseconds(tree, norm, rng):
     """Return the minimum CPU nanoseconds of the prox per entry of vectors."""
     U = rng.normal(size=(max(ENTRIES // tree.n_nodes, 1), tree.n_nodes))
-    place = np.empty_like(U)
-    times = [cpu(lambda: prox(place, U, tree, 1.0, norm))[0] for _ in range(REPEATS)]
+    output = np.empty_like(U)
+    times = [cpu(lambda: prox(output, U, tree, 1.0, norm))[0] for _ in range(REPEATS)]
     return 1e9 * min(times) / U.size
 
 

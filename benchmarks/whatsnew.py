@@ -49,7 +49,10 @@ def _seeds(quick):
 
 
 def watched(folder, posts, seed, quick, without=()):
-    """Run `odl init` and `odl run` on one stream, without some settings of its odl.yaml, and evaluate the alerts."""
+    """Run `odl init` and `odl run` on one stream, and evaluate the alerts.
+
+    The settings `without` are removed from its odl.yaml.
+    """
     size, entry = (QUICK["size"], QUICK["entry"]) if quick else (SIZE, ENTRY)
     stream = newsposts.entering(posts, seed, size, entry)
     folder.mkdir()
@@ -126,7 +129,10 @@ def judged(watch, posts, budget, lines):
 
 
 def _neighbours(batch, past, items, budget):
-    """Return the ids of the items with the largest distances to the past, with and without use of the batch."""
+    """Return the ids of the items with the largest distances to earlier documents, by method.
+
+    Methods are without and with the effect of batch peers.
+    """
     found, Q = {}, _weighed(batch, "log")
     with mock.patch.object(baselines, "weighed", _weighed):
         nearest = baselines.nearest(batch, past)
@@ -160,10 +166,10 @@ def precision(ids, novel):
 
 
 def repeated(texts, alike=ALIKE):
-    """Count pairs of texts whose bodies have a Jaccard similarity of five-word runs above `alike`."""
+    """Count pairs of texts with a Jaccard index of five-word shingles of their bodies > `alike`."""
     sets, pairs = [_shingles(_body(text)) for text in texts], 0
     for at, one in enumerate(sets):
-        # sets whose sizes differ more cannot be as similar
+        # Sets whose sizes differ more cannot be as similar.
         near = (
             other
             for other in sets[:at]
@@ -266,7 +272,10 @@ def unit_of(posts):
 
 
 def _costs(place, posts, name, quick):
-    """Measure CPU time of a first run, one more week, and a run with nothing to do, also in units of `unit_of`."""
+    """Measure CPU time of a first run, of one more week, and of a run with nothing to do.
+
+    Times are also given in units of `unit_of`.
+    """
     first, later = newsposts.weeks(posts, 1 if quick else WEEKS, POSTS)
     unit = unit_of(first)
     folder = place / "costs"

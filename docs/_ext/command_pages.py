@@ -1,4 +1,4 @@
-"""`commands`: what `odl` and each of its commands say with `--help`, and the steps that rules call."""
+"""Directive `commands`: the help of `odl` and of each command, and the steps that rules call."""
 
 import contextlib
 import io

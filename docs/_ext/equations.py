@@ -1,9 +1,9 @@
-"""Equations of docs/method.md: MathML in the page, each with its name, the function that computes it, and back.
+"""Equations of docs/method.md, as MathML with links to the functions that compute them.
 
-In the source a block of LaTeX (```math, which forges show too) is followed by a line "Equation
-`NAME`: " with links to the files of the functions. On the site these lead to the function's own
-page; a docstring's "Equation `NAME` of docs/method.md" leads to the equation; the directive
-`equations` is a table of all of them.
+In the source, a block of LaTeX (```math, which code hosts render too) is followed by a line
+"Equation `NAME`: " with links to the files of the functions. On the site these links lead to the
+pages of the functions, and "Equation `NAME` of docs/method.md" in a docstring leads to the
+equation. The directive `equations` is a table of all equations.
 """
 
 import re
@@ -26,14 +26,13 @@ BLOCK = re.compile(
     r"^```math\n(?P<tex>[^`]*)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`:\s(?P<links>.*?)\n\n",
     re.M | re.S,
 )
-SUBSCRIPT = re.compile(
-    r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|[A-Za-z0-9]+)"
-)  # A_{t+1}, v_(r)
+# Such as A_{t+1} and v_(r)
+SUBSCRIPT = re.compile(r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|[A-Za-z0-9]+)")
 NAMED = re.compile(r"Equations?((?:,? (?:and )?`[a-z0-9-]+`)+) of docs/method\.md")
 
 
 class Equation(NamedTuple):
-    """An equation, the section it stands in, and the functions that compute it."""
+    """An equation, its section, and the functions that compute it."""
 
     name: str
     section: str
@@ -42,19 +41,14 @@ class Equation(NamedTuple):
 
 
 def equations(text):
-    """Return the equations of a page's source, in their order."""
-    found, headings = (
-        [],
-        [(match.start(), match[1]) for match in re.finditer(r"^#+ (.*)$", text, re.M)],
-    )
+    """Return the equations in the source of a page, in order."""
+    headings = [(match.start(), match[1]) for match in re.finditer(r"^#+ (.*)$", text, re.M)]
+    result = []
     for match in BLOCK.finditer(text):
         section = [title for start, title in headings if start < match.start()][-1]
-        found.append(
-            Equation(
-                match["name"], section, match["tex"], re.findall(r"\[`([\w.]+)`\]", match["links"])
-            )
-        )
-    return found
+        functions = re.findall(r"\[`([\w.]+)`\]", match["links"])
+        result.append(Equation(match["name"], section, match["tex"], functions))
+    return result
 
 
 def anchor(name):
@@ -63,7 +57,7 @@ def anchor(name):
 
 
 class Names(SphinxTransform):
-    """Give each equation of the page its anchor, and its functions the links to their own pages."""
+    """Add an anchor to each equation of the page, and links to the pages of its functions."""
 
     default_priority = 500
 
@@ -74,26 +68,26 @@ class Names(SphinxTransform):
         for formula in list(self.document.findall(nodes.math_block)):
             line = formula.next_node(nodes.paragraph, descend=False, siblings=True)
             name = line.next_node(nodes.literal).astext()
-            place = anchor(name)
-            formula["ids"].append(place)
+            identifier = anchor(name)
+            formula["ids"].append(identifier)
             line["classes"].append("equation-code")
-            names.anonlabels[place] = PAGE, place
-            names.labels[place] = PAGE, place, name
+            names.anonlabels[identifier] = PAGE, identifier
+            names.labels[identifier] = PAGE, identifier, name
             for link in list(line.findall(addnodes.download_reference)):
                 link.replace_self(to_function(link.astext(), PAGE))
         for text in list(self.document.findall(nodes.Text)):
             if not isinstance(text.parent, (nodes.literal, nodes.math_block, nodes.title)):
-                text.parent.replace(text, lowered(text.astext()))
+                text.parent.replace(text, with_subscripts(text.astext()))
 
 
-def lowered(text):
-    """Return a text with its subscripts as such."""
-    name, *rest = parts = SUBSCRIPT.split(text)
-    found = [nodes.Text(name)] if name or not rest else []
+def with_subscripts(text):
+    """Return the nodes of a text, with subscript nodes for notations such as A_t."""
+    name, *others = parts = SUBSCRIPT.split(text)
+    result = [nodes.Text(name)] if name or not others else []
     for at in range(1, len(parts), 3):
         base, below, after = parts[at : at + 3]
-        found += [nodes.Text(base), nodes.subscript("", below.strip("{}")), nodes.Text(after)]
-    return found
+        result += [nodes.Text(base), nodes.subscript("", below.strip("{}")), nodes.Text(after)]
+    return result
 
 
 def to_function(name, page):
@@ -113,10 +107,9 @@ class Equations(SphinxDirective):
         self.env.note_dependency(str(source))
         body = nodes.tbody()
         for equation in equations(source.read_text(encoding="utf-8")):
-            here = nodes.reference(
-                "", equation.name, internal=True, refuri=f"{Path(PAGE).name}.html#{anchor(equation.name)}"
-            )  # fmt: skip
-            told = nodes.paragraph("", "", here, nodes.Text(f" ({equation.section})"))
+            uri = f"{Path(PAGE).name}.html#{anchor(equation.name)}"
+            link = nodes.reference("", equation.name, internal=True, refuri=uri)
+            caption = nodes.paragraph("", "", link, nodes.Text(f" ({equation.section})"))
             code = [
                 nodes.paragraph("", "", to_function(name, self.env.docname))
                 for name in equation.functions
@@ -124,15 +117,15 @@ class Equations(SphinxDirective):
             formula = nodes.math_block(
                 equation.tex, equation.tex, number=None, label=None, nowrap=False
             )
-            body += nodes.row("", nodes.entry("", told, formula), nodes.entry("", *code))
+            body += nodes.row("", nodes.entry("", caption, formula), nodes.entry("", *code))
         head = [nodes.entry("", nodes.paragraph("", title)) for title in ("equation", "code")]
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (65, 35)), cols=2)
         group += [nodes.thead("", nodes.row("", *head)), body]
         return [nodes.table("", group, classes=["equations", "colwidths-given"])]
 
 
-def back(app, what, name, obj, options, lines):
-    """Link the equations that a docstring names."""
+def link_equations(app, what, name, obj, options, lines):
+    """Replace names of equations in a docstring by links, in place."""
     for row, line in enumerate(lines):
         lines[row] = NAMED.sub(
             lambda found: re.sub(r"`([a-z0-9-]+)`", r":ref:`\1 <equation-\1>`", found[0]), line
@@ -140,7 +133,7 @@ def back(app, what, name, obj, options, lines):
 
 
 def mathml(node, as_block):
-    """Return a formula as MathML; one that is not understood is a warning and stays as it is written."""
+    """Return a formula as MathML, or its LaTeX with a warning if it cannot be converted."""
     try:
         return tex2mathml(node.astext(), as_block=as_block)
     except MathError as error:
@@ -163,6 +156,6 @@ def setup(app):
     app.add_html_math_renderer("mathml", (inline, None), (displayed, None))
     app.add_transform(Names)
     app.add_directive("equations", Equations)
-    app.connect("autodoc-process-docstring", back, priority=600)
+    app.connect("autodoc-process-docstring", link_equations, priority=600)
     app.add_css_file("equations.css")
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""Terms of the glossary in the index of the site, where its search looks first."""
+"""Terms of the glossary in the index of the site, which its search uses first."""
 
 from docutils import nodes
 from sphinx import addnodes
@@ -6,7 +6,7 @@ from sphinx.transforms import SphinxTransform
 
 
 class GlossaryTerms(SphinxTransform):
-    """An entry of the index for each term of docs/glossary.md."""
+    """Add an entry to the index for each term of docs/glossary.md."""
 
     default_priority = 800  # before the index is gathered
 

@@ -1,4 +1,4 @@
-"""`settings-table`: every key that the schema allows, with type, bounds and its default."""
+"""Directive `settings-table`: every key of the schema, with type, bounds and default."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiv
 
 
 class SettingsTable(SphinxDirective):
-    """A table of the keys below the ones named, all of them if none is."""
+    """A table of the keys of the schema."""
 
     optional_arguments = 1
 
@@ -24,7 +24,7 @@ class SettingsTable(SphinxDirective):
         defaults = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
         lines = ["| key | what it takes | default |", "| --- | --- | --- |"]
         lines += [
-            f"| `{key}` | {said} | {default} |" for key, said, default in keys(schema, defaults)
+            f"| `{key}` | {values} | {default} |" for key, values, default in keys(schema, defaults)
         ]
         holder = nodes.Element()
         self.state.nested_parse(StringList(lines, "settings"), 0, holder)
@@ -32,7 +32,7 @@ class SettingsTable(SphinxDirective):
 
 
 def keys(node, defaults, path=""):
-    """Yield key, what it takes and its default, for every value of a schema."""
+    """Yield (key, allowed values, default) for every value of a schema."""
     for name, inner in node.get("properties", {}).items():
         default = (
             defaults.get(name, inner.get("default"))
@@ -44,11 +44,11 @@ def keys(node, defaults, path=""):
         shown = (
             "" if defaults is None or isinstance(defaults, dict) else f"`{json.dumps(defaults)}`"
         )
-        yield path, said(node), shown.replace("|", "\\|")
+        yield path, describe(node), shown.replace("|", "\\|")
 
 
-def said(node):
-    """Say what a value may be."""
+def describe(node):
+    """Return the allowed values of a schema in words."""
     kinds = node.get("type", "map")
     words = " or ".join([kinds] if isinstance(kinds, str) else kinds)
     if "enum" in node:

@@ -1,7 +1,7 @@
-"""Links from pages to files and folders of the repository lead, on the site, to pages about them.
+"""Links from pages to files and folders of the repository, replaced by links to pages about them.
 
-A module or package goes to its API page, the folder of examples to the gallery. A file without a
-page stays a download, a folder without one is named and not linked.
+A link to a module or package leads to its API page, one to the folder of examples to the gallery. A
+file without a page remains a download; a folder without a page becomes plain text.
 """
 
 from pathlib import Path, PurePosixPath
@@ -18,30 +18,29 @@ GALLERY = {"docs/examples": "docs/gallery/index"}
 class SourceLinks(SphinxPostTransform):
     """Replace downloads of modules and links to folders."""
 
-    default_priority = 5  # before MyST looks for what it does not find
+    default_priority = 5  # before MyST resolves links, since it does not find these
 
     def run(self, **_):
         for link in list(self.document.findall(addnodes.download_reference)):
             self._replace(link, self._page(link))
         for link in list(self.document.findall(addnodes.pending_xref)):
             path = self._path(link) if link.get("reftype") == "myst" else ""
-            if (
-                path and (ROOT / path).is_dir() and not (ROOT / f"{path}.md").exists()
-            ):  # docs/results.md is a page
+            # Not docs/results, since docs/results.md is a page
+            if path and (ROOT / path).is_dir() and not (ROOT / f"{path}.md").exists():
                 self._replace(link, self._page(link), folder=True)
 
     def _path(self, link):
         """Return the path of a link's target from the top of the repository."""
         target = link["reftarget"]
-        here = ROOT / PurePosixPath(self.env.docname).parent
-        found = Path(target) if target.startswith(str(ROOT)) else ROOT / target.lstrip("/")
-        for base in (found, here / target):
+        folder = ROOT / PurePosixPath(self.env.docname).parent
+        from_root = Path(target) if target.startswith(str(ROOT)) else ROOT / target.lstrip("/")
+        for base in (from_root, folder / target):
             if base.exists():
                 return base.resolve().relative_to(ROOT).as_posix()
         return ""
 
     def _page(self, link):
-        """Return document and anchor of the page about the target of a link, if there is one."""
+        """Return (document, anchor) of the page about the target of a link, or None."""
         path = self._path(link)
         if path in GALLERY:
             return GALLERY[path], ""

@@ -106,7 +106,7 @@ def test_of_what_is_not_there_nothing_is_known(note, path, tmp_path):
     ledger.forget(path)  # another process was first
     assert ledger.changed
     ledger.save()
-    assert Ledger(note).known == {}
+    assert Ledger(note).entries == {}
 
 
 def test_a_text_that_follows_from_files_is_kept(note):

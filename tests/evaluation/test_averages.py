@@ -54,7 +54,7 @@ def test_tables_round_trip(tmp_path):
     assert (read[0]["run"], read[0]["a"], read[1]["b"]) == ("007", 1, 1e-15)
     assert np.isnan(read[0]["c"])
     (tmp_path / "t.tsv").write_text(text + "one\tcell\n")
-    with pytest.raises(StorageError, match="whole table"):
+    with pytest.raises(StorageError, match="complete table"):
         read_table(tmp_path / "t.tsv")
     with pytest.raises(StorageError, match="does not exist"):
         read_table(tmp_path / "none.tsv")

@@ -370,7 +370,7 @@ def test_another_bound_along_a_chain_is_refused(stream, tmp_path):
 def test_what_needs_terms_that_have_left_is_refused(stream, tmp_path):
     assert weighting.Weighting(idf="none")
     chain(stream / "bounded", tmp_path, run_of("dual_averaging"), range(2))
-    with pytest.raises(DataError, match="of a bounded vocabulary"):
+    with pytest.raises(DataError, match="has a bounded vocabulary"):
         hindsight.read_steps(
             [tmp_path / f"{t}.h5" for t in (0, 1)], [stream / "bounded" / f"{t}.h5" for t in (0, 1)]
         )

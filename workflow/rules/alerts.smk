@@ -1,7 +1,9 @@
-# Alerts: one job a timestep turns the scores of one run into items, topics and reasons (docs/alerts.md).
-# REQUIRED INPUTS: features/{t}.h5, batches/{t}.h5, {run}/k{k}/scores/{t}.h5, {t-1}.h5, {t}.h5, alerts/{t-1}.h5
-# OUTPUTS: {run}/k{k}/alerts/{t}.h5, of the run that `alerts` names and the seed of the report
-# new.html, new.atom and new.json, or new-{corpus}.html ... where there are several streams: page and feeds about them
+# Alerts: one job per timestep computes items, topics and reasons from the scores of one run
+# (docs/alerts.md).
+# REQUIRED INPUTS: features/{t}.h5, batches/{t}.h5, {run}/k{k}/scores/{t}.h5, {t-1}.h5, {t}.h5,
+# alerts/{t-1}.h5
+# OUTPUTS: {run}/k{k}/alerts/{t}.h5, of the run that `alerts` names and the seed of the report; page
+# and feeds: new.html, new.atom and new.json, or new-{corpus}.html ... for several streams
 
 
 rule alerts:
@@ -38,10 +40,11 @@ rule alerts:
         " --costs {output.costs:q} > {log:q} 2>&1"
 
 
-# A folder of `odl init` has the page and feedback.csv next to odl.yaml, a study next to its results.
+# A folder of `odl init` has the page and feedback.csv next to odl.yaml, a study next to its
+# results.
 OWN = os.path.exists("odl.yaml")
 SAID, NEW = (".", "new") if OWN else (ROOT, ROOT + "/new")
-# Suffix of a page's name -> its stream.
+# Suffix of the name of a page -> stream
 NEWS = (
     {
         f"-{corpus}" if len(config["streams"]) > 1 else "": corpus

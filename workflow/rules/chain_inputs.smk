@@ -6,14 +6,14 @@ def reader_file(wildcards):
 
 
 def reading(wildcards):
-    """Return versions of packages and digests of models that the documents depend on, as arguments of `code`."""
+    """Return arguments of `code`: packages and the model on which the documents depend."""
     options = config["corpora"][wildcards.corpus]["options"]
     return {"packages": chains.packages_of(options), "more": chains.encoder_of(options)}
 
 
 @functools.cache
 def shared(corpus):
-    """Return the shares of the user's files: name -> files; empty if one job reads all files."""
+    """Return the shares of the user's files as {name: files}; empty if one job reads all files."""
     if not config["corpora"][corpus].get("sources"):
         return {}
     return chains.shares_of(CORPUS_FILES[corpus])
@@ -28,11 +28,11 @@ def shares_or_files(wildcards):
 
 
 def contents(wildcards):
-    """Return a digest of the user's files for a corpus that one job reads; None for others."""
+    """Return a digest of the user's files if one job reads the corpus, otherwise None."""
     if not config["corpora"][wildcards.corpus].get("sources"):
-        return None  # their digests are checked by `download`
+        return None  # `download` checks the digests of the files
     if shared(wildcards.corpus):
-        return None  # each share has its own
+        return None  # each share has a digest
     return chains.contents_of(CORPUS_FILES[wildcards.corpus])
 
 
@@ -48,7 +48,7 @@ def chain_of(wildcards):
 
 
 def last_features(wildcards):
-    """Return the last features of a stream for a run with `features.idf: corpus`; none for other runs."""
+    """Return the last features of a stream if a run has `features.idf: corpus`, otherwise []."""
     if not has_corpus_idf(wildcards.run):
         return []
     return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
@@ -60,20 +60,20 @@ def has_corpus_idf(run):
 
 
 def options(**flags):
-    """Return a function for the words of options whose values are inputs, by the name of the input.
+    """Return a param function: command-line options whose values are inputs.
 
-    Options of an input that the job lacks are left out.
+    `flags` maps names of inputs to options. Options of inputs that a job does not have are omitted.
     """
 
-    def words(wildcards, input):
-        found = []
+    def arguments(wildcards, input):
+        words = []
         for name, flag in flags.items():
             files = input.get(name)
             if files:
-                found += [flag, files] if isinstance(files, str) else [flag, *files]
-        return found
+                words += [flag, files] if isinstance(files, str) else [flag, *files]
+        return words
 
-    return words
+    return arguments
 
 
 def algorithm(wildcards):
@@ -81,19 +81,19 @@ def algorithm(wildcards):
 
 
 def batches_of_update(wildcards):
-    """Return how many batches an update reads: its own, or all so far for learners that need them."""
+    """Return the number of batches that an update reads: 1, or t + 1 if the learner needs all."""
     reads_all = KNOWN["learners"][algorithm(wildcards)]["needs_history"]
     return int(wildcards.t) + 1 if reads_all else 1
 
 
 def earlier_batches(wildcards):
-    """Return how many earlier batches the baselines of a timestep are compared with at most."""
+    """Return the largest number of earlier batches that the baselines of a timestep search."""
     t, window = int(wildcards.t), config["baselines"]["window"]
     return min(t, window) if window else t
 
 
 def alerts_before(wildcards):
-    """Return the alerts of the timestep before if checkpoints are deleted and these alerts need one; else none."""
+    """Return the alerts that need a checkpoint before this job deletes it, otherwise []."""
     chain = wildcards.run, int(wildcards.k), int(wildcards.seed)
     if not config["checkpoints"]["keep"] or chains.alerts_of(config) != chain:
         return []

@@ -1,4 +1,4 @@
-# What all rules share: the checked configuration, the paths, the sources a result depends on.
+# Shared by all rules: the checked configuration, paths, and digests of the code of a step.
 import csv
 import functools
 import json
@@ -10,7 +10,8 @@ import yaml
 from odl.config import chains, consistency, places, schema, sections, setting, sources
 from odl.errors import ConfigError, OdlError
 
-# A relative path is the same in every run. A workflow that was fetched over a network has none.
+# A relative path, which is the same on every machine. A workflow that was fetched over a network
+# has no such path.
 REGISTRY_FILE = (
     os.path.relpath(str(workflow.current_basedir.join("../../data/corpora.csv")))
     if workflow.current_basedir.is_local
@@ -24,7 +25,7 @@ try:
         setting.merge(config, yaml.safe_load(defaults))
     SCHEMA = schema.load_schema(workflow.source_path("../schemas/config.schema.json"))
     consistency.check_config(config, SCHEMA)
-    # What learners, readers, experiments, figures and commands say of themselves (odl.cli.registry).
+    # Properties of learners, readers, experiments, figures and commands (odl.cli.registry).
     KNOWN = SCHEMA["registry"]
     with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
@@ -58,18 +59,18 @@ wildcard_constraints:
 
 
 def code(stage, *files, packages=(), more=""):
-    """Digest of the package files that a stage depends on, with those of a learner, reader or experiment, and of the
-    versions of packages, and more.
+    """Return the digest of the package files on which a stage depends.
 
-    A param of every rule. Listing the files as inputs would add thirty inputs per job, which takes minutes for ten
-    thousand jobs.
+    `files` are further files (of a learner, reader or experiment), `packages` installed packages whose
+    versions count, `more` any text. It is a param of the rules. As inputs, the files would be thirty
+    inputs per job, which takes minutes for ten thousand jobs.
     """
     return sources.digest(*KNOWN["stages"][stage], *files, packages=packages, more=more)
 
 
 @functools.cache
 def read_index(path, changed):
-    """Return the rows of an index file, cached until the file changes."""
+    """Return the rows of an index file; `changed`, its modification time, is a key of the cache."""
     try:
         return chains.read_index(path)
     except OdlError as error:
@@ -84,7 +85,10 @@ def index(wildcards):
 
 
 def row(column):
-    """Return a function: the value of a column of the index for this timestep. It reads an existing index first."""
+    """Return a function of wildcards: the value of a column of the index at a timestep.
+
+    It reads an existing index, and waits for the checkpoint if the timestep is not in it.
+    """
 
     def value(wildcards):
         path = f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/index.tsv"
@@ -99,7 +103,7 @@ def row(column):
 
 
 def before(pattern):
-    """Return an input function: the file of the timestep before, none for timestep 0."""
+    """Return an input function: the file of the timestep before; no file for timestep 0."""
     return lambda wildcards: (
         pattern.format(**{**wildcards, "t": int(wildcards.t) - 1})
         if int(wildcards.t)
@@ -112,13 +116,19 @@ def timesteps(wildcards):
 
 
 def stream_of(wildcards):
-    """Return the folder of batches and features of a seed; seeds share one if the order is not random."""
+    """Return the folder of batches and features of a seed.
+
+    Seeds share it if the order is not random.
+    """
     seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
 
 
 def modules_to_load():
-    """Modules of the steps that run once per timestep or chain, which the fork server loads before its first fork."""
+    """Return the modules that the fork server loads before its first fork.
+
+    They are those of the steps that run once per timestep or chain.
+    """
     files = ["files/agentfiles"]
     for stage in ("batch", "features", "update", "baselines", "topics", "evaluate"):
         files += KNOWN["stages"].get(stage, [])
@@ -131,7 +141,7 @@ def modules_to_load():
 
 
 def refuse_unwritable():
-    """End with one sentence if the results cannot be written; Snakemake would print pages."""
+    """Exit with a message if the results cannot be written; Snakemake would print a traceback."""
     folder = places.unwritable(ROOT)
     if folder:
         sys.exit(

@@ -1,10 +1,11 @@
 # Corpus: downloads -> documents -> order of the stream -> batches.
 # REQUIRED INPUTS: data/corpora.csv, or the user's own files
-# OUTPUTS: data/{folder}/{file}, {corpus}/shares/{share}.h5 of more than a MB of the user's files,
-# {corpus}/documents.h5 with benchmarks/{corpus}/read.tsv, {corpus}/set-aside.tsv of what could not be read of them,
-# {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
+# OUTPUTS: data/{folder}/{file}, {corpus}/shares/{share}.h5 for more than a MB of the user's files,
+# {corpus}/documents.h5 with benchmarks/{corpus}/read.tsv, {corpus}/set-aside.tsv (documents that
+# could not be read), {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
 #
-# Runs where Snakemake runs, since compute nodes often have no network. The step itself retries.
+# Downloads run on the host of Snakemake, since compute nodes often have no network. The step
+# retries.
 localrules:
     download,
 
@@ -73,7 +74,7 @@ rule read:
             config["corpora"][wildcards.corpus]["options"]
         ),
         contents=contents,
-        # A folder is passed as such: thousands of its files would not fit on a command line.
+        # The path of a folder, since thousands of its files would not fit on a command line.
         sources=lambda wildcards, input: config["corpora"][wildcards.corpus].get(
             "sources"
         )

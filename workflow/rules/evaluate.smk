@@ -1,4 +1,4 @@
-# Evaluation: AUC per timestep and on average, with intervals; then means and spread over seeds.
+# Evaluation: AUC of each timestep and its average, with intervals; means and deviations over seeds.
 # REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, baselines/{t}.h5
 # OUTPUTS: {run}/k{k}/{auc,summary}.tsv, baselines/{auc,summary}.tsv, tables/*.tsv
 TABLES = [

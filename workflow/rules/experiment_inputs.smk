@@ -16,7 +16,7 @@ def whole(wildcards):
 
 
 def used(wildcards):
-    """Return the inputs of an experiment in the order of its arguments."""
+    """Return the input files of an experiment, in the order of its arguments."""
     entry = config["experiments"][wildcards.experiment]
     return [
         *[f"data/{file}" for file in entry.get("files", [])],
@@ -34,7 +34,7 @@ def parts(wildcards):
 
 
 def part_settings(wildcards):
-    """Return the settings that all parts share: without the list of parts and without settings of figures."""
+    """Return the settings of all parts, without the list of parts and settings of figures."""
     part, settings = known(wildcards)["part"], whole(wildcards)
-    left_out = [part["setting"], *part["unmeasured"]]
-    return json.dumps({key: settings[key] for key in settings if key not in left_out})
+    excluded = [part["setting"], *part["unmeasured"]]
+    return json.dumps({key: settings[key] for key in settings if key not in excluded})

@@ -1,7 +1,8 @@
-# Experiments: studies of a method beside the streams, each one job that writes its tables and figures, after one job
-# for each part where it falls into parts (seeds, splits).
-# REQUIRED INPUTS: the files of data/corpora.csv, {corpus}/documents.h5, folders of other experiments, as it names them
-# OUTPUTS: parts/{experiment}/{part}.json, experiments/{experiment}/, with {*.tsv,*.png,*.svg,settings.json}
+# Experiments: studies of a method other than those of streams. Each is one job that writes its
+# tables and figures, after a job for each of its parts (seeds, splits), if it has parts.
+# REQUIRED INPUTS: files of data/corpora.csv, {corpus}/documents.h5 or folders of other experiments
+# OUTPUTS: parts/{experiment}/{part}.json,
+# experiments/{experiment}/{*.tsv,*.png,*.svg,settings.json}
 DONE = expand(ROOT + "/experiments/{experiment}", experiment=config["experiments"])
 PARTED = "|".join(
     name

@@ -1,5 +1,7 @@
-# Features: one chain of vocabulary, counts and document frequencies per corpus and seed, with near-duplicates.
-# REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5; batches before, where they are read for near-duplicates
+# Features: vocabulary, counts, document frequencies and near-duplicates, one chain per corpus and
+# seed.
+# REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5; earlier batches, if near-duplicates are
+# grouped
 # OUTPUTS: features/{t}.h5, features/benchmarks/{t}.tsv
 
 

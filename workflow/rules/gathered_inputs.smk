@@ -1,4 +1,5 @@
-# Inputs of rules that read all timesteps of a chain, or all chains of the study: scores, tables, topics, alerts.
+# Inputs of rules that read all timesteps of a chain or all chains of the study: scores, tables,
+# topics, alerts.
 
 
 def evaluation(wildcards):
@@ -26,7 +27,7 @@ def compared(wildcards):
 
 
 def evaluated(pattern):
-    """Return an input function: the file of each timestep after the initialisation."""
+    """Return an input function: the files of all timesteps after the initialisation."""
     return lambda wildcards: [
         pattern.format(**{**wildcards, "t": t}) for t in timesteps(wildcards) if t
     ]
@@ -44,7 +45,7 @@ def streams():
 
 
 def entries(wildcards):
-    """Return the plan of the study. The indices give the numbers of timesteps."""
+    """Return the plan of the study; the numbers of timesteps are those of the index files."""
     lengths = {}
     for corpus, seed in streams():
         lengths[corpus, seed] = len(index(SimpleNamespace(corpus=corpus, seed=seed)))
@@ -87,7 +88,7 @@ def emerging_tables(wildcards):
 
 
 def emerging_files(wildcards):
-    """Return the files of emerging topics of the seed that the page shows."""
+    """Return the files of emerging topics of the seed that the report shows."""
     return [
         f"{entry['folder']}/emerging/{t}.h5"
         for entry in with_topics(wildcards)
@@ -98,11 +99,11 @@ def emerging_files(wildcards):
 
 
 def alerts_of_stream(corpus):
-    """Return the alerts of each timestep of a stream; none if `alerts.run` is not set."""
-    followed = chains.alerts_of(config)
-    if not followed:
+    """Return the alerts of each timestep of a stream; [] if `alerts.run` is not set."""
+    chain = chains.alerts_of(config)
+    if not chain:
         return []
-    run, k, seed = followed
+    run, k, seed = chain
     return [
         f"{ROOT}/{corpus}/seed{seed}/{run}/k{k}/alerts/{t}.h5"
         for t in timesteps(SimpleNamespace(corpus=corpus, seed=seed))
@@ -122,7 +123,7 @@ def alert_files(wildcards):
 
 
 def shown():
-    """Report settings under the names that the figures use."""
+    """Return the settings of the report as JSON, under the names that the figures use."""
     settings = config["report"]
     return json.dumps(
         {

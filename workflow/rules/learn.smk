@@ -1,10 +1,11 @@
-# Learning: one job a timestep scores its batch with the dictionary of the timestep before, then updates the dictionary.
+# Learning: one job per timestep scores its batch with the dictionary of the timestep before, then
+# updates the dictionary.
 # REQUIRED INPUTS: features/{t}.h5, {run}/k{k}/{t-1}.h5
 # OUTPUTS: {run}/k{k}/{t}.h5 (checkpoint), scores/{t}.h5, timings/{t}.tsv; baselines/{t}.h5
 #
-# STREAM is {results}/{study}/{corpus}/seed{seed}; RUN is STREAM/{run}/k{k}, with a name under `learners` and a number of
-# its `atoms` (common.smk). Timesteps {t} count from 0. Functions of wildcards are in chain_inputs.smk, those of memory
-# and minutes in resources.smk.
+# STREAM is {results}/{study}/{corpus}/seed{seed}; RUN is STREAM/{run}/k{k}, with a name under
+# `learners` and a number of its `atoms` (common.smk). Timesteps {t} count from 0. Functions of
+# wildcards are in chain_inputs.smk, those of memory and minutes in resources.smk.
 
 
 rule update:
@@ -34,7 +35,8 @@ rule update:
     params:
         # A change of this code runs the job again.
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
-        # `learners.{run}` and `features` of the configuration, with corpus, seed and atoms, as JSON.
+        # `learners.{run}` and `features` of the configuration, with corpus, seed and atoms, as
+        # JSON.
         run=chain_of,
         # All features up to t, for learners that learn from every batch again.
         history=lambda wildcards, input: (
@@ -50,8 +52,9 @@ rule update:
         " --costs {output.costs:q} > {log:q} 2>&1"
 
 
-# Other methods to compare with: nearest neighbours, unknown words, length. The job reads the features of the earlier
-# timesteps from the folder of its own, which follow from one another: as inputs they would make planning quadratic.
+# Other methods to compare with: nearest neighbours, unknown words, length. The job also reads the
+# features of earlier timesteps, from the folder of its input. As inputs they would make planning
+# quadratic in the number of timesteps; they exist, since each is an input of the next.
 rule baselines:
     input:
         features=STREAM + "/features/{t}.h5",
@@ -66,7 +69,8 @@ rule baselines:
     params:
         code=code("baselines"),
         past=lambda wildcards, input: os.path.dirname(input.features),
-        # `baselines.window`: earlier timesteps to compare with; without it the step chooses by their documents.
+        # `baselines.window`: number of earlier timesteps to search. Without it the step chooses the
+        # number by their documents.
         window=lambda wildcards: (
             ["--window", str(earlier_batches(wildcards))]
             if config["baselines"]["window"] is not None

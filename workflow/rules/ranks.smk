@@ -1,6 +1,7 @@
-# Learning over MPI: the update of runs listed under `ranks`, whose agents live on several ranks.
+# Learning over MPI: the update of the runs under `ranks`, with agents on several ranks.
 # REQUIRED INPUTS: features/{t}.h5, {run}/k{k}/{t-1}.h5 with {t-1}.agents/
-# OUTPUTS: {run}/k{k}/{t}.h5 (scores, dual summary, digests), {t}.agents/ (one file an agent), scores/{t}.h5, timings/{t}.tsv
+# OUTPUTS: {run}/k{k}/{t}.h5 (scores, summary of dual variables, digests), {t}.agents/ (a file for
+# each agent), scores/{t}.h5, timings/{t}.tsv
 
 if config["ranks"]:
 
@@ -26,14 +27,16 @@ if config["ranks"]:
         resources:
             mem_mb=memory(40),
             runtime=minutes(5),
-            # A profile may set another launcher, and how many ranks there are changes no result: neither is a param.
+            # Launcher and number of ranks change no result, so they are no params. A profile may
+            # set another launcher.
             mpi="mpiexec",
             tasks=lambda wildcards: config["ranks"][wildcards.run],
         params:
             code=code("rank"),
             run=chain_of,
             optional=options(previous="--previous", corpus="--corpus-features"),
-        # Jobs of a cluster get a launcher of several words in quotes.
+        # On a cluster, Snakemake puts a launcher of several words in quotes; the shell removes
+        # them.
         shell:
             "launcher={resources.mpi:q}; ${{launcher//\\'/}} -n {resources.tasks:q} odl step rank {resources.tasks:q}"
             " {input.features:q} --state {output.state:q} --timings {output.timings:q} {params.optional:q}"

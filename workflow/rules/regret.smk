@@ -1,4 +1,4 @@
-# Regret: the loss of a run against the best fixed dictionary in hindsight, with the bounds of the theory.
+# Regret: the loss of a run minus that of the best fixed dictionary in hindsight, with its bounds.
 # REQUIRED INPUTS: {run}/k{k}/{t}.h5 and features/{t}.h5 of all timesteps, plan.json
 # OUTPUTS: {run}/k{k}/regret.tsv, tables/regret.tsv
 REGRET = config["regret"]

@@ -1,5 +1,5 @@
-# Report: figures (PNG and SVG) and one page that needs nothing else.
-# REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that are shown
+# Report: figures (PNG and SVG) and a page in one file.
+# REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that it shows
 # OUTPUTS: figures/{corpus}-{name}.{png,svg}, report.html
 DRAWN = expand(
     ROOT + "/figures/{corpus}-{name}.{form}",
@@ -32,7 +32,7 @@ rule figures:
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
-# A study without streams has a page about its experiments only.
+# The report of a study without streams is about its experiments only.
 STREAMED = bool(config["streams"])
 
 

@@ -1,8 +1,8 @@
-# Resources of cluster jobs: what a submission asks for, and which jobs go into one.
+# Resources of cluster jobs: memory and time of a submission, and groups of jobs in one submission.
 # Nothing here changes a result or runs a job again. Locally, resources count only if limited.
 
-# Memory of a job that has read nothing, and the shortest time limit: a submission starts Snakemake twice, which takes
-# minutes on a crowded node or a slow file system.
+# Memory of a job without inputs, and the shortest time limit: a submission starts Snakemake twice,
+# which takes minutes on a crowded node or a slow file system.
 BASE_MB = 600
 BASE_MINUTES = 5
 
@@ -14,9 +14,10 @@ def megabytes(files):
 
 
 def memory(per_mb, base=BASE_MB, times=lambda wildcards: 1):
-    """Return a function for the MB of memory, from the size of the inputs; doubled at each further attempt.
+    """Return a resource function: MB of memory from the size of inputs, doubled at each attempt.
 
-    `times` is the number of files of that size that a job reads, including files that are no inputs.
+    `times` returns the number of files of this size that a job reads, including files that are no
+    inputs.
     """
     return lambda wildcards, input, attempt: 2 ** (attempt - 1) * int(
         base + per_mb * times(wildcards) * megabytes(input)
@@ -24,16 +25,17 @@ def memory(per_mb, base=BASE_MB, times=lambda wildcards: 1):
 
 
 def minutes(per_mb, base=BASE_MINUTES, times=lambda wildcards: 1):
-    """Return a function for the time limit in minutes, from the size of the inputs."""
+    """Return a resource function: time limit in minutes, from the size of the inputs."""
     return lambda wildcards, input: int(
         base + per_mb * times(wildcards) * megabytes(input)
     )
 
 
 def block(name):
-    """Return a function for the group of a job: `block` timesteps of a chain are one submission (profiles/slurm).
+    """Return a function for the group of a job; None for local runs.
 
-    None for local runs, because Snakemake's check of groups is quadratic in the number of jobs.
+    `block` timesteps of a chain are one submission (profiles/slurm). Local runs have no groups, because
+    Snakemake's check of groups is quadratic in the number of jobs.
     """
 
     def group(wildcards):

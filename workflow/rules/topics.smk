@@ -1,4 +1,5 @@
-# Emerging topics: one job a timestep groups the most novel documents; then a table of each run beside the truth.
+# Emerging topics: one job per timestep clusters the most novel documents. Tables compare the
+# clusters with the topics of documents.
 # REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, features/{t}.h5
 # OUTPUTS: {run}/k{k}/emerging/{t}.h5, {run}/k{k}/emerging.tsv, tables/emerging.tsv
 EMERGING = [ROOT + "/tables/emerging.tsv"] if config["emerging"]["enabled"] else []

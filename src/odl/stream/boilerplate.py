@@ -272,8 +272,10 @@ def _of_features(path):
         return (0, 0), ""
     with storage.reading(path, "features") as file:
         sentence, max_terms = "", int(file.attrs.get("max_terms", 0))
-        n_words = int(file["vocabulary"].attrs["length"])
-        n_forgotten = int(file.attrs["n_numbered"]) - n_words if max_terms else 0
+        n_forgotten = 0
+        if max_terms:
+            n_words = int(file["vocabulary"].attrs["length"])
+            n_forgotten = int(file.attrs["n_numbered"]) - n_words
         if n_forgotten:
             sentence = (
                 f"{n_forgotten:,} words, unseen for longest, were forgotten "

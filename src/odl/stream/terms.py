@@ -155,7 +155,7 @@ def aligned(earlier, batch):
     ):
         fault = f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}"
         todo = "pass only batches before t, of the same chain"
-        raise DataError(fault, "at most as many terms as in the present batch", todo)
+        raise DataError(fault, "terms that are only appended along a stream", todo)
     if batch.terms is None:
         return sparse.csr_array(
             (counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms)

@@ -280,7 +280,8 @@ class TestFresh:
         with pytest.raises(SystemExit):
             main(["verify", str(folder)])
         wrong = [
-            line.split(" was computed from")[0] for line in capsys.readouterr().out.splitlines()[:-1]
+            line.split(" was computed from")[0]
+            for line in capsys.readouterr().out.splitlines()[:-1]
         ]
         run = next(folder.rglob("alerts")).parent
         made_of_it = [

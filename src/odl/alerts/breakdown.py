@@ -108,8 +108,13 @@ def near(alert, words):
 
 
 def opening(alert):
-    """Return the phrases of the words that opened the gate of words, spelled as in the text of the item."""
-    return [phrase for phrase, _ in joined(alert, alert.opening[:NAMED_WORDS])]
+    """Return the phrases of the words that opened the gate of words, spelled as in the text of the item.
+
+    Each is returned once. A single character of a script without spaces, which is what particles
+    beside it leave of a pair, is left out.
+    """
+    found = dict.fromkeys(phrase for phrase, _ in joined(alert, alert.opening[:NAMED_WORDS]))
+    return [phrase for phrase in found if len(phrase) > 1 or not phrasing.is_unspaced(phrase)]
 
 
 def parts(alert):

@@ -27,8 +27,9 @@ MIN_NEIGHBOUR_SHARE = (
 RUN_CHARACTERS = 24  # longest run without spaces that is extended
 WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # what may be between two words of a phrase
 HIRAGANA, PARTICLE_LETTERS = "\u3041-\u309f", "はがをにのでともへやな"
-PARTICLE_AT_END = re.compile(
-    f"^[{PARTICLE_LETTERS}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLE_LETTERS}]+$"
+PARTICLE_AT_END = re.compile(  # also endings of the word before (買った), and 的 of Chinese, which begins few words
+    f"^(?:[{PARTICLE_LETTERS}]+|[いしれっ]?た)(?=[^{HIRAGANA}])|^的(?=[^士确哥姐黎].)"
+    f"|(?<=[^{HIRAGANA}])(?:[{PARTICLE_LETTERS}]+|ですが?|でした)$"
 )
 EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # emoji are in no phrase
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")

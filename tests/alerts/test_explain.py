@@ -130,6 +130,7 @@ def test_an_event_line_by_line(watch, monkeypatch):
     of = [explain.Mention(3, f"a:{n}", "x" * 90, "a", 0) for n in range(30)]
     of += [explain.Mention(4, "posts.jsonl:3000", "", "a", 0)]
     monkeypatch.setattr(explain, "read_members", lambda place, events: {1: of})
+    monkeypatch.setattr(explain.facets, "count_facets", lambda place, spans: {})
     told = explain.event_text(replace(watch, place="somewhere"), 1).splitlines()[len(lines) :]
     assert told[1] == "  31 documents, central ones first:" and told[-1] == "    and 11 more"
     assert told[2] == "    1970-01-01  posts.jsonl:3000  (id: posts.jsonl:3000)" and len(told) == 23

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import breakdown, hashtags, periods, read, reasons, show
+from odl.alerts import breakdown, facets, hashtags, periods, read, reasons, show
 from odl.alerts.model import Reason
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
@@ -364,8 +364,9 @@ def event_text(watch, number):
     documents = read_members(watch.place, [event])[number] if watch.place is not None else []
     central = {ident for ident, _ in event.examples}
     documents.sort(key=lambda each: each.id not in central)
+    counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
     names = {"chart": chart, "rate": rate, "ITEMS_LISTED": ITEMS_LISTED}
-    values = watch, event, " to ".join(dict.fromkeys(days)), states, documents
+    values = watch, event, " to ".join(dict.fromkeys(days)), states, documents, counted
     return show.printed("explain.jinja", names, "event", *values)
 
 

@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import asdict, fields
 
-from odl.alerts import breakdown
+from odl.alerts import breakdown, facets
 from odl.alerts.model import JSON_VERSION
 from odl.alerts.show import EXAMPLES_SHOWN, date_of
 from odl.files.escaping import guarded
@@ -135,16 +135,21 @@ def event_map(watch, number):
         "sizes": {str(t): n for t, n in sorted(event.sizes.items())}, "alerts": alerts,
         "feedback": event.feedback or None, "event": number, "words": [asdict(word) for word in event.words],
         "threshold": event.threshold, "examples": event.examples, "link": watch.link_of(number) or None,
+        "facets": facets.facets_map(facets.count_facets(watch.place, {number: event.sizes}).get(number, ())),
     }  # fmt: skip
 
 
 def as_jsonl(watch, periods):
-    """Return a line of JSON for each alert of periods (`alerts_of`)."""
-    told = ((period, alert) for period in periods for alert in alerts_of(watch, period))
-    return "\n".join(
-        json.dumps(document_map(watch, period, *alert), ensure_ascii=False)
-        for period, alert in told
-    )
+    """Return a line of JSON for each alert of periods (`alerts_of`), with the facets of its event in the period."""
+    lines = []
+    for period in periods:
+        rows = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
+        spans = {row["event"]: [period.t] for row in rows if row["event"]}
+        counted = facets.count_facets(watch.place, spans)
+        lines += [
+            row | {"facets": facets.facets_map(counted.get(row["event"], ()))} for row in rows
+        ]
+    return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
 
 
 def as_csv(watch, periods):

@@ -6,6 +6,7 @@ report the difference.
 
 import contextlib
 import glob
+import json
 import os
 import re
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 from odl.cli import filekinds
 from odl.config import places, project
 from odl.config.chains import packages_of
+from odl.config.steps import STEPS
 from odl.engine import folder as folders
 from odl.engine import processes
 from odl.engine.ledger import Ledger
@@ -151,6 +153,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
     lines = [told, _documents(place, ledger)]
     ledger.save()
     warnings = [*_set_aside(place, ledger, named), *_outdated(loop, named)]
+    warnings += _absent_facets(place, n)
     warned = [terminal.styled(line, "yellow") for line in warnings]
     lines += [*moved, *warned, *_told(ledger, words, named)]
     ledger.save()
@@ -331,6 +334,22 @@ def _outdated(loop, named):
     return [
         f"computed by another version of {made}, and still used: {parts}; `odl run {named} --again` repeats them"
     ]
+
+
+def _absent_facets(place, n):
+    """Return a line about columns of `options.facets` that no document of the last period has."""
+    if not (wanted := place.stream["options"].get("facets")):
+        return []
+    from odl.files import storage
+
+    with storage.reading(place.path(STEPS["batch"].writes["output"], n - 1), "batch") as file:
+        rows = storage.read_strings(file, "facets") if "facets" in file else []
+    present = {name for row in rows for name in json.loads(row or "{}")}
+    if not (absent := [name for name in wanted if name not in present]):
+        return []
+    columns = f"column{'s' * (len(absent) > 1)} {', '.join(map(visible, absent))}"
+    todo = f"correct options.facets of {project.FILE} if a name is wrong"
+    return [f"facets: no document of the last period has the {columns}; {todo}"]
 
 
 def _plan(loop):

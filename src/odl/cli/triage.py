@@ -446,11 +446,10 @@ def explain(args):
     watch = read.alerts_of(args.folder, args.stream)
     place, number = explain.resolve(watch, args.what)
     if number:
-        told = maps.event_map(watch, number)
         print(
             explain.event_text(watch, number)
             if args.format == "text"
-            else json.dumps(told, ensure_ascii=False)
+            else json.dumps(maps.event_map(watch, number), ensure_ascii=False)
         )
         return
     if place is None:

@@ -42,6 +42,7 @@ OPTIONS = {
         | dict.fromkeys(("time", "text"), COLUMN_LIST)
         | {role: {"type": ["string", "null"], "earlier": None} for role in NAMED_ONLY}
     ),
+    "facets": {"type": "array", "items": {"type": "string", "minLength": 1}, "earlier": []},
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "pattern": '[^"\\r\\n]'},
     "quoted": {"type": "boolean"},
@@ -81,6 +82,8 @@ OTHER_COLUMNS = (
     "correct them, or set another column (--text, columns.text); "
     "use a separate folder for files with other columns"
 )
+FACET_ROLE = "facets "  # before the name of a column of facets, in the roles of columns
+FACET_CHARACTERS = 100  # longer values of facets are cut
 DIGEST_BYTES = 16  # size of the digest of a row's content
 
 
@@ -98,6 +101,8 @@ def read(sources, options):
           author also reads the authors of mail and feeds. ``source`` of mail and feeds is one of
           author, category (of feeds) and title. The texts of a list become paragraphs, a list for time
           (date and clock) by spaces. ``topics: category`` also reads the categories of feeds.
+        - ``facets``: names of further columns of tables, whose values are counted beside events
+          (default none).
         - ``separator``: between the topics of a string (default ";"; null: one topic per string).
         - ``quoted``: whether quotation marks may enclose the fields of CSV files (default true).
         - ``delimiter``: of CSV files (default: detected).
@@ -160,6 +165,7 @@ def form_of(options):
 def columns_of(options):
     """Return role -> column name or list of names, with the defaults and without unused roles."""
     columns = {**DEFAULT_COLUMNS, **options.get("columns", {})}
+    columns |= {FACET_ROLE + name: name for name in options.get("facets", ())}
     return {role: name for role, name in columns.items() if name is not None}
 
 
@@ -418,8 +424,8 @@ class ParsedRow(NamedTuple):
         Result of `odl.text.shingles.count_words` for its passages.
     taken : list of int
         Number of characters that each cleaner removed.
-    title, url, author, source, excerpt : str
-        The excerpt is the beginning of the cleaned text.
+    title, url, author, source, facets, excerpt : str
+        The facets are a JSON object (`facets_of`), the excerpt is the beginning of the cleaned text.
     shingle_words : bytes
         Result of `odl.text.shingles.Shingler.words`.
     vector : ndarray or None
@@ -437,6 +443,7 @@ class ParsedRow(NamedTuple):
     url: str = ""
     author: str = ""
     source: str = ""
+    facets: str = ""
     excerpt: str = ""
     shingle_words: bytes = b""
     vector: np.ndarray | None = None
@@ -474,7 +481,7 @@ class Collection:
     def _begin(self):
         self.ids, self.dropped, self.aside = Register(self.changed), {}, []
         self.topics, self.titles, self.files, self.urls = [], [], [], []
-        self.texts, self.authors, self.sources = [], [], []
+        self.texts, self.authors, self.sources, self.facets = [], [], [], []
         self.times, self.vectors = array("q"), []
 
     def restart(self):
@@ -553,6 +560,7 @@ class Collection:
             url=fields.parse_url(row.get("url")),
             author=fields.parse_author(row.get("author")),
             source=fields.parse_source(row.get("source")),
+            facets=facets_of(row),
             excerpt=one_line(clean(text), self.kept) if self.kept else "",
             shingle_words=self.shingler.words(text) if self.shingler is not None else b"",
             vector=vector,
@@ -574,6 +582,7 @@ class Collection:
         self.urls.append(row.url)
         self.authors.append(row.author)
         self.sources.append(row.source)
+        self.facets.append(row.facets)
         if self.kept:
             self.texts.append(row.excerpt)
         if "vector" in self.columns:
@@ -657,6 +666,7 @@ class Collection:
             urls=self.urls if any(self.urls) else [],
             authors=self.authors if any(self.authors) else [],
             sources=self.sources if any(self.sources) else [],
+            facets=self.facets if any(self.facets) else [],
             repeats=self.ids.repeats(),
             vectors=vectors,
             texts=self.texts,
@@ -668,6 +678,24 @@ class Collection:
         return Dropped(
             list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64)
         )
+
+
+def facets_of(row):
+    """Return the values of the columns of facets of a row as a JSON object; "" if it has none.
+
+    Examples
+    --------
+    >>> from odl.corpora.collection import facets_of
+    >>> facets_of({"id": "a", "facets airline": "JetBlue", "facets gate": None})
+    '{"airline": "JetBlue"}'
+    """
+    found = {}
+    for role, value in row.items():
+        if role.startswith(FACET_ROLE) and not fields.missing(value):
+            text = ", ".join(map(str, value if isinstance(value, list) else [value]))
+            name = role.removeprefix(FACET_ROLE)
+            found[name] = one_line(clean(without_ansi(text)), FACET_CHARACTERS)
+    return json.dumps(found, ensure_ascii=False) if found else ""
 
 
 def subject_of(text):

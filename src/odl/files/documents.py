@@ -18,10 +18,21 @@ NO_TIME = np.iinfo(np.int64).min
 N_SHINGLES = 2**31 - 1  # number of possible shingles
 TITLE_CHARACTERS = 200  # longer titles are cut
 SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
-OPTIONAL_FIELDS = ("urls", "authors", "sources", "texts", "shingles", "passages", "vectors")
+OF_TEXTS = ("shingles", "passages", "vectors")  # computed from the texts
+OPTIONAL_FIELDS = ("urls", "authors", "sources", "facets", "texts", *OF_TEXTS)
 # Fields with one entry for each document
 PER_DOCUMENT = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)
-STRING_FIELDS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "sources", "texts")
+STRING_FIELDS = (
+    "vocabulary",
+    "ids",
+    "titles",
+    "files",
+    "urls",
+    "authors",
+    "sources",
+    "facets",
+    "texts",
+)
 LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
 
 
@@ -105,6 +116,9 @@ class Documents:
     sources : list of str, optional
         Source of each document by the column `source`, "" if unknown; an empty list without the
         column.
+    facets : list of str, optional
+        Values of the columns of facets of each document, as a JSON object; "" without any; an empty
+        list if no document has one.
     vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
         Embedding of each document, by any encoder; zeros for a document without one.
     texts : list of str, optional
@@ -140,6 +154,7 @@ class Documents:
     urls: list = field(default_factory=list)
     authors: list = field(default_factory=list)
     sources: list = field(default_factory=list)
+    facets: list = field(default_factory=list)
     repeats: Repeats = NO_REPEATS
     vectors: np.ndarray | None = None
     texts: list = field(default_factory=list)
@@ -245,6 +260,8 @@ class Documents:
                 digest.update(f"author\0{self.authors[row]}\0".encode())
             if self.sources:
                 digest.update(f"source\0{self.sources[row]}\0".encode())
+            if self.facets:
+                digest.update(f"facets\0{self.facets[row]}\0".encode())
             if self.texts:
                 digest.update(f"text\0{self.texts[row]}\0".encode())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.alerts import alarms, explain, feedback, read, show, verdicts, wordlist
+from odl.alerts import alarms, explain, facets, feedback, read, show, verdicts, wordlist
 from odl.alerts.model import NO_EVENT
 from odl.errors import DataError
 from odl.files import provenance, storage
@@ -72,7 +72,9 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     )
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     told = {headline.event for headline in watch.periods[-1].headlines} - {NO_EVENT}
-    members = explain.read_members(place, [watch.events[number] for number in sorted(told)])
+    latest = [watch.events[number] for number in sorted(told)]
+    members = explain.read_members(place, latest)
+    counted = facets.count_facets(place, {event.number: event.sizes for event in latest})
     sounded = alarms.find_alarms(watch)
     stories = newfeeds.stories(watch, sounded)
     watch = verdicts.with_verdicts(watch, place.home if home is None else home)
@@ -80,11 +82,11 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
         if place_of_feed:
             newfeeds.write(place_of_feed, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(provenance.page(text(watch, link, taken, members, sounded)))
+        file.write(provenance.page(text(watch, link, taken, members, sounded, counted)))
     return watch
 
 
-def text(watch, study=None, taken="", members=None, sounded=()):
+def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
     """Return the page as HTML.
 
     Parameters
@@ -97,6 +99,8 @@ def text(watch, study=None, taken="", members=None, sounded=()):
     members : dict, optional
         All documents of the events of the latest headlines (`odl.alerts.explain.read_members`).
     sounded : sequence of odl.alerts.alarms.Alarm
+    counted : dict, optional
+        Facets of these events (`odl.alerts.facets.count_facets`).
     """
     last = watch.periods[-1]
     macros, when = parts(), show.date_of_period(last)
@@ -115,7 +119,7 @@ def text(watch, study=None, taken="", members=None, sounded=()):
         when=when,
         parts=PAGE_PARTS,
         bodies=bodies,
-        latest=macros.latest(watch, members or {}),
+        latest=macros.latest(watch, members or {}, counted or {}),
         mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
         last=last.t,
         watch=watch,

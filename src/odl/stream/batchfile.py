@@ -17,8 +17,23 @@ from odl.stream.terms import Matrix
 
 MATRIX_ROWS = 1 << 15  # rows of a matrix that are read together
 CACHED_FILES = 8  # files whose vocabulary and row ends are cached
-BATCH_STRINGS = ("ids", "titles", "files", "topics", "urls", "authors", "sources", "texts")
-OMITTED_IF_EMPTY = ("urls", "authors", "sources")  # stored only if a document of the batch has one
+BATCH_STRINGS = (
+    "ids",
+    "titles",
+    "files",
+    "topics",
+    "urls",
+    "authors",
+    "sources",
+    "facets",
+    "texts",
+)
+OMITTED_IF_EMPTY = (
+    "urls",
+    "authors",
+    "sources",
+    "facets",
+)  # stored only if a document of the batch has one
 
 
 class FileData(NamedTuple):

@@ -16,6 +16,7 @@ LIMITS = dict.fromkeys(SIZES, DOCUMENT_LIMIT) | {(200, 300): within(40e-6)}
 # Stored numbers of `levels` -> limit per document
 MEMORY = {150000: DOCUMENT_LIMIT, 60000: within(40e-6)}
 WINDOW, NEIGHBOURS = 1000, 5
+SMALL, ALONE = 50, 200  # documents of a small batch; number of documents learned one by one
 
 
 def adaptive(material):
@@ -27,9 +28,13 @@ def adaptive(material):
         {size: lambda size=size: stream(P, *size) for size in sizes}
         | {memory: lambda memory=memory: levels(P, memory) for memory in MEMORY}
         | {"window": lambda: window(P), "wide": lambda: stream(widened(P), *sizes[0])}
-        | {"levels, wide": lambda: levels(widened(P))},
+        | {"levels, wide": lambda: levels(widened(P))}
+        | {"small": lambda: levels(cut(P, SMALL)), "small window": lambda: window(cut(P, SMALL))}
+        | {"alone": lambda: levels([*P[:-1], *cut([P[0], P[-1][:ALONE]], 1)[1:]], last=ALONE)},
         material.size.repeats,
     )
+    small, alone = found.pop("small"), found.pop("alone")
+    small_near = found.pop("small window")[0]
     rows, near = [], found.pop("window")[0]
     wide, wider = sum(found.pop("wide")[:2]), sum(found.pop("levels, wide")[:2])
     for memory, limit in MEMORY.items():
@@ -47,6 +52,19 @@ def adaptive(material):
             "<= 1.1",
         )
     )
+    what = f"{material.name}, levels"
+    rows += [
+        (f"{what}: over the window", own / near, "times", "<= 1.5"),
+        (f"{what}, batches of {SMALL}: both", sum(small[:2]), "CPU us", ""),
+        (
+            f"{what}, batches of {SMALL}: over the window",
+            sum(small[:2]) / small_near,
+            "times",
+            "<= 2",
+        ),
+        (f"{what}: score one document", alone[0] / 1000, "CPU ms", ""),
+        (f"{what}: learn one document", alone[1] / 1000, "CPU ms", within(0.3e-3)),
+    ]
     found = {size: found[size] for size in sizes}
     for size, (score, learn, stored) in found.items():
         what = f"{material.name}, {size[0]} atoms of {size[1]} words, {stored:.0f} stored"
@@ -98,24 +116,33 @@ def stream(P, atoms, terms):
     return follow(P, *start(P[0], atoms, terms))
 
 
-def levels(P, memory=150000):
+def cut(P, size):
+    """Return the first batch, and the documents of all others in batches of this size."""
+    return P[:1] + [
+        batch[first : first + size] for batch in P[1:] for first in range(0, batch.shape[0], size)
+    ]
+
+
+def levels(P, memory=150000, last=None):
     """Return `follow` of the learner `levels`."""
     learner = learners.make("levels", memory=memory)
-    return follow(P, learner, learner.start(P[0], 1, None))
+    return follow(P, learner, learner.start(P[0], 1, None), last)
 
 
-def follow(P, learner, state):
+def follow(P, learner, state, last=None):
     """Return (CPU us per document to score, to learn, number of stored numbers at the end).
 
-    The first batch is not timed.
+    The first batch is not timed; with `last`, only that number of last batches is.
     """
     spent = [0.0, 0.0]
-    for batch in P[1:]:
+    for number, batch in enumerate(P[1:], start=1):
+        if last and number == len(P) - last:
+            spent = [0.0, 0.0]
         state = learner.fit_terms(state, batch.shape[1])
         spent[0] += cpu(lambda state=state, batch=batch: learner.score(state, batch))[0]
         seconds, state = cpu(lambda state=state, batch=batch: learner.learn(state, batch, None))
         spent[1] += seconds
-    count = sum(batch.shape[0] for batch in P[1:])
+    count = sum(batch.shape[0] for batch in P[-last if last else 1 :])
     stored = state.dictionary.nnz + sum(value.size for value in state.arrays.values())
     return *(1e6 * seconds / count for seconds in spent), stored
 

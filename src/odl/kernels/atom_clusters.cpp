@@ -129,7 +129,8 @@ void place(int64_t slot, bool joined, double worth, double norm, const Atoms &at
 
 // Fill `total` with the inner products of document d and the pieces; return the square of its norm.
 //
-// `ends` has the ends of the documents before d in each list, and afterwards those of the documents before d + 1.
+// `ends` has the ends of the documents before d in each list, and afterwards those of the documents before d + 1; it is
+// empty if there is one document only.
 double find_products(int64_t d, const Pieces &pieces, int64_t before, Span<int64_t> ends, Span<float> total) {
     const auto &[starts, terms, weights] = pieces.documents;
     const auto &[offsets, rows, values] = pieces.lists;
@@ -141,6 +142,7 @@ double find_products(int64_t d, const Pieces &pieces, int64_t before, Span<int64
         double weight = weights[entry];
         int64_t term = terms[entry];
         norm += weight * weight;
+        if (ends.size() == 0) continue;
         for (int64_t at = offsets[term]; at < ends[term]; at++)
             others.data[rows.data[at]] += static_cast<float>(weight) * values.data[at];
         ends[term]++;
@@ -175,8 +177,8 @@ void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight,
     int64_t &n_atoms = atoms.counters[ward::ATOMS], before = owner.size() - pieces.documents.size();
     Owners owners(owner, weight, before);
     Vector<float> total(owner.size());
-    Vector<int64_t> ends(pieces.lists.starts.size());
-    std::copy(pieces.lists.starts.begin(), pieces.lists.starts.end(), ends.data);
+    Vector<int64_t> ends(pieces.documents.size() > 1 ? pieces.lists.starts.size() : 0);
+    std::copy(pieces.lists.starts.begin(), pieces.lists.starts.begin() + ends.size(), ends.data);
     for (int64_t d = 0; d < pieces.documents.size(); d++) {
         int64_t piece = before + d;
         owner[piece] = -1;

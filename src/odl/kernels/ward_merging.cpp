@@ -44,7 +44,6 @@ void bind_ward_merging(nb::module_ &kernels) {
     auto module = kernels.def_submodule("ward_merging", "Lazy Ward merging of atoms.");
     module.attr("ATOMS") = int{ward::ATOMS};
     module.attr("BLOCK") = ward::BLOCK;
-    module.attr("LANES") = ward::LANES;
     module.attr("CANDIDATES") = ward::CANDIDATES;
     module.attr("UNKNOWN") = ward::UNKNOWN;
     module.attr("NEVER") = ward::NEVER;

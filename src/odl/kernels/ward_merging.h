@@ -49,10 +49,10 @@ struct Merging {
     Span<int64_t> counters;       // see above
     Span<int64_t> places;         // work space
     static constexpr auto members() {
-        return std::tuple{&Merging::gram,    &Merging::documents,  &Merging::squares, &Merging::inverse,
-                          &Merging::inner,   &Merging::counts,     &Merging::reciprocal, &Merging::stamp,
-                          &Merging::recent,  &Merging::partner,    &Merging::cost,    &Merging::price,
-                          &Merging::least,   &Merging::counters,   &Merging::places};
+        return std::tuple{&Merging::gram,   &Merging::documents, &Merging::squares,    &Merging::inverse,
+                          &Merging::inner,  &Merging::counts,    &Merging::reciprocal, &Merging::stamp,
+                          &Merging::recent, &Merging::partner,   &Merging::cost,       &Merging::price,
+                          &Merging::least,  &Merging::counters,  &Merging::places};
     }
 };
 
@@ -94,7 +94,7 @@ inline int64_t next_at(float value, int64_t first, const Merging &atoms) {
     return -1;
 }
 
-// An atom, and the squared costs of merging others with it; infinite for those that changed after it.
+// Atom of a search, and squared costs of merging another atom with it; infinite for an atom that changed later.
 struct Searched {
     float documents, inverse;
     int32_t stamp;
@@ -107,7 +107,7 @@ struct Searched {
     }
 };
 
-// Lower the entries of `least` to the costs of a block of atoms.
+// Lower the entries of `least` to the costs of a block of atoms, where these are less.
 ODL_AVX2 static void lower(const Searched own, const float *__restrict products, const float *__restrict counts,
                            const float *__restrict reciprocal, const int32_t *__restrict stamp, int64_t size,
                            float *__restrict least) {
@@ -129,8 +129,8 @@ inline void insert(int64_t i, float value, Span<int64_t> partner, Span<float> co
 
 // Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first.
 //
-// Of every LANES-th atom, from each of the first ones on, the least cost is found. Only where that is one of the
-// least these are compared.
+// Atoms i, i + LANES, i + 2 LANES ... are lane i. First the least cost of each lane is found. The CANDIDATES cheapest
+// atoms are in lanes whose least cost is at most the CANDIDATES-th of these. Only their costs are computed again.
 inline void search(int64_t j, const Merging &atoms) {
     Searched own{atoms.counts[j], atoms.reciprocal[j], atoms.stamp[j]};
     Span<float> row = atoms.gram[j], costs = atoms.cost[j];

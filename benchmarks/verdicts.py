@@ -73,8 +73,10 @@ class Judged:
     """
 
     def __init__(self, periods, labels, dated):
-        self.labels, self.dated, self.visits = labels, dated, [[]]
+        self.labels, self.dated, self.visits, self.traits = labels, dated, [[]], {}
         for period in periods:
+            for one in period.headlines:
+                self.traits[period.t, one] = ranking.traits_of(one, period.documents_of)
             if sum(len(one.headlines) for one in self.visits[-1]) >= VISIT:
                 self.visits.append([])
             self.visits[-1].append(period)
@@ -101,7 +103,7 @@ class Judged:
         """Return (plain precision, gain, hidden, beyond, headlines of events) of a person, means over seeds."""
         visits = self.visits[first : first + VISITS + NEXT]
         rows = [row for visit in visits[:VISITS] for row in show.rows_of(visit)[:FIRST]]
-        traits = [ranking.traits_of(row.headline, row.period.documents_of) for row in rows]
+        traits = [self.traits[row.period.t, row.headline] for row in rows]
         right, found = self.wanted(rows, label), []
         for seed in range(seeds):
             draw = np.random.default_rng(seed).random(len(right))
@@ -113,20 +115,17 @@ class Judged:
     def compared(self, visit, model, label):
         """Return the figures of `measure` for one visit."""
         plain = show.rows_of(visit)
-        moved = show.rows_of([with_moves(period, model) for period in visit])
+        moved = show.rows_of([self.with_moves(period, model) for period in visit])
         before, after = (self.wanted(rows[:FIRST], label).mean() for rows in (plain, moved))
         dated = {row.headline for row in plain[:FIRST] if self.dated[row.period.t, row.headline]}
         hidden = len(dated - {row.headline for row in moved})
         beyond = len(dated - {row.headline for row in moved[: 2 * FIRST]})
         return before, after - before, hidden, beyond, len(dated)
 
-
-def with_moves(period, model):
-    """Return a period with the moves of its headlines by a model."""
-    moves = {
-        one: model.move(ranking.traits_of(one, period.documents_of)) for one in period.headlines
-    }
-    return replace(period, moves={one: move for one, move in moves.items() if move})
+    def with_moves(self, period, model):
+        """Return a period with the moves of its headlines by a model."""
+        moves = {one: model.move(self.traits[period.t, one]) for one in period.headlines}
+        return replace(period, moves={one: move for one, move in moves.items() if move})
 
 
 def read_stream(name, source, folder, dated_events, kind):

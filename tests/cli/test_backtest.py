@@ -3,11 +3,14 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 import streams
 
+from odl.alerts import difference, read
 from odl.cli import main
+from odl.report import backtestpage
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +74,17 @@ def test_the_page_has_no_script_and_all_lists(news, capsys):
     assert re.search(
         r"<th[^>]*>2026-02-02</th><td>60</td>(<td[^>]*>crew, launch, comet</td>){2}", text
     )
+
+
+def test_the_page_isolates_text_of_another_direction(news):
+    watch = read.alerts_of(news)
+    last = watch.periods[-1]
+    headline = replace(last.headlines[0], name=("خبر", "<b>"))
+    other = replace(last, headlines=(headline,))
+    change = difference.Change("gained", other, headline)
+    one = difference.Alternative("level 0.02", {}, (other,), [change])
+    text = backtestpage.text(watch, [last], [one])
+    assert text.count("<bdi>خبر</bdi>, &lt;b&gt;") == 2 and "\\u2068" not in text
 
 
 def test_settings_that_were_edited_without_a_run_are_refused(news, capsys, tmp_path):

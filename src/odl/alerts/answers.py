@@ -14,7 +14,7 @@ from odl.alerts import breakdown, explain, feedback, periods, read, reasons, sho
 from odl.config import project
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
-from odl.files.escaping import heading, visible
+from odl.files.escaping import heading, readable, visible
 from odl.stream import features
 from odl.stream import terms as known_terms
 from odl.text.tokens import analyser
@@ -300,7 +300,7 @@ def _example(view):
 def _document(ident, time, source, url, title, text):
     """Return a document as a map; what is unknown is left out."""
     entry = {
-        "id": _cut(ident),
+        "id": visible(ident)[:MAX_NAME],
         "time": show.date_of(time, exact=True),
         "source": _cut(source),
         "url": _cut(url),
@@ -367,8 +367,8 @@ def _explain_document(watch, t, row):
 
 
 def _cut(text, most=MAX_NAME):
-    """Return a text without characters that control a terminal, cut to a number of characters."""
-    text = visible(text)
+    """Return a text without control characters and direction marks, cut to a number of characters."""
+    text = readable(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -2,6 +2,7 @@
 
 from odl.alerts import difference, show
 from odl.report import page
+from odl.report.newparts import isolating
 
 
 def text(watch, before, alternatives):
@@ -26,6 +27,9 @@ def text(watch, before, alternatives):
         alternatives=alternatives,
         difference=difference,
         show=show,
+        changes=[
+            [[*map(isolating, change.cells)] for change in one.changes] for one in alternatives
+        ],
         periods=_periods(before, alternatives),
     )
 
@@ -37,7 +41,8 @@ def _periods(before, alternatives):
     for each in zip(*lists, strict=True):
         if any(period.headlines for period in each):
             names = [
-                "; ".join(show.name_of(one, period) for one in period.headlines) for period in each
+                isolating("; ".join(show.name_of(one, period) for one in period.headlines))
+                for period in each
             ]
             rows.append((show.day_of(each[0]), each[0].documents, names))
     return rows

@@ -1,21 +1,30 @@
-"""Lists that learn from verdicts, judged by made people, on streams with dated events that really happened.
+"""Lists of headlines that learn from the verdicts of simulated people, on streams of real events.
 
-    python benchmarks/verdicts.py [FOLDER] [--work FOLDER] [--streams redis_commits ...] [--seeds 10]
+    python benchmarks/verdicts.py [FOLDER] [--work FOLDER] [--streams NAME ...] [--seeds 10]
 
-FOLDER and --work are those of benchmarks/events.py. A stream is cut into visits: periods with 80
-headlines together, those that are not unusual included. At each visit but the last ones a person
-begins: they judge the first ten headlines of two visits, and want those that are of one subject
-(more than half of the documents have its label). One of ten verdicts, drawn by the seed, is wrong.
-Then the first ten headlines of the next three visits are measured. Subjects are the labels of
-.1 to .5 of the headlines of the judged visits: airline, topic, disease, or words of commits. With
-"source", each label is a file of its own, which the model sees; with "subject" all documents are in
-one file. "random" answers yes and no by chance.
+FOLDER and --work are those of benchmarks/events.py.
 
-Printed of each stream and kind: people; precision, the share of wanted headlines among the first
-ten, without verdicts, its gain after 20 verdicts with its standard deviation over people, and that
-for random answers; hidden: headlines of dated events among the first ten that the list after the
-verdicts does not have; beyond: those that it has after the first 20, of people, of random answers.
-Constants of odl.alerts.ranking were chosen on airline_tweets and redis_commits.
+A stream is divided into visits: successive periods with at least 80 headlines together, those that
+are not unusual included. A simulated person begins at each visit for which enough visits follow.
+The person wants the headlines of one subject: more than half of the documents have its label. They
+judge the first ten headlines of two visits; one of ten verdicts, drawn by the seed, is wrong. Then
+the first ten headlines of the next three visits are measured. The subjects of a person are the
+labels of 10 to 50 % of the headlines of the judged visits: an airline, topic or disease, or words
+of commits. For the kind "source", each label is the source of its documents, which the model sees;
+for "subject", no document has a source.
+
+Columns of the output, a row for each stream and kind:
+
+    people            simulated people
+    plain             precision without verdicts: share of wanted headlines among the first ten
+    gain, sd          gain in precision after 20 verdicts: mean and standard deviation over people
+    random            the gain after 20 random verdicts
+    hidden            share of the headlines of dated events among the first ten of the list without
+                      verdicts that the list with verdicts does not have
+    beyond            share of them that the list with verdicts has after its first 20
+    beyond, random    the same after random verdicts
+
+The constants of odl.alerts.ranking were chosen on airline_tweets and redis_commits ("tuned").
 """
 
 import argparse
@@ -35,9 +44,11 @@ from odl import cli
 from odl.alerts import ranking, read, show
 
 TUNED = ("airline_tweets", "redis_commits")  # streams on which constants were chosen
-FIRST, VISIT, VISITS, NEXT = 10, 80, 2, 3  # headlines; headlines; visits judged; visits measured
+FIRST = 10  # headlines of a visit that are judged or measured
+VISIT = 80  # headlines of a visit
+VISITS, NEXT = 2, 3  # visits judged, visits measured after them
 WRONG = 0.1  # share of wrong verdicts
-SHARES = (0.1, 0.5)  # of a label among the headlines of the judged visits
+SHARES = (0.1, 0.5)  # smallest and largest share of a label among headlines of the judged visits
 COMMITS = {
     "cluster": r"cluster|failover|sentinel|slot",
     "tests": r"\btests?\b|\bci\b|travis|valgrind",
@@ -61,7 +72,7 @@ def labels_of(name, row):
 
 
 class Judged:
-    """Periods of a stream with their headlines, the labels of each headline, and whether it is a dated event.
+    """Periods of a stream in visits, with labels of their headlines, and which are dated events.
 
     Parameters
     ----------
@@ -77,42 +88,60 @@ class Judged:
         for period in periods:
             for one in period.headlines:
                 self.traits[period.t, one] = ranking.traits_of(one, period.documents_of)
-            if sum(len(one.headlines) for one in self.visits[-1]) >= VISIT:
+            if sum(len(earlier.headlines) for earlier in self.visits[-1]) >= VISIT:
                 self.visits.append([])
             self.visits[-1].append(period)
 
     def wanted(self, rows, label):
-        """Return which rows have a label."""
+        """Return which rows of a list have headlines with a label: a boolean array."""
         return np.array([label in self.labels[row.period.t, row.headline] for row in rows])
 
     def people(self):
-        """Yield (first visit, label) of each person."""
+        """Yield the first visit of each person, and the label of the headlines that they want."""
         for first in range(len(self.visits) - VISITS - 1):
-            near = [
+            label_sets = [
                 self.labels[period.t, one]
                 for visit in self.visits[first : first + VISITS]
                 for period in visit
                 for one in period.headlines
             ]
-            counts = Counter(label for labels in near for label in labels)
+            counts = Counter(label for labels in label_sets for label in labels)
             for label, n in sorted(counts.items()):
-                if SHARES[0] <= n / max(len(near), 1) <= SHARES[1]:
+                if SHARES[0] <= n / max(len(label_sets), 1) <= SHARES[1]:
                     yield first, label
 
     def measure(self, first, label, seeds, random=False):
-        """Return (plain precision, gain, hidden, beyond, headlines of events) of a person, means over seeds."""
+        """Return the figures of one person: means over seeds and measured visits.
+
+        Parameters
+        ----------
+        first : int
+            Visit at which the person begins.
+        label : str
+            Label of the headlines that the person wants.
+        seeds : int
+            Number of seeds.
+        random : bool
+            Whether the verdicts are random.
+
+        Returns
+        -------
+        ndarray, shape (5,)
+            Precision without verdicts, gain in precision, and numbers of headlines of dated events:
+            hidden, beyond the first 20, and all among the first ten.
+        """
         visits = self.visits[first : first + VISITS + NEXT]
         rows = [row for visit in visits[:VISITS] for row in show.rows_of(visit)[:FIRST]]
         traits = [self.traits[row.period.t, row.headline] for row in rows]
-        right, found = self.wanted(rows, label), []
+        wanted, figures = self.wanted(rows, label), []
         for seed in range(seeds):
-            draw = np.random.default_rng(seed).random(len(right))
-            yes = draw < 0.5 if random else right != (draw < WRONG)
+            draws = np.random.default_rng(seed).random(len(wanted))
+            yes = draws < 0.5 if random else wanted != (draws < WRONG)
             model = ranking.RidgeOrder(traits, np.where(yes, 1.0, -1.0))
-            found += [self.compared(visit, model, label) for visit in visits[VISITS:]]
-        return np.mean(found, axis=0)
+            figures += [self.compare(visit, model, label) for visit in visits[VISITS:]]
+        return np.mean(figures, axis=0)
 
-    def compared(self, visit, model, label):
+    def compare(self, visit, model, label):
         """Return the figures of `measure` for one visit."""
         plain = show.rows_of(visit)
         moved = show.rows_of([self.with_moves(period, model) for period in visit])
@@ -129,7 +158,19 @@ class Judged:
 
 
 def read_stream(name, source, folder, dated_events, kind):
-    """Return a stream that was run, as `Judged`; kind "source": the file of a document is its first label."""
+    """Return a stream that was run, as `Judged`.
+
+    Parameters
+    ----------
+    name : str
+    source : pathlib.Path
+        File of the stream.
+    folder : pathlib.Path
+        Working folder; it is made and run unless it exists.
+    dated_events : list of events.Event
+    kind : {"source", "subject"}
+        Whether the source of a document is its first label, or empty.
+    """
     if name in DOCUMENTS and not (folder / "odl.yaml").exists():
         cli.main(["init", str(folder), str(source)])
         size = DOCUMENTS[name]
@@ -163,35 +204,36 @@ def read_stream(name, source, folder, dated_events, kind):
 
 
 def row_of(judged, seeds):
-    """Return the figures of a stream, by the names in `COLUMNS`; None if nobody wants anything."""
+    """Return the figures of a stream by the names in `COLUMNS`; None if it has no person."""
     people = [*judged.people()]
     if not people:
         return None
-    own, random = (
+    learned, random = (
         np.array([judged.measure(*person, seeds, chance) for person in people])
         for chance in (False, True)
     )
-    n_dated = max(own[:, 4].sum(), 1e-9)
-    shares = own[:, 2].sum() / n_dated, own[:, 3].sum() / n_dated, random[:, 3].sum() / n_dated
-    gains = own[:, 1].mean(), own[:, 1].std(), random[:, 1].mean()
-    return dict(zip(COLUMNS, (len(people), own[:, 0].mean(), *gains, *shares), strict=True))
+    plain, gain, hidden, beyond, dated = learned.T
+    n_dated = max(dated.sum(), 1e-9)
+    shares = hidden.sum() / n_dated, beyond.sum() / n_dated, random[:, 3].sum() / n_dated
+    gains = gain.mean(), gain.std(), random[:, 1].mean()
+    return dict(zip(COLUMNS, (len(people), plain.mean(), *gains, *shares), strict=True))
 
 
 def main():
     """Run the streams and print the table."""
-    words = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     default = os.path.join(os.environ.get("ODL_MIRROR", "."), "events")
-    words.add_argument("folder", nargs="?", default=default)
-    words.add_argument("--work", help="folder that keeps the results")
-    words.add_argument("--streams", nargs="+")
-    words.add_argument("--seeds", type=int, default=10)
-    options = words.parse_args()
+    parser.add_argument("folder", nargs="?", default=default)
+    parser.add_argument("--work", help="folder that keeps the results")
+    parser.add_argument("--streams", nargs="+")
+    parser.add_argument("--seeds", type=int, default=10)
+    options = parser.parse_args()
     folder, dated = Path(options.folder), events.read_events(Path(options.folder) / "events.tsv")
     print("stream", "kind", *COLUMNS, sep="\t")
-    with tempfile.TemporaryDirectory() as place:
-        work = Path(options.work or place)
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(options.work or temporary)
         for name in options.streams or dated:
             source = (folder / f"{name}.jsonl.gz").resolve()
             for kind in ("subject", "source"):

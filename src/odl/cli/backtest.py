@@ -60,7 +60,7 @@ def report(folder, assignments, since=None, form="text"):
         run, corpus_features = runs.parse(working.chain), ""
         combinations = _combinations(working, assignments)
         n = len([*periods.paths(working.folder_of("alerts"))])
-        if names := folders.unlearned(working, n):
+        if names := folders.changed_settings(working, n):
             given = f"{project.FILE} has other values of {', '.join(names)} than the stored scores"
             todo = f"change them back, or type odl run {folder}: it learns {folders.cost(working)}"
             raise ConfigError(given, "the settings of the last run", todo)

@@ -1,4 +1,4 @@
-"""The table of events of `odl.TextNovelty`, a pandas.DataFrame that notebooks show with bars and colours."""
+"""Table of the events of `odl.TextNovelty`: a DataFrame that notebooks show with bars."""
 
 import hashlib
 
@@ -10,9 +10,9 @@ BAR_COLOUR = "#9bb8d3"
 
 
 class EventTable(pandas.DataFrame):
-    """Events by their number: name, own words, state, batch of birth, documents so far.
+    """A row for each event, by its number: name, own words, state, first batch, documents so far.
 
-    Selected rows are an `EventTable` too.
+    A selection of its rows is an `EventTable` too.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class EventTable(pandas.DataFrame):
         return EventTable
 
     def _repr_html_(self) -> str:
-        """Return the newest events as an HTML table; other columns than those of events are a plain table."""
+        """Return the newest events as an HTML table; without their columns, that of pandas."""
         if not {"state", "documents"} <= {*self.columns} or self.empty:
             return super()._repr_html_()  # type: ignore[operator]
         table = pandas.DataFrame(self.sort_index(ascending=False).iloc[:SHOWN_EVENTS])

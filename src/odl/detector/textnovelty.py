@@ -283,7 +283,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     @property
     def events_(self) -> "pandas.DataFrame":
-        """Return a table of all events by their number, which notebooks show with colours and bars."""
+        """A table of all events, one row each, by their number."""
         import pandas as pd
 
         from odl.detector.eventtable import EventTable

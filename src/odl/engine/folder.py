@@ -99,24 +99,25 @@ def earlier_error(folder, named, removed=()):
 
     if not periods.are_earlier(folder.folder_of("alerts")):
         return None
-    given = "an earlier version of odl wrote the results, and this version cannot resume from them"
-    todo = (
-        f"remove {', '.join(removed)} from {project.FILE}, which mean nothing any more, and "
-        * bool(removed)
+    problem = (
+        "an earlier version of odl wrote the results, and this version cannot resume from them"
     )
-    todo += f"type odl run {named} --again: it learns {cost(folder)}"
+    remedy = f"type odl run {named} --again: it learns {cost(folder)}"
+    if removed:
+        keys = ", ".join(removed)
+        remedy = f"remove {keys} from {project.FILE}, which mean nothing any more, and {remedy}"
     return EarlierError(
-        given,
+        problem,
         "results of this version",
-        f"{todo}; until then odl new and odl explain read the earlier results",
+        f"{remedy}; until then odl new and odl explain read the earlier results",
     )
 
 
-def unlearned(folder, n):
-    """Return the names of settings of odl.yaml that differ from those with which n timesteps were learned.
+def changed_settings(folder, n):
+    """Return the names of settings of odl.yaml that have changed since n timesteps were learned.
 
-    They are those of the steps read, index, features and update, which files of the last timestep
-    record. A file without a record is not compared.
+    Compared are the settings of the steps read, index, features and update with those that the
+    files of the last timestep record. A file without a record is not compared.
     """
     arguments = {
         **folder.stream,
@@ -136,7 +137,7 @@ def unlearned(folder, n):
 
 
 def cost(folder):
-    """Return the amount of documents to learn again in words, and how long it takes."""
+    """Return in words how many documents have to be learned again, and how long that takes."""
     rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
     n = sum(int(row["documents"]) for row in rows)
     return f"{n:,} documents in {len(rows)} periods{_duration(folder, len(rows))}"

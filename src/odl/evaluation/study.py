@@ -5,7 +5,7 @@ A *plan* lists the runs of a study: one dict for each run, dictionary size and s
 
     corpus, reader, protocol : str     the stream; reader "tdt2" adds the published rows
     seed : int
-    run, algorithm : str               name and learner; "baselines" and "baseline" for the baselines
+    run, algorithm : str               name and learner; "baselines", "baseline" for baselines
     k : int or None                    atoms at the start; None for baselines
     parameters : dict                  hyper-parameters and weighting of the run, {} for baselines
     folder : str                       contains auc.tsv, summary.tsv, scores/, timings/, benchmarks/

@@ -1,7 +1,7 @@
-"""What a terminal shows that a file does not: colours, and a line that is redrawn.
+"""Colours and progress bars in a terminal; files get neither.
 
-Texts contain the codes of colours until they are printed; `for_stream` removes them where none are
-wanted. Texts of documents contain no such codes (`odl.files.escaping`).
+Texts contain the escape codes of colours until they are printed; `for_stream` removes them for a
+stream without colours. Texts of documents contain no escape codes (`odl.files.escaping`).
 """
 
 import os
@@ -10,12 +10,17 @@ import sys
 
 from odl.files.columns import STYLE_CODE, shortened, width
 
-# (code that begins a style, code that ends it), of ECMA-48
+# Style -> (code that begins it, code that ends it), both of ECMA-48
 STYLES = {
-    "bold": (1, 22), "faint": (2, 22), "red": (31, 39), "green": (32, 39), "yellow": (33, 39), "magenta": (35, 39),
-}  # fmt: skip
-STATE_STYLES = {"new": "yellow", "growing": "green", "returning": "magenta"}  # states of events
-BAR_COLUMNS = (6, 24)  # smallest and largest width of a bar of progress
+    "bold": (1, 22),
+    "faint": (2, 22),
+    "red": (31, 39),
+    "green": (32, 39),
+    "yellow": (33, 39),
+    "magenta": (35, 39),
+}
+STATE_STYLES = {"new": "yellow", "growing": "green", "returning": "magenta"}  # by state of events
+BAR_COLUMNS = (6, 24)  # smallest and largest number of characters of a progress bar
 
 
 def styled(text, style):
@@ -41,8 +46,8 @@ def styled_state(state):
 def is_coloured(stream=None):
     """Return whether a stream, by default standard output, gets colours.
 
-    It does if it is a terminal that is not dumb. The environment variable NO_COLOR turns colours
-    off, FORCE_COLOR turns them on for files and pipes too (https://no-color.org).
+    A terminal gets them unless TERM is "dumb". The environment variable NO_COLOR turns colours
+    off; FORCE_COLOR turns them on for files and pipes too (https://no-color.org).
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -55,31 +60,32 @@ def is_live(stream):
 
 
 def for_stream(text, stream=None):
-    """Return a text without the codes of styles, unless the stream gets colours."""
+    """Return a text as a stream gets it: without escape codes unless the stream has colours."""
     return text if is_coloured(stream) else STYLE_CODE.sub("", text)
 
 
 def redraw(text, stream, done=0, total=0):
-    """Replace the present line of a terminal by a text, after a bar if there is a total.
+    """Replace the current line of a terminal by a text, behind a progress bar if there is a total.
 
     Parameters
     ----------
     text : str
-        Cut to the width of the terminal.
+        A text that is longer than the line is cut.
     stream : text file
     done, total : int
-        The bar has the room that the text leaves, within `BAR_COLUMNS`.
+        Amount of work done, and in total; 0: no bar. The bar is as long as the text allows, within
+        `BAR_COLUMNS`.
     """
-    columns, (least, most) = shutil.get_terminal_size().columns - 1, BAR_COLUMNS
+    columns, (smallest, largest) = shutil.get_terminal_size().columns - 1, BAR_COLUMNS
     if total:
-        drawn = bar(done, total, max(least, min(most, columns - width(text) - 2)), stream)
-        text = f"{drawn}  {text}"
+        free = columns - width(text) - 2
+        text = f"{bar(done, total, max(smallest, min(largest, free)), stream)}  {text}"
     stream.write(f"\r\x1b[K{for_stream(shortened(text, columns), stream)}")
     stream.flush()
 
 
 def bar(done, total, columns, stream):
-    """Return a bar of progress; of ASCII characters if the stream cannot encode lines.
+    """Return a progress bar of a number of columns; in ASCII if the stream cannot encode "━".
 
     Examples
     --------
@@ -88,10 +94,10 @@ def bar(done, total, columns, stream):
     >>> bar(3, 12, 24, io.TextIOWrapper(io.BytesIO(), "ascii"))
     '######..................'
     """
-    full, (sign, rest) = columns * done // total, "━─"
+    n_done, (done_sign, open_sign) = columns * done // total, "━─"
     try:
-        sign.encode(stream.encoding or "ascii")
+        done_sign.encode(stream.encoding or "ascii")
     except UnicodeEncodeError:
-        sign, rest = "#."
-    drawn = styled(sign * full, "green") + styled(rest * (columns - full), "faint")
-    return for_stream(drawn, stream)
+        done_sign, open_sign = "#."
+    text = styled(done_sign * n_done, "green") + styled(open_sign * (columns - n_done), "faint")
+    return for_stream(text, stream)

@@ -197,8 +197,8 @@ def read_judged(watch):
     }
     unknown = [what for what, ts in numbers.items() if not ts]
     if unknown:
-        last = os.path.join(watch.place.alerts, f"{watch.periods[-1].t}.h5")
-        births = {f"event:{one.number}": one.birth for one in periods.read_events(last)[1].values()}
+        events = periods.read_events(_last_path(watch))[1]
+        births = {f"event:{number}": one.birth for number, one in events.items()}
         numbers |= {what: [births[what]] for what in unknown if what in births}
     newest = sorted((max(ts, default=-1), what) for what, ts in numbers.items())[-MAX_JUDGED:]
     judged, lost, stored = [], 0, {}
@@ -241,7 +241,7 @@ def line_of(watch, what, judged, by, time, note=""):
     Parameters
     ----------
     watch : odl.alerts.model.StreamAlerts
-        All periods.
+        At least the last period.
     what : str
         Number of an event, or the id of a document under a headline.
     judged, by, note : str
@@ -257,7 +257,8 @@ def line_of(watch, what, judged, by, time, note=""):
     ParameterError
         If there is no such event or document, or the document is under no headline.
     """
-    document, number = explain.resolve(watch, what)
+    events = periods.read_events(_last_path(watch))[1]
+    document, number = explain.resolve(replace(watch, events=events), what)
     if document is None and not number:
         todo = "look at odl new"
         raise ParameterError(
@@ -265,10 +266,10 @@ def line_of(watch, what, judged, by, time, note=""):
         )
     if document:
         t, row = document
-        period = watch.periods[t - watch.periods[0].t]
+        period = next(read.records(watch.place, t))
         number = int(period.event[row])
     if number:
-        t = _period_of(watch, number)
+        t = events[number].birth if number in events else t
         name = f"event:{number}"
     else:
         headline = _headline_over(period, row)
@@ -284,7 +285,6 @@ def line_of(watch, what, judged, by, time, note=""):
     return feedback.FeedbackLine(name, "", "", " ".join(note.split()), judged, who, stamp, str(t))
 
 
-def _period_of(watch, number):
-    """Return the last period with a headline of an event; that of its birth if none is shown."""
-    shown = [each.t for each in watch.periods if any(one.event == number for one in each.headlines)]
-    return shown[-1] if shown else watch.events[number].birth
+def _last_path(watch):
+    """Return the path of the file of the last period, which has the events."""
+    return os.path.join(watch.place.alerts, f"{watch.periods[-1].t}.h5")

@@ -547,7 +547,7 @@ def judge(args):
 
     from odl.alerts import feedback, read, verdicts
 
-    watch = read.alerts_of(args.folder, args.stream)
+    watch = read.alerts_of(args.folder, args.stream, last=1)
     what, by = " ".join(args.what.split()), args.by or getpass.getuser()
     line = verdicts.line_of(watch, what, args.answer, by, datetime.now(UTC), args.note)
     _refuse_links(args.folder)

@@ -248,7 +248,7 @@ class Service:
         feedback.check_entry(entry._replace(judged=entry.judged or feedback.ANSWERS[0]))
         now = datetime.now(UTC)
         line = verdicts.line_of(
-            read.alerts_of("."), entry.what, entry.judged, entry.by, now, entry.note
+            read.alerts_of(".", last=1), entry.what, entry.judged, entry.by, now, entry.note
         )
         if line.judged:
             feedback.add(".", line)

@@ -57,11 +57,15 @@ function copying() {
     });
 }
 
-// The answer of the server to a line of feedback, null if it could not be written.
+// Whether the server has written a line of feedback. While it is busy (503), the line is sent again.
 async function feedback(line) {
-  const answer = await fetch("feedback", {method: "POST", headers: {"Content-Type": "application/json"},
-    body: JSON.stringify(line)}).catch(() => null);
-  return answer?.ok ? answer : null;
+  for (let tries = 0; tries < 5; tries++) {
+    const answer = await fetch("feedback", {method: "POST", headers: {"Content-Type": "application/json"},
+      body: JSON.stringify(line)}).catch(() => null);
+    if (answer?.status !== 503) return answer?.ok;
+    await new Promise((resolve) => { setTimeout(resolve, 1000); });
+  }
+  return false;
 }
 
 // Where `odl watch --http` serves the page, a headline has buttons for verdicts; the pressed one is taken back by

@@ -201,6 +201,11 @@ class TestFresh:
         assert {step.split()[0] for step in done(news)} == {"alerts", "newpage"}
         (news / "feedback.csv").write_text("what,verdict,until,note\nw3-1,known,,\n")
         assert done(news) == ["newpage"]
+        text = path.read_text()
+        path.write_text(text + "order_by_verdicts: false\n")
+        assert done(news) == ["newpage"] and done(news) == []
+        path.write_text(text)
+        assert done(news) == ["newpage"]
 
     @pytest.mark.slow
     def test_the_time_of_a_file_is_recorded_once(self, tmp_path):

@@ -347,8 +347,12 @@ def _explain_document(watch, t, row):
     """Return a document with the parts of its score, its event and the most similar document before it."""
     document, earlier, _, words = explain.explain_document(watch.place, t, row)
     (entry,) = _documents(watch, [(t, row)])
-    tail = None if watch.periods[t].unproven else round(document.tail, 5)
-    entry |= {"rank_in_period": document.rank, "share_of_recent_scores_as_high": tail}
+    entry |= {
+        "rank_in_period": document.rank,
+        "share_of_recent_scores_as_high": (
+            None if watch.periods[t].unproven else round(document.tail, 5)
+        ),
+    }
     entry["quoted"]["parts_of_score_percent"] = [
         (part.kind, _cut(part.label), part.percent)
         for part in breakdown.parts(document)[:MAX_LISTED]

@@ -113,12 +113,11 @@ def _combinations(working, assignments):
                 "correct it",
             )
         if section != "alerts":
-            todo = (
-                f"set it in {project.FILE} of a copy of the folder and type odl run: "
-                f"it learns {folders.cost(working)}"
-            )
             raise ConfigError(
-                f"--set {key} needs learning again", "a key of alerts, which needs none", todo
+                f"--set {key} needs learning again",
+                "a key of alerts, which needs none",
+                f"set it in {project.FILE} of a copy of the folder and type odl run: "
+                f"it learns {folders.cost(working)}",
             )
         values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, given.split(","))])
     products = [*itertools.product(*values.values())]

@@ -36,9 +36,8 @@ def text(watch, before, alternatives):
 
 def _periods(before, alternatives):
     """Return (day, documents, names of the headlines of each list) of each period with a headline in any list."""
-    lists = [before, *(one.periods for one in alternatives)]
     rows = []
-    for each in zip(*lists, strict=True):
+    for each in zip(before, *(one.periods for one in alternatives), strict=True):
         if any(period.headlines for period in each):
             names = [
                 isolating("; ".join(show.name_of(one, period) for one in period.headlines))

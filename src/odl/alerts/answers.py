@@ -321,8 +321,8 @@ def _documents(watch, rows):
     for t, row in rows:
         (names, origins), period = files[t], watch.periods[t]
         entry = _document(
-            names.ids[row], int(names.times[row]), names.files[row], origins.urls[row], names.titles[row],
-            origins.texts.stored[row],
+            names.ids[row], int(names.times[row]), names.files[row], origins.urls[row],
+            names.titles[row], origins.texts.stored[row],
         )  # fmt: skip
         score = round(float(period.score[row]), 4)
         entries.append(entry | {"event": int(period.event[row]) or None, "score": score})

@@ -13,21 +13,19 @@ from odl.alerts import authors, calibration, events, gates, hashtags, headlines,
 from odl.alerts.model import NO_EVENT, STATES, Headline
 from odl.files.documents import NO_TIME
 
-MIN_HEADLINE_DOCUMENTS = (
-    2  # documents that have a word of a headline in the text; one title is enough
-)
-MIN_LOG_ODDS = np.log(
-    3
-)  # above these log-odds documents belong to an event that is new in the period
+# Documents whose text has the word of a headline; a single title with the word is enough.
+MIN_HEADLINE_DOCUMENTS = 2
+# Log-odds above which documents belong to an event that is new in the period.
+MIN_LOG_ODDS = np.log(3)
 STORED_BELOW = 5  # headlines below the level that are stored of a period
-MAX_HEADLINES = 20  # most candidates for a headline in a period
+MAX_HEADLINES = 20  # candidates for a headline in a period
 STORED_NOVEL = 5  # most novel documents that are stored of a period
 UNPROVEN_EXAMPLES = 3  # example documents that are stored of a headline below the level
-DAY_MS = 86_400_000
+DAY_MS = 86_400_000  # milliseconds of a day
 
 
 class PeriodDocuments(NamedTuple):
-    """Documents of one period with what a decision needs.
+    """Documents of one period: the input of a decision.
 
     Attributes
     ----------
@@ -47,7 +45,7 @@ class PeriodDocuments(NamedTuple):
     n_before : int
         Documents before the period.
     times : ndarray of int64
-        ms; `odl.files.documents.NO_TIME` where unknown.
+        Milliseconds since 1970; `odl.files.documents.NO_TIME` where unknown.
     sources : list of str
         File of each document; empty if unknown.
     texts : callable
@@ -119,26 +117,29 @@ def fields_of(kind):
 
 
 def as_arrays(past):
-    """Return a `StreamHistory` as a map of names to arrays, sparse matrices and lists of strings, as files store it."""
-    found = {"told": past.told, "recent": past.recent}
-    for part, kind in PARTS.items():
+    """Return a `StreamHistory` as a dict for a file.
+
+    Its values are arrays, sparse matrices and lists of strings.
+    """
+    arrays = {"told": past.told, "recent": past.recent}
+    for component, kind in PARTS.items():
         for name in fields_of(kind):
-            value = getattr(getattr(past, part), name)
-            found[f"{part}_{name}"] = (
+            value = getattr(getattr(past, component), name)
+            arrays[f"{component}_{name}"] = (
                 np.array([value]) if isinstance(value, (int, float)) else value
             )
-    return found
+    return arrays
 
 
 def from_arrays(arrays):
     """Return the `StreamHistory` that `as_arrays` returned as a map."""
     parts = {}
-    for part, kind in PARTS.items():
-        values = {name: arrays[f"{part}_{name}"] for name in fields_of(kind)}
+    for component, kind in PARTS.items():
+        values = {name: arrays[f"{component}_{name}"] for name in fields_of(kind)}
         numbers = {
             name: type_ for name, type_ in kind.__annotations__.items() if type_ in (int, float)
         }
-        parts[part] = kind(
+        parts[component] = kind(
             **values | {name: number(values[name][0]) for name, number in numbers.items()}
         )
     return StreamHistory(**parts, told=arrays["told"], recent=arrays["recent"])
@@ -194,7 +195,7 @@ class Decision(NamedTuple):
 
 
 def decide(documents, scored, past, settings):
-    """Return what is decided on a period, and the history that the next period needs.
+    """Decide what is new in a period.
 
     Parameters
     ----------
@@ -205,8 +206,10 @@ def decide(documents, scored, past, settings):
 
     Returns
     -------
-    Decision, StreamHistory
-        `recent` of the history is not updated: the caller appends the scores of the period.
+    decision : Decision
+    history : StreamHistory
+        History for the next period. Its `recent` is not updated: the caller appends the scores of
+        the period.
     """
     return _PeriodDecision(hashtags.joined(documents), scored, past, settings).decide()
 
@@ -277,7 +280,7 @@ class _PeriodDecision:
         self.p_values, self.log_odds = {}, {}
 
     def decide(self):
-        """Return `Decision` and `StreamHistory`."""
+        """Return the `Decision` and the `StreamHistory` for the next period."""
         documents, settings = self.documents, self.settings
         history, candidates, lone = self.past.gates, [], []
         tested = documents.t > 0 and len(self.rows) > 0 and settings.gates
@@ -288,20 +291,26 @@ class _PeriodDecision:
         if tested:
             lone, history = self._judge_lone(history)
         p = min([1.0, *(p / gates.LEVEL_SHARES[gate] for gate, p in self.p_values.items())])
-        speaking = [] if self.unproven else [one for one in candidates if one.gate]
+        speaking = [] if self.unproven else [headline for headline in candidates if headline.gate]
         shown, born = self._assign_events(speaking)
         if not self.unproven:
-            inside = {row for one in shown for row in one.rows}
-            shown = [*volume, *shown, *(one for one in lone if one.rows[0] not in inside)]
-            shown.sort(key=lambda one: -one.t)
-        open_events = {one.event for one in shown if one.event}
+            inside = {row for headline in shown for row in headline.rows}
+            shown = [
+                *volume,
+                *shown,
+                *(headline for headline in lone if headline.rows[0] not in inside),
+            ]
+            shown.sort(key=lambda headline: -headline.t)
+        open_events = {headline.event for headline in shown if headline.event}
         self._let_documents_join()
         self.memory, sizes, changes = events.count_period(
             self.memory, documents.t, self.event, open_events
         )
-        shown = [self._with_state(one) for one in shown]
-        below = [one for one in candidates if self.unproven or not one.gate][:STORED_BELOW]
-        below = [self._headline(one._replace(gate="")) for one in below]
+        shown = [self._with_state(headline) for headline in shown]
+        below = [headline for headline in candidates if self.unproven or not headline.gate][
+            :STORED_BELOW
+        ]
+        below = [self._headline(headline._replace(gate="")) for headline in below]
         self.memory = events.remember_period(
             self.memory,
             documents.t,
@@ -315,15 +324,20 @@ class _PeriodDecision:
             else max(STORED_NOVEL, 2 * settings.room(len(self.items)))
         ]
         decision = Decision(
-            self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.p_values, bool(shown),
-            usual, shown, below, novel, self.event, sizes, changes, born,
+            self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.p_values,
+            bool(shown), usual, shown, below, novel, self.event, sizes, changes, born,
         )  # fmt: skip
-        told = np.array(sorted(open_events), dtype=np.int64)
+        headline_events = np.array(sorted(open_events), dtype=np.int64)
         words = self.past.words.after(self.counts, self._count_of_no_event())
-        return decision, StreamHistory(self.memory, words, history, told, self.past.recent)
+        return decision, StreamHistory(
+            self.memory, words, history, headline_events, self.past.recent
+        )
 
     def _count(self, rows):
-        """Return how many documents have each word, in text or title; documents of one author count once."""
+        """Return the number of documents with each word, in text and in title.
+
+        Documents of one author count once.
+        """
         X, titled = self.documents.counts[rows], self.documents.titled[rows]
         if any(self.documents.authors):
             numbers = authors.author_numbers([self.documents.authors[row] for row in rows.tolist()])
@@ -331,15 +345,17 @@ class _PeriodDecision:
         return surprise.Counts.from_documents(X, titled)
 
     def _count_of_no_event(self):
-        """Return the counts of the documents without an event; words of known events are no news next period."""
+        """Return the word counts of the documents without an event.
+
+        Words of an event are left out, so that they are not new in the next period.
+        """
         free = self.event[self.with_words] == NO_EVENT
         return self.counts if free.all() else self._count(self.with_words[free])
 
-    # Gates: each method returns headlines and the updated history of the gates, and stores the p of
-    # its gate.
+    # Gates. Each method returns (headlines, updated `GateHistory`) and stores p in `p_values`.
 
     def _judge_words(self, history):
-        """Return the headlines of the period as candidates, strongest first, and the history."""
+        """Test the words of the period; return (candidates, strongest first; history)."""
         documents, n, level = self.documents, self.counts.n, self.settings.level
         counts = self.counts.where(self.new.words >= MIN_HEADLINE_DOCUMENTS, self.new.titles > 0)
         self.found = surprise.evidence(counts, *self.past.words.before(), MIN_HEADLINE_DOCUMENTS)
@@ -362,53 +378,52 @@ class _PeriodDecision:
         return candidates, history._replace(words=after)
 
     def _judge_two_periods(self, candidates, history):
-        """Return the candidates with the strongest word of this period and the last one, if it opens the gate.
+        """Test the words of this and the last period together; return (candidates, history).
 
-        A candidate that has the word and opens no gate is replaced. If none has it, the word is a
-        new candidate.
+        If the strongest word opens the gate, it replaces a candidate that contains it and opens no
+        gate itself. If no candidate contains the word, it becomes a new candidate.
         """
         documents, past, level = self.documents, self.past.words, self.settings.level
         if documents.t < 2 or not past.n_last:
             return candidates, history
-        here = (self.new.words > 0) | (self.new.titles > 0)
-        counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last)).where(
-            here, here
-        )
-        found = surprise.evidence(
+        present = (self.new.words > 0) | (self.new.titles > 0)
+        last_counts = surprise.Counts(past.last, past.last_titles, past.n_last)
+        counts = self.counts.plus(last_counts).where(present, present)
+        evidence = surprise.evidence(
             counts, *past.before_last(), MIN_HEADLINE_DOCUMENTS, MIN_HEADLINE_DOCUMENTS
         )
+        # Own words of the events that had headlines in the last period are not new.
         spoke = np.isin(self.memory.number, self.past.told)
-        own = self.memory.weight[
-            np.flatnonzero(spoke)
-        ].indices  # words of events in the last period's headlines
-        for each in (found.t, found.plain, found.doubled):
-            each[own] = 0.0
-        terms = self._nameable_terms(found, counts)
+        event_words = self.memory.weight[np.flatnonzero(spoke)].indices
+        for values in (evidence.t, evidence.plain, evidence.doubled):
+            values[event_words] = 0.0
+        terms = self._nameable_terms(evidence, counts)
         share, double = gates.LEVEL_SHARES["two periods"], counts.n < surprise.FEW
-        largest = _largest(found, terms)
+        largest = _largest(evidence, terms)
         _, p, after = gates.judge_words(history.pairs, largest, counts.n, double, level * share)
         self.p_values["two periods"], history = p, history._replace(pairs=after)
         if p / share > level:
             return candidates, history
         word = terms[0]
         rows = np.flatnonzero((self.both[:, [word]] > 0).toarray().ravel())
-        at = next((at for at, one in enumerate(candidates) if word in one.draft.terms), None)
-        if at is None:
+        with_word = (i for i, candidate in enumerate(candidates) if word in candidate.draft.terms)
+        index = next(with_word, None)
+        if index is None:
             draft = headlines.single_word_draft(word, rows, largest[double])
             return [Candidate(draft, p / share, "two periods"), *candidates], history
-        if not candidates[at].gate:
-            draft = candidates[at].draft
+        if not candidates[index].gate:
+            draft = candidates[index].draft
             words = np.append(terms[:1], draft.terms[draft.terms != word])
-            candidates[at] = Candidate(
+            candidates[index] = Candidate(
                 draft._replace(terms=words, rows=rows), p / share, "two periods"
             )
         return candidates, history
 
-    def _nameable_terms(self, found, counts):
-        """Return the terms that may be in headlines, the strongest first."""
+    def _nameable_terms(self, evidence, counts):
+        """Return the terms that may be in headlines, the largest evidence first."""
         documents = self.documents
         return headlines.find_terms(
-            found,
+            evidence,
             counts,
             documents.frequencies,
             documents.n_before,
@@ -417,12 +432,17 @@ class _PeriodDecision:
         )
 
     def _judge_volume(self, history):
-        """Return headlines about unusual numbers of documents (all or by source), the usual number, and the history."""
-        documents, n, weekday = (
-            self.documents,
-            len(self.documents.first),
-            _weekday(self.documents.times),
-        )
+        """Test the number of documents, of the period and by source.
+
+        Returns
+        -------
+        headlines : list of odl.alerts.model.Headline
+        usual : float
+            Usual number of documents of a period.
+        history : odl.alerts.gates.GateHistory
+        """
+        documents, n = self.documents, len(self.documents.first)
+        weekday = _weekday(documents.times)
         if documents.t == 0:
             return [], 0.0, history
         counts = Counter(documents.sources)
@@ -432,63 +452,69 @@ class _PeriodDecision:
         if of_sources:  # half of the level is for all documents, half for the sources
             p *= 2
             of_sources = {
-                row: (2 * len(of_sources) * own, usually)
-                for row, (own, usually) in of_sources.items()
+                row: (2 * len(of_sources) * p_source, usually)
+                for row, (p_source, usually) in of_sources.items()
             }
         if len(history.volume) >= gates.MIN_VOLUME_PERIODS and self.settings.gates:
-            self.p_values["volume"] = min([p, *(own for own, _ in of_sources.values())])
+            self.p_values["volume"] = min([p, *(p_source for p_source, _ in of_sources.values())])
         bar = self.settings.level * gates.LEVEL_SHARES["volume"]
-        found, spoke = [], p <= bar
+        volume_headlines, spoke = [], p <= bar
         if spoke:
-            found.append(self._volume_headline((), np.arange(n), usual, p, history.told_volume))
-        names, speaking = (
-            np.array(documents.sources),
-            {row for row, (own, _) in of_sources.items() if own <= bar},
-        )
-        for row in sorted(speaking):
-            own, usually = of_sources[row]
-            rows, told = (
-                np.flatnonzero(names == history.sources[row]),
-                history.told_sources[row : row + 1],
+            volume_headlines.append(
+                self._volume_headline((), np.arange(n), usual, p, history.told_volume)
             )
-            found.append(self._volume_headline((history.sources[row],), rows, usually, own, told))
+        names = np.array(documents.sources)
+        speaking = {row for row, (p_source, _) in of_sources.items() if p_source <= bar}
+        for row in sorted(speaking):
+            p_source, usually = of_sources[row]
+            source, last_count = history.sources[row], history.told_sources[row : row + 1]
+            rows = np.flatnonzero(names == source)
+            volume_headlines.append(
+                self._volume_headline((source,), rows, usually, p_source, last_count)
+            )
         source_counts, told_sources = gates.remember_sources(history, counts, weekday, speaking)
-        return found, usual, history._replace(
-            volume=gates.remember_volume(history.volume, n, weekday, spoke), told_volume=np.array([float(n * spoke)]),
-            source_counts=source_counts, told_sources=told_sources,
+        return volume_headlines, usual, history._replace(
+            volume=gates.remember_volume(history.volume, n, weekday, spoke),
+            told_volume=np.array([float(n * spoke)]), source_counts=source_counts,
+            told_sources=told_sources,
         )  # fmt: skip
 
-    def _volume_headline(self, source, rows, usual, p, told):
-        """Return a headline about a number of documents, in total or of a source; repeated if it has not grown."""
+    def _volume_headline(self, source, rows, usual, p, last_count):
+        """Return a headline about the number of documents, in total or of one source.
+
+        It is marked as repeated if `last_count`, the number in the last period's headline, is not
+        exceeded.
+        """
         inside = np.flatnonzero(np.isin(self.rows, rows))
         return Headline(
-            ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, p / gates.LEVEL_SHARES["volume"],
-            "volume", repeated=bool(0 < len(rows) <= told.max(initial=0.0)),
+            ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual,
+            p / gates.LEVEL_SHARES["volume"], "volume",
+            repeated=bool(0 < len(rows) <= last_count.max(initial=0.0)),
             examples=tuple(self._examples(inside, headlines.STORED_EXAMPLES)),
         )  # fmt: skip
 
     def _judge_lone(self, history):
-        """Return the headlines of documents that stand alone, and the history."""
+        """Test the highest scores; return (headlines of lone documents, history)."""
         score, share = self.scored.score[self.rows], gates.LEVEL_SHARES["lone"]
         p_values = gates.judge_lone(score, self.past.recent, history, len(self.rows))
         if len(self.past.recent) > gates.MIN_EXCESSES:
             self.p_values["lone"] = float(p_values.min(initial=1.0))
         highest = np.append(history.highest, score.max(initial=-np.inf))[-gates.HISTORY :]
-        found = [
+        lone = [
             Headline((), (), 0.0, 0.0, 0.0, (row,), 0.0, float(p / share), "lone", examples=(row,))
             for row, p in zip(self.rows.tolist(), p_values.tolist(), strict=True)
             if p / share <= self.settings.level
         ]
-        return found, history._replace(highest=highest)
+        return lone, history._replace(highest=highest)
 
     # Events
 
     def _assign_events(self, speaking):
-        """Return the headlines of candidates with a gate, each with its event, and the numbers of new events.
+        """Give each candidate an event; return (headlines, numbers of new events).
 
-        The event is one whose own words have half of the weight of the candidate's words. If there
-        is none, it is the event of the candidate's documents, and if they have none either, a new
-        one. Of several candidates with the same event only the first is a headline.
+        A candidate joins the event whose own words have half the weight of the candidate's words.
+        Otherwise it joins the event of its documents. If they have no event either, a new event
+        opens. Of several candidates with the same event only the first is a headline.
         """
         shown, born, covered = [], [], set()
         for candidate in speaking:
@@ -513,15 +539,15 @@ class _PeriodDecision:
         return shown, born
 
     def _preview(self, number, draft):
-        """Estimate a new event from its headline's documents, then from these and others that probably belong to it.
+        """Estimate a new event from its headline's documents, and again from all probable members.
 
         The estimate is only used within the period: later candidates are compared with it.
         """
         self._estimate(number, draft.rows, draft.terms[:1], False)
         share = min(0.5, len(draft.rows) / len(self.rows))
         self.log_odds[number] = np.log(share / (1 - share))
-        more = np.flatnonzero(self._evidence(number, self.both) + self.log_odds[number] > 0)
-        self._estimate(number, np.union1d(draft.rows, more), draft.terms[:1], False)
+        members = np.flatnonzero(self._evidence(number, self.both) + self.log_odds[number] > 0)
+        self._estimate(number, np.union1d(draft.rows, members), draft.terms[:1], False)
 
     def _evidence(self, number, X):
         """Return the log-likelihood ratio of each document for belonging to an event."""
@@ -529,11 +555,11 @@ class _PeriodDecision:
         return events.likelihood(X, self.memory.inside[row], self.memory.before[row])[:, 0]
 
     def _event_of(self, rows):
-        """Return the number of the event that some documents belong to, 0 if there is none.
+        """Return the number of the event that the documents of some rows belong to, or 0.
 
-        It is an open event that at least half of them join. Otherwise it is an event that is new in
-        this period, if the odds from the documents' evidence and the event's share of the period
-        are above 3.
+        It is an open event that at least half of the documents join. Otherwise it is an event that
+        is new in this period, if its odds are above 3, given its share of the period and the words
+        of the documents.
         """
         X = self.both[rows]
         joins = events.join_events(self.memory, X)
@@ -571,29 +597,29 @@ class _PeriodDecision:
             )
 
         self.memory = events.estimate_event(
-            self.memory, documents.t, number, self.both, rows, documents.frequencies, documents.n_before,
-            documents.vocabulary, allowed, first, stored,
+            self.memory, documents.t, number, self.both, rows, documents.frequencies,
+            documents.n_before, documents.vocabulary, allowed, first, stored,
         )  # fmt: skip
 
     def _with_state(self, headline):
-        """Return a headline with the state of its event; it is marked as repeated if the event is ongoing."""
+        """Return a headline with the state of its event; repeated if the event is ongoing."""
         if not headline.event:
             return headline
         state = STATES[self.memory.state[self.memory.row(headline.event)]]
         return replace(headline, state=state, repeated=state == "ongoing")
 
     def _is_frequent(self, terms):
-        """Return which terms are in too many earlier documents to name an event or to be its own words."""
+        """Return whether each term is in too many earlier documents to describe an event."""
         return (
             self.documents.frequencies[terms]
             > headlines.MAX_DOCUMENT_SHARE * self.documents.n_before
         )
 
     def _without_frequent_words(self, X):
-        """Return a matrix without the entries of words that are too frequent to be own words."""
-        kept = ~self._is_frequent(X.indices)
-        totals = np.concatenate([[0], np.cumsum(kept)])
-        return sparse.csr_array((X.data[kept], X.indices[kept], totals[X.indptr]), shape=X.shape)
+        """Return a sparse matrix without the entries of terms that are too frequent."""
+        rare = ~self._is_frequent(X.indices)
+        totals = np.concatenate([[0], np.cumsum(rare)])
+        return sparse.csr_array((X.data[rare], X.indices[rare], totals[X.indptr]), shape=X.shape)
 
     # Names and examples
 
@@ -602,15 +628,16 @@ class _PeriodDecision:
         documents, draft, gate = self.documents, candidate.draft, candidate.gate
         term = draft.terms[0]
         name = headlines.name_headline(
-            draft, self.found, documents.vocabulary, lambda places: documents.texts(self.rows[places]),
+            draft, self.found, documents.vocabulary, lambda rows: documents.texts(self.rows[rows]),
             self._period_texts,
         )  # fmt: skip
         usual = self.counts.n * (self.past.words.words[term] + 0.5) / (self.past.words.n + 1)
+        n_examples = headlines.STORED_EXAMPLES if gate else UNPROVEN_EXAMPLES
         return Headline(
-            name, tuple(documents.vocabulary[each] for each in draft.terms[:12].tolist()), draft.t, draft.t_all,
-            draft.t_recent, tuple(self.rows[draft.rows].tolist()), float(usual), float(candidate.p), gate,
-            form=draft.form,
-            examples=tuple(self._examples(draft.rows, headlines.STORED_EXAMPLES if gate else UNPROVEN_EXAMPLES)),
+            name, tuple(documents.vocabulary[term] for term in draft.terms[:12].tolist()), draft.t,
+            draft.t_all, draft.t_recent, tuple(self.rows[draft.rows].tolist()), float(usual),
+            float(candidate.p), gate, form=draft.form,
+            examples=tuple(self._examples(draft.rows, n_examples)),
         )  # fmt: skip
 
     @cached_property
@@ -623,25 +650,24 @@ class _PeriodDecision:
 
     @cached_property
     def _weights(self):
-        """Weights of the terms of `rows`, and the languages of these documents or None."""
+        """Term weights of the documents `rows`, and their languages or None."""
         languages = self.documents.languages
         return self.documents.Q[self.rows], languages and [
             languages[row] for row in self.rows.tolist()
         ]
 
-    def _examples(self, rows, most):
-        """Return the batch rows of the documents that are closest to the centre, at most `most` of them."""
+    def _examples(self, rows, max_examples):
+        """Return the batch rows of the documents closest to the centre of `rows`."""
         weights, languages = self._weights
-        return self.rows[headlines.find_central(weights, rows, languages, most)].tolist()
+        return self.rows[headlines.find_central(weights, rows, languages, max_examples)].tolist()
 
 
-def _largest(found, terms):
+def _largest(evidence, terms):
     """Return the largest evidence of some terms, with titles counted once and counted double."""
-    return [float(each[terms].max(initial=0.0)) for each in (found.plain, found.doubled)]
+    return [float(values[terms].max(initial=0.0)) for values in (evidence.plain, evidence.doubled)]
 
 
 def _weekday(times):
-    """Return the weekday of times (Monday is 0), or -1 if they are of several days or unknown."""
-    known = times[times != NO_TIME]
-    days = known // DAY_MS
-    return int((days[0] + 3) % 7) if len(known) and (days == days[0]).all() else -1
+    """Return the weekday of some times, Monday 0; -1 if they span several days or are unknown."""
+    days = times[times != NO_TIME] // DAY_MS
+    return int((days[0] + 3) % 7) if len(days) and (days == days[0]).all() else -1

@@ -11,58 +11,55 @@ from odl.files.documents import TITLE_CHARACTERS
 from odl.text import scripts
 from odl.text.words import EDGES, Words, encoded
 
-EXCERPT_CHARACTERS = 300  # longest excerpt
+EXCERPT_CHARACTERS = 300  # characters of the longest excerpt
 EXCERPT_STEP = 10  # characters between the starts of excerpts that are compared
-CACHED_CHARACTERS, CACHED_CHUNKS = (
-    40,
-    1 << 14,
-)  # longest chunk whose words are cached; most chunks in the cache
-# texts whose places of words are cached, since phrases and excerpts ask for them again; longest one
-CACHED_TEXTS, CACHED_TEXT_CHARACTERS = 256, 4000
-FEW_WORDS = 12  # so few words are searched in a text in ASCII; for more, all of its words are cut
+CACHED_CHARACTERS = 40  # characters of the longest chunk whose words are cached
+CACHED_CHUNKS = 1 << 14  # chunks in the cache
+# Texts whose word positions are cached, because phrases and excerpts both ask for them.
+CACHED_TEXTS = 256
+CACHED_TEXT_CHARACTERS = 4000  # characters of the longest text that is cached
+FEW_WORDS = (
+    12  # number of words up to which an ASCII text is searched, not split into all its words
+)
 SPLIT_WORDS, SPLIT_PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
-WORD_ENDS = EDGES + ",;!()[]{}\"'*<>|^`$\\"  # signs beside a word that are no part of it
-HANGUL, UNSPACED = (
-    re.compile(f"[{scripts.HANGUL}]"),
-    re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]"),
-)
-SPACELESS_RUN, UNSPACED_RUN = (
-    re.compile(f"[{''.join(scripts.SPACELESS)}]+"),
-    re.compile(f"{UNSPACED.pattern}+"),
-)
+WORD_ENDS = EDGES + ",;!()[]{}\"'*<>|^`$\\"  # signs next to a word that are no part of it
+HANGUL = re.compile(f"[{scripts.HANGUL}]")
+UNSPACED = re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
+SPACELESS_RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
+UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
 # Vowels of Thai and Lao that are written before and behind their letters.
 VOWELS_BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 VOWELS_BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
-EMOJI_JOINTS = f"[\u200d\ufe0f{scripts.SKIN}]*"  # emoji
+EMOJI_JOINTS = f"[\u200d\ufe0f{scripts.SKIN}]*"  # signs between the parts of an emoji
 POINT = re.compile(f"[{scripts.POINTS}]")
-# What letters in the place of signs are in a text (`odl.text.words.encoded`).
+# Patterns of the signs that `odl.text.words.encoded` replaces by letters.
 SIGNS_OF_LETTER = {
     "\u02bc": "['\u2019\u02bc]",
     "\u05f3": "['\u2019\u05f3]",
     "\u05f4": '["\u201d\u05f4]',
 }
 SIGNS_OF_LETTER |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
-# share of the documents with a title that is not all of their text: fewer, and no title counts
+# Smallest share of documents whose text is longer than their title; below it, titles do not count.
 OWN_TITLES = 0.1
 
 
 def places(text, words):
-    """Return the places of words in a text as (first, last, word), sorted.
+    """Return the spans of words in a text as (start, end, word), sorted.
 
     Parameters
     ----------
     text : str
         Text in NFC.
     words : collection of str
-        Words as they are counted: folded, with ``_`` for a space in a phrase.
+        Words as they are counted: in lower case, with ``_`` for a space in a phrase.
 
     Returns
     -------
     list of (int, int, str)
-        Places at which `odl.text.words` cuts the text into these words. Other words, of a segmenter
-        or another tokeniser, are searched as whole words, and in scripts without spaces anywhere.
+        Spans that `odl.text.words` cuts the text into. Words of a segmenter or another tokeniser
+        are searched between signs that are no letters; in scripts without spaces, anywhere.
 
     Examples
     --------
@@ -77,25 +74,28 @@ def places(text, words):
         spans = [placed for placed in _text_places(text) if placed[2] in words]
     if HANGUL.search(text):
         spans += _pairs_of_hangul(text, words)
-    rest = words - {word for *_, word in spans}
-    folded = text.casefold() if rest else ""
+    missing = words - {word for *_, word in spans}
+    folded = text.casefold() if missing else ""
     spaced = _spaced(folded)
-    rest = {word for word in rest if _spaced(word) in spaced}
+    missing = {word for word in missing if _spaced(word) in spaced}
     return sorted(
-        spans + _whole_words(text, [word for word in rest if _may_stand_alone(folded, word)])
+        spans + _whole_words(text, [word for word in missing if _may_stand_alone(folded, word)])
     )
 
 
 def _may_stand_alone(folded, word):
-    """Return False for a word of ASCII letters and digits that a folded text has only inside of longer words."""
+    """Return whether a word can occur by itself in a text in lower case.
+
+    It cannot if it has only ASCII letters and digits and occurs only inside longer words.
+    """
     if not (word.isascii() and word.isalnum()):
         return True
-    place = folded.find(word)
-    while place >= 0:
-        beside = folded[place - 1 : place] + folded[place + len(word) : place + len(word) + 1]
-        if not any(sign.isalnum() or sign == "_" for sign in beside):
+    start = folded.find(word)
+    while start >= 0:
+        neighbours = folded[start - 1 : start] + folded[start + len(word) : start + len(word) + 1]
+        if not any(sign.isalnum() or sign == "_" for sign in neighbours):
             return True
-        place = folded.find(word, place + 1)
+        start = folded.find(word, start + 1)
     return False
 
 
@@ -107,30 +107,33 @@ def _spaced(text):
 
 
 def _text_places(text):
-    """Return the places of all words of a text, (first, last, word); cached for texts of usual length."""
+    """Return (start, end, word) for all words of a text; results for short texts are cached."""
     return _short_text_places(text) if len(text) <= CACHED_TEXT_CHARACTERS else _all_places(text)
 
 
 def _all_places(text):
-    found, end = [], 0
+    spans, end = [], 0
     for chunk in text.split():
         start = text.index(chunk, end)
         end = start + len(chunk)
-        found += [(start + first, start + last, word) for first, last, word in _placed(chunk)]
-    return found
+        spans += [(start + first, start + last, word) for first, last, word in _placed(chunk)]
+    return spans
 
 
 _short_text_places = lru_cache(CACHED_TEXTS)(_all_places)
 
 
 def _literal_places(text, words):
-    """Return the places of words in a text in printable ASCII; only chunks that contain one of the words are cut."""
+    """Return (start, end, word) for words in a text of printable ASCII.
+
+    Only chunks that contain one of the words are split.
+    """
     lowered, starts, spans = text.lower(), set(), []
     for word in filter(str.strip, words):
-        place = lowered.find(word)
-        while place >= 0:
-            starts.add(lowered.rfind(" ", 0, place) + 1)
-            place = lowered.find(word, place + 1)
+        position = lowered.find(word)
+        while position >= 0:
+            starts.add(lowered.rfind(" ", 0, position) + 1)
+            position = lowered.find(word, position + 1)
     for start in sorted(starts):
         chunk = text[start:].partition(" ")[0]
         spans += [
@@ -142,7 +145,7 @@ def _literal_places(text, words):
 
 
 def _pairs_of_hangul(text, words):
-    """Return the places of pairs of Korean syllables in chunks in which no word is one of `words`."""
+    """Return (start, end, word) for pairs of Korean syllables in chunks without any of `words`."""
     spans = []
     for chunk in CHUNK.finditer(text):
         if HANGUL.search(chunk[0]) and not any(word in words for *_, word in _placed(chunk[0])):
@@ -156,21 +159,20 @@ def _pairs_of_hangul(text, words):
 
 
 def _placed(chunk, split=SPLIT_WORDS):
-    """Return the words of a chunk (`_cut`), cached for short chunks."""
+    """Return (start, end, word) for the words of a chunk (`_cut`), cached for short chunks."""
     return _cut_short(chunk, split) if len(chunk) <= CACHED_CHARACTERS else _cut(chunk, split)
 
 
 def _cut(chunk, split):
-    """Return the words of a chunk with their places, (first, last, word), without words that it spells differently."""
+    """Return (start, end, word) for the words of a chunk that it spells with the same letters."""
     word = chunk.strip(WORD_ENDS)
     if len(word) > 1 and word.isascii() and word.isalpha():  # most chunks
         first = chunk.find(word)
         return [(first, first + len(word), word.lower())]
     counted, start, spans = split.split(encoded(chunk)), 0, []
     between = EMOJI_JOINTS if "\u200d" in chunk else ""
-    between = (
-        f"{POINT.pattern}*" if POINT.search(chunk) else between
-    )  # a set that takes 4 ms to compile
+    if POINT.search(chunk):  # this set takes 4 ms to compile
+        between = f"{POINT.pattern}*"
     for word in counted:
         span = _span_of(word, chunk, start, between)
         if span or len(counted) == 1:  # folded to other letters
@@ -184,15 +186,15 @@ _cut_short = lru_cache(CACHED_CHUNKS)(_cut)
 
 
 def _span_of(word, chunk, start, between):
-    """Return the place of a word in a chunk, ignoring case; None if the chunk spells it with other letters.
+    """Return the span of a word in a chunk, ignoring case, or None if its letters differ.
 
-    The pattern `between` may match between its letters.
+    The pattern `between` may match between the letters of the word.
     """
     if not between:  # to compile a pattern takes .1 ms
         lowered = chunk.lower()
-        place = lowered.find(word.lower(), start) if len(lowered) == len(chunk) else -1
-        if place >= 0:
-            return place, place + len(word)
+        position = lowered.find(word.lower(), start) if len(lowered) == len(chunk) else -1
+        if position >= 0:
+            return position, position + len(word)
         if UNSPACED_RUN.fullmatch(word) or (word.isascii() and chunk[start:].isascii()):
             return None
     letters = (SIGNS_OF_LETTER.get(letter) or re.escape(letter) for letter in word)
@@ -201,10 +203,10 @@ def _span_of(word, chunk, start, between):
 
 
 def _with_marks(chunk, first, last):
-    """Return a span extended to whole letters: by the marks behind it, and by the letter of a mark at its start.
+    """Return a span extended to complete letters.
 
-    Vowels of Thai and Lao go with their letters, a mute letter with the letter before, and n't with
-    its verb.
+    Marks after the span and the letter of a mark at its start are added. Vowels of Thai and Lao go
+    with their letters, a mute letter with the letter before, and n't with its verb.
     """
     while last < len(chunk) and _is_mark(chunk[last]):
         last += 1
@@ -220,15 +222,18 @@ def _is_mark(sign):
 
 
 def _trimmed(chunk):
-    """Return the span of a chunk without signs at its ends that are not letters, marks or digits."""
-    kept = [place for place, sign in enumerate(chunk) if unicodedata.category(sign)[0] in "LMN"]
-    return (kept[0], kept[-1] + 1) if kept else (0, len(chunk))
+    """Return the span of a chunk without signs at its ends; letters, marks and digits remain."""
+    positions = [
+        position for position, sign in enumerate(chunk) if unicodedata.category(sign)[0] in "LMN"
+    ]
+    return (positions[0], positions[-1] + 1) if positions else (0, len(chunk))
 
 
 def _whole_words(text, words):
-    """Return the places of words of another tokeniser: between non-letters; any signs may stand for a space.
+    """Return (start, end, word) for words of another tokeniser, between signs that are no letters.
 
-    Words of a segmenter are found inside runs without spaces.
+    Any signs may replace a space in a word. Words of a segmenter are also found inside runs without
+    spaces.
     """
     forms = {
         r"[\W_]+".join(map(re.escape, parts)): word
@@ -247,7 +252,7 @@ def _whole_words(text, words):
 
 
 def marks(text, words):
-    """Return the places of words in a text in NFC, as sorted spans that do not overlap.
+    """Return the spans of words in a text in NFC, sorted; overlapping spans are merged.
 
     Examples
     --------
@@ -265,20 +270,20 @@ def marks(text, words):
 
 
 def excerpt(text, words, longest=EXCERPT_CHARACTERS):
-    """Return the part of a text with the most of some words, the first one of equals; ``…`` marks a cut.
+    """Return the first part of a text that has the most of some words; ``…`` marks a cut.
 
     Examples
     --------
     >>> from odl.alerts.excerpts import excerpt
-    >>> excerpt("a long way before " * 3 + "the rocket lifts off " + "and after " * 9, ["rocket", "lifts"], 30)
+    >>> text = "a long way before " * 3 + "the rocket lifts off " + "and after " * 9
+    >>> excerpt(text, ["rocket", "lifts"], 30)
     '…the rocket lifts off and…'
     """
     text = " ".join(text.split())
     if len(text) <= longest:
         return text
     spans = [(first, last, text[first:last].lower()) for first, last in marks(text, words)]
-    # An excerpt can have more words than the one a step before only if a word has just come in at
-    # its end.
+    # Compare only the starts at which a word enters at the end of the excerpt.
     starts = sorted(
         {0, *(max(-(-(last - longest) // EXCERPT_STEP) * EXCERPT_STEP, 0) for _, last, _ in spans)}
     )
@@ -297,11 +302,11 @@ def excerpt(text, words, longest=EXCERPT_CHARACTERS):
 
 def _whole(text, start, end):
     """Return a part of a text without cut words at its ends, unless too little remained."""
-    part = text[start:end]
-    first = part.find(" ") if start and text[start - 1] != " " else -1
-    last = part.rfind(" ") if end < len(text) and text[end] != " " else -1
-    short = part[first + 1 : last if last >= 0 else len(part)].strip()
-    return short if len(short) > len(part) // 2 else part
+    section = text[start:end]
+    first = section.find(" ") if start and text[start - 1] != " " else -1
+    last = section.rfind(" ") if end < len(text) and text[end] != " " else -1
+    short = section[first + 1 : last if last >= 0 else len(section)].strip()
+    return short if len(short) > len(section) // 2 else section
 
 
 def marked(text, words, mark):
@@ -322,24 +327,23 @@ def marked(text, words, mark):
 
 
 def titled(titles, counts, vocabulary):
-    """Return a matrix of the shape of the counts, 1 for the words of documents that are in their titles.
+    """Return a matrix of the shape of `counts`: 1 for each word that is in the document's title.
 
-    It is empty if titles are the beginnings of texts, that is, if hardly any title is shorter than
-    its text.
+    It has no entries if nearly all titles have all words of their texts.
     """
-    rows, columns, whole = [], [], 0
+    rows, columns, n_complete = [], [], 0
     for row, title in enumerate(titles):
         terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]].tolist()
         named = {vocabulary[term]: term for term in terms}
-        found = (
+        title_terms = (
             {named[word] for *_, word in places(title, named)}
             if 0 < len(title) < TITLE_CHARACTERS
             else set()
         )
-        whole += len(found) == len(terms)
-        rows += [row] * len(found)
-        columns += sorted(found)
-    cut = sum(0 < len(title) < TITLE_CHARACTERS for title in titles) - whole
+        n_complete += len(title_terms) == len(terms)
+        rows += [row] * len(title_terms)
+        columns += sorted(title_terms)
+    cut = sum(0 < len(title) < TITLE_CHARACTERS for title in titles) - n_complete
     if cut < OWN_TITLES * len(titles):
         rows, columns = [], []
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=counts.shape)

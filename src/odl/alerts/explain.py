@@ -18,17 +18,20 @@ from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh_for_comparison
 
-EVENT_DIGITS = 9  # most digits of the number of an event
+EVENT_DIGITS = 9  # largest number of digits of an event's number
 SHARE_ROUNDING = 1e-6  # largest rounding error of a share, which is stored in single precision
 LOWERING_NAMED = 3  # words that lower a score, which are named
 ITEMS_LISTED = 20  # words of a document, and documents of an event, that are listed
-CHART_WIDTH, CHART_BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # columns of a chart at most, and its heights
-CHANGES_LISTED = 5  # changes of states that are listed from each end
-DAY_MS = 86_400_000
+CHART_WIDTH, CHART_BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # largest width of a chart in columns; its heights
+CHANGES_LISTED = 5  # state changes of an event that are listed from each end of its history
+DAY_MS = 86_400_000  # milliseconds of a day
 
 
 class Mention(NamedTuple):
-    """Period, id, title, source file (empty if unknown) and time of a document, and its cosine with another one."""
+    """A document in an explanation: period, id, title, source file (or empty) and time in ms.
+
+    `likeness` is its cosine with the explained document, NaN if it was not computed.
+    """
 
     t: int
     id: str
@@ -52,20 +55,27 @@ def find(place, ident):
 
 
 def resolve(watch, what):
-    """Return (period, row) of the document that a user named, or None, and the number of the event, or 0.
+    """Find the document or the event that a user named.
 
     If a document has the number of an event as its id, the document is returned.
+
+    Returns
+    -------
+    document : tuple of int or None
+        Period and row of the document.
+    number : int
+        Number of the event; 0 if a document or nothing was found.
     """
-    place = find(watch.place, what)
+    document = find(watch.place, what)
     number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
     if (
-        place is None
+        document is None
         and number.isdecimal()
         and len(number) <= EVENT_DIGITS
         and int(number) in watch.events
     ):
         return None, int(number)
-    return place, 0
+    return document, 0
 
 
 def feedback_name(watch, what):
@@ -74,35 +84,36 @@ def feedback_name(watch, what):
     Raises
     ------
     ParameterError
-        If there is none of this name.
+        If nothing has this name.
     """
-    counted = (
-        one.name[1:] for period in watch.periods for one in period.headlines if one.gate == "volume"
-    )
+    headlines = (headline for period in watch.periods for headline in period.headlines)
+    counted = (headline.name[1:] for headline in headlines if headline.gate == "volume")
     names = {name for period in watch.periods for name in period.sources}.union(*counted)
-    known = sorted(map(visible, names))
+    sources = sorted(map(visible, names))
     if what.startswith("source:"):
         name = what.removeprefix("source:")
-        if known and name not in known:
-            expected = f"one such as source:{known[0]}"
+        if sources and name not in sources:
+            expected = f"a source such as source:{sources[0]}"
             raise ParameterError(
-                f"no document came from {what}", expected, advice(name, known, "name it")
+                f"no document came from {what}", expected, advice(name, sources, "name a source")
             )
         return what
-    place, number = resolve(watch, what)
-    if not number and place is None:
-        todo = f"say source:{what}" if what in known else "look at odl new"
-        raise ParameterError(f"{what} is no document or event of the stream", "one of them", todo)
+    document, number = resolve(watch, what)
+    if not number and document is None:
+        todo = f"say source:{what}" if what in sources else "look at odl new"
+        expected = "the number of an event or the id of a document"
+        raise ParameterError(f"{what} is no document or event of the stream", expected, todo)
     return f"event:{number}" if number else what
 
 
 def read_members(place, events):
-    """Return the documents (`Mention`) of events in the periods that were read, oldest first, by number of the event.
+    """Return a dict from the number of each event to its documents (`Mention`), oldest first.
 
     Parameters
     ----------
     place : odl.alerts.read.Place
     events : iterable of odl.alerts.model.Event
+        Only documents of the periods in `Event.sizes` are read.
 
     Raises
     ------
@@ -124,7 +135,7 @@ def read_members(place, events):
 
 
 def explain_document(place, t, row):
-    """Return a document with all its reasons, what is most like it, and all its words.
+    """Return a document with all its reasons, the most similar earlier documents, and its words.
 
     Parameters
     ----------
@@ -137,7 +148,7 @@ def explain_document(place, t, row):
     document : odl.alerts.model.Document
         Its `rank` is among all documents of the period; `reasons` are all its words.
     earlier, meant : Mention or None
-        The most similar document before it by words, and by vectors if the stream has these.
+        The most similar earlier document by words, and by vectors if the stream has vectors.
     words : set of str
 
     Raises
@@ -151,16 +162,16 @@ def explain_document(place, t, row):
     words = sparse.csr_array(
         (period.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape
     )
-    near = _known_atoms(place, t)
-    if row in period.documents_of:  # it has the words of atoms that no document used, too
-        near |= {
+    atoms = _known_atoms(place, t)
+    if row in period.documents_of:  # a stored document also has the words of unused atoms
+        atoms |= {
             atom: (" ".join(words), ident)
             for atom, words, _, ident in period.documents_of[row].nearest
         }
     rows = np.array([row])
     batch = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
     origins = reasons.origins(batch, len(data.ids))
-    (document,), texts = reasons.items(period, rows, words, data, near, origins, counts.shape[1])
+    (document,), texts = reasons.items(period, rows, words, data, atoms, origins, counts.shape[1])
     document.members = tuple(
         data.ids[other] for other in np.flatnonzero(period.item == period.item[row])
     )
@@ -178,14 +189,14 @@ def explain_document(place, t, row):
         if period.meaning is not None
         else None
     )
-    known = hashtags.with_bare(
+    document_words = hashtags.with_bare(
         {visible(data.vocabulary[term]) for term in counts[row : row + 1].indices.tolist()}
     )
-    return read.printable(document), earlier, meant, known
+    return read.printable(document), earlier, meant, document_words
 
 
 def _known_atoms(place, t):
-    """Return (words, id of a document) of each atom before a period learned."""
+    """Return {atom: (words, id of a document)} of the dictionary before a period was learned."""
     before = os.path.join(place.alerts, f"{t - 1}.h5")
     if not os.path.exists(before):
         return {}
@@ -194,17 +205,16 @@ def _known_atoms(place, t):
 
 
 def most_similar(place, data, row, compare):
-    """Return the earlier document that is most similar to a document; None if none has a word in common.
+    """Return the earlier document with the largest cosine, None if no cosine is positive.
 
     Parameters
     ----------
     place : odl.alerts.read.Place
     data : odl.stream.features.FeatureFile
-        Of its period.
+        Features of the document's period.
     row : int
     compare : callable
-        `compare_words` or `compare_vectors` of the document: returns the cosines of a batch with
-        it.
+        Result of `compare_words` or `compare_vectors`: maps a batch to cosines with the document.
 
     Returns
     -------
@@ -215,64 +225,74 @@ def most_similar(place, data, row, compare):
         batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
         cosines = compare(batch)[: row if t == data.t else None]
         if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
-            at = int(np.argmax(cosines))
-            names = visible(batch.ids[at]), heading(batch.titles[at]), ""
-            best = Mention(t, *names, int(batch.times[at]), float(cosines[at]))
+            index = int(np.argmax(cosines))
+            names = visible(batch.ids[index]), heading(batch.titles[index]), ""
+            best = Mention(t, *names, int(batch.times[index]), float(cosines[index]))
     return best
 
 
 def compare_words(data, row):
-    """Return a function from a batch to cosines with a document: log tf, idf at the time of the document."""
+    """Return a function that maps a batch to the cosines of its documents with a document.
+
+    Weights are log tf times the idf at the time of the document.
+    """
     weighed = data.weighed(languages=True)
     document, frequencies = weighed.weigh_words(data.counts[row : row + 1]), weighed.frequencies
 
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
-        beyond = counts.shape[1] - len(frequencies)  # terms that have left
-        known, own = (
-            np.pad(frequencies, (0, beyond)),
-            weighed.stop_words.for_words(data.vocabulary + [""] * beyond),
-        )
-        others = weigh_for_comparison(counts, known, weighed.n_documents, weighed.weighting, own)
-        return (sparse.csr_array(others[:, : len(frequencies)]) @ document.T).toarray().ravel()
+        beyond = counts.shape[1] - len(frequencies)  # terms that were removed since
+        padded = np.pad(frequencies, (0, beyond))
+        stop_words = weighed.stop_words.for_words(data.vocabulary + [""] * beyond)
+        Q = weigh_for_comparison(counts, padded, weighed.n_documents, weighed.weighting, stop_words)
+        return (sparse.csr_array(Q[:, : len(frequencies)]) @ document.T).toarray().ravel()
 
     return cosines
 
 
 def compare_vectors(data, row):
-    """Return a function from a batch to cosines of vectors with a document, centred as at the time of the document."""
+    """Return a function that maps a batch to the cosines of its vectors with a document's vector.
+
+    Vectors are centred by the mean at the time of the document.
+    """
     return lambda batch: dense.centred(batch.raw_vectors, data.vector_mean) @ data.vectors[row]
 
 
 def own_likelihood(event, words):
-    """Return (word, has, log-likelihood ratio) of each own word of an event for a document with some words.
+    """Return the log-likelihood ratio of each own word of an event, given a document's words.
 
     Parameters
     ----------
     event : odl.alerts.model.Event
     words : set of str
+        Words of the document.
 
     Returns
     -------
     list of (str, bool, float)
-        The largest first. They add up to the evidence that the document belongs to the event.
+        Word, whether the document has it, and ratio; the largest ratio first. The ratios add up to
+        the evidence that the document belongs to the event.
     """
     ratios = [
-        (one.word, True, math.log(one.inside / one.before))
-        if one.word in words
-        else (one.word, False, math.log1p(-one.inside) - math.log1p(-one.before))
-        for one in event.words
+        (own.word, True, math.log(own.inside / own.before))
+        if own.word in words
+        else (own.word, False, math.log1p(-own.inside) - math.log1p(-own.before))
+        for own in event.words
     ]
     return sorted(ratios, key=lambda ratio: (-ratio[2], ratio[0]))
 
 
 def document_text(watch, document, earlier, meant, words):
-    """Return the explanation of a document as text; `words` are all its words."""
+    """Return the explanation of a document as text.
+
+    The last four arguments are the results of `explain_document`.
+    """
     period = watch.periods[document.t - watch.periods[0].t]
     event = watch.events.get(document.event)
     view = show.DocumentView(document, period)
     candidates = (*period.headlines, *period.below)
-    headlines = [show.HeadlineView(period, one) for one in candidates if document.row in one.rows]
+    containing = [headline for headline in candidates if document.row in headline.rows]
+    headlines = [show.HeadlineView(period, headline) for headline in containing]
     ratios = own_likelihood(event, words) if event else []
     similar = [("most similar before", earlier), ("nearest by meaning", meant)]
     names = {"shares": shares, "terms": terms, "last_seen": last_seen, "near_words": breakdown.near}
@@ -281,7 +301,13 @@ def document_text(watch, document, earlier, meant, words):
 
 
 def terms(ratios):
-    """Return the own words that a document has with their ratios, and the sum of those it lacks, as texts."""
+    """Return texts of the own words that a document has, and the sum of those that it lacks.
+
+    Parameters
+    ----------
+    ratios : list of (str, bool, float)
+        Result of `own_likelihood`.
+    """
     missing = sum(ratio for _, has, ratio in ratios if not has)
     return [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has] + [
         f"own words that it does not have {missing:+.1f}"
@@ -289,7 +315,7 @@ def terms(ratios):
 
 
 def last_seen(other, document):
-    """Return when a similar document was seen, as text: its date and how many days before; without dates its period."""
+    """Return when a similar document was seen, as text: date and days since, or its period."""
     if other.time == NO_TIME:
         return f"period {other.t}"
     days = (document.time - other.time) // DAY_MS if document.time != NO_TIME else 0
@@ -298,7 +324,7 @@ def last_seen(other, document):
 
 
 def shares(document):
-    """Return (share, label) of the largest shares of a score, of the other words, and of the lowering words."""
+    """Return rows (share, label) of a score: largest shares, smaller ones, and lowering words."""
     stored, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
     for phrase, words in [*document.phrases, *((word, (word,)) for word in stored)]:
         summed[phrase] += sum(stored.pop(word, 0.0) for word in words)
@@ -307,8 +333,8 @@ def shares(document):
     lowering = [row for row in reversed(ordered) if row[0] < -SHARE_ROUNDING]
     rows, smaller = raising[:ITEMS_LISTED], raising[ITEMS_LISTED:]
     if smaller:
-        most = 100 * smaller[0][0] / (document.score or 1)
-        rows.append((_sum(smaller), f"({len(smaller)} more, none above {most:.1f} %)"))
+        largest = 100 * smaller[0][0] / (document.score or 1)
+        rows.append((_sum(smaller), f"({len(smaller)} more, none above {largest:.1f} %)"))
     if lowering:
         few = ", ".join(phrase for _, phrase in lowering[:LOWERING_NAMED])
         n_more = len(lowering) - LOWERING_NAMED
@@ -326,13 +352,20 @@ def _sum(rows):
 
 
 def chart(event, first_read):
-    """Return the counts of periods of an event as block characters, and the number of periods of a block.
+    """Draw the number of documents of an event over time.
 
     Parameters
     ----------
     event : odl.alerts.model.Event
     first_read : int
         First period that was read; counts before it are unknown.
+
+    Returns
+    -------
+    blocks : str
+        Block characters; their heights are the numbers of documents.
+    n_periods : int
+        Number of periods that a block covers.
 
     Examples
     --------
@@ -343,13 +376,13 @@ def chart(event, first_read):
     """
     first = max(event.birth, first_read)
     n = max(event.sizes) - first + 1
-    each = -(-n // CHART_WIDTH)
-    counts = [0] * -(-n // each)
+    n_periods = -(-n // CHART_WIDTH)
+    counts = [0] * -(-n // n_periods)
     for t, size in event.sizes.items():
         if t >= first:
-            counts[(t - first) // each] += size
-    most, heights = max(counts) or 1, len(CHART_BLOCKS) - 1
-    return "".join(CHART_BLOCKS[-(-heights * count // most)] for count in counts), each
+            counts[(t - first) // n_periods] += size
+    largest, heights = max(counts) or 1, len(CHART_BLOCKS) - 1
+    return "".join(CHART_BLOCKS[-(-heights * count // largest)] for count in counts), n_periods
 
 
 def event_text(watch, number):
@@ -363,7 +396,7 @@ def event_text(watch, number):
         states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{n_hidden} more changes"]
     documents = read_members(watch.place, [event])[number] if watch.place is not None else []
     central = {ident for ident, _ in event.examples}
-    documents.sort(key=lambda each: each.id not in central)
+    documents.sort(key=lambda document: document.id not in central)
     counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
     names = {"chart": chart, "rate": rate, "ITEMS_LISTED": ITEMS_LISTED}
     values = watch, event, " to ".join(dict.fromkeys(days)), states, documents, counted

@@ -1,4 +1,4 @@
-"""Gates: the p of a period by its words, the words of two periods, its volume and its lone documents; one p of all.
+"""Gates: tests of a period by its words, the words of two periods, its volume and lone documents.
 
 The p of a gate is the probability that a period in which nothing is new is as unusual as this one.
 
@@ -10,37 +10,40 @@ neither the upper half nor its spread counts.
 
     b = (m - q) / ln 2,   beta^2 = (`PRIOR_PERIODS` s^2 + (B - 1) b^2) / (B - 1 + `PRIOR_PERIODS`),
     mu = m + beta (ln ln 2 + ln(n / n')),   z = (T - mu) / beta,
-    z' = .5772 + (z - .5772) / (1 + `PREDICTION` / (B - 1 + `PRIOR_PERIODS`)),   p = 1 - exp(-exp(-z')).      (1)
+    z' = .5772 + (z - .5772) / (1 + `PREDICTION` / (B - 1 + `PRIOR_PERIODS`)),
+    p = 1 - exp(-exp(-z')).                                                                      (1)
 
-beta is at least `MIN_SCALES_DOUBLED` s where titles count double: one title or two make the t_w of
-such periods lumpy, and the lower half of T narrow. The divisor in z' is that of a prediction from B
-periods. A period that speaks is remembered by the T from which on it does: what enters hides
-nothing that enters later. With fewer than `MIN_PERIODS` periods p is 10^(2 - T) / 2.
+If titles count double, beta is at least `MIN_SCALES_DOUBLED` s: a single title changes t_w by much
+in such periods, and the lower half of T is narrow. The divisor in z' accounts for the error of a
+prediction from B periods. The history stores at most the T at which a period opens the gate, so
+that a large event does not hide the next one. With fewer than `MIN_PERIODS` periods p is
+10^(2 - T) / 2.
 
-Two periods. The same of the documents of this period and those of the last one that are of no
-event, without the own words of events that spoke in the last one: what is known already is no news
-of two periods.
+Two periods. The same test for the documents of this period together with those of the last period
+that belong to no event. Own words of events with headlines in the last period are left out, because
+they are not new.
 
 Volume. With median v and median absolute deviation d of the counts of the last `VOLUME_PERIODS`
 periods, each divided by the factor of its weekday once there are `WEEKDAY_WEEKS` weeks of them,
 
-    p = P(T_nu >= (n - v) / max(1.4826 d, sqrt(v + 1))),   T_nu Student's t with nu = `DEGREES` degrees.       (2)
+    p = P(T_nu >= (n - v) / max(1.4826 d, sqrt(v + 1))),                                         (2)
 
-The same is computed for each source (file) that had documents in half of these periods. If S of
-them are tested, p is doubled for the stream and multiplied by 2 S for each of them: one half of the
-level is for all documents, the other half for the sources. A count that speaks is remembered by v
-plus its .95 quantile.
+where T_nu has Student's t distribution with nu = `DEGREES` degrees of freedom. The same is computed
+for each source (file) that had documents in half of these periods. If S sources are tested, p is
+doubled for the stream and multiplied by 2 S for each source: one half of the level is for all
+documents, the other half for the sources. If a count opens the gate, the history stores v plus the
+.95 quantile instead.
 
-Lone documents. A score above all recent ones has the generalised Pareto tail P(s) of the highest
-scores among the recent ones and those of its period but the `LEFT_OUT` highest; p is n P(s). So the
-many documents of a period whose scores rise together do not stand alone. Of N scores the k largest
-(2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
+Lone documents. A score s above all recent scores has p = n P(s) in a period of n documents. P is a
+generalised Pareto tail, fitted to the recent scores and to those of the period without its
+`LEFT_OUT` highest. So many documents whose scores rise together are not lone documents. Of N
+scores the k largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
 
-    a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,                  (3)
-    sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi'),                (4)
+    a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,   (3)
+    sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi'). (4)
 
-the probability-weighted moments of Hosking and Wallis (1987) with the shape halved: of few excesses
-it is the shape that errs. The 1 / k is that of a prediction.
+These are the probability-weighted moments of Hosking and Wallis (1987), with the shape halved
+because few excesses do not determine it. The term 1 / k accounts for the error of a prediction.
 
 One p. Gate g has the share w_g of the level, `LEVEL_SHARES`: p = min over g of p_g / w_g.
 """
@@ -52,53 +55,48 @@ from scipy import special  # scipy.stats takes as long to import as a small run
 
 HISTORY = 40  # periods that the T of a period is compared with
 MIN_PERIODS = 2  # periods before p is estimated from them
-PRIOR_PERIODS = 5.0  # periods that the scale s counts for
-MIN_SCALES_DOUBLED = (
-    1.5  # least beta in units of s if titles count double; at 1, shuffled posts open the gate
-)
+PRIOR_PERIODS = 5.0  # weight of the scale s, in periods
+# Smallest beta in units of s if titles count double; at 1, shuffled posts open the gate.
+MIN_SCALES_DOUBLED = 1.5
 PREDICTION = 3.57  # widening of a quantile that is predicted from B periods, times B
-DECIMAL_SCALE = float(
-    np.log10(np.e)
-)  # s: scale of the Gumbel law of the maximum of independent -log10 p
+# s: scale of the Gumbel law of the maximum of independent -log10 p.
+DECIMAL_SCALE = float(np.log10(np.e))
 EULER = 0.5772156649
 GUMBEL_MEDIAN, GUMBEL_QUARTILE = -np.log(np.log(2)), -np.log(np.log(4))  # median and lower quartile
-VOLUME_PERIODS, MIN_VOLUME_PERIODS = (
-    28,
-    8,
-)  # periods that volume is compared with, and fewest of them
-MAX_SOURCES = 100  # sources whose volumes are compared
-MAX_SOURCE_SHARE = (
-    0.8  # share of the documents from which on the volume of a source is that of the stream
-)
-WEEKDAY_WEEKS = 8  # weeks from which on weekdays have factors
+VOLUME_PERIODS = 28  # periods that volume is compared with
+MIN_VOLUME_PERIODS = 8  # periods before volume is tested
+MAX_SOURCES = 100  # sources whose volumes are tested
+# Share of the documents above which a source is not tested: its volume is that of the stream.
+MAX_SOURCE_SHARE = 0.8
+WEEKDAY_WEEKS = 8  # weeks before the usual volume depends on the weekday
 DEGREES = 5  # degrees of freedom of Student's t: heavier tails than the normal law's
-TAIL_SHARE, MIN_EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
-# highest scores of a period, which are left out of the scores that a lone document is compared with
+TAIL_SHARE, MIN_EXCESSES = 0.02, 30  # scores in the Pareto tail: share of all, smallest number
+# Number of the highest scores of a period that are left out of the fit of the Pareto tail.
 LEFT_OUT = 5
 LEVEL_SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}
-NO_NAMES: list = []  # of the past before the first period; never changed in place
+NO_NAMES: list = []  # sources before the first period; never changed in place
 
 
 class GateHistory(NamedTuple):
-    """What the gates compare a period with, oldest first.
+    """Statistics of the last periods that the gates compare a period with, oldest first.
 
     Attributes
     ----------
     words, pairs : ndarray of float64, shape (at most `HISTORY`, 3)
-        T if titles count once, T if they count double, and number of documents: of periods, of
-        pairs of periods.
+        Columns: T if titles count once, T if they count double, number of documents. A row of
+        `words` is a period, one of `pairs` a pair of successive periods.
     volume : ndarray of float64, shape (at most 7 `WEEKDAY_WEEKS`, 2)
-        Documents of a period, and its weekday from 0, -1 where periods are no days.
+        Documents of a period, and its weekday (Monday is 0), -1 if periods are not days.
     highest : ndarray of float64, shape (at most `HISTORY`,)
-        Highest score.
+        Highest score of each period.
     told_volume : ndarray of float64, shape (at most 1,)
-        Documents of the last period if its volume spoke, else 0.
+        Documents of the last period if it had a headline about its volume, else 0.
     sources : list of str
         Names of the sources whose volumes are compared, at most `MAX_SOURCES`.
     source_counts : ndarray of float64, shape (sources, periods of `volume`)
         Documents of each source in these periods.
     told_sources : ndarray of float64, shape (sources,)
-        Documents of a source in the last period if its volume spoke, else 0.
+        Documents of a source in the last period if it had a headline about them, else 0.
     """
 
     words: np.ndarray = np.zeros((0, 3))
@@ -112,9 +110,9 @@ class GateHistory(NamedTuple):
 
 
 class LargestLaw(NamedTuple):
-    """Law of T, the largest t_w of a period in which nothing is new; mu is None if too few periods came before.
+    """Distribution of T, the largest t_w of a period in which nothing is new.
 
-    Equation `words-gate` of docs/method.md.
+    Location `mu` is None if too few periods came before. Equation `words-gate` of docs/method.md.
     """
 
     mu: float | None = None
@@ -138,10 +136,10 @@ class LargestLaw(NamedTuple):
 
 
 def law_of_largest(past, n, double=False):
-    """Return the Gumbel law of T, the largest t of a period of n documents, estimated from earlier periods by (1).
+    """Estimate the Gumbel law of T, the largest t of n documents, from earlier periods by (1).
 
-    beta is shrunk towards the scale of independent words; `PRIOR_PERIODS` periods stand for that
-    value.
+    beta is shrunk towards the scale of independent words, which has the weight of `PRIOR_PERIODS`
+    periods.
 
     Parameters
     ----------
@@ -168,7 +166,7 @@ def law_of_largest(past, n, double=False):
 
 
 def judge_words(past, largest, n, double, level):
-    """Judge the words of a period by the largest t_w, and remember it for the periods after it.
+    """Return the p of a period by the largest t_w of its words, and the updated history.
 
     Parameters
     ----------
@@ -179,23 +177,26 @@ def judge_words(past, largest, n, double, level):
     n : int
         Documents of the period.
     double : bool
-        Which of the two counts.
+        Whether titles count double.
     level : float
-        p from which on the period speaks: no T is remembered as larger than the T of this p.
+        Largest p that opens the gate. The history stores at most the T that has this p.
 
     Returns
     -------
-    LargestLaw, float, ndarray
-        The law of T, the p of the period, and `past` with the period.
+    law : LargestLaw
+        Distribution of T before the period.
+    p : float
+    after : ndarray, shape (at most `HISTORY`, 3)
+        `past` with a row for the period.
     """
-    laws = [law_of_largest(past, n, each) for each in (False, True)]
+    laws = [law_of_largest(past, n, doubled) for doubled in (False, True)]
     limits = [law.quantile(level) for law in laws]
     after = np.vstack([past, [*np.minimum(largest, limits), n]])[-HISTORY:]
     return laws[double], laws[double].p_value(largest[double]), after
 
 
 def usual_volume(past, weekday):
-    """Return the usual number of documents of a period on a weekday, and its spread.
+    """Return (usual number of documents of a period on a weekday, its spread).
 
     They are f v and the divisor of equation `volume-gate` of docs/method.md. With fewer than
     `MIN_VOLUME_PERIODS` periods the spread is infinite; without any, the number is 0.
@@ -217,7 +218,7 @@ def usual_volume(past, weekday):
 
 
 def judge_volume(n, past, weekday):
-    """Return p of (2) of n documents, and the usual number of documents.
+    """Return (p of a period of n documents by (2), usual number of documents).
 
     Equation `volume-gate` of docs/method.md.
 
@@ -225,16 +226,16 @@ def judge_volume(n, past, weekday):
     ----------
     n : int
     past : ndarray, shape (n_periods, 2)
-        Counts and weekdays, as `GateHistory.volume` has them.
+        Counts and weekdays (`GateHistory.volume`).
     weekday : int
-        Monday is 0; -1 where periods are no days.
+        Monday is 0; -1 if periods are not days.
     """
     usual, spread = usual_volume(past, weekday)
     return float(special.stdtr(DEGREES, -(n - usual) / spread)), usual
 
 
 def remember_volume(past, n, weekday, spoke):
-    """Return counts and weekdays with those of a period; one that spoke is remembered by the .95 quantile."""
+    """Return counts and weekdays with a row for the period; `spoke`: store the .95 quantile."""
     if spoke:
         usual, spread = usual_volume(past, weekday)
         n = usual + spread * special.stdtrit(DEGREES, 0.95)
@@ -242,10 +243,10 @@ def remember_volume(past, n, weekday, spoke):
 
 
 def track_sources(past, counts):
-    """Return the history with a row for each source to compare: earlier and new ones, the most frequent `MAX_SOURCES`.
+    """Return the history with a row for each of the `MAX_SOURCES` most frequent sources.
 
-    A stream whose documents are all of one source, or of more than `MAX_SOURCES` in one period, has
-    none.
+    There are no rows if all documents have one source, or if the period has more than `MAX_SOURCES`
+    sources.
 
     Parameters
     ----------
@@ -254,9 +255,11 @@ def track_sources(past, counts):
         Documents of each source in the period.
     """
     before = dict(zip(past.sources, past.source_counts, strict=True))
-    told = dict(zip(past.sources, past.told_sources.tolist(), strict=True))
-    totals = {name: counts.get(name, 0) + float(before[name].sum()) if name in before else counts[name]
-              for name in {**before, **counts}}  # fmt: skip
+    last_counts = dict(zip(past.sources, past.told_sources.tolist(), strict=True))
+    totals = {
+        name: counts.get(name, 0) + (float(before[name].sum()) if name in before else 0)
+        for name in {**before, **counts}
+    }
     names = sorted(
         (name for name in totals if name and totals[name]), key=lambda name: (-totals[name], name)
     )
@@ -266,29 +269,33 @@ def track_sources(past, counts):
     return past._replace(
         sources=names,
         source_counts=rows,
-        told_sources=np.array([told.get(name, 0.0) for name in names]),
+        told_sources=np.array([last_counts.get(name, 0.0) for name in names]),
     )
 
 
 def judge_sources(past, counts, n, weekday):
-    """Return p of (2) and the usual number of documents of each source that can be tested, by its row in the history.
+    """Test the number of documents of each source.
 
-    A source can be tested from its ninth period on, if it had documents in half of its last
-    periods, and has less than `MAX_SOURCE_SHARE` of the n documents now.
+    Returns
+    -------
+    dict of int to (float, float)
+        Row of the source in the history -> (p by (2), usual number of documents). A source is
+        tested from its ninth period on, if it had documents in half of its last periods, and has
+        less than `MAX_SOURCE_SHARE` of the n documents now.
     """
-    found = {}
+    tested = {}
     for row, name in enumerate(past.sources):
-        own, count = _own_volume(past, row), counts.get(name, 0)
-        recent = own[-VOLUME_PERIODS:, 0]
-        if len(own) < MIN_VOLUME_PERIODS or 2 * np.count_nonzero(recent) < len(recent):
+        volume, count = _own_volume(past, row), counts.get(name, 0)
+        recent = volume[-VOLUME_PERIODS:, 0]
+        if len(volume) < MIN_VOLUME_PERIODS or 2 * np.count_nonzero(recent) < len(recent):
             continue
         if count < MAX_SOURCE_SHARE * n:
-            found[row] = judge_volume(count, own, weekday)
-    return found
+            tested[row] = judge_volume(count, volume, weekday)
+    return tested
 
 
 def remember_sources(past, counts, weekday, speaking):
-    """Return `source_counts` and `told_sources` of the history after a period.
+    """Return (`source_counts`, `told_sources`) of the history after a period.
 
     Parameters
     ----------
@@ -297,12 +304,12 @@ def remember_sources(past, counts, weekday, speaking):
     counts : dict of str to int
     weekday : int
     speaking : set of int
-        Rows of the sources whose volume speaks.
+        Rows of the sources that have a headline.
     """
-    values, told = [], []
+    values, headline_counts = [], []
     for row, name in enumerate(past.sources):
         count = float(counts.get(name, 0))
-        told.append(count if row in speaking else 0.0)
+        headline_counts.append(count if row in speaking else 0.0)
         values.append(
             remember_volume(_own_volume(past, row), count, weekday, row in speaking)[-1, 0]
         )
@@ -311,18 +318,18 @@ def remember_sources(past, counts, weekday, speaking):
         if values
         else past.source_counts
     )
-    return rows[:, -7 * WEEKDAY_WEEKS :], np.array(told)
+    return rows[:, -7 * WEEKDAY_WEEKS :], np.array(headline_counts)
 
 
 def _own_volume(past, row):
-    """Return counts and weekdays of a source since its first document, as `GateHistory.volume` has those of all."""
+    """Return counts and weekdays of a source since its first document (`GateHistory.volume`)."""
     counts = past.source_counts[row]
     first = int(np.argmax(counts > 0)) if counts.any() else len(counts)
     return np.column_stack([counts[first:], past.volume[first:, 1]])
 
 
 def pareto_tail(scores, recent):
-    """Return P(s) of (4) of scores among recent ones, 1 for scores that are not in the tail.
+    """Return P(s) of (4) of each score, given recent scores; 1 for scores that are not in the tail.
 
     Equation `lone-gate` of docs/method.md.
     """
@@ -332,13 +339,12 @@ def pareto_tail(scores, recent):
     y = ordered[-k:] - edge
     y = y[y > 0]
     above, k = scores > edge, len(y)
-    if not k:  # more than that share have the largest score: nothing is known of a tail
+    if not k:  # all scores of the tail are equal: its shape is unknown
         return np.where(above, 1 / (1 + len(recent)), 1.0)
     mean = y.mean()
     gap = mean - 2 * np.mean((1 - (np.arange(1, k + 1) - 0.35) / k) * y)
-    shape = (
-        2 - mean / gap
-    ) / 2  # at most .5: the gap is above 0, since the y rise and their weights fall
+    # The shape is at most .5: the gap is positive, since y rises and its weights fall.
+    shape = (2 - mean / gap) / 2
     scale, shape = mean * (1 - shape), shape + 1 / k
     z = np.maximum(scores - edge, 0) / scale
     tail = np.exp(-z) if abs(shape) < 1e-9 else np.maximum(1 + shape * z, 0) ** (-1 / shape)
@@ -346,7 +352,9 @@ def pareto_tail(scores, recent):
 
 
 def judge_lone(scores, recent, past, n):
-    """Return p of each score of a period of n documents, n P(s) of (4); 1 for one that is not above all of the past.
+    """Return p = n P(s) of each score of a period of n documents, by (4).
+
+    It is 1 for a score that is not above all earlier scores.
 
     Parameters
     ----------
@@ -359,6 +367,6 @@ def judge_lone(scores, recent, past, n):
     p = np.ones(len(scores))
     above = scores > max(recent.max(initial=-np.inf), past.highest.max(initial=-np.inf))
     if len(recent) > 2 and above.any():
-        others = np.concatenate([recent, np.sort(scores)[:-LEFT_OUT]])
-        p[above] = np.minimum(1.0, n * pareto_tail(scores[above], others))
+        reference = np.concatenate([recent, np.sort(scores)[:-LEFT_OUT]])
+        p[above] = np.minimum(1.0, n * pareto_tail(scores[above], reference))
     return p

@@ -19,9 +19,9 @@ NOT_EXPORTED = (
     "event",
 )  # fields of a document that its map renames or omits
 CSV_COLUMNS = (
-    "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
-    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate", "opening",
-    "event", "p", "usual", "headline",
+    "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url",
+    "score", "tail", "topic", "topic_name", "state", "folded", "reasons", "own", "context",
+    "nearest", "feedback", "gate", "opening", "event", "p", "usual", "headline",
 )  # fmt: skip
 HEADLINE_FIELDS = (
     "name",
@@ -68,18 +68,14 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
     return _head(period) | values | {
         "time": date_of(document.time, exact=True) or None,
         "source": {"file": document.source or None, "line": document.line or None},
-        "topic": number or None,
-        "topic_name": ", ".join(event.name) or None if event else None,
-        "state": (event.state_at(period.t) if event else "") or "new",
-        "folded": folded,
+        "topic": number or None, "topic_name": ", ".join(event.name) or None if event else None,
+        "state": (event.state_at(period.t) if event else "") or "new", "folded": folded,
         "gate": (headline.gate if headline else "") or None,
         "reasons": [[reason.word, reason.share] for reason in document.reasons],
         "rest": document.rest and document.rest._asdict(),
         "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(document)],
         "nearest": [near._asdict() | {"topic": None, "id": near.id or None} for near in document.nearest],
-        "earlier": earlier,
-        "event": number or None,
-        "link": watch.link_of(number) or None,
+        "earlier": earlier, "event": number or None, "link": watch.link_of(number) or None,
         "headline": ", ".join(headline.name) or None if headline else None,
         "p": headline.p if headline else None,
         "usual": headline.usual if headline and not math.isnan(headline.usual) else None,
@@ -97,8 +93,9 @@ def period_map(watch, period):
     """Return a period with its alerts and headlines as a dict."""
     alerts = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
     return {
-        **_head(period), "documents": period.documents, "usual": period.usual, "warm_up": period.unproven,
-        "p": period.p, "alerts": alerts, "headlines": [_headline_map(one) for one in period.headlines],
+        **_head(period), "documents": period.documents, "usual": period.usual,
+        "warm_up": period.unproven, "p": period.p, "alerts": alerts,
+        "headlines": [_headline_map(one) for one in period.headlines],
         "below": [_headline_map(one) for one in period.below],
     }  # fmt: skip
 
@@ -130,11 +127,13 @@ def event_map(watch, number):
         if headline and headline.event == number:
             alerts[str(t)] = alerts.get(str(t), 0) + 1
     return {
-        "version": JSON_VERSION, "topic": number, "topic_name": ", ".join(event.name), "state": event.state,
-        "birth": event.birth, "history": event.history, "representative": ident, "title": title,
+        "version": JSON_VERSION, "topic": number, "topic_name": ", ".join(event.name),
+        "state": event.state, "birth": event.birth, "history": event.history,
+        "representative": ident, "title": title,
         "sizes": {str(t): n for t, n in sorted(event.sizes.items())}, "alerts": alerts,
-        "feedback": event.feedback or None, "event": number, "words": [asdict(word) for word in event.words],
-        "threshold": event.threshold, "examples": event.examples, "link": watch.link_of(number) or None,
+        "feedback": event.feedback or None, "event": number,
+        "words": [asdict(word) for word in event.words], "threshold": event.threshold,
+        "examples": event.examples, "link": watch.link_of(number) or None,
         "facets": facets.facets_map(facets.count_facets(watch.place, {number: event.sizes}).get(number, ())),
     }  # fmt: skip
 

@@ -1,4 +1,7 @@
-"""Phrases: words that are adjacent in the texts of a period more often than by chance, spelled as in these texts."""
+"""Phrases: words that are adjacent in the texts of a period more often than by chance.
+
+A phrase is spelled as in these texts.
+"""
 
 import math
 import re
@@ -13,25 +16,26 @@ from odl.alerts.excerpts import HANGUL, SPACELESS_RUN, UNSPACED, UNSPACED_RUN, p
 from odl.text import scripts
 from odl.text.segmenters import LETTERED
 
-PHRASE_WORDS = 3  # most words of a phrase
+PHRASE_WORDS = 3  # largest number of words of a phrase
 MIN_ASSOCIATION = 0.3  # smallest `association` of the two parts of a phrase, wherever it is cut
 MIN_END_WEIGHT = 0.25  # weight of its first and last word as a share of that of its heaviest word
-# a run of overlapping pieces is cut at a piece in this many times fewer texts than its neighbours
+# A run of overlapping pieces is cut at a piece that is in this many times fewer texts than its
+# neighbours.
 CUT_RATIO = 1.5
-MIN_TEXTS_RATIO = (
-    4  # a word is judged as if there were at least this many times the texts that have it
-)
-MIN_NEIGHBOUR_SHARE = (
-    0.8  # share of the places of a run without spaces at which the same character is next to it
-)
-RUN_CHARACTERS = 24  # longest run without spaces that is extended
-WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # what may be between two words of a phrase
+# Smallest ratio of the number of texts to the number of texts with a word in an association.
+MIN_TEXTS_RATIO = 4
+# Share of the occurrences of a run without spaces that have the same character next to them.
+MIN_NEIGHBOUR_SHARE = 0.8
+RUN_CHARACTERS = 24  # characters of the longest run without spaces that is extended
+WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # texts between two words of a phrase
 HIRAGANA, PARTICLE_LETTERS = "\u3041-\u309f", "はがをにのでともへやな"
-PARTICLE_AT_END = re.compile(  # also endings of the word before (買った), and 的 of Chinese, which begins few words
+# Particles at the ends of a phrase. Also endings of the word before (買った), and 的 of Chinese,
+# which begins few words.
+PARTICLE_AT_END = re.compile(
     f"^(?:[{PARTICLE_LETTERS}]+|[いしれっ]?た)(?=[^{HIRAGANA}])|^的(?=[^士确哥姐黎].)"
     f"|(?<=[^{HIRAGANA}])(?:[{PARTICLE_LETTERS}]+|ですが?|でした)$"
 )
-EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # emoji are in no phrase
+EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # no phrase contains emoji
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 KATAKANA = "[\u30a1-\u30fa\u30fc]"
 
@@ -70,35 +74,47 @@ class PeriodTexts:
     def __init__(self, texts, n, holders=None):
         self.texts = "\n".join(["", *texts, ""]).casefold()
         self.n, self.holders, self.counts = n, holders or {}, {}
-        self.neighbours = cache(
-            partial(_count_neighbours, self.texts)
-        )  # a bound method would keep the period and itself alive
+        # A cached bound method would keep the period in memory.
+        self.neighbours = cache(partial(_count_neighbours, self.texts))
 
     @classmethod
     def from_counts(cls, texts, X, vocabulary):
         """Return the texts of items whose counts of words are the rows of `X`."""
-        held = np.bincount(X.indices)
-        terms = np.flatnonzero(held)
+        holders = np.bincount(X.indices)
+        terms = np.flatnonzero(holders)
         words = map(vocabulary.__getitem__, terms.tolist())
-        return cls(texts, X.shape[0], dict(zip(words, held[terms].tolist(), strict=True)))
+        return cls(texts, X.shape[0], dict(zip(words, holders[terms].tolist(), strict=True)))
 
     def count(self, spelled):
         """Return the number of texts that contain a phrase, ignoring case."""
         folded = spelled.casefold()
         if folded not in self.counts:
-            count, place = 0, self.texts.find(folded)
-            while place >= 0:
-                count, place = count + 1, self.texts.find(folded, self.texts.find("\n", place))
+            count, position = 0, self.texts.find(folded)
+            while position >= 0:
+                count, position = (
+                    count + 1,
+                    self.texts.find(folded, self.texts.find("\n", position)),
+                )
             self.counts[folded] = count
         return self.counts[folded]
 
 
 def _count_neighbours(texts, run, side):
-    """Return the most frequent character after a run (side 1) or before it (-1), its count, and that of the run."""
-    signs, place = Counter(), texts.find(run)
-    while place >= 0:
-        signs[texts[place + (len(run) if side > 0 else -1)]] += 1
-        place = texts.find(run, place + 1)
+    """Count the characters next to a run: after it (side 1) or before it (-1).
+
+    Returns
+    -------
+    sign : str
+        Most frequent of these characters.
+    count : int
+        Occurrences of the run with this character.
+    n : int
+        Occurrences of the run.
+    """
+    signs, position = Counter(), texts.find(run)
+    while position >= 0:
+        signs[texts[position + (len(run) if side > 0 else -1)]] += 1
+        position = texts.find(run, position + 1)
     return *(signs.most_common(1) or [("", 0)])[0], signs.total()
 
 
@@ -108,11 +124,20 @@ def _composed(text):
 
 
 def association(both, one, other, n):
-    """Return the association of two phrases, in [-1, 1]: `one` and `other` of n texts have them, `both` as neighbours.
+    """Return the association of two phrases, from -1 to 1.
 
-    Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts
-    count less (Pantel and Lin 2002). n is at least `MIN_TEXTS_RATIO` times each count; otherwise a
-    word of most texts would have no association with any other.
+    It is normalised pointwise mutual information (Bouma 2009) times both / (both + 1), so that few
+    texts count less (Pantel and Lin 2002).
+
+    Parameters
+    ----------
+    both : int
+        Number of texts in which the phrases are neighbours.
+    one, other : int
+        Number of texts that have each phrase.
+    n : int
+        Number of texts; at least `MIN_TEXTS_RATIO` times each count is used, since a word of most
+        texts would otherwise have no association with any other.
 
     Examples
     --------
@@ -132,7 +157,7 @@ def phrases(texts, words, least=1, period=None):
     Its first and its last word have at least `MIN_END_WEIGHT` of the weight of its heaviest word.
     Overlapping pairs of letters form one run, which is cut at pairs that are `CUT_RATIO` times less
     frequent than their neighbours. Of phrases that share a word, the one with the largest product
-    of words and texts is chosen.
+    of number of words and number of texts is chosen.
 
     Parameters
     ----------
@@ -163,20 +188,20 @@ def phrases(texts, words, least=1, period=None):
         return []
     texts = [_composed(text) for text in texts]
     placed = [places(text, words) for text in texts]
-    held = Counter(word for found in placed for word in {word for *_, word in found})
+    n_texts = Counter(word for spans in placed for word in {word for *_, word in spans})
     period = period or PeriodTexts(texts, len(texts))
-    held = {word: max(count, period.holders.get(word, 0)) for word, count in held.items()}
+    n_texts = {word: max(count, period.holders.get(word, 0)) for word, count in n_texts.items()}
     spellings: dict[tuple, Counter] = defaultdict(Counter)
     across: dict[str, str] = {}
-    for text, found in zip(texts, placed, strict=True):
-        for units, spelled in _runs(text, _units(found, held, across)).items():
+    for text, spans in zip(texts, placed, strict=True):
+        for units, spelled in _runs(text, _units(spans, n_texts, across)).items():
             spellings[units][spelled] += 1
-    chosen = _chosen(spellings, held, words, least, period)
+    chosen = _chosen(spellings, n_texts, words, least, period)
     joined: dict[str, list[str]] = {}
     for word in words:
-        beside, alone = across.get(word, word), ((word,),)
-        units = chosen.get(word) or (alone in spellings and alone) or chosen.get(beside)
-        units = units or (((beside,),) if ((beside,),) in spellings else alone)
+        neighbour, alone = across.get(word, word), ((word,),)
+        units = chosen.get(word) or (alone in spellings and alone) or chosen.get(neighbour)
+        units = units or (((neighbour,),) if ((neighbour,),) in spellings else alone)
         spelled = _most_usual(spellings[units]) if units in spellings else word
         if UNSPACED.search(spelled):
             spelled = _whole_katakana(texts, _whole_run(texts, spelled, period))
@@ -190,26 +215,28 @@ def phrases(texts, words, least=1, period=None):
     return list(trimmed.items())
 
 
-def _chosen(spellings, held, words, least, period):
-    """Return the phrase of each word as a tuple of units (`_units`), chosen among runs of several words."""
+def _chosen(spellings, n_texts, words, min_texts, period):
+    """Choose phrases among runs of words; return {word: phrase}, a phrase as a tuple of units."""
     weights = words if isinstance(words, dict) else {}
 
     @cache
     def count(units):
         if len(units) == len(units[0]) == 1:
-            return held[units[0][0]]
-        own, most = spellings[units].total(), min(held[word] for word in chain(*units))
-        return own if own >= most else max(own, period.count(_most_usual(spellings[units])))
+            return n_texts[units[0][0]]
+        counted, bound = spellings[units].total(), min(n_texts[word] for word in chain(*units))
+        if counted >= bound:
+            return counted
+        return max(counted, period.count(_most_usual(spellings[units])))
 
     def may_be(units):
         weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
-        enough = spellings[units].total() >= least
+        enough = spellings[units].total() >= min_texts
         enough = enough and not any(map(EMOJI_SIGN.match, chain(*units)))
         return enough and min(weight[0], weight[-1]) >= MIN_END_WEIGHT * max(weight)
 
     def together(units):
-        parts = [(count(units[:cut]), count(units[cut:])) for cut in range(1, len(units))]
-        return all(association(count(units), *part, period.n) >= MIN_ASSOCIATION for part in parts)
+        cuts = [(count(units[:cut]), count(units[cut:])) for cut in range(1, len(units))]
+        return all(association(count(units), *cut, period.n) >= MIN_ASSOCIATION for cut in cuts)
 
     chosen: dict[str, tuple] = {}
     several = [units for units in spellings if len(units) > 1 or len(units[0]) > 1]
@@ -223,7 +250,7 @@ def _chosen(spellings, held, words, least, period):
 
 
 def chained(words):
-    """Join overlapping pieces of words in scripts without spaces, if there is no text to spell them.
+    """Join overlapping pieces of words in scripts without spaces, without a text that spells them.
 
     Examples
     --------
@@ -233,13 +260,13 @@ def chained(words):
     """
     runs: list[str] = []
     for word in words:
-        size, at = len(word) - 1 if is_unspaced(word) else 0, len(runs)
-        for place in reversed(range(len(runs) * bool(size))):
-            after, before = runs[place].endswith(word[:size]), word.endswith(runs[place][:size])
+        size, target = len(word) - 1 if is_unspaced(word) else 0, len(runs)
+        for index in reversed(range(len(runs) * bool(size))):
+            after, before = runs[index].endswith(word[:size]), word.endswith(runs[index][:size])
             if after or before:
-                run = runs.pop(at := place)
+                run = runs.pop(target := index)
                 word = run + word[size:] if after else word + run[size:]
-        runs.insert(at, word)
+        runs.insert(target, word)
     return runs
 
 
@@ -249,45 +276,45 @@ def is_unspaced(phrase):
 
 
 def _whole_run(texts, run, period):
-    """Extend a run without spaces by the characters that are nearly always next to it in the period.
+    """Extend a run without spaces by characters that are nearly always next to it in the period.
 
     A text must contain the extended run. A single occurrence is not enough, except in Korean, whose
     words end at spaces.
     """
     sides = [1, -1]
-    most = RUN_CHARACTERS if not LETTERED(run) else 2 * RUN_CHARACTERS
-    while sides and len(run) < most:
+    max_characters = RUN_CHARACTERS if not LETTERED(run) else 2 * RUN_CHARACTERS
+    while sides and len(run) < max_characters:
         side = sides.pop(0)
         sign, count, n = period.neighbours(run, side)
         several = count > 1 or HANGUL.match(sign)
-        whole = run + sign if side > 0 else sign + run
+        longer = run + sign if side > 0 else sign + run
         if (
             several
             and count >= MIN_NEIGHBOUR_SHARE * n
             and is_unspaced(sign)
-            and any(whole in text for text in texts)
+            and any(longer in text for text in texts)
         ):
-            run = whole
+            run = longer
             sides.append(side)
     return run
 
 
 def _whole_katakana(texts, run):
-    """Extend a run that begins or ends within a word of katakana to the complete word, as most texts spell it."""
+    """Extend a run that begins or ends inside a word of katakana to the complete word."""
     first, last = (
         f"{KATAKANA}{{,{RUN_CHARACTERS}}}" if re.match(KATAKANA, end) else ""
         for end in (run[:1], run[-1:])
     )
     if not (first or last):
         return run
-    found = re.compile(first + re.escape(run) + last)
+    pattern = re.compile(first + re.escape(run) + last)
     return _most_usual(
-        Counter(match[0] for text in texts for match in found.finditer(text)) or {run: 1}
+        Counter(match[0] for text in texts for match in pattern.finditer(text)) or {run: 1}
     )
 
 
 def spell_remaining(text, words, others, whole):
-    """Return words as `phrases` spells them, without the parts of the text that other words cover.
+    """Return phrases of words (`phrases`) from the parts of a text that other words do not cover.
 
     Parameters
     ----------
@@ -295,8 +322,8 @@ def spell_remaining(text, words, others, whole):
     words, others : sequence of str
         As in `odl.alerts.excerpts.places`.
     whole : bool
-        Whether to extend a run without spaces to all characters between the others; for an
-        incomplete list of words.
+        Whether to extend a run without spaces to all characters between the other words; needed if
+        the list of words is incomplete.
 
     Returns
     -------
@@ -309,9 +336,11 @@ def spell_remaining(text, words, others, whole):
     ['进入轨道']
     """
     text = _composed(text)
-    taken = {place for first, last, _ in places(text, others) for place in range(first, last)}
-    runs = "".join("|" if place in taken else letter for place, letter in enumerate(text))
-    told = []
+    covered = {
+        position for first, last, _ in places(text, others) for position in range(first, last)
+    }
+    runs = "".join("|" if position in covered else letter for position, letter in enumerate(text))
+    spelled = []
     for phrase, _ in phrases([runs], words):
         first = runs.find(phrase)
         if is_unspaced(phrase) and phrase in text:
@@ -321,32 +350,41 @@ def spell_remaining(text, words, others, whole):
                 run for run in UNSPACED_RUN.finditer(runs) if run.start() <= first < run.end()
             )[0]
             phrase = inside if whole and len(inside) <= RUN_CHARACTERS else phrase
-        told.append(phrase)
-    return [*dict.fromkeys(told)]
+        spelled.append(phrase)
+    return [*dict.fromkeys(spelled)]
 
 
 def _most_usual(spellings):
     return min(spellings, key=lambda spelled: (-spellings[spelled], spelled))
 
 
-def _units(found, held, across):
-    """Join overlapping places of words to units (first, last, words), cut at pieces that are in few texts.
+def _units(spans, n_texts, across):
+    """Join overlapping spans of words to units (start, end, words), cut at pieces in few texts.
 
-    A piece at a cut is in no unit; `across` maps it to a word of the unit next to it.
+    Parameters
+    ----------
+    spans : list of (int, int, str)
+        Sorted (`odl.alerts.excerpts.places`).
+    n_texts : dict of str to int
+        Number of texts with each word.
+    across : dict of str to str
+        Changed: a piece at a cut, which is in no unit, is mapped to a word of the unit next to it.
     """
     units: list[tuple] = []
     cuts: list[str] = []  # pieces at cuts before the first unit of a run
     end, gap = -1, True
-    for at, (first, last, word) in enumerate(found):
+    for index, (first, last, word) in enumerate(spans):
         low = False
-        if first < end or (
-            at + 1 < len(found) and found[at + 1][0] < last
-        ):  # the piece overlaps another one
+        overlaps_next = index + 1 < len(spans) and spans[index + 1][0] < last
+        if first < end or overlaps_next:
             sides = [
-                [held[piece] for start, stop, piece in side if start < last and first < stop]
-                for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
+                [n_texts[piece] for start, stop, piece in side if start < last and first < stop]
+                for side in (
+                    spans[max(index - len(word) + 1, 0) : index],
+                    spans[index + 1 : index + len(word)],
+                )
             ]
-            low = all(max(side, default=0) >= CUT_RATIO * held[word] for side in sides)
+            low = all(max(side, default=0) >= CUT_RATIO * n_texts[word] for side in sides)
         if low and units and first < units[-1][1]:
             across.setdefault(word, units[-1][2][-1])
         elif low:
@@ -362,18 +400,18 @@ def _units(found, held, across):
 
 
 def _runs(text, units):
-    """Return {adjacent units that may be a phrase: their first spelling in the text}."""
+    """Return a dict from adjacent units, a possible phrase, to their first spelling in a text."""
     spellings: dict[tuple, str] = {}
     for start, (first, *_) in enumerate(units):
         run: tuple = ()
-        for place, (begin, last, words) in enumerate(units[start : start + PHRASE_WORDS], start):
-            between = text[units[place - 1][1] : begin] if run else ""
-            beside = text[units[place - 1][1] - 1 : begin + 1] if between == " " else ""
+        for index, (begin, last, words) in enumerate(units[start : start + PHRASE_WORDS], start):
+            between = text[units[index - 1][1] : begin] if run else ""
+            joint = text[units[index - 1][1] - 1 : begin + 1] if between == " " else ""
             run = (*run, words)
             inside = [*chain(*run)]
             if (
                 between not in WORD_JOINTS
-                or SPACELESS_RUN.search(beside)
+                or SPACELESS_RUN.search(joint)
                 or len({*inside}) < len(inside)
             ):
                 break
@@ -381,8 +419,8 @@ def _runs(text, units):
     return spellings
 
 
-def name_of(words, texts, most, period=None):
-    """Return the phrases of a topic's name, sorted by the sum of the weights of their words, largest first.
+def name_of(words, texts, max_words, period=None):
+    """Return the phrases of a topic's name, the largest sum of the weights of their words first.
 
     Parameters
     ----------
@@ -390,8 +428,8 @@ def name_of(words, texts, most, period=None):
         Weight of each word.
     texts : list of str
         Texts of items of the topic; without any, words are printed as they are counted.
-    most : int
-        No phrase is added once the name has this many words; a run without spaces is one word.
+    max_words : int
+        Number of words of a name at which no phrase is added; a run without spaces is one word.
     period : PeriodTexts, optional
 
     Returns
@@ -399,10 +437,10 @@ def name_of(words, texts, most, period=None):
     tuple of str
     """
     parts = phrases(texts, words, min(2, len(texts)), period)
-    parts = [part for part in parts if not GRAMMAR.fullmatch(part[0])] or parts
+    parts = [phrase for phrase in parts if not GRAMMAR.fullmatch(phrase[0])] or parts
     weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
     name: list[str] = []
     for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):
-        if sum(len(part.split()) for part in name) < most:
+        if sum(len(phrase.split()) for phrase in name) < max_words:
             name.append(phrase)
     return tuple(name)

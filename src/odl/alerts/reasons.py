@@ -18,19 +18,19 @@ from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
 from odl.learners.sparse_atoms import top_entries, widen
 
-ATOM_WORDS = 8  # most words that describe an atom
-EXCERPT_WORDS = 12  # most words by which an excerpt is chosen
+ATOM_WORDS = 8  # largest number of words that describe an atom
+EXCERPT_WORDS = 12  # largest number of words that choose an excerpt
 
 
 class Origins(NamedTuple):
-    """Files, sources, URLs, authors and texts of documents; an entry is empty if it is unknown.
+    """Files, sources, URLs, authors and texts of documents; an unknown entry is empty.
 
     Attributes
     ----------
     files, urls : list of str
     sources : list of str
-        Source of each document, whose number of documents is compared with its past: its file, or
-        the value of the column `source`.
+        Source of each document, for which the gate of volume counts documents: its file, or the
+        value of the column `source`.
     authors : list of str
         Author of each document; an empty list if no document has one.
     texts : odl.alerts.phrasing.Texts
@@ -66,9 +66,12 @@ class Atom(NamedTuple):
     >>> P = csr_array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
     >>> learner = learners.make("dual_averaging")
     >>> state, new = learner.start(P, 1, np.random.default_rng(0)), csr_array([[0.4, 0.4, 0.2]])
-    >>> (why,) = explain(learner, state, new, novelty.score(learner, state, new), ["crude", "oil", "orbit"])
-    >>> [(word, round(weight, 2)) for word, weight in why.atoms[0].words], round(why.atoms[0].cosine, 2)
-    ([('crude', 0.58), ('oil', 0.42)], 0.93)
+    >>> scored = novelty.score(learner, state, new)
+    >>> (why,) = explain(learner, state, new, scored, ["crude", "oil", "orbit"])
+    >>> [(word, round(weight, 2)) for word, weight in why.atoms[0].words]
+    [('crude', 0.58), ('oil', 0.42)]
+    >>> round(why.atoms[0].cosine, 2)
+    0.93
     """
 
     number: int
@@ -100,7 +103,8 @@ class Explanation(NamedTuple):
     >>> P = csr_array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
     >>> learner = learners.make("dual_averaging")
     >>> state, new = learner.start(P, 1, np.random.default_rng(0)), csr_array([[0.4, 0.4, 0.2]])
-    >>> (why,) = explain(learner, state, new, novelty.score(learner, state, new), ["crude", "oil", "orbit"])
+    >>> scored = novelty.score(learner, state, new)
+    >>> (why,) = explain(learner, state, new, scored, ["crude", "oil", "orbit"])
     >>> round(why.score, 2), round(sum(why.words.values()) + why.context, 2)
     (0.38, 0.38)
     """
@@ -155,17 +159,20 @@ def explain(
     >>> P = csr_array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
     >>> learner = learners.make("dual_averaging")
     >>> state, new = learner.start(P, 1, np.random.default_rng(0)), csr_array([[0.4, 0.4, 0.2]])
-    >>> (why,) = explain(learner, state, new, novelty.score(learner, state, new), ["crude", "oil", "orbit"])
+    >>> scored = novelty.score(learner, state, new)
+    >>> (why,) = explain(learner, state, new, scored, ["crude", "oil", "orbit"])
     >>> {word: round(share, 2) for word, share in why.words.items()}
     {'orbit': 0.2, 'oil': 0.14, 'crude': 0.04}
     """
     words, context = novelty.shares(learner, state, P, scored)
     words, first = fold(words) if fold else words, P.shape[1] - len(names) if fold else 0
-    near, tops = nearest(P, widen(state.dictionary, n_rows=P.shape[1]), n_atoms), {}
+    nearest_atoms, tops = nearest(P, widen(state.dictionary, n_rows=P.shape[1]), n_atoms), {}
     explanations = []
-    for row, (score, rest) in enumerate(zip(scored.score.tolist(), context.tolist(), strict=True)):
+    for row, (score, remainder) in enumerate(
+        zip(scored.score.tolist(), context.tolist(), strict=True)
+    ):
         atoms = []
-        for atom, cosine in near[row]:
+        for atom, cosine in nearest_atoms[row]:
             if atom not in tops:
                 top = novelty.top_terms(
                     sparse.csc_array(state.dictionary[:, [atom]])[first:], ATOM_WORDS
@@ -176,38 +183,41 @@ def explain(
             :n_words
         ]
         explanations.append(
-            Explanation(score, {names[term]: part for term, part in heavy}, rest, atoms)
+            Explanation(score, {names[term]: share for term, share in heavy}, remainder, atoms)
         )
     return explanations
 
 
-def nearest(P, A, most):
-    """Return, for each document, up to `most` pairs (atom, cosine) with a positive cosine, nearest first."""
+def nearest(P, A, max_atoms):
+    """Return a list for each document: up to `max_atoms` pairs (atom, cosine), nearest first.
+
+    Atoms without a positive cosine are left out.
+    """
     sizes = np.sqrt(np.asarray(A.power(2).sum(axis=0))).ravel()
     lengths = np.sqrt(np.asarray(P.power(2).sum(axis=1))).ravel()
     cosines = sparse.csr_array(P @ A)
     lengths = np.repeat(lengths, np.diff(cosines.indptr))
     cosines.data /= np.maximum(lengths * sizes[cosines.indices], 1e-300)
-    return [[pair for pair in pairs if pair[1] > 0] for pairs in top_entries(cosines, most)]
+    return [[pair for pair in pairs if pair[1] > 0] for pairs in top_entries(cosines, max_atoms)]
 
 
 def word_shares(parts, counts, pieces=None):
-    """Return the shares of words in scores (`odl.novelty.shares`), float32, with the sparsity pattern of `counts`.
+    """Return the share of each word in each score as a float32 matrix of the pattern of `counts`.
 
-    If the first columns of `parts` are pieces of words (`odl.stream.weighting.Pieces`), shares of
-    pieces are added to those of their words.
+    The shares `parts` are those of `odl.novelty.shares`. If the first columns of `parts` are pieces
+    of words (`odl.stream.weighting.Pieces`), shares of pieces are added to those of their words.
     """
     parts = pieces.folded(parts, counts) if pieces else parts
     return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
 
 
 def shared_terms(frequencies, Q, firsts):
-    """Return whether each term is in at least two documents: earlier ones, and the rows `firsts` of Q."""
+    """Return whether each term is in two documents or more, earlier ones and rows `firsts` of Q."""
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
 def items(period, rows, words, data, near, origins, most, shown=None):
-    """Return records of documents with their near-duplicates and reasons, complete enough to print from one file.
+    """Return records of documents with near-duplicates and reasons, ready to be stored and printed.
 
     Parameters
     ----------
@@ -219,7 +229,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
     data : odl.stream.features.FeatureFile
     near : dict of int to (str, str)
         Words of each atom that is near to a document of `rows`, and the id of the document most
-        like the atom.
+        similar to the atom.
     origins : Origins
         Origins of all documents.
     most : int
@@ -229,8 +239,10 @@ def items(period, rows, words, data, near, origins, most, shown=None):
 
     Returns
     -------
-    list of odl.alerts.model.Document, odl.alerts.phrasing.PeriodTexts
-        The records, with rank 0, and the texts of the period by which phrases were chosen.
+    items : list of odl.alerts.model.Document
+        The records, with rank 0.
+    texts : odl.alerts.phrasing.PeriodTexts
+        Texts of the period, by which phrases were chosen.
     """
     order = np.argsort(period.item, kind="stable")
     spans = (
@@ -245,19 +257,19 @@ def items(period, rows, words, data, near, origins, most, shown=None):
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.stored[row]
         led = lead(words, row, shared, None)
-        least = LEAST_SHARE * period.score[row]
+        min_share = LEAST_SHARE * period.score[row]
         leading = {
-            named[term]: parts[term] for term in led if shared[term] and parts[term] >= least
+            named[term]: parts[term] for term in led if shared[term] and parts[term] >= min_share
         }
         first = {named[term] for term in led[:most]}
-        found = (
+        text_phrases = (
             phrasing.phrases([text], leading, 1, texts)
             if text and (shown is None or row in shown)
             else []
         )
-        phrases = [one for one in found if first & {*one[1]}]
-        kept = first.union(*(inside for _, inside in phrases))
-        terms = [term for term in led if named[term] in kept]
+        phrases = [phrase for phrase in text_phrases if first & {*phrase[1]}]
+        reason_words = first.union(*(inside for _, inside in phrases))
+        terms = [term for term in led if named[term] in reason_words]
         passage = excerpt(
             _behind(data.titles[row], text), [named[term] for term in terms[:EXCERPT_WORDS]]
         )
@@ -274,7 +286,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
                 reasons=tuple(Reason(named[term], parts[term]) for term in terms),
                 nearest=_nearest(near, period.near[row].tolist(), period.likeness[row].tolist()),
                 led=int(shared[terms].sum()),
-                own=float(sum(part for term, part in parts.items() if not shared[term])),
+                own=float(sum(share for term, share in parts.items() if not shared[term])),
                 rest=Rest(*_left_over(words, row, shared, terms)),
                 text=passage,
                 phrases=tuple(phrases),
@@ -285,26 +297,27 @@ def items(period, rows, words, data, near, origins, most, shown=None):
 
 def _nearest(near, atoms, likeness):
     """Return `Near` records of the atoms near to a document; -1 in `atoms` is no atom."""
-    found = [
+    atoms_found = [
         (atom, cosine, *near.get(atom, ("", "")))
         for atom, cosine in zip(atoms, likeness, strict=True)
         if atom >= 0
     ]
     return tuple(
-        Near(atom, tuple(words.split()), cosine, ident) for atom, cosine, words, ident in found
+        Near(atom, tuple(words.split()), cosine, ident)
+        for atom, cosine, words, ident in atoms_found
     )
 
 
 def _behind(title, text):
-    """Return a text without its title if it begins with it; a title that was cut at the limit is not removed."""
+    """Return a text without the title at its beginning; a title cut at the limit remains."""
     return text.removeprefix(f"{title} ") if len(title) < TITLE_CHARACTERS else text
 
 
 def join(item, words, text, period):
-    """Add phrases for the words that are in no phrase of an item yet; nothing if its text is not stored."""
-    others = [word for word in words if all(word not in inside for _, inside in item.phrases)]
+    """Add phrases to an item for those words that are in none of its phrases, if it has a text."""
+    missing = [word for word in words if all(word not in inside for _, inside in item.phrases)]
     if text:
-        item.phrases = (*item.phrases, *phrasing.phrases([text], others, period=period))
+        item.phrases = (*item.phrases, *phrasing.phrases([text], missing, period=period))
 
 
 def origins(batch, n):
@@ -313,23 +326,23 @@ def origins(batch, n):
     columns |= {"authors": [], "sources": []}
     if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
-            kept = storage.names_in(file, "/") & columns.keys()
-            columns |= {name: storage.read_strings(file, name) for name in kept}
+            stored = storage.names_in(file, "/") & columns.keys()
+            columns |= {name: storage.read_strings(file, name) for name in stored}
     return Origins(
-        columns["files"], columns["sources"] or columns["files"], columns["urls"], columns["authors"],
-        phrasing.Texts(columns["texts"]),
+        columns["files"], columns["sources"] or columns["files"], columns["urls"],
+        columns["authors"], phrasing.Texts(columns["texts"]),
     )  # fmt: skip
 
 
-def lead(words, row, shared, most):
-    """Return up to `most` terms of a document with positive shares, largest first.
+def lead(words, row, shared, max_terms):
+    """Return up to `max_terms` terms of a document with positive shares, largest first.
 
     Terms that only this document has come last, because they do not describe a topic.
     """
     span = slice(words.indptr[row], words.indptr[row + 1])
     terms, parts = words.indices[span], words.data[span]
     order = np.lexsort((terms, -parts, ~shared[terms]))
-    return terms[order[parts[order] > 0]][:most].tolist()
+    return terms[order[parts[order] > 0]][:max_terms].tolist()
 
 
 def shares_of(words, row):
@@ -339,10 +352,10 @@ def shares_of(words, row):
 
 
 def _left_over(words, row, shared, terms):
-    """Return the fields of `odl.alerts.model.Rest`: statistics of a document's shared words that are not in `terms`."""
+    """Return the fields of `odl.alerts.model.Rest`: statistics of shared words not in `terms`."""
     span = slice(words.indptr[row], words.indptr[row + 1])
-    others, inside = shared[words.indices[span]], {*terms}
-    others &= [term not in inside for term in words.indices[span].tolist()]
-    parts = words.data[span][others].astype(np.float64)
+    remaining, inside = shared[words.indices[span]], {*terms}
+    remaining &= [term not in inside for term in words.indices[span].tolist()]
+    parts = words.data[span][remaining].astype(np.float64)
     up, low = parts[parts > 0], parts[parts < 0]
     return [len(up), float(up.max(initial=0.0)), len(low), float(low.sum())]

@@ -1,8 +1,8 @@
-"""Lists of what is new as text of a terminal, Markdown or Slack, from one view of a headline and one of a document.
+"""Lists of headlines as text for a terminal, as Markdown, and as a message for Slack.
 
-The page and the feeds (`odl.report`) use the same views. A list has a table of headlines, the
-largest evidence first, then each headline with examples, then what else is to be known of the
-periods (`closing`).
+`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text; the page
+and the feeds (`odl.report`) use them too. A list has a table of headlines, the largest evidence
+first, then each headline with examples, then closing lines (`closing`).
 """
 
 import json
@@ -28,19 +28,24 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 from odl.files.terminal import styled, styled_state
 
-TEXT_COLUMNS = 110  # largest width of a text
+TEXT_COLUMNS = 110  # largest width of a list in a terminal
 EXAMPLES_SHOWN = 3  # documents shown of a headline
 HEADLINES_DETAILED = 10  # headlines shown with their documents
-BELOW_SHOWN = 5  # headlines below the bar that are named
+BELOW_SHOWN = 5  # headlines named that are not unusual enough for an alert
 UNPROVEN_SHOWN = 5  # documents shown of unproven periods
 NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
-# log10 of the words of a period: the largest of that many t is as rare as one t this much smaller
+# log10 of the number of words of a period: the largest t of all words is as rare as a single t that
+# is smaller by this number.
 LOG10_WORDS = 4.0
-CUT_WORD = 30  # characters of a word in which a title is cut and that the text below repeats
+CUT_WORD = 30  # longest word, in characters, that an excerpt repeats because the title cuts it
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
 COUNT_COLUMNS = {"event", "documents", "usually"}  # aligned to the right
-DROP_ORDER = ("event", "by chance", "usually")  # left out on a narrow terminal, the first one first
+DROP_ORDER = (
+    "event",
+    "by chance",
+    "usually",
+)  # columns omitted on a narrow terminal, in this order
 OPENING_LABEL = "more than usual"  # stands before the words of its headline that a document has
 UNREAD_PHRASES = {
     "empty": "without a word",
@@ -66,14 +71,14 @@ class HeadlineView(NamedTuple):
     period : odl.alerts.model.Period
     headline : odl.alerts.model.Headline
     others : tuple of (Period, Headline)
-        Other headlines of the same event, by time.
+        Other headlines of the same event, in the order of time.
     examples : tuple of DocumentView
-        Stored documents of the headline, the most central first. Documents that rows above show are
-        left out; so are further ones with the title of the same merged request.
+        Stored documents of the headline, the most central first. Omitted are documents that an
+        earlier row shows, and all but the first document about the same merged request.
     link : str
         Address of its event on the page, "" if it is unknown.
     places : int
-        Places by which it is higher than without verdicts; negative: lower.
+        Number of rows by which verdicts moved it up; negative if they moved it down.
     """
 
     period: Period
@@ -85,14 +90,14 @@ class HeadlineView(NamedTuple):
 
     @property
     def moved(self):
-        """How verdicts moved it, as text: "moved up 3 places by 1 verdict: ..."; empty if they did not."""
+        """How verdicts moved the row: "moved up 3 places by 1 verdict: ...", or empty."""
         move = self.period.moves.get(self.headline)
         if move is None or self.places * move.places <= 0:
             return ""
-        judged = [one for one, _ in move.parts]
+        judged = [verdict for verdict, _ in move.parts]
         where = f"moved {'up' if self.places > 0 else 'down'} {plural(abs(self.places), 'place')}"
-        count = plural(sum(len(one.lines) for one in judged), "verdict")
-        return f"{where} by {count}: {'; '.join(one.text for one in judged)}"
+        count = plural(sum(len(verdict.lines) for verdict in judged), "verdict")
+        return f"{where} by {count}: {'; '.join(verdict.text for verdict in judged)}"
 
     @property
     def date(self):
@@ -101,7 +106,7 @@ class HeadlineView(NamedTuple):
 
     @property
     def name(self):
-        """Its words or phrases, "volume", or the title of a document that stands alone."""
+        """Words or phrases of the headline, "volume", or the title of a lone document."""
         return name_of(self.headline, self.period)
 
     @property
@@ -111,20 +116,23 @@ class HeadlineView(NamedTuple):
 
     @property
     def usual(self):
-        """Usual number of such documents in a period, as text; empty for a document that stands alone."""
+        """Usual number of such documents in a period as text; empty for a lone document."""
         unknown = self.headline.gate == "lone" or math.isnan(self.headline.usual)
         return "" if unknown else _count_of(self.headline.usual)
 
     @property
     def documents(self):
-        """Its number of documents and the usual number, as text."""
+        """Number of documents of the headline and the usual number, as text."""
         return plural(self.headline.size, "document") + (
             f", usually {self.usual}" if self.usual else ""
         )
 
     @property
     def chance(self):
-        """How rare it would be by chance, as text: "1 in 100" (periods), "certain", "usual" or "unproven"."""
+        """Periods among which one has such a headline by chance, as text.
+
+        It is "1 in 100", "certain", "usual" or "unproven".
+        """
         if self.period.unproven:
             return "unproven"
         if self.headline.gate == "certain":
@@ -143,10 +151,10 @@ class HeadlineView(NamedTuple):
     @property
     def cells(self):
         """Texts of the columns of a table, by the names in `COLUMNS`."""
-        one = self.headline
-        examples = [isolated(view.title) for view in self.examples[:1] if one.name]
-        number = str(one.event or "")
-        counts = f"{one.size:,}", self.usual
+        headline = self.headline
+        examples = [isolated(view.title) for view in self.examples[:1] if headline.name]
+        number = str(headline.event or "")
+        counts = f"{headline.size:,}", self.usual
         values = (day_of(self.period), number, self.name, *counts, self.chance, "".join(examples))
         return dict(zip(COLUMNS, values, strict=True))
 
@@ -164,25 +172,32 @@ class DocumentView(NamedTuple):
 
     @property
     def key(self):
-        """Its title without the numbers of merged requests that end it, such as "(#12)"; without any, its id."""
+        """Key under which documents about the same merged request are equal.
+
+        It is the title without numbers such as "(#12)" at its end, or the id if there are none.
+        """
         title = MERGED.sub("", self.document.title)
         return title.casefold() if title != self.document.title else self.document.id
 
     @property
     def origin(self):
-        """Its date and its file if they are known; no file if its id names file and line."""
-        one = self.document
-        return [part for part in (date_of(one.time), "" if one.line else one.source) if part]
+        """Date and file of the document, if known; no file if the id has file and line."""
+        document = self.document
+        return [
+            part
+            for part in (date_of(document.time), "" if document.line else document.source)
+            if part
+        ]
 
     @property
     def place(self):
-        """Its origin without the date of a one-day period and without the file of a period of one file."""
+        """Date and file of the document, each omitted if all documents of the period share it."""
         only = self.period.sources if len(self.period.sources) == 1 else ()
         return [part for part in self.origin if part not in (date_of_period(self.period), *only)]
 
     @property
     def notes(self):
-        """Notes behind its title: the number of near-duplicates, and whether a user follows it."""
+        """Notes after the title: number of near-duplicates, and "followed" if a user follows it."""
         alike = len(self.document.members) - 1
         return [f"+ {alike} alike"] * (alike > 0) + ["followed"] * (
             self.document.feedback == "follow"
@@ -190,53 +205,55 @@ class DocumentView(NamedTuple):
 
     @property
     def tail(self):
-        """Share of recent scores that are as high as its score, as text; "unproven" without enough of them."""
+        """Share of recent scores that are at least as high, as text, or "unproven"."""
         if self.period.unproven:
             return "unproven"
         return f"as high or higher: {percent(self.document.tail)} of recent ones"
 
     @property
     def opening(self):
-        """Words of its headline that it has, as text."""
+        """Words of the headline that the document contains, as text."""
         return ", ".join(map(isolated, breakdown.opening(self.document)))
 
     @property
     def because(self):
-        """Largest parts of its score, as text."""
+        """Largest parts of the document's score, as text."""
         return breakdown.line(self.document, "\u00a0", short=True)
 
     @property
     def words(self):
-        """Words to mark in its title and excerpt: named reasons and words of its headline."""
-        one = self.document
-        own = [reason.word for reason in one.reasons[one.led :] if reason.share > 0][
-            : breakdown.NAMED_OWN_WORDS
+        """Words to mark in title and excerpt: named reasons and words of the headline."""
+        document = self.document
+        unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
+        return [
+            *(reason.word for reason in breakdown.named_words(document)),
+            *unshared[: breakdown.NAMED_OWN_WORDS],
+            *document.opening,
         ]
-        return [*(reason.word for reason in breakdown.named_words(one)), *own, *one.opening]
 
     def marked(self, text, mark):
-        """Return a text of the document with `words` marked by a function (`odl.alerts.excerpts.marked`)."""
+        """Return a text with `words` marked by a function (`odl.alerts.excerpts.marked`)."""
         return excerpts.marked(text, self.words, mark)
 
-    def texts(self, most=sys.maxsize):
-        """Return the title in at most `most` columns, and the part of the excerpt that the title does not show."""
-        title, text, known = shortened(self.title, most), self.document.text, self.document.title
-        shorter, longer = sorted((known, text.strip("…")), key=len)
+    def texts(self, columns=sys.maxsize):
+        """Return (title, shortened to a number of columns; excerpt without that title)."""
+        full_title, text = self.document.title, self.document.text
+        title = shortened(self.title, columns)
+        shorter, longer = sorted((full_title, text.strip("…")), key=len)
         if not (shorter and _end_of(shorter, longer)):
             return title, text
-        longer, cut = max(known, text, key=len), title != known
-        at = _end_of(title.removesuffix("…") if cut else title, longer)
-        begin = longer.rfind(" ", 0, at) + 1
-        if (
-            longer[at : at + 1].strip() and at - begin <= CUT_WORD
-        ):  # a title that begins a text may end inside a word
-            at, cut = begin, True
-        rest = longer[at:].strip()
-        return title, "…" * (cut and bool(rest)) + rest
+        longer, is_cut = max(full_title, text, key=len), title != full_title
+        end = _end_of(title.removesuffix("…") if is_cut else title, longer)
+        word_start = longer.rfind(" ", 0, end) + 1
+        # If the title is cut inside a word of the text, the excerpt repeats the word.
+        if longer[end : end + 1].strip() and end - word_start <= CUT_WORD:
+            end, is_cut = word_start, True
+        remainder = longer[end:].strip()
+        return title, "…" * (is_cut and bool(remainder)) + remainder
 
 
 class ListView(NamedTuple):
-    """What a list of periods shows, whatever its form.
+    """Content of a list of periods, before it is written in one of the formats.
 
     Attributes
     ----------
@@ -246,9 +263,9 @@ class ListView(NamedTuple):
         Headlines, the largest evidence first; the strongest words if the last period is unproven.
     novel_title : str
     novel : list of DocumentView
-        Documents listed by novelty: in unproven periods, and with `gates: false`.
+        Documents, the most novel first; used for unproven periods and with `gates: false`.
     closing : list of str
-        Last lines (`closing`).
+        Last lines of the list (`closing`).
     """
 
     heading: str
@@ -259,13 +276,17 @@ class ListView(NamedTuple):
 
 
 def _end_of(beginning, text):
-    """Return where a beginning ends in a text, compared by letters and digits alone; 0 if the text begins otherwise.
+    """Return the offset in a text at which a beginning ends, 0 if the text begins differently.
+
+    Only letters and digits are compared, without case.
 
     Examples
     --------
     >>> from odl.alerts.show import _end_of
-    >>> _end_of("Rockets: a test", "* rockets - a test of engines"), _end_of("Why?", "Why? Then"), _end_of("Oil", "A")
-    (18, 4, 0)
+    >>> _end_of("Rockets: a test", "* rockets - a test of engines")
+    18
+    >>> _end_of("Why?", "Why? Then"), _end_of("Oil", "A")
+    (4, 0)
     """
     letters, signs = re.sub(r"\W", "", beginning), re.findall(r"\W*$", beginning)[0]
     match = re.match(
@@ -279,13 +300,13 @@ def _end_of(beginning, text):
 def rows_of(periods):
     """Return the headlines of periods as rows (`HeadlineView`), the largest evidence first.
 
-    All headlines of an event are one row. Documents that stand alone come last. Then verdicts move
-    rows (`Period.moves`).
+    The headlines of one event share a row. Lone documents come last. Verdicts then move rows up or
+    down (`Period.moves`).
     """
     groups: dict[Any, list] = {}
     for period in periods:
-        for place, headline in enumerate(period.headlines):
-            groups.setdefault(headline.event or (period.t, place), []).append((period, headline))
+        for index, headline in enumerate(period.headlines):
+            groups.setdefault(headline.event or (period.t, index), []).append((period, headline))
     rows = []
     for group in groups.values():
         best = max(group, key=lambda pair: evidence(pair[1]))
@@ -293,35 +314,38 @@ def rows_of(periods):
     rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
     rows = _moved_rows(rows)
     shown: set[str] = set()
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         views: dict[str, DocumentView] = {}
         for number in row.headline.examples:
             view = DocumentView(row.period.documents_of[number], row.period)
             views.setdefault(view.key, view)
         keys = [key for key in views if key not in shown] or [*views]
         shown |= {*keys[:EXAMPLES_SHOWN]}
-        rows[place] = row._replace(examples=tuple(views[key] for key in keys))
+        rows[index] = row._replace(examples=tuple(views[key] for key in keys))
     return rows
 
 
 def _moved_rows(rows):
-    """Return rows in the order that verdicts give them."""
+    """Return the rows, reordered by the verdicts of the user."""
     moves = [row.period.moves.get(row.headline) for row in rows]
     if not any(moves):
         return rows
     headlines = [[row.headline, *(other for _, other in row.others)] for row in rows]
-    protected = [any(map(ranking.is_protected, each)) for each in headlines]
+    protected = [any(map(ranking.is_protected, of_row)) for of_row in headlines]
     order = ranking.reorder([move.places if move else 0 for move in moves], protected)
     return [rows[old]._replace(places=old - new) for new, old in enumerate(order)]
 
 
 def evidence(headline):
-    """Return the evidence by which headlines are sorted: t of words; for others, the t that is as rare as their p."""
+    """Return the evidence by which headlines are sorted.
+
+    It is t for headlines of words, and for other headlines the t that is as rare as their p.
+    """
     return headline.t or LOG10_WORDS - math.log10(max(headline.p, 1e-300))
 
 
 def with_below(periods):
-    """Return copies of periods whose headlines include those that are not unusual for the stream."""
+    """Return copies of periods whose headlines include those below the alert level."""
     return tuple(
         replace(period, headlines=(*period.headlines, *period.below)) for period in periods
     )
@@ -362,12 +386,15 @@ def date_of(time, exact=False):
 
 
 def date_of_period(period):
-    """Return the date of a period, "2024-01-29 to 02-04" if it is longer, or its number if documents have no dates."""
+    """Return the dates of a period, such as "2024-01-29" or "2024-01-29 to 02-04".
+
+    If the documents have no dates, it is "period" with its number.
+    """
     first, last = date_of(period.first), date_of(period.last)
     if not first:
         return f"period {period.t}"
-    same = next((n for n in (10, 8, 5) if first[:n] == last[:n]), 0)
-    return first if same == 10 else f"{first} to {last[same:]}"
+    common = next((n for n in (10, 8, 5) if first[:n] == last[:n]), 0)
+    return first if common == 10 else f"{first} to {last[common:]}"
 
 
 def day_of(period):
@@ -383,16 +410,17 @@ def day_in(watch, t):
 
 def days_of(periods):
     """Return the first and the last day of periods as text; empty if they are unknown."""
-    dated = [each for each in periods if each.first != NO_TIME]
-    times = [min(one.first for one in dated), max(one.last for one in dated)] if dated else []
+    dated = [period for period in periods if period.first != NO_TIME]
+    if not dated:
+        return ""
+    times = min(period.first for period in dated), max(period.last for period in dated)
     return " to ".join(dict.fromkeys(map(date_of, times)))
 
 
-def urn(watch, kind="", what=""):
-    """Return the permanent name (URN) of a stream, or of an event or a document of it."""
-    return ":".join(
-        ["urn:odl", quote(watch.corpus), *([kind, quote(str(what), safe="")] if kind else [])]
-    )
+def urn(watch, kind="", ident=""):
+    """Return the permanent name (URN) of a stream, or of one of its events or documents."""
+    parts = [kind, quote(str(ident), safe="")] if kind else []
+    return ":".join(["urn:odl", quote(watch.corpus), *parts])
 
 
 def since(watch, text=None, until=None):
@@ -417,13 +445,14 @@ def since(watch, text=None, until=None):
     option = f"--until {until}" if text is None else f"--since {text}"
     if all(period.last == NO_TIME for period in watch.periods):
         fault = f"{option} for documents without dates"
-        raise ParameterError(fault, "documents with dates", "leave it out")
+        raise ParameterError(fault, "documents with dates", "leave the option out")
     if start is not None and end is not None and end <= start:
         expected = "an end that is not before the begin"
-        raise ParameterError(f"{option} --until {until}", expected, "correct one of them")
+        advice = "give a later --until or an earlier --since"
+        raise ParameterError(f"{option} --until {until}", expected, advice)
     after, before = (-math.inf if start is None else start), (math.inf if end is None else end)
     dated = (period for period in watch.periods if period.last != NO_TIME)
-    chosen = tuple(one for one in dated if one.last >= after and one.first < before)
+    chosen = tuple(period for period in dated if period.last >= after and period.first < before)
     return chosen[-1:] if text is None else chosen
 
 
@@ -431,7 +460,7 @@ def heading(watch, periods):
     """Return the first line of a list: stream, dates and number of documents of the periods."""
     numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
     days = days_of(periods) or f"period{'s' * (len(periods) > 1)} {numbers}"
-    size = plural(sum(each.documents for each in periods), "document")
+    size = plural(sum(period.documents for period in periods), "document")
     if len(periods) > 1:
         size += f" in {plural(len(periods), 'period')}"
     elif periods[0].usual:
@@ -441,13 +470,14 @@ def heading(watch, periods):
 
 def lead(watch, periods):
     """Return a sentence with the number of headlines, or why there are none."""
-    proven, gates = [one for one in periods if not one.unproven], watch.settings["gates"]
+    proven = [period for period in periods if not period.unproven]
+    gates = watch.settings["gates"]
     if not proven:
-        before = (one.documents for one in watch.periods if 0 < one.t < periods[-1].t)
-        scored = watch.scored + sum(before)
+        earlier = (period for period in watch.periods if 0 < period.t < periods[-1].t)
+        scored = watch.scored + sum(period.documents for period in earlier)
         need = f"alerts begin when {watch.settings['warm_up']} documents were scored"
         return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
-    counts = [len(one.headlines if gates else one.novel) for one in proven]
+    counts = [len(period.headlines if gates else period.novel) for period in proven]
     noun, span = "headline" if gates else "document", plural(len(proven), "period")
     if len(periods) == 1:
         return f"{plural(counts[0], noun)}." if counts[0] else "Nothing new."
@@ -460,44 +490,51 @@ def lead(watch, periods):
 
 
 def closing(watch, periods):
-    """Return the last lines of a list: number of headlines, strongest ones below the bar, and what is held back."""
-    proven = [each for each in periods if not each.unproven]
-    quiet = [replace(each, headlines=each.below) for each in proven if not each.headlines]
+    """Return the last lines of a list.
+
+    They are the number of headlines, the strongest headlines below the alert level, and reasons why
+    documents or headlines are not shown.
+    """
+    proven = [period for period in periods if not period.unproven]
+    quiet = [replace(period, headlines=period.below) for period in proven if not period.headlines]
     below, several = rows_of(quiet)[:BELOW_SHOWN], len(periods) > 1
     lines = [lead(watch, periods)]
     if 0 < len(proven) < len(periods):
         n = len(periods) - len(proven)
-        lines.append(
-            f"The first {plural(n, 'period')} {'are' if n > 1 else 'is'} unproven and without alerts."
-        )
+        verb = "are" if n > 1 else "is"
+        lines.append(f"The first {plural(n, 'period')} {verb} unproven and without alerts.")
     lines += ["Not unusual here (all of them: odl new FOLDER --below):"] if below else []
     lines += [f"- {row.name}: {row.documents}" + f" ({row.date})" * several for row in below]
-    lines += [f"Held back: {what}." for what in held_back(proven)]
+    lines += [f"Held back: {reason}." for reason in held_back(proven)]
     return [*lines, *watch.verdict_lines]
 
 
 def held_back(periods):
     """Return a phrase for each reason why documents or headlines of periods are not shown."""
     withheld: Counter = Counter()
-    for entry in (entry for each in periods for entry in each.withheld):
+    for entry in (entry for period in periods for entry in period.withheld):
         withheld[entry.what, entry.verdict] += entry.items
     return [
         f"{plural(count, 'document')} {UNREAD_PHRASES[verdict]}"
         if verdict in UNREAD_PHRASES
-        else f"{plural(count, 'headline')} of {what} ({verdict} in feedback.csv)"
-        if what.startswith(("event:", "topic:", "source:"))
-        else f"document {what} ({verdict} in feedback.csv)"
-        for (what, verdict), count in withheld.items()
+        else f"{plural(count, 'headline')} of {name} ({verdict} in feedback.csv)"
+        if name.startswith(("event:", "topic:", "source:"))
+        else f"document {name} ({verdict} in feedback.csv)"
+        for (name, verdict), count in withheld.items()
     ]
 
 
 def list_of(watch, periods):
     """Return the view of a list of periods (`ListView`)."""
     unproven, gates = periods[-1].unproven, watch.settings["gates"]
-    scored = [each for each in periods if each.t] or periods  # no score is of the first batch
+    scored = [period for period in periods if period.t] or periods  # the first batch has no scores
     rows = rows_of(with_below(scored))[:BELOW_SHOWN] if unproven else rows_of(periods)
-    chosen = scored if unproven else [each for each in periods if not (gates or each.unproven)]
-    novel = [DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel]
+    chosen = (
+        scored if unproven else [period for period in periods if not (gates or period.unproven)]
+    )
+    novel = [
+        DocumentView(period.documents_of[row], period) for period in chosen for row in period.novel
+    ]
     if unproven:
         novel = sorted(novel, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
     rows = [row._replace(link=watch.link_of(row.headline.event)) for row in rows]
@@ -506,16 +543,19 @@ def list_of(watch, periods):
 
 
 def as_text(watch, periods):
-    """Return a list as text for standard output (`styled_text`), in colours if that is a terminal."""
+    """Return a list as text for standard output, in colours if that is a terminal."""
     return terminal.for_stream(styled_text(watch, periods))
 
 
 def styled_text(watch, periods):
-    """Return a list as text with codes of colours: a table of headlines, the first ones in detail, closing lines."""
+    """Return a list as text with terminal colours.
+
+    It has a table of headlines, the first headlines in detail, and closing lines.
+    """
     if not periods:
         return ""
     view, columns = list_of(watch, periods), terminal_width()
-    novel = [line for one in view.novel for line in _document_lines(one, columns)]
+    novel = [line for document in view.novel for line in _document_lines(document, columns)]
     parts = [wrapped(view.heading, columns), _table(view.rows, columns)]
     parts += [_details(row, columns) for row in view.rows[:HEADLINES_DETAILED]]
     if view.rows[HEADLINES_DETAILED:]:
@@ -528,35 +568,37 @@ def styled_text(watch, periods):
 
 
 def lines_of(watch, period):
-    """Return a line for each headline of a period, with its first example, or one that says that nothing is new."""
+    """Return a line for each headline of a period with its first example.
+
+    If nothing is new, it is one line that says so.
+    """
     view, day = list_of(watch, [period]), date_of_period(period)
     if period.unproven or not (view.rows or view.novel):
         return f"{day}  {lead(watch, [period])} {plural(period.documents, 'document')}."
     lines = []
     for row in view.rows:
-        example = [f"“{isolated(one.title)}”" for one in row.examples[:1] if row.headline.name]
-        name, facts = (
-            styled(row.name, "bold"),
-            row.facts.replace(row.headline.state, styled_state(row.headline.state), 1),
-        )
+        titles = [document.title for document in row.examples[:1] if row.headline.name]
+        state = row.headline.state
+        name, facts = styled(row.name, "bold"), row.facts.replace(state, styled_state(state), 1)
+        example = [f"“{isolated(title)}”" for title in titles]
         lines.append("  ".join([day, f"{name} ({facts})", *example]))
-    return "\n".join([*lines, *(f"{day}  {isolated(one.title)}" for one in view.novel)])
+    return "\n".join([*lines, *(f"{day}  {isolated(document.title)}" for document in view.novel)])
 
 
 def terminal_width():
-    """Return the width of a text: that of the terminal, at most `TEXT_COLUMNS`."""
+    """Return the width of the terminal in columns, at most `TEXT_COLUMNS`."""
     return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)
 
 
 def printed(template, names, macro, *values):
-    """Return a macro of a template filled in, its lines wrapped for the terminal.
+    """Return the text of a template's macro, with its lines wrapped for the terminal.
 
     Parameters
     ----------
     template : str
         File in this folder.
     names : dict of str to object
-        Functions and constants that the template uses, next to this module as ``show``.
+        Functions and constants that the template uses. It also gets this module as ``show``.
     macro : str
     *values
         Arguments of the macro.
@@ -564,11 +606,15 @@ def printed(template, names, macro, *values):
     columns = terminal_width()
     module = _TEMPLATES.get_template(template).make_module(names | {"columns": columns})
     lines = getattr(module, macro)(*values).rstrip("\n").split("\n")
-    return terminal.for_stream("\n".join(part for line in lines for part in fitted(line, columns)))
+    fitting = [short for line in lines for short in fitted(line, columns)]
+    return terminal.for_stream("\n".join(fitting))
 
 
 def fitted(line, columns):
-    """Return a line wrapped with a hanging indent; a line with a command stays whole, its FOLDER is filled in later."""
+    """Return a line as a list of lines of at most `columns` columns, with a hanging indent.
+
+    A line with a command is not wrapped: its FOLDER is filled in later.
+    """
     indent = " " * (2 + len(line) - len(line.lstrip()))
     options = {"subsequent_indent": indent, "break_long_words": False, "break_on_hyphens": False}
     return [line] if not line or "FOLDER" in line else wrapped(line, columns, **options)
@@ -580,13 +626,14 @@ def _table(rows, columns):
         return []
     table = [dict(zip(COLUMNS, COLUMNS, strict=True)), *(row.cells for row in rows)]
     sizes = dict(zip(COLUMNS, widths([row.values() for row in table]), strict=True))
-    shown, (least, most) = [*COLUMNS[:-1]], NAME_COLUMNS
-    longest = max([least, *(width(row.name) for row in rows if row.headline.name)])
+    shown, (min_width, max_width) = [*COLUMNS[:-1]], NAME_COLUMNS
+    longest = max([min_width, *(width(row.name) for row in rows if row.headline.name)])
 
     def room():
         return columns - sum(sizes[name] + 2 for name in shown)
 
-    sizes["headline"] = max(least, min(most, longest, sizes["headline"] + room() + 2))
+    name_width = min(max_width, longest, sizes["headline"] + room() + 2)
+    sizes["headline"] = max(min_width, name_width)
     for name in DROP_ORDER:
         if room() + 2 < 0:
             shown.remove(name)
@@ -595,7 +642,7 @@ def _table(rows, columns):
     else:
         sizes["example"] = room()
         shown.append("example")
-    right = {at for at, name in enumerate(shown) if name in COUNT_COLUMNS}
+    right = {column for column, name in enumerate(shown) if name in COUNT_COLUMNS}
     cells = [[row[name] for name in shown] for row in table]
     lines = table_lines(cells, [sizes[name] for name in shown], right)
     head, *body = [shortened(line, columns) for line in lines]
@@ -603,14 +650,14 @@ def _table(rows, columns):
 
 
 def _details(row, columns):
-    """Return a headline with its first examples as lines; no lines for a volume, which has no examples."""
-    one, shown = row.headline, row.examples[:EXAMPLES_SHOWN]
-    if one.gate == "volume":
+    """Return the lines of a headline with its first examples; none for a volume."""
+    headline, shown = row.headline, row.examples[:EXAMPLES_SHOWN]
+    if headline.gate == "volume":
         return []
-    name = row.name if one.name else "a document that stands alone"
-    about = f" (event {one.event}, {styled_state(one.state)})" * bool(one.event)
+    name = row.name if headline.name else "a document that stands alone"
+    about = f" (event {headline.event}, {styled_state(headline.state)})" * bool(headline.event)
     lines = [shortened(f"{row.date}  {styled(name, 'bold')}{about}", columns)]
-    lines += [f"  {FORM_NOTE}"] if one.form else []
+    lines += [f"  {FORM_NOTE}"] if headline.form else []
     lines += fitted(f"  {row.moved}", columns) if row.moved else []
     also = [
         f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}"
@@ -618,26 +665,29 @@ def _details(row, columns):
     ]
     lines += [f"  {shortened(line, columns - 2)}" for line in also]
     lines += [line for view in shown for line in _document_lines(view, columns)]
-    more, hint = one.size - len(shown), f": {EXPLAIN} {one.event}" if one.event else ""
+    more, hint = (
+        headline.size - len(shown),
+        f": {EXPLAIN} {headline.event}" if headline.event else "",
+    )
     return lines + [f"    {more:,} more{hint}"] * (more > 0)
 
 
 def _document_lines(view, columns):
-    """Return a document as lines of a terminal: title, excerpt, words of its headline, reasons, id and origin."""
-    one, notes = view.document, "".join(f" ({note})" for note in view.notes)
+    """Return the lines of a document: title, excerpt, headline words, reasons, id, origin."""
+    document, notes = view.document, "".join(f" ({note})" for note in view.notes)
     title, text = view.texts(columns - 4 - len(notes))
     facts = [f"{OPENING_LABEL}: {view.opening}"] * bool(view.opening) + [f"because: {view.because}"]
     facts = [
         "      " + ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact)
         for fact in facts
     ]
-    place = ", ".join(filter(None, [*view.place, one.url]))
-    known = f"id: {one.id}" + f"  ({place})" * bool(place)
+    origin = ", ".join(filter(None, [*view.place, document.url]))
+    identity = f"id: {document.id}" + f"  ({origin})" * bool(origin)
     return [
         f"    {isolated(_bold(title, view))}{notes}",
         *passage(view, text, 6, columns),
         *(line.replace("\xa0", " ") for fact in facts for line in fitted(fact, columns)),
-        styled(shortened(f"      {known}", max(columns, len(one.id) + 12)), "faint"),
+        styled(shortened(f"      {identity}", max(columns, len(document.id) + 12)), "faint"),
     ]
 
 
@@ -654,7 +704,7 @@ def _bold(line, view):
 
 
 def as_markdown(watch, periods):
-    """Return a list as Markdown for a comment or a mail; texts of the documents are escaped."""
+    """Return a list as Markdown, for a comment or a mail, with the documents' texts escaped."""
     if not periods:
         return ""
     macros = _TEMPLATES.get_template("show.jinja").module
@@ -675,7 +725,7 @@ def _linked(view):
 
 
 def as_slack(watch, periods):
-    """Return a list as JSON for an incoming webhook of Slack: a heading, a block per headline, and closing lines."""
+    """Return a list as JSON for an incoming webhook of Slack, with a block for each headline."""
     if not periods:
         return ""
     view = list_of(watch, periods)
@@ -701,7 +751,7 @@ def _section(title, views=(), *facts):
 
 
 def _slack_facts(row):
-    """Return the facts of a headline for Slack, its event linked if the address of the page is known."""
+    """Return the facts of a headline for Slack, with a link to its event if the page is known."""
     facts, event = _plain(row.facts), f"event {row.headline.event}"
     return (
         facts.replace(event, f"<{row.link.replace('&', '&amp;')}|{event}>", 1)

@@ -93,7 +93,8 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
         carried, data, documents.Q, replace(after, dictionary=run.words_of(after.dictionary))
     )
     following = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, past, opened, examples, data.terms, past_words
+        data.t, record.run, record.settings, carried.digest, past, opened, examples, data.terms,
+        past_words
     )  # fmt: skip
     names = periods.Names(data.ids, data.titles, origins.files, data.times)
     return replace(following, digest=periods.write(output, record, names, following))
@@ -104,9 +105,9 @@ def period_documents(step, counts, origins, stop_words, places):
     data, Q, words = step.data, step.P.weigh_words(counts), step.P.without_stop_words(counts)
     first, repeats = _groups(data, Q)
     return decision.PeriodDocuments(
-        data.t, first, repeats, Q, words, excerpts.titled(data.titles, words, data.vocabulary), data.vocabulary,
-        data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
-        origins.authors, places,
+        data.t, first, repeats, Q, words, excerpts.titled(data.titles, words, data.vocabulary),
+        data.vocabulary, data.frequencies, data.n_before, data.times, origins.sources,
+        origins.texts, stop_words.languages(counts), origins.authors, places,
     )  # fmt: skip
 
 
@@ -138,11 +139,12 @@ def period_record(run, settings, data, scored, documents, decided):
     first, last = (times.min(), times.max()) if len(times) else (NO_TIME, NO_TIME)
     near = np.full((n, N_NEAREST), -1), np.zeros((n, N_NEAREST), dtype=np.float32)
     return Period(
-        data.t, run_facts(run), asdict(settings), int(first), int(last), 0.0, any(data.topics), decided.unproven,
-        int(scored.empty.sum()), int(documents.repeats[decided.items].sum()), decided.p, decided.usual, scored.score,
-        decided.tail, np.zeros(n), documents.first, decided.event, *near, decided.novel,
-        headlines=decided.headlines, below=decided.below, gates=decided.gates,
-        sizes=sorted(decided.sizes.items()), changes=decided.changes, meaning=scored.meaning,
+        data.t, run_facts(run), asdict(settings), int(first), int(last), 0.0, any(data.topics),
+        decided.unproven, int(scored.empty.sum()), int(documents.repeats[decided.items].sum()),
+        decided.p, decided.usual, scored.score, decided.tail, np.zeros(n), documents.first,
+        decided.event, *near, decided.novel, headlines=decided.headlines, below=decided.below,
+        gates=decided.gates, sizes=sorted(decided.sizes.items()), changes=decided.changes,
+        meaning=scored.meaning,
     )  # fmt: skip
 
 
@@ -243,8 +245,8 @@ def _unseen_words(past, settings, data, counts, rows, origins, unproven):
     if not data.t:
         return [], past.meeting(data.vocabulary)[1] if data.max_terms else past
     items = unseen.ItemWords(
-        counts[rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
-        [data.titles[row] for row in rows], data.times[rows],
+        counts[rows], data.frequencies, data.n_before, data.vocabulary,
+        [data.ids[row] for row in rows], [data.titles[row] for row in rows], data.times[rows],
         [origins.sources[row] for row in rows], lambda places: origins.texts(rows[places]),
     )  # fmt: skip
     return unseen.judge(past, items, settings, unproven)

@@ -69,8 +69,9 @@ def _documents(period, data, origins):
     for row in sorted(rows | {*period.novel.tolist()}):
         members = np.flatnonzero(period.item == period.item[row])
         found[row] = Document(
-            **period.facts_of(row), rank=0, id=data.ids[row], members=tuple(data.ids[other] for other in members),
-            title=data.titles[row], time=int(data.times[row]), source=origins.files[row], url=origins.urls[row],
-            reasons=(), nearest=(),
+            **period.facts_of(row), rank=0, id=data.ids[row],
+            members=tuple(data.ids[other] for other in members), title=data.titles[row],
+            time=int(data.times[row]), source=origins.files[row], url=origins.urls[row], reasons=(),
+            nearest=(),
         )  # fmt: skip
     return found

@@ -79,8 +79,9 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TI
     after = learner.learn(current, P, scores.codes, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
-        data.t, run.chain, after.dictionary, after.arrays, after.updates, scores.codes, scores.uncoded, step.previous,
-        features=str(data.file.attrs["digest"]), terms=step.P.terms, meaning=meaning,
+        data.t, run.chain, after.dictionary, after.arrays, after.updates, scores.codes,
+        scores.uncoded, step.previous, features=str(data.file.attrs["digest"]), terms=step.P.terms,
+        meaning=meaning,
     )  # fmt: skip
     checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
     write_scores(score_file, data, P, scores, current.dictionary, after.dictionary, run)

@@ -75,3 +75,13 @@ def test_a_layout_that_does_not_fit_its_arrays_is_an_error(tmp_path):
         file["memory"].attrs["layout"] = json.dumps({"counts": ["int64", "int64", [6]]})
     with pytest.raises(StorageError, match="counts is shorter than its layout"):
         read(path)
+
+
+def test_a_file_of_an_unreleased_version_names_the_command_that_renews_it(tmp_path):
+    path = tmp_path / "1.h5"
+    with storage.writing(path, "example") as file:
+        storage.write_array(file.create_group("memory"), "counts", np.arange(5))
+    with pytest.raises(
+        StorageError, match=r"1\.h5 was written by an unrel.*odl run FOLDER --again"
+    ):
+        read(path)

@@ -66,4 +66,6 @@ def test_a_table_in_a_text_file(sign):
     rows = [["id", "time", "text"], ["1", "2026-01-05", "rain"], ["2", "2026-01-06", "sun"]]
     table = "\n".join(map(sign.join, rows)).encode()
     assert contents.kind_in(table, "text") == "csv"
+    two_columns = "\n".join(sign.join(row[1:]) for row in rows).encode()
+    assert contents.kind_in(two_columns, "text") == "csv"
     assert contents.kind_in(table + b"\n" + b"It rains.\n" * 20, "text") == "text"

@@ -258,14 +258,18 @@ def test_attributes_are_read_as_h5py_reads_them(tmp_path, value):
         ) == repr(expected.tolist())
 
 
-def test_the_digest_covers_names_and_types_of_attributes(tmp_path):
+def test_the_digest_covers_arrays_and_names_and_types_of_attributes(tmp_path):
     attributes = [{"a": 1}, {"b": 1}, {"a": np.int32(1)}, {"a": np.uint64(1)}, {"a": [1]}]
     found = []
     for number, values in enumerate(attributes):
         with h5py.File(tmp_path / f"{number}.h5", "w") as file:
             file.attrs.update(values)
             found.append(digests.digest_of(file))
-    assert len(set(found)) == len(attributes)
+    for number, values in enumerate(([1, 2], [1, 3])):
+        with h5py.File(tmp_path / f"array-{number}.h5", "w") as file:
+            file["group/x"] = values
+            found.append(digests.digest_of(file))
+    assert len(set(found)) == len(attributes) + 2
 
 
 def test_a_file_that_cannot_be_opened_has_nothing_to_close(tmp_path):

@@ -171,6 +171,14 @@ def test_round_trip(tmp_path, kind):
         assert np.array_equal(file["digests"][:], make().digests())
 
 
+@pytest.mark.parametrize(("n", "ids"), [(2, ["a", "b"]), (None, make().ids)])
+def test_the_list_of_the_first_documents(tmp_path, n, ids):
+    store.write(tmp_path / "d.h5", make())
+    with storage.reading(tmp_path / "d.h5", "documents") as file:
+        listed = store.read_list(file, n)
+    assert listed.ids == ids and len(listed.titles) == len(ids) == listed.counts.shape[0]
+
+
 def test_round_trip_of_no_documents(tmp_path):
     store.write(tmp_path / "d.h5", make().select([]))
     assert len(store.read(tmp_path / "d.h5")) == 0

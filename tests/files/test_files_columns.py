@@ -2,7 +2,7 @@
 
 import pytest
 
-from odl.files.columns import duration, shortened
+from odl.files.columns import duration, shortened, wrapped
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ def test_a_text_that_is_cut_closes_the_isolates_that_it_opened():
     assert shortened(text, 14) == f"{opened}one{closed} and {opened}two…{closed}"
     assert shortened(text, 5) == f"{opened}one{closed}…"
     assert shortened(text, 80) == text
+
+
+def test_a_combining_character_takes_no_column_of_a_line():
+    text = "\u65e5\u672c " + 10 * "e\u0301"  # two characters of two columns, a space, ten of one
+    assert wrapped(text, 15) == [text]
+    assert len(wrapped(text, 14)) == 2

@@ -10,6 +10,7 @@ from odl.corpora import read
 from odl.errors import ParameterError
 from odl.evaluation import metrics
 from odl.files import checkpoints
+from odl.learners.adaptive import ages, combine_with_peers
 from odl.stream import batching as streams
 from odl.stream import features
 
@@ -371,3 +372,15 @@ def test_shares_of_words_add_up_and_those_of_new_words_are_their_squares(rng):
     words, context = novelty.shares(learner, state, now, scored)
     np.testing.assert_allclose(words.sum(axis=1) + context, scored.score, atol=1e-12)
     np.testing.assert_allclose(words.toarray()[:, -1], now.toarray()[:, -1] ** 2, atol=1e-12)
+
+
+def test_an_atom_that_the_last_document_joined_has_age_0(rng):
+    P, _ = stream(rng, 30, 5)
+    state = adaptive().start(P, 100, None)
+    assert ages(state).min() == 0 and ages(state).max() < 30
+
+
+def test_a_document_without_peers_has_its_own_score(rng):
+    P, _ = stream(rng, 1, 5)
+    residual, penalty = combine_with_peers(P, np.array([0.6]), contrast=0.5, context=0.3, peers=2)
+    assert residual == pytest.approx([0.4]) and penalty == [0.0]

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 from scipy import sparse
 
+from odl.errors import StorageError
 from odl.files import storage
 
 MIN_NARROWED_BYTES = 4096  # smaller arrays are stored in their own type
@@ -95,10 +96,15 @@ def read(group, names=None):
 
     Raises
     ------
+    StorageError
+        If an unreleased version of odl wrote the file, with one dataset for each array.
     KeyError, ValueError
         If an array is missing or does not fit the layout; `odl.files.storage.reading` says which
         file is damaged.
     """
+    if "layout" not in group.attrs:
+        fault = f"{group.file.filename} was written by an unreleased version of odl"
+        raise StorageError(fault, "a file of this version", "run odl run FOLDER --again")
     layout = json.loads(storage.attribute(group, "layout"))
     wanted = layout.keys() if names is None else {*names}
     datasets, places, found = {}, {}, {}

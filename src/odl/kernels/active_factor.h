@@ -58,7 +58,7 @@ inline bool append(int64_t j, int64_t count, Table<const double> gram, Work &wor
     return true;
 }
 
-// Take the atom at a place of the factor out of it: those behind it are appended again.
+// Remove the atom at a place of the factor; the atoms after it are appended again.
 inline void remove(int64_t place, int64_t count, Table<const double> gram, Work &work) {
     for (int64_t row = place; row < count - 1; row++) append(work.active[row + 1], row, gram, work, 0.0);
 }

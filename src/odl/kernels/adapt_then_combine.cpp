@@ -75,9 +75,9 @@ class AgentNetwork {
         }
     }
 
-    // Let every agent learn from its own nu_k and y_k.
+    // Take a learning step of the atoms of every agent with its own nu_k and y_k.
     void learn(double step, double beta) {
-        // The dual variables are made of the atoms: all are read before any atom moves.
+        // The dual variables are combinations of atoms, so all are read before any atom changes.
         std::vector<std::vector<double>> nu(work.kept.size());
         for (std::size_t position = 0; position < nu.size(); position++) {
             int64_t j = work.kept[position];
@@ -106,10 +106,10 @@ class AgentNetwork {
     const Atoms &learned() const { return atoms; }
 
   private:
-    // Screen the atoms and set every agent to the optimum without atoms, or to 0 if it does not see x.
+    // Screen the atoms; set the dual variable of each agent to the optimum without atoms, or to 0 if it does not see x.
     //
-    // Unless the residual is squared, all terms of the document are plain; at the fixed point only those that x alone
-    // could bring to the limit.
+    // With the Huber loss, all terms of the document are plain; from the fixed point on only those on which x without
+    // atoms could be clipped.
     void begin() {
         int64_t n_agents = diffusion.n_agents(), n_seeing = 0;
         for (double share : diffusion.shares) n_seeing += share > 0.0;
@@ -163,7 +163,7 @@ class AgentNetwork {
         }
     }
 
-    // heard_k = sum_l a_lk sent_l, on the first columns.
+    // heard_k = sum_l a_lk sent_l, on the first `width` columns.
     void mix(Table<const double> sent, Table<double> heard, int64_t width) const {
         for (int64_t k = 0; k < diffusion.n_agents(); k++) {
             Span<double> row = heard[k].part(0, width);

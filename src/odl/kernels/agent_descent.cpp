@@ -48,7 +48,7 @@ class AgentCoder {
         return now;
     }
 
-    // Let the atoms learn from the document that was coded.
+    // Take a learning step of the atoms on the document that was coded.
     void learn(double step, double beta) {
         for (std::size_t j = 0; j < atoms.size(); j++)
             if (work.code[j] != 0.0 || beta > 0.0)  // the prox shrinks silent atoms as well
@@ -62,7 +62,7 @@ class AgentCoder {
   private:
     // Return the y_j that minimises the objective with the other codes fixed.
     //
-    // The derivative is piecewise linear: Newton's method on its pieces, kept inside a bracket.
+    // The derivative is piecewise linear; its root is found by Newton's method within a bracket.
     double minimise(const Entries &atom, double start, double size) const {
         auto [gamma, delta, eta, is_signed] = model;
         if (eta == 0.0) {
@@ -90,7 +90,8 @@ class AgentCoder {
         return at;
     }
 
-    // Minimise over every kept (or every active) atom in turn; return the largest move.
+    // Minimise over the code of every atom that passed the screen, or of every active atom, in turn; return the largest
+    // change.
     double sweep(bool active) {
         double largest = 0.0;
         for (int64_t j : work.kept) {
@@ -108,7 +109,7 @@ class AgentCoder {
         return largest;
     }
 
-    // Return the objective at the code; set nu on the touched terms.
+    // Return the objective of the code; set nu on the touched terms.
     Objective evaluate(const Entries &document) {
         auto [gamma, delta, eta, is_signed] = model;
         double residual = 0.0, penalty = 0.0, dual = 0.0;

@@ -63,7 +63,7 @@ struct AgentWork {
         touched.push_back(term);
     }
 
-    // Return all to zero.
+    // Set all entries to zero again.
     void clear() {
         for (auto term : touched) rest[term] = 0.0, dual[term] = 0.0, inside[term] = false;
         for (auto j : kept) code[j] = 0.0;
@@ -132,7 +132,7 @@ inline double squared_size(const Entries &atom) {
     return total;
 }
 
-// List the atoms that can be active: all, or with nothing negative those with w^T nu > gamma at the bound of nu.
+// List the atoms that can be active: those with w^T nu > gamma at the bound of nu; all if negative entries are allowed.
 //
 // The bound is nu of the empty code, times `scale` where it is positive (1 unless only some agents see x).
 inline void screen_atoms(const Atoms &atoms, const AgentModel &model, double scale, AgentWork &work) {

@@ -106,10 +106,10 @@ template <class T> struct Tables {
     }
 };
 
-// How an array that is made begins: with zeros, or with anything, where all of it is written before it is read.
+// Initial values of an array: zeros, or anything if every entry is written before it is read.
 enum class Begin { zeros, anything };
 
-// An array with one axis that a kernel makes.
+// An array with one axis that owns its memory.
 template <class T> struct Vector : Span<T> {
     std::unique_ptr<T[]> memory;
 
@@ -124,9 +124,9 @@ template <class T> struct Vector : Span<T> {
         return *this;
     }
     const std::int64_t *shape() const { return &this->length; }
-    // Forget the entries behind a length.
+    // Remove the entries from `to` on.
     void shorten(std::int64_t to) { this->length = to; }
-    // Make it longer; further entries are 0.
+    // Append zeros until the length is `to`.
     void lengthen(std::int64_t to) {
         Vector longer(to);
         std::copy(this->begin(), this->end(), longer.data);
@@ -134,7 +134,7 @@ template <class T> struct Vector : Span<T> {
     }
 };
 
-// An array with two axes that a kernel makes.
+// An array with two axes that owns its memory.
 template <class T> struct Matrix : Table<T> {
     std::unique_ptr<T[]> memory;
 
@@ -151,7 +151,7 @@ template <class T> struct Matrix : Table<T> {
     const std::int64_t *shape() const { return &this->rows; }  // `columns` is behind it
 };
 
-// An array with three axes that a kernel makes.
+// An array with three axes that owns its memory.
 template <class T> struct Matrices : Tables<T> {
     std::unique_ptr<T[]> memory;
 

@@ -106,7 +106,7 @@ template <class Record> struct type_caster<Record, enable_if_t<odl::is_record<Re
     Casters casters;
 };
 
-// Arrays that a kernel made: `odl::Vector`, `odl::Matrix`, `odl::Matrices`.
+// Arrays that a kernel returns: `odl::Vector`, `odl::Matrix`, `odl::Matrices`.
 template <class Made> struct type_caster<Made, enable_if_t<odl::is_made<Made>::value>> {
     using Entry = typename Made::Entry;
     using Given = ndarray<numpy, Entry, ndim<Made::axes>, c_contig>;

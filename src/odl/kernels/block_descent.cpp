@@ -41,7 +41,7 @@ Constraint constraint_of(Span<const double> d, double mu) {
 // Return nu > 0 with h(nu) = mu S_1 / c + (1 - mu) S_2 / c^2 - 1 = 0, S_q = sum (|u| - nu mu)_+^q, from the sizes |u|.
 //
 // c = 1 + 2 nu (1 - mu). h is convex and decreasing, so Newton's method from 0 approaches the root from below, and a
-// size below nu mu is removed from the list for good.
+// size below nu mu is removed from the list.
 double multiplier(Span<double> sizes, double mu) {
     double nu = 0.0;
     for (int round = 0; round < 500; round++) {

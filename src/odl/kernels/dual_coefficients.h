@@ -44,7 +44,7 @@ struct PlainEntries {
     std::int64_t size() const { return static_cast<std::int64_t>(places.size()); }
 };
 
-// What the dual variables of one document are made of. An atom is known by its position among the kept ones.
+// Basis of the dual variables of one document. `position` is that of an atom among those that passed the screen.
 class DualBasis {
   public:
     DualBasis(const Entries &document, const Atoms &atoms, Span<std::int64_t> place, AgentWork &work)
@@ -56,7 +56,7 @@ class DualBasis {
     // Entries of a column: of the document, or of an atom.
     const Entries &entries_of(std::int64_t c) const { return c == 0 ? document : atom(column[c]); }
 
-    // Make a column of an atom that answers for the first time.
+    // Add a column for an atom whose code is non-zero for the first time.
     void add_column(std::int64_t position) {
         number[position] = n_columns;
         column[n_columns] = position;
@@ -66,7 +66,7 @@ class DualBasis {
     // Make a term plain.
     void add_plain(std::uint32_t term) { place[term] = n_plain++; }
 
-    // Set the products of column c with all kept atoms over the terms that are not plain.
+    // Set the inner products of column c with all atoms that passed the screen, over the terms that are not plain.
     void fill_gram(std::int64_t c) {
         for (auto [term, weight] : entries_of(c))
             if (place[term] < 0) work.dual[term] = weight;
@@ -91,7 +91,7 @@ class DualBasis {
         }
     }
 
-    // Return w^T nu_k of a kept atom.
+    // Return w^T nu_k of an atom.
     double answer(std::int64_t position, std::int64_t k, const Duals &duals) const {
         double total = 0.0;
         for (std::int64_t c = 0; c < n_columns; c++) total += duals.coefficients(k, c) * gram(position, c);
@@ -118,7 +118,7 @@ class DualBasis {
         return {std::max(size, 0.0), std::max(moved, 0.0)};
     }
 
-    // Return whether all agents together moved by at most `limit` of their norm.
+    // Return whether the relative change of the dual variables of all agents together is at most `limit`.
     bool moved_little(const Duals &duals, const Duals &old, double limit) const {
         double size = 0.0, moved = 0.0;
         for (std::int64_t k = 0; k < duals.plain.rows; k++) {
@@ -128,9 +128,9 @@ class DualBasis {
         return moved <= limit * limit * size;
     }
 
-    // Make the terms plain that coefficients like these could bring to the limit; return the first new place, or -1.
+    // Make the terms plain that could be clipped with these coefficients; return the first new place, or -1.
     //
-    // `bound` is the limit on the coefficients of a column under which no other term can be clipped; one that a
+    // While the coefficients of every column are at most its `bound`, no other term can be clipped. A bound that a
     // coefficient exceeds is raised well above it.
     std::int64_t find_plain(Table<const double> coefficients) {
         if (!raise_bounds(coefficients)) return -1;
@@ -146,7 +146,7 @@ class DualBasis {
         return n_plain > first ? first : -1;
     }
 
-    // Set all that depends on which terms are plain, for new ones from `first` on.
+    // Update the inner products and lists for new plain terms, from place `first` on.
     void update_plain(std::int64_t first) {
         if (n_plain > x_plain.size()) x_plain.lengthen(n_plain + ROOM);
         for (auto [term, value] : document)
@@ -155,7 +155,7 @@ class DualBasis {
         list_entries();
     }
 
-    // Write the values of the plain terms from `first` on, which so far follow from the coefficients.
+    // Write the values of the plain terms from place `first` on, computed from the coefficients.
     void set_plain(std::int64_t first, Duals &duals) const {
         duals.widen(x_plain.size());
         for (std::int64_t k = 0; k < duals.plain.rows; k++) {
@@ -167,7 +167,7 @@ class DualBasis {
         }
     }
 
-    // Touch the terms of the atoms that have answered.
+    // Add the terms of the columns' atoms to the touched terms.
     void touch() const {
         for (std::int64_t c = 1; c < n_columns; c++)
             for (auto [term, weight] : entries_of(c)) work.touch(term);

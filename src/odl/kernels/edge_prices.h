@@ -50,7 +50,7 @@ inline void set_origin(int64_t rows, int64_t atoms, Work &work) {
     set_gradient(rows, atoms, work);
 }
 
-// Fill `price` and, where many atoms make it worth while (steepest edges need fewer pivots), `length`.
+// Fill `price` and, for more than 16 atoms, `length`: the steepest edge needs fewer pivots but takes time to choose.
 inline void set_prices(int64_t atoms, Work &work) {
     bool many = atoms > 16;
     for (int64_t k = 0; k < atoms; k++) {
@@ -74,7 +74,7 @@ struct Edge {
     double direction, slope;
 };
 
-// Return the edge of steepest descent; number -1 where none descends.
+// Return the edge of steepest descent; its number is -1 if no edge descends.
 inline Edge choose_edge(int64_t atoms, const Work &work) {
     double best = 0.0;
     Edge edge{-1, 1.0, 0.0};
@@ -137,9 +137,9 @@ inline Touched set_speed(int64_t atoms, int64_t edge, double direction, Work &wo
     return {touched, hits};
 }
 
-// Return the smallest step at which slope + sum(turn up to there) >= 0, infinite if there is none.
+// Return the smallest step at which slope + (the sum of `turn` up to this step) >= 0, infinite if there is none.
 //
-// A weighted selection: three-way partitions around a middle value, O(count) on average.
+// This is a weighted selection, by three-way partitions around a middle value: O(count) on average.
 inline double lowest_point(Span<double> when, Span<double> turn, int64_t count, double slope) {
     int64_t low = 0, high = count;
     while (low < high) {
@@ -180,10 +180,10 @@ struct Block {
     int64_t form;
 };
 
-// Return how far to go along the edge, and the form that is held at zero from there on.
+// Return the length of the step along the edge, and the form that is zero at its end and is held there.
 //
-// Codes are hard bounds. Of forms that block together the fastest is taken, the stablest pivot. A step that is infinite
-// means that rounding hides the bound.
+// No code may become negative. Of forms that reach zero at the same step, the one that changes fastest is returned: it
+// is the stablest pivot. The step is infinite if rounding errors hide the bound.
 inline Block blocking(int64_t atoms, Touched touched, double slope, Work &work) {
     double limit = INFINITE;
     for (int64_t j = 0; j < atoms; j++)
@@ -265,7 +265,7 @@ inline void see(int64_t form, int64_t atoms, Work &work) {
     }
 }
 
-// Let go of the form at `edge` and hold `form`, whose `image` is set: one elimination step on `edges`.
+// Hold `form`, whose `image` is set, at zero instead of the form of `edge`: one elimination step on `edges`.
 inline void exchange(int64_t edge, int64_t form, int64_t atoms, Work &work) {
     double pivot = work.image[edge];
     const double *__restrict image = work.image.data;

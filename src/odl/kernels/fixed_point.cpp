@@ -76,7 +76,7 @@ class Search {
         stale.fill(true);
     }
 
-    // Set the dual variables to the fixed point as far as the plain terms allow.
+    // Set the dual variables to the fixed point, in which only plain terms are clipped.
     void settle() {
         for (int turn = 0; turn < TURNS; turn++) {
             for (int64_t i = 0; i < basis.n_plain; i++)
@@ -97,7 +97,8 @@ class Search {
   private:
     int64_t n_agents() const { return diffusion.n_agents(); }
 
-    // Set what the agents hold on plain term i without codes, and for each entry, given who is at a limit.
+    // Set the responses of plain term i, given which agents are at a limit there: the dual variables of all agents if
+    // all codes are 0, and how much they change with the code of each atom that has the term.
     void respond(int64_t i) {
         std::vector<int64_t> free, own;
         for (int64_t k = 0; k < n_agents(); k++)
@@ -130,7 +131,7 @@ class Search {
         }
     }
 
-    // Set how column c moves what each kept atom answers: by M off the plain terms, by the responses on them.
+    // Set the change of w^T nu of each atom with the code of column c: by M on other terms, by responses on plain ones.
     void set_pairs(int64_t c) {
         int64_t own = basis.column[c];
         for (int64_t position = 0; position < basis.n_kept; position++) {
@@ -181,8 +182,8 @@ class Search {
         }
     }
 
-    // Let free agents beyond a limit stop there and others that would leave it go free, and mark where; return whether
-    // there were any.
+    // Set free agents whose value is beyond a limit to that limit, and free agents that would leave their limit. Mark
+    // the terms on which this happens; return whether there are any.
     bool turn_agents() {
         bool turned = false;
         for (int64_t i = 0; i < basis.n_plain; i++) {
@@ -204,7 +205,7 @@ class Search {
         return turned;
     }
 
-    // Set what each agent sends of plain term i.
+    // Set the value of plain term i that each agent sends to its neighbours.
     void set_push(int64_t i) {
         double mu = diffusion.mu;
         for (int64_t k = 0; k < n_agents(); k++)

@@ -70,7 +70,7 @@ inline void append(int64_t first, int64_t last, bool is_word, Spans spans) {
     spans[0] = place + 2;
 }
 
-// Append a piece: what is between its edges if that is a word, else the whole.
+// Append a piece without characters of kind EDGE at its ends if this is a word, else with them.
 void append_piece(Text text, int64_t first, int64_t last, Kinds kinds, Spans spans) {
     int64_t begin = first, end = last, length = 0;
     int kind = CUT;
@@ -88,7 +88,7 @@ void append_piece(Text text, int64_t first, int64_t last, Kinds kinds, Spans spa
         append(first, last, false, spans);
 }
 
-// Append the parts of a piece, behind which the text is cut; without spaces each sign has three bytes.
+// Append the parts of a piece that ends at a character of kind CUT; characters of scripts without spaces have 3 bytes.
 void append_parts(Text text, int64_t first, int64_t last, Kinds kinds, Spans spans) {
     int64_t begin = first, length = 0, size = 0;
     int kind = CUT;
@@ -105,14 +105,14 @@ void append_parts(Text text, int64_t first, int64_t last, Kinds kinds, Spans spa
     }
 }
 
-// Tell whether what may begin an address is in a piece: // or ww.
+// Return whether a piece has // or ww: every address has one of them.
 bool may_have_address(Text text, int64_t first, int64_t last) {
     for (int64_t at = first + 1; at < last; at++)
         if ((text[at] | 32) == (text[at - 1] | 32) && (text[at] == '/' || (text[at] | 32) == 'w')) return true;
     return false;
 }
 
-// Find the pieces of a text and the words in those that can be cut further.
+// List the pieces of a text, and the words of those that are split further.
 void find_spans(Text text, int64_t size, Kinds kinds, Spans spans) {
     spans[0] = 0;
     for (int64_t begin = 0; begin < size;) {
@@ -131,10 +131,10 @@ void find_spans(Text text, int64_t size, Kinds kinds, Spans spans) {
     }
 }
 
-// Return a byte of a word, of letters only, with ASCII folded if case is 32.
+// Return a byte of a word of letters, with ASCII letters in lower case if `fold` is 32.
 inline uint8_t folded(uint8_t byte, int32_t fold) { return byte < 128 ? byte | fold : byte; }
 
-// Return the number of a piece; one met first becomes the next.
+// Return the number of a piece; a new piece gets the next number.
 int64_t find(Text piece, int32_t fold, int32_t seed, int64_t n_pieces, const PieceTable &table) {
     auto [slots, starts, values, lists, arena] = table;
     uint64_t hashed = static_cast<uint64_t>(int64_t{seed});

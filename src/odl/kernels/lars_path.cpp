@@ -129,8 +129,8 @@ static Coded with_gap(double residual, double mass, double fitted, double steepe
 
 // Write the code of a point of the path.
 //
-// Without a penalty no scale moves a product a_j^T r above zero back, so one up to the length of the atom times `noise`
-// counts as zero then.
+// Without a penalty, scaling does not make a dual point with a_j^T r > 0 feasible. So a_j^T r of at most the length of
+// the atom times `noise` counts as zero then.
 static Coded read(const Point &point, Table<const double> gram, double noise, double lam, bool squared, Work &work) {
     double mu = point.mu, mass = 0.0, fitted = 0.0, steepest = 0.0, spread = 0.0;
     work.code.fill(0.0);

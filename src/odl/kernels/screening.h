@@ -68,7 +68,7 @@ struct Work {
           edges(atoms * atoms, Begin::anything), scale(atoms), inside(atoms), place(terms) {}
 };
 
-// Return the arrays for any document of a batch.
+// Return arrays that are large enough for every document of a batch.
 inline Work allocate(const Rows &batch, const Rows &by_term, int64_t n_atoms) {
     int64_t rows = 0, entries = 0;
     for (int64_t d = 0; d < batch.size(); d++) {
@@ -104,7 +104,8 @@ inline int64_t screen(Span<const uint32_t> terms, Span<const double> values, con
     return atoms;
 }
 
-// List the entries of the listed atoms on supp(p), atom by atom; count them by position. Return their number.
+// List the entries on supp(p) of the atoms that passed the screen, atom by atom, and count them by position; return
+// their number.
 inline int64_t collect(Span<const uint32_t> terms, Span<const double> values, const Rows &by_atom, int64_t atoms,
                        Work &work) {
     for (int64_t position = 0; position < terms.size(); position++) {
@@ -189,7 +190,7 @@ inline Compact prepare(Span<const uint32_t> terms, Span<const double> values, co
     return compact(values, unit, collect(terms, values, by_atom, atoms, work), atoms, work);
 }
 
-// Write the positive codes in the given units, infinite if they leave the normal numbers; return how many.
+// Write the positive codes in the given units, infinite if they are not normal numbers; return their number.
 inline int64_t write(int64_t atoms, double unit, const Work &work, Span<int32_t> out_atom, Span<double> out_value) {
     int64_t used = 0;
     for (int64_t j = 0; j < atoms; j++)

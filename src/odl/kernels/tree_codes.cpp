@@ -59,7 +59,7 @@ struct Vectors {
     Vector<double> work, factor;
 };
 
-// Rows of D that are known, both ways.
+// Rows of D for the known entries of a document, and their transpose.
 struct KnownRows {
     Matrix<double> rows, columns;
 };

@@ -63,7 +63,7 @@ inline void prox_l2(Span<double> v, const TreeLayout &layout, double lam, TreeWo
 
 // Return theta with sum_i (|v_i| - theta)_+ = radius, at most 0 if sum_i |v_i| <= radius.
 //
-// Michelot's method from below; a size below the level is removed from the list for good.
+// Michelot's method: theta increases, and a size |v_i| below it is removed from the list.
 inline double clip_level(Span<const double> v, double radius, Span<double> sizes) {
     double total = 0.0, largest = 0.0;
     std::int64_t count = 0;
@@ -135,10 +135,10 @@ struct Excess {
     double value, derivative;
 };
 
-// Return what the prox of tau Omega leaves of z at the roots, and its derivative in tau.
+// Return the excess, the sum of the norms of the roots' groups after the prox of tau Omega, and its derivative in tau.
 //
-// Zero at the roots means prox = 0, that is Omega's dual norm of z is at most tau. Per group the norm (dual to the
-// penalty's) after the prox of its descendants is n_g = (own + sum_c n_c - tau)_+, sums of squares for l2.
+// If it is zero, the prox of z is 0: the dual norm of z is at most tau. The norm (dual to that of the penalty) of a
+// group after the prox of its descendants c is n_g = (n(z_g) + sum_c n_c - tau)_+, with sums of squares for l2.
 inline Excess excess_at(double tau, Span<const double> z, const TreeLayout &layout, bool infinity, TreeWork work) {
     auto parent = layout.parent;
     auto [norm, slope] = work;

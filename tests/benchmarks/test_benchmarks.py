@@ -225,7 +225,7 @@ def test_verdict_in_units_of_the_machine(measure, value, verdict):
 @pytest.mark.parametrize("unit", ["CPU s", "CPU ms", "CPU us", "CPU min", "min", "s", "ms", "us"])
 def test_no_limit_is_a_time(measure, unit):
     """Every row of every part passes here (`run.measured`), also in a try-out, whose limits are then left out."""
-    with pytest.raises(ValueError, match="a time is promised in units"):
+    with pytest.raises(ValueError, match="limits of CPU times are in units"):
         measure.Row("part", "what", 1.0, unit, "<= 2").over(0.06)
     assert measure.Row("part", "what", 1.0, unit).over(0.06).verdict() == ""
 

@@ -1,4 +1,4 @@
-"""Alarms about a stream: unusual changes of its sources, words, scores and times, compared with its earlier periods."""
+"""Alarms about a stream whose sources, words, scores or times change in an unusual way."""
 
 from typing import NamedTuple
 
@@ -8,23 +8,23 @@ from scipy import special
 from odl.files.documents import NO_TIME
 from odl.files.escaping import visible
 
-ALARM_LEVEL = 0.005  # probability of a false alarm in a period, each for silence, words and scores
+ALARM_LEVEL = (
+    0.005  # probability of a false alarm of each kind (silence, words, scores) in a period
+)
 MIN_PAST, MAX_PAST = 8, 50  # smallest and largest number of earlier periods for a comparison
 CHANGED_PERIODS = 2  # consecutive periods with changed words or scores before an alarm
-MANY_UNSEEN = (
-    0.2  # share of unseen words that is an alarm after one period; news alone do not reach it
-)
-PAUSE_RATIO, ARCHIVE_RATIO = (
-    2.0,
-    20.0,
-)  # a pause above 2 and up to 20 times the longest earlier one is an alarm
-DAY_MS = 86_400_000
+# Share of unseen words that is an alarm after one period; news alone does not reach it.
+MANY_UNSEEN = 0.2
+# A pause is an alarm if it is between these two multiples of the longest earlier pause.
+PAUSE_RATIO, ARCHIVE_RATIO = 2.0, 20.0
+DAY_MS = 86_400_000  # milliseconds of a day
 FULL_PERIODS = 4  # consecutive periods with a full budget before an alarm
 SILENCE_PERIODS = 4  # periods in which the alarm about a silent source is repeated
 CHANGES = {
     "scores": (
         "of the documents score as high as few before",
-        "Compare the words of the alerts with the texts: another language, markup, a new source, or very much news?",
+        "Compare the words of the alerts with the texts: another language, markup, a new source, "
+        "or very much news?",
     ),
     "words": (
         "of the words were never seen before",
@@ -86,20 +86,20 @@ def _changed(kind, shares, lasting=CHANGED_PERIODS):
     """Return an alarm if the share of novel scores or unseen words has risen, otherwise None."""
     if not _beyond(shares, lasting):
         return None
-    what, todo = CHANGES[kind]
+    observation, todo = CHANGES[kind]
     usual = np.median(shares[:-lasting])
     return Alarm(
         kind,
         "",
-        f"{shares[-1]:.0%} {what}; the periods before had {usual:.0%} in the median.",
+        f"{shares[-1]:.0%} {observation}; the periods before had {usual:.0%} in the median.",
         todo,
     )
 
 
 def _beyond(shares, lasting):
-    """Return whether each of the last shares exceeds the prediction interval (Student t) of the earlier ones.
+    """Return whether each of the last shares exceeds the prediction interval of earlier shares.
 
-    Shares are compared as arcsin(sqrt(share)), which makes their variance nearly constant.
+    The interval is Student's t for arcsin(sqrt(share)), whose variance is nearly constant.
     """
     values = np.arcsin(np.sqrt(shares[-MAX_PAST - lasting :]))
     past, last = values[:-lasting], values[-lasting:]
@@ -112,21 +112,25 @@ def _beyond(shares, lasting):
 
 
 def _budget(watch):
+    """Return an alarm if the last periods all have as many headlines as the budget allows."""
     last = watch.periods[-FULL_PERIODS:]
     if (
         len(last) < FULL_PERIODS
         or not watch.settings["gates"]
-        or any(len(each.headlines) < max(each.budget, 1) for each in last)
+        or any(len(period.headlines) < max(period.budget, 1) for period in last)
     ):
         return None
-    text = f"The budget of {last[-1].budget} has been full for {FULL_PERIODS} periods, and more may be new."
+    text = (
+        f"The budget of {last[-1].budget} has been full for {FULL_PERIODS} periods, "
+        "and more may be new."
+    )
     return Alarm(
         "budget", "", text, "Set alerts.budget higher, mute what is known, or make periods shorter."
     )
 
 
 def _pause(periods, now):
-    """Return an alarm if the last pause between periods is much longer than all earlier ones, otherwise None.
+    """Return an alarm if the last pause between periods is much longer than all earlier pauses.
 
     A pause is the time between the beginnings of two stored periods; periods without documents are
     not stored.
@@ -149,15 +153,15 @@ def _pause(periods, now):
 
 
 def ahead(periods, now):
-    """Return an alarm if the last period begins more than a day after `now`, otherwise None.
-
-    It remains the last period until then.
-    """
+    """Return an alarm if the last period begins more than a day after `now`, otherwise None."""
     begin = periods[-1].first
     if now is None or begin <= now + DAY_MS:
         return None
     day = np.datetime64(begin, "ms").astype("datetime64[D]")
-    text = f"The last period begins on {day}, which is still to come: until then it stays the last one."
+    text = (
+        f"The last period begins on {day}, which is still to come: "
+        "until then it stays the last one."
+    )
     return Alarm(
         "ahead",
         "",
@@ -167,14 +171,23 @@ def ahead(periods, now):
 
 
 def _silences(names):
-    """Return alarms about sources that are silent for longer than their share of earlier periods makes likely."""
+    """Return alarms about sources that are silent for an improbable number of periods.
+
+    Parameters
+    ----------
+    names : list of set of str
+        Sources of each period, oldest first.
+    """
     alarms = []
     for name in sorted(set().union(*names)):
-        there = [t for t, each in enumerate(names) if name in each]
-        silent, share = len(names) - 1 - there[-1], len(there) / (there[-1] - there[0] + 2)
-        enough = np.ceil(np.log(ALARM_LEVEL) / np.log1p(-share))
-        if len(there) >= MIN_PAST and enough <= silent < enough + SILENCE_PERIODS:
-            text = f"No document came from {visible(name)} for {silent} periods; before, {share:.0%} of them had some."
+        present = [t for t, sources in enumerate(names) if name in sources]
+        silent, share = len(names) - 1 - present[-1], len(present) / (present[-1] - present[0] + 2)
+        limit = np.ceil(np.log(ALARM_LEVEL) / np.log1p(-share))
+        if len(present) >= MIN_PAST and limit <= silent < limit + SILENCE_PERIODS:
+            text = (
+                f"No document came from {visible(name)} for {silent} periods; "
+                f"before, {share:.0%} of them had some."
+            )
             alarms.append(
                 Alarm("silence", visible(name), text, "Look whether it is still written and read.")
             )

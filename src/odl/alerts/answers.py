@@ -1,7 +1,7 @@
-"""Answers about what is new for programs that read text: maps of bounded size with ids and evidence.
+"""Answers about what is new, for programs that read text: dicts of bounded size.
 
-Equal questions have equal answers, and nothing is written. Strings that come from documents are
-under the key ``quoted``, so that a reader can tell them from what odl says.
+Answers have ids and evidence. Equal questions have equal answers, and nothing is written. Strings
+that come from documents are under the key ``quoted``, apart from those of odl.
 """
 
 import json
@@ -25,16 +25,16 @@ MAX_TEXT = 600  # characters of a text of a document
 MAX_NAME = 200  # characters of a title, id, address or word
 MAX_ENTRIES = 50  # documents of an answer
 MAX_LISTED = 40  # words, states, headlines or periods of one event or document
-WORDS = {"tokeniser": "words", "stop_words": None}  # tokens where odl.yaml does not name others
+WORDS = {"tokeniser": "words", "stop_words": None}  # options of tokens without odl.yaml
 
 
 class AskedStreams:
-    """Streams that are asked about. A stream is read again when its newest period or its feedback changed.
+    """Streams that questions are about; a stream is read again when its files have changed.
 
     Parameters
     ----------
     folders : sequence of path-like
-        As for `odl.alerts.read.place_of`.
+        Folders with alerts (`odl.alerts.read.place_of`).
     stream : str, optional
         Name of the stream in folders that have several.
 
@@ -63,7 +63,7 @@ class AskedStreams:
         if name not in self.places:
             expected = f"one of {', '.join(sorted(self.places))}"
             raise ParameterError(
-                f"the stream {name!r}" if name else "no stream", expected, "name it"
+                f"the stream {name!r}" if name else "no stream", expected, "name a stream"
             )
         place = self.places[name]
         n = len([*periods.paths(place.alerts)])
@@ -79,16 +79,16 @@ class AskedStreams:
 
 
 def what_is_new(watch, since="", room=None):
-    """Return the headlines of the last period, or of all periods since a date or a span before the newest document.
+    """Return the headlines of the last period, or of all periods since a time.
 
     Parameters
     ----------
     watch : odl.alerts.model.StreamAlerts
     since : str
-        As for `odl.alerts.spans.parse`. Spans such as 7d end with the newest document, so that the
-        answer does not depend on the clock.
+        Date or span (`odl.alerts.spans.parse`). Spans such as 7d end with the newest document, so
+        that the answer does not depend on the clock.
     room : int, optional
-        Largest number of characters of the answer as JSON; by default `MAX_CHARACTERS`.
+        Largest number of characters of the answer as JSON; `MAX_CHARACTERS` by default.
 
     Raises
     ------
@@ -116,23 +116,28 @@ def what_is_new(watch, since="", room=None):
 
 
 def explain_event(watch, what):
-    """Return what is known of an event, by its number (int or text), or of a document, by its id (text).
+    """Return an explanation of an event or a document.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+    what : int or str
+        Number of the event, or id of the document.
 
     Raises
     ------
     ParameterError
         If there is no such event or document.
     """
-    if not (what in watch.events or str(what).startswith("event:")) and (
-        place := explain.find(watch.place, str(what))
-    ):
-        return _explain_document(watch, *place)
+    is_event = what in watch.events or str(what).startswith("event:")
+    if not is_event and (document := explain.find(watch.place, str(what))):
+        return _explain_document(watch, *document)
     event = _event_of(watch, what)
     headlines = [
-        (period, one)
+        (period, headline)
         for period in watch.periods
-        for one in period.headlines
-        if one.event == event.number
+        for headline in period.headlines
+        if headline.event == event.number
     ]
     answer = {
         **_head(watch),
@@ -147,14 +152,14 @@ def explain_event(watch, what):
         "documents": _members(watch, event, show.EXAMPLES_SHOWN),
     }
     answer["quoted"]["own_words_with_share_inside_and_before"] = [
-        [_cut(one.word), round(one.inside, 4), round(one.before, 6)]
-        for one in event.words[:MAX_LISTED]
+        [_cut(own.word), round(own.inside, 4), round(own.before, 6)]
+        for own in event.words[:MAX_LISTED]
     ]
     return _bounded(answer, "headlines")
 
 
 def documents_of(watch, number, n=10):
-    """Return n documents of an event, the central ones of its first period first, then the oldest.
+    """Return n documents of an event: central ones of its first period, then the oldest.
 
     Raises
     ------
@@ -168,23 +173,26 @@ def documents_of(watch, number, n=10):
 
 
 def search(watch, words, n=10):
-    """Return the events and the n documents with most of some words; of equal ones, rare words and new ones first.
+    """Return the events and the n documents that contain most of some words.
 
     Parameters
     ----------
     watch : odl.alerts.model.StreamAlerts
     words : str
+        Words with spaces between them.
     n : int
+        Largest number of documents. Among documents with equally many of the words, those with
+        rarer words come first, then newer ones.
     """
     place, last = watch.place, watch.periods[-1].t
     tokens = list(dict.fromkeys(analyser(_tokens(place.home))(words)))[:MAX_LISTED]
     data = features.read(os.path.join(place.features, f"{last}.h5"))
-    known = {word: data.numbers[word] for word in tokens if word in data.numbers}
-    columns = np.array([*known.values()], dtype=np.int64)
+    terms = {word: data.numbers[word] for word in tokens if word in data.numbers}
+    columns = np.array([*terms.values()], dtype=np.int64)
     frequencies = data.frequencies_after()[columns]
     rarity = np.log((data.n_before + len(data.ids) + 1) / (1 + frequencies))
-    found, total = [], 0
-    for t in range(last + 1) if known else ():
+    best, total = [], 0
+    for t in range(last + 1) if terms else ():
         batch = data if t == last else features.read(os.path.join(place.features, f"{t}.h5"))
         has = _have(batch, data, columns)
         rows = np.flatnonzero(has.any(axis=1))
@@ -195,37 +203,46 @@ def search(watch, words, n=10):
             rows.tolist(),
             strict=True,
         )
-        found = sorted([*found, *((-many, -rare, -t, row) for many, rare, row in ranks)])
-        del found[min(max(int(n), 1), MAX_ENTRIES) :]
+        best = sorted([*best, *((-many, -rare, -t, row) for many, rare, row in ranks)])
+        del best[min(max(int(n), 1), MAX_ENTRIES) :]
     events = sorted(
         ((len({*tokens} & _words(event)), number) for number, event in watch.events.items()),
         reverse=True,
     )
     answer = {
         **_head(watch),
-        "unknown_words": [_cut(word) for word in tokens if word not in known],
+        "unknown_words": [_cut(word) for word in tokens if word not in terms],
         "events": [_event(watch, watch.events[number]) for many, number in events[:10] if many],
-        "documents": _documents(watch, [(-t, row) for *_, t, row in found]),
+        "documents": _documents(watch, [(-t, row) for *_, t, row in best]),
     }
-    for entry, (many, *_) in zip(answer["documents"], found, strict=True):
+    for entry, (many, *_) in zip(answer["documents"], best, strict=True):
         entry["words_found"] = -many
     return _bounded(answer, "documents", total)
 
 
 def _have(batch, data, columns):
-    """Return which documents of an earlier batch have the terms in some columns of a later one, as a dense matrix."""
+    """Return a dense bool matrix: whether each document of a batch has each of some terms.
+
+    Parameters
+    ----------
+    batch : odl.stream.features.FeatureFile
+    data : odl.stream.features.FeatureFile
+        The same or a later batch.
+    columns : ndarray of int64
+        Columns of the terms in `data`.
+    """
     if batch.terms is not None:
         columns = known_terms.places(data.terms[columns], batch.terms)
     has = np.zeros((batch.counts.shape[0], len(columns)), dtype=bool)
     counts = batch.counts[:]
     rows = np.repeat(np.arange(has.shape[0]), np.diff(counts.indptr))
-    for at, column in enumerate(columns.tolist()):
-        has[rows[counts.indices == column], at] = True
+    for i, column in enumerate(columns.tolist()):
+        has[rows[counts.indices == column], i] = True
     return has
 
 
 def _tokens(home):
-    """Return the tokenising options of a folder with odl.yaml; else those for words of every script."""
+    """Return the options of tokens in the odl.yaml of a folder; without it, `WORDS`."""
     if not os.path.exists(os.path.join(home, project.FILE)):
         return WORDS
     return (project.read(home).get("options") or {}).get("tokens", WORDS)
@@ -233,7 +250,7 @@ def _tokens(home):
 
 def _words(event):
     """Return the own words of an event and the words of its name."""
-    return {one.word for one in event.words} | {
+    return {own.word for own in event.words} | {
         word.casefold() for name in event.name for word in name.split()
     }
 
@@ -289,16 +306,18 @@ def _headline(period, headline, examples=()):
 
 
 def _example(view):
-    """Return an example of a headline with its title, the stored excerpt and the parts of its score."""
-    one = view.document
-    entry = _document(one.id, one.time, one.source, one.url, one.title, one.text)
-    entry["score"] = round(one.score, 4)
+    """Return an example of a headline as a dict: title, excerpt, parts of the score."""
+    document = view.document
+    entry = _document(
+        document.id, document.time, document.source, document.url, document.title, document.text
+    )
+    entry["score"] = round(document.score, 4)
     entry["quoted"]["because"] = _cut(view.because.replace("\u00a0", " "), MAX_TEXT)
     return entry
 
 
 def _document(ident, time, source, url, title, text):
-    """Return a document as a map; what is unknown is left out."""
+    """Return a document as a dict without unknown fields."""
     entry = {
         "id": visible(ident)[:MAX_NAME],
         "time": show.date_of(time, exact=True),
@@ -311,7 +330,7 @@ def _document(ident, time, source, url, title, text):
 
 
 def _documents(watch, rows):
-    """Return the documents at (period, row), in this order, with the beginning of their texts if they are stored."""
+    """Return the documents at pairs (period, row) as dicts, with the beginnings of stored texts."""
     files = {}
     for t in sorted({t for t, _ in rows}):
         names = periods.read_names(os.path.join(watch.place.alerts, f"{t}.h5"))
@@ -330,7 +349,7 @@ def _documents(watch, rows):
 
 
 def _members(watch, event, n):
-    """Return n documents of an event, the central ones first, then the oldest."""
+    """Return n documents of an event as dicts, the central ones first, then the oldest."""
     central = {ident for ident, _ in event.examples}
     rows = [
         (t, row)
@@ -339,12 +358,12 @@ def _members(watch, event, n):
     ]
     ids = periods.read_names(os.path.join(watch.place.alerts, f"{event.birth}.h5")).ids
     first = {row for row, ident in enumerate(ids) if visible(ident) in central}
-    rows.sort(key=lambda place: not (place[0] == event.birth and place[1] in first))
+    rows.sort(key=lambda row: not (row[0] == event.birth and row[1] in first))
     return _documents(watch, rows[:n])
 
 
 def _explain_document(watch, t, row):
-    """Return a document with the parts of its score, its event and the most similar document before it."""
+    """Return a document as a dict: parts of its score, event, most similar earlier document."""
     document, earlier, _, words = explain.explain_document(watch.place, t, row)
     (entry,) = _documents(watch, [(t, row)])
     entry |= {
@@ -370,14 +389,14 @@ def _explain_document(watch, t, row):
     return _bounded({**_head(watch), "documents": [entry]}, "documents")
 
 
-def _cut(text, most=MAX_NAME):
-    """Return a text without control characters and direction marks, cut to a number of characters."""
+def _cut(text, max_length=MAX_NAME):
+    """Return a text without control characters and direction marks, cut to a length."""
     text = readable(text)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
 def _bounded(answer, key, total=None, room=None):
-    """Return an answer with those entries of a list that fit into `room`, and the number of the others."""
+    """Shorten the list `key` of an answer to `room` characters of JSON; add the number left out."""
     entries, shown = answer.pop(key), []
     room = (room or MAX_CHARACTERS) - len(json.dumps(answer, ensure_ascii=False)) - len(key) - 30
     for entry in entries:

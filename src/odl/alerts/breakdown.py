@@ -1,4 +1,4 @@
-"""Breakdown of a score into printed parts: named words, other words, words of this document only, negative words."""
+"""Breakdown of a score into printed parts: named, other, unshared and lowering words."""
 
 import math
 from typing import NamedTuple
@@ -8,17 +8,13 @@ from odl.alerts.excerpts import UNSPACED
 from odl.files.escaping import isolated
 
 NAMED_SHARE = 0.5  # words are named until they explain this share of a score
-NAMED_WORDS, NAMED_OWN_WORDS = (
-    12,
-    3,
-)  # most words that are named; most of those that only this document has
-OWN_SHARE_KNOWN = (
-    0.999  # if stored words explain this share of `Document.own`, they are all such words
-)
+NAMED_WORDS = 12  # largest number of words that are named
+NAMED_OWN_WORDS = 3  # largest number of named words that no other document has
+# Share of `Document.own` from which the stored words are all words that no other document has.
+OWN_SHARE_KNOWN = 0.999
 LEAST_SHARE = 0.01  # smallest share of a score that a named word has
-LEAST_LAST_SHARE = (
-    0.05  # smallest share of a single remaining word that is named instead of "1 more word"
-)
+# Share of a score from which a single remaining word is named instead of "1 more word".
+LEAST_LAST_SHARE = 0.05
 
 
 class ScorePart(NamedTuple):
@@ -50,13 +46,13 @@ class ScorePart(NamedTuple):
         return f"{self.percent}{space}%{note}"
 
 
-def named(alert, most=NAMED_WORDS):
-    """Return the reasons of an alert that are named, at most `most` (see `leading`)."""
-    return leading(alert.reasons[: min(most, alert.led)], alert.score)
+def named(alert, max_words=NAMED_WORDS):
+    """Return the first reasons of an alert, which explain half of its score (`leading`)."""
+    return leading(alert.reasons[: min(max_words, alert.led)], alert.score)
 
 
 def leading(reasons, score):
-    """Return the first reasons that together explain half of a score, each with at least 1 % of it."""
+    """Return the first reasons that together explain half of a score, each at least 1 % of it."""
     total, words, sum_of = abs(score), [], 0.0
     for reason in reasons:
         if sum_of >= NAMED_SHARE * total or reason.share < LEAST_SHARE * total:
@@ -67,54 +63,53 @@ def leading(reasons, score):
 
 
 def joined(alert, words):
-    """Return (phrase, its words) of words, from the phrases stored with an alert or else from its text."""
-    kept = [(phrase, inside) for phrase, inside in alert.phrases if not {*inside}.isdisjoint(words)]
-    others = [word for word in words if all(word not in inside for _, inside in kept)]
-    return kept + phrasing.phrases([alert.text], others)
+    """Return a list of (phrase, its words) for words of an alert.
+
+    Phrases stored with the alert are used; words in none of them form phrases of its text.
+    """
+    stored = [
+        (phrase, inside) for phrase, inside in alert.phrases if not {*inside}.isdisjoint(words)
+    ]
+    missing = [word for word in words if all(word not in inside for _, inside in stored)]
+    return stored + phrasing.phrases([alert.text], missing)
 
 
-def named_words(alert, most=NAMED_WORDS):
-    """Return the reasons that are named and those of other words in their phrases.
+def named_words(alert, max_words=NAMED_WORDS):
+    """Return the reasons that are named, with those of all words in their phrases.
 
     If a single shared word would remain, it is included too.
     """
-    inside = {
-        word
-        for _, words in joined(alert, [reason.word for reason in named(alert, most)])
-        for word in words
-    }
+    reason_words = [reason.word for reason in named(alert, max_words)]
+    inside = {word for _, words in joined(alert, reason_words) for word in words}
     shared = alert.reasons[: alert.led]
-    left = [reason.share for reason in shared if reason.word not in inside]
-    if (
-        alert.rest
-        and len(left) + alert.rest.words == 1
-        and sum(left) >= LEAST_LAST_SHARE * abs(alert.score)
-    ):
+    unnamed = [reason.share for reason in shared if reason.word not in inside]
+    is_single = alert.rest and len(unnamed) + alert.rest.words == 1
+    if is_single and sum(unnamed) >= LEAST_LAST_SHARE * abs(alert.score):
         return [*shared]
     return [reason for reason in shared if reason.word in inside]
 
 
-def phrases(alert, most=NAMED_WORDS):
-    """Return (phrase, share) of the named words, largest first, spelled as in the text of the item."""
-    shares = {reason.word: reason.share for reason in named_words(alert, most)}
+def phrases(alert, max_words=NAMED_WORDS):
+    """Return (phrase, share) for the named words, largest first, spelled as in the item's text."""
+    shares = {reason.word: reason.share for reason in named_words(alert, max_words)}
     names = joined(alert, list(shares))
     summed = [(phrase, sum(shares.get(word, 0.0) for word in words)) for phrase, words in names]
     return sorted(summed, key=lambda phrase: -phrase[1])
 
 
 def near(alert, words):
-    """Return phrases of the words of an atom, spelled as in the text of the item; overlapping pieces are joined."""
+    """Return phrases of the words of an atom, spelled as in the text of the item."""
     return phrasing.chained(phrase for phrase, _ in phrasing.phrases([alert.text], words))
 
 
 def opening(alert):
-    """Return the phrases of the words that opened the gate of words, spelled as in the text of the item.
+    """Return phrases of the words by which a headline includes the item, spelled as in its text.
 
-    Each is returned once. A single character of a script without spaces, which is what particles
-    beside it leave of a pair, is left out.
+    Each phrase is returned once. A single character of a script without spaces is left out: it is
+    what remains of a pair without a particle.
     """
-    found = dict.fromkeys(phrase for phrase, _ in joined(alert, alert.opening[:NAMED_WORDS]))
-    return [phrase for phrase in found if len(phrase) > 1 or not phrasing.is_unspaced(phrase)]
+    unique = dict.fromkeys(phrase for phrase, _ in joined(alert, alert.opening[:NAMED_WORDS]))
+    return [phrase for phrase in unique if len(phrase) > 1 or not phrasing.is_unspaced(phrase)]
 
 
 def parts(alert):
@@ -132,52 +127,40 @@ def parts(alert):
     heads, total = named_words(alert), abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert)]
     down = alert.rest.down if alert.rest else 0.0
-    more = (
-        alert.score
-        - alert.context
-        - alert.meaning
-        - alert.own
-        - down
-        - sum(reason.share for reason in heads)
-    )
-    shares.append(_further(alert, heads, more, total))
+    of_heads = sum(reason.share for reason in heads)
+    unnamed = alert.score - alert.context - alert.meaning - alert.own - down - of_heads
+    shares.append(_further(alert, heads, unnamed, total))
     shares.append(("own", "words of its own", alert.own, " ".join(_own(alert))))
     if alert.rest:
-        shares.append(
-            (
-                "down",
-                f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down",
-                down,
-                "",
-            )
-        )
+        label = f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down"
+        shares.append(("down", label, down, ""))
     shares += [("meaning", "meaning", alert.meaning, ""), ("context", "context", alert.context, "")]
     if not heads and alert.own > alert.score > 0:
         shares = _net(shares)
     shares.sort(key=lambda part: part[0] in ("down", "context"))  # positive parts first
-    whole = apportioned([100 * share / total for _, _, share, _ in shares])
-    rows = zip(shares, whole, strict=True)
+    percentages = apportioned([100 * share / total for _, _, share, _ in shares])
+    rows = zip(shares, percentages, strict=True)
     return [
         ScorePart(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent
     ]
 
 
 def _own(alert):
-    """Return phrases of the first words that no other document has, spelled as in the text of the item."""
+    """Return phrases of the first words that no other document has, spelled as in the text."""
     shares = {
         reason.word: reason.share for reason in alert.reasons[alert.led :] if reason.share > 0
     }
-    words, others = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
+    words, shared_words = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
     if not any(map(UNSPACED.search, words)):
         words = words[:NAMED_OWN_WORDS]
     some = sum(shares.values()) < OWN_SHARE_KNOWN * alert.own
-    return phrasing.spell_remaining(alert.text, words, others, whole=some)[:NAMED_OWN_WORDS]
+    return phrasing.spell_remaining(alert.text, words, shared_words, whole=some)[:NAMED_OWN_WORDS]
 
 
 def _net(shares):
-    """Return the parts with the negative shares subtracted from the words that only this document has.
+    """Return parts (kind, label, share, note) with negative shares added to those of kind "own".
 
-    Used if no other word raises the score.
+    Used if only words that no other document has raise the score.
     """
     pulls = sum(share for _, _, share, _ in shares if share < 0)
     raised = [part for part in shares if part[2] >= 0]
@@ -191,12 +174,11 @@ def _words(count, kind=""):
 
 
 def _further(alert, heads, share, total):
-    """Return the part of the shared words that are not named."""
+    """Return the part (kind, label, share, note) of the shared words that are not named."""
     if share < 0:
         return "down", "other words that pull down", share, ""
-    stored = [
-        reason.share for reason in alert.reasons[: alert.led] if reason not in heads
-    ]  # the largest is the first
+    # The first share is the largest.
+    stored = [reason.share for reason in alert.reasons[: alert.led] if reason not in heads]
     if not alert.rest:
         label = "other words" if heads else "shared words"
         bound = max([LEAST_SHARE * total, *stored[:1]])
@@ -241,12 +223,12 @@ def apportioned(values):
     >>> apportioned([33.4, 33.4, 33.2]), apportioned([70.5, 40.0, -10.5])
     ([34, 33, 33], [71, 40, -11])
     """
-    whole = [math.floor(value) for value in values]
-    left = round(sum(values)) - sum(whole)
-    order = sorted(range(len(values)), key=lambda at: (whole[at] - values[at], at))
-    for at in order[:left]:
-        whole[at] += 1
-    return whole
+    integers = [math.floor(value) for value in values]
+    missing = round(sum(values)) - sum(integers)
+    order = sorted(range(len(values)), key=lambda i: (integers[i] - values[i], i))
+    for i in order[:missing]:
+        integers[i] += 1
+    return integers
 
 
 def line(alert, space=" ", short=False):

@@ -1,9 +1,9 @@
-"""Headlines of a period: which words may name one, which words belong together, what a headline is called.
+"""Headlines of a period: which words they may contain, which words share one, and their names.
 
-A headline starts with the strongest word that is in none yet. Words belong to it if at least
-`OVERLAP` of the documents of the smaller one have both; they are in the order of t_w, equal ones by
-documents, then by the word. Those in fewer than `MIN_WORD_SHARE` of its documents are left out. Its
-documents are those of its first word.
+A headline starts with the word of largest t_w that is in no headline yet; its documents are those
+that contain this word. Another word belongs to it if at least `OVERLAP` of the documents of the
+rarer of the two words contain both, and at least `MIN_WORD_SHARE` of the headline's documents
+contain it. Words are sorted by t_w, then by their number of documents, then by their term.
 """
 
 import re
@@ -18,42 +18,37 @@ from scipy import sparse
 from odl.alerts import phrasing
 from odl.text.words import fold_case
 
-MAX_DOCUMENT_SHARE = (
-    0.05  # share of earlier documents above which a word names nothing; .02 to .2: one event of 50
-)
-OVERLAP = (
-    0.5  # share of the documents of two words that have both; .34 to .7 give the same headlines
-)
+# Share of earlier documents above which a word names no headline; .02 to .2 change one event of 50.
+MAX_DOCUMENT_SHARE = 0.05
+# Share of the documents of two words that have both; .34 to .7 give the same headlines.
+OVERLAP = 0.5
 MIN_T = 1.0  # t_w below which a word is in no headline
 MAX_COMPARED = 300  # strongest words that are compared with each other
-MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # words or phrases of a name, and their columns at most
-MIN_WORD_SHARE = (
-    0.25  # share of a headline's documents that have each of its words, two documents at least
-)
-FORM_SHARE = (
-    0.8  # share of the documents of a period from which new words alone are a change of form
-)
-STORED_EXAMPLES = 10  # documents that are stored of a headline that speaks
+MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # largest number of phrases and of columns of a name
+# Smallest share of a headline's documents that have each of its words; at least two documents.
+MIN_WORD_SHARE = 0.25
+# Share of a period's documents above which a headline of new words alone is a change of form.
+FORM_SHARE = 0.8
+STORED_EXAMPLES = 10  # documents that are stored of a headline that is shown
 TEXTS_READ = 50  # documents whose texts are read for a name
-CALENDAR = frozenset(  # lines that begin with # say where the words are from
+# Words of dates. Lines of the file that begin with # name the sources of the words.
+CALENDAR = frozenset(
     word
     for line in (files("odl.text") / "calendar.txt").read_text(encoding="utf-8").splitlines()
     for word in (() if line.startswith("#") else line.split())
 )
 HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
-STEM_LETTERS = 4  # letters from which on a part that begins another one says nothing beside it
-NEIGHBOUR_SHARE = (
-    0.8  # share of the places of a word that have the same word beside them: it is part of its name
-)
+STEM_LETTERS = 4  # letters from which a part of a name that begins another part is left out
+# Share of a word's occurrences that have the same neighbour, from which the neighbour is named too.
+NEIGHBOUR_SHARE = 0.8
 JOINED = (
     re.compile(r"((?:[^\W_]+[-\u2010\u2011])+)$"),
     re.compile(r"^((?:[-\u2010\u2011][^\W_]+)+)"),
 )
 NEIGHBOURS = re.compile(r"([^\W\d_]+) $"), re.compile(r"^ ([^\W\d_]+)")  # words before and after
-YEAR = re.compile(
-    r"(?:19|20)\d\d[^\W\d_]*"
-)  # with letters behind it, as where the space behind a date is missing
+# A year, also with letters after it, since the space after a date may be missing.
+YEAR = re.compile(r"(?:19|20)\d\d[^\W\d_]*")
 
 
 class Draft(NamedTuple):
@@ -62,11 +57,13 @@ class Draft(NamedTuple):
     Attributes
     ----------
     terms : ndarray of int64
-        Its words, the strongest first.
+        Words of the headline, the largest evidence first.
     rows : ndarray of int64
-        Its documents, rows of the items.
+        Rows of the documents that contain the first word.
     t, t_all, t_recent : float
+        Evidence of the first word (`odl.alerts.surprise.Evidence`).
     form : bool
+        Whether the headline is a change of form (`FORM_SHARE`).
     """
 
     terms: np.ndarray
@@ -79,7 +76,7 @@ class Draft(NamedTuple):
 
 @cache
 def may_name(word):
-    """Return whether a word may name a headline: no date, host, handle, hash or sign such as an emoji.
+    """Return whether a word may name a headline: no date, host, handle, hash, emoji or other sign.
 
     Examples
     --------
@@ -94,7 +91,7 @@ def may_name(word):
 
 
 def find_terms(evidence, counts, frequencies, n_documents, vocabulary, barred=frozenset()):
-    """Return the terms that may be in headlines, by their evidence, the strongest first.
+    """Return the terms that may be in headlines, the largest evidence first.
 
     Parameters
     ----------
@@ -124,37 +121,34 @@ def find_terms(evidence, counts, frequencies, n_documents, vocabulary, barred=fr
     return np.array(chosen, dtype=np.int64)
 
 
-def group_terms(terms, evidence, X, new, most):
-    """Group terms whose documents overlap into headlines; return the strongest headlines of a period.
+def group_terms(terms, evidence, X, new, max_headlines):
+    """Group terms whose documents overlap into headlines.
 
     Parameters
     ----------
     terms : ndarray of int64
-        As `find_terms` returns them.
+        Result of `find_terms`.
     evidence : odl.alerts.surprise.Evidence
     X : csr_array, shape (n_items, n_terms)
         Words of texts and titles.
     new : ndarray of bool, shape (n_terms,)
-        Terms that no document before has.
-    most : int
-        Headlines at most.
+        Whether no earlier document has the term.
+    max_headlines : int
 
     Returns
     -------
     list of Draft
-        By t, largest first.
+        At most `max_headlines`, the largest t first.
     """
     if not len(terms):
         return []
     has = sparse.csc_array(X[:, terms] > 0, dtype=np.int64)
-    both = (
-        has.T @ has
-    ).toarray()  # at most MAX_COMPARED rows and columns, whatever the number of documents
-    sizes = np.diag(both)
-    overlap = both / np.maximum(np.minimum(sizes, sizes[:, None]), 1)
-    free, found = np.ones(len(terms), dtype=bool), []
+    n_both = (has.T @ has).toarray()  # at most MAX_COMPARED rows and columns
+    sizes = np.diag(n_both)
+    overlap = n_both / np.maximum(np.minimum(sizes, sizes[:, None]), 1)
+    free, drafts = np.ones(len(terms), dtype=bool), []
     for first, term in enumerate(terms.tolist()):
-        if len(found) == most:
+        if len(drafts) == max_headlines:
             break
         if not free[first]:
             continue
@@ -162,13 +156,13 @@ def group_terms(terms, evidence, X, new, most):
         members[first] = True
         free &= ~members
         rows = np.sort(has.indices[has.indptr[first] : has.indptr[first + 1]]).astype(np.int64)
-        members &= both[first] >= (max(2, MIN_WORD_SHARE * len(rows)) if len(rows) > 1 else 1)
+        members &= n_both[first] >= (max(2, MIN_WORD_SHARE * len(rows)) if len(rows) > 1 else 1)
         members[first] = True
         words = terms[members]
         form = bool(len(rows) > FORM_SHARE * X.shape[0] and X.shape[0] >= 10 and new[words].all())
-        values = (float(each[term]) for each in (evidence.t, evidence.t_all, evidence.t_recent))
-        found.append(Draft(words, rows, *values, form))
-    return found
+        kinds = (evidence.t, evidence.t_all, evidence.t_recent)
+        drafts.append(Draft(words, rows, *(float(values[term]) for values in kinds), form))
+    return drafts
 
 
 def single_word_draft(term, rows, t):
@@ -185,7 +179,7 @@ def name_headline(draft, evidence, vocabulary, texts, period=None):
     evidence : odl.alerts.surprise.Evidence
     vocabulary : list of str
     texts : callable
-        Of rows of items, their texts; of none where they are not stored.
+        Maps rows of items to their texts; returns an empty list if texts are not stored.
     period : odl.alerts.phrasing.PeriodTexts, optional
 
     Returns
@@ -207,21 +201,24 @@ def name_headline(draft, evidence, vocabulary, texts, period=None):
 
 
 def _compound(part, texts, words=()):
-    """Return a word or phrase with what hyphens join to most of its places, and the words that nearly all stand beside.
+    """Extend a word or phrase by parts joined with hyphens and by its usual neighbours.
+
+    Parts are joined in most of its occurrences, neighbours are next to nearly all of them.
 
     Parameters
     ----------
     part : str
     texts : list of str
     words : collection of str
-        Words that may stand beside it, folded: no stop words.
+        Words that may be neighbours, in lower case: no stop words.
 
     Examples
     --------
     >>> from odl.alerts.headlines import _compound
     >>> _compound("ons", ["Add-ons fail", "my add-ons and add ons", "all add-ons"])
     'Add-ons'
-    >>> _compound("flighted", ["Cancelled Flighted!", "is Cancelled Flighted today"], {"cancelled", "today"})
+    >>> texts = ["Cancelled Flighted!", "is Cancelled Flighted today"]
+    >>> _compound("flighted", texts, {"cancelled", "today"})
     'Cancelled Flighted'
     """
     if phrasing.is_unspaced(part):
@@ -232,11 +229,11 @@ def _compound(part, texts, words=()):
         (*JOINED, 0.5, None),
         (*NEIGHBOURS, NEIGHBOUR_SHARE, words),
     ):
-        for at, pattern in enumerate((before, after)):
-            grown = [_grown(span, pattern, at) for span in spans]
-            beside = Counter(fold_case(other) for other, _ in grown if other)
+        for is_after, pattern in enumerate((before, after)):
+            grown = [_grown(span, pattern, is_after) for span in spans]
+            neighbours = Counter(fold_case(other) for other, _ in grown if other)
             usual, count = min(
-                beside.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0)
+                neighbours.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0)
             )
             if count > max(1, share * len(spans)) and (allowed is None or usual in allowed):
                 spans, grows = [span for other, span in grown if fold_case(other) == usual], True
@@ -245,29 +242,25 @@ def _compound(part, texts, words=()):
 
 
 def _whole_spans(part, text):
-    """Return the places of a word or phrase in a text, ignoring case, where no letter or digit is beside it."""
-    lowered, wanted, found = text.lower(), part.lower(), []
+    """Return the spans of a phrase in a text, ignoring case, between signs or spaces."""
+    lowered, wanted, spans = text.lower(), part.lower(), []
     if len(lowered) != len(text) or len(wanted) != len(part):
-        whole = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
-        return [match.span() for match in whole.finditer(text)]
+        pattern = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
+        return [match.span() for match in pattern.finditer(text)]
     first = lowered.find(wanted)
     while first >= 0:
         last = first + len(wanted)
         alone = not (lowered[first - 1 : first].isalnum() or lowered[last : last + 1].isalnum())
-        found += [(first, last)] * alone
+        spans += [(first, last)] * alone
         first = lowered.find(wanted, last if alone else first + 1)
-    return found
+    return spans
 
 
 def _grown(span, pattern, after):
-    """Return what a pattern finds beside a span of a text, and the span with it."""
+    """Return a pattern's match next to a span (text, start, end), and the span with the match."""
     text, first, last = span
-    beside = (
-        text[last : last + MAX_NAME_COLUMNS]
-        if after
-        else text[max(0, first - MAX_NAME_COLUMNS) : first]
-    )
-    match = pattern.search(beside)
+    before = text[max(0, first - MAX_NAME_COLUMNS) : first]
+    match = pattern.search(text[last : last + MAX_NAME_COLUMNS] if after else before)
     if not match:
         return "", span
     n = len(match[0])
@@ -275,15 +268,18 @@ def _grown(span, pattern, after):
 
 
 def _fitting(parts):
-    """Return the first parts of a name that fit in its columns, without those that begin another one or with it."""
+    """Return the first parts of a name that fit into its columns.
+
+    A part is left out if it begins with another part or another part begins with it.
+    """
     chosen, room = [], MAX_NAME_COLUMNS
     for part in parts:
-        pairs = [sorted((part.casefold(), one.casefold()), key=len) for one in chosen]
-        again = any(
-            one == other or (len(one) >= STEM_LETTERS and other.startswith(one))
-            for one, other in pairs
+        pairs = [sorted((part.casefold(), other.casefold()), key=len) for other in chosen]
+        is_repeated = any(
+            short == long or (len(short) >= STEM_LETTERS and long.startswith(short))
+            for short, long in pairs
         )
-        if chosen and (again or len(part) + 2 > room):
+        if chosen and (is_repeated or len(part) + 2 > room):
             continue
         chosen.append(part[:MAX_NAME_COLUMNS])
         room -= len(part) + 2
@@ -292,8 +288,8 @@ def _fitting(parts):
     return tuple(chosen)
 
 
-def find_central(Q, rows, languages, most):
-    """Return the rows of the documents that are most like the sum of all, the most central first.
+def find_central(Q, rows, languages, max_rows):
+    """Return the rows of the documents that are most similar to the sum of all, most central first.
 
     Only documents in the language of most of them are considered.
 
@@ -304,12 +300,13 @@ def find_central(Q, rows, languages, most):
     rows : ndarray of int64
     languages : list of str or None
         Language of each item.
-    most : int
+    max_rows : int
+        Largest number of rows to return.
     """
     if languages is not None and len(rows) > 1:
-        own = [languages[row] for row in rows.tolist()]
-        usual = max(sorted({*own}), key=own.count)
-        rows = rows[[one == usual for one in own]]
+        names = [languages[row] for row in rows.tolist()]
+        usual = max(sorted({*names}), key=names.count)
+        rows = rows[[name == usual for name in names]]
     members = sparse.csr_array(Q[rows])
     likeness = members @ np.asarray(members.sum(axis=0)).ravel()
-    return rows[np.lexsort((rows, -np.round(likeness, 9)))][:most]
+    return rows[np.lexsort((rows, -np.round(likeness, 9)))][:max_rows]

@@ -1,4 +1,7 @@
-"""Documents, events and periods as dicts for JSON lines, CSV and HTTP. Version 1: fields are only ever added."""
+"""Documents, events and periods as dicts for JSON lines, CSV and HTTP.
+
+Within a version of the format fields are only added.
+"""
 
 import csv
 import io
@@ -11,13 +14,8 @@ from odl.alerts.model import JSON_VERSION
 from odl.alerts.show import EXAMPLES_SHOWN, date_of
 from odl.files.escaping import guarded
 
-NOT_EXPORTED = (
-    "t",
-    "row",
-    "led",
-    "phrases",
-    "event",
-)  # fields of a document that its map renames or omits
+# Fields of a document that its dict renames or omits.
+NOT_EXPORTED = ("t", "row", "led", "phrases", "event")
 CSV_COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url",
     "score", "tail", "topic", "topic_name", "state", "folded", "reasons", "own", "context",
@@ -38,30 +36,27 @@ HEADLINE_FIELDS = (
 
 
 def alerts_of(watch, period):
-    """Yield (document, headline, folded) for each stored document of the headlines of a period, each document once.
+    """Yield (document, headline, folded) for each stored document of a period's headlines.
 
-    With `gates: false` the alerts are documents by rank, and their headline is None. `folded`
-    documents are behind the first `EXAMPLES_SHOWN` of their headline.
+    Each document is yielded once. With `gates: false` the alerts are documents by rank, and their
+    headline is None. `folded` is True for documents after the first `EXAMPLES_SHOWN` of a headline.
     """
-    seen = set()
+    yielded = set()
     for headline in period.headlines:
-        for place, row in enumerate(headline.examples):
-            if row not in seen:
-                seen.add(row)
-                yield period.documents_of[row], headline, place >= EXAMPLES_SHOWN
+        for position, row in enumerate(headline.examples):
+            if row not in yielded:
+                yielded.add(row)
+                yield period.documents_of[row], headline, position >= EXAMPLES_SHOWN
     if not watch.settings["gates"] and not period.unproven:
         yield from (
-            (period.documents_of[row], None, False) for row in period.novel if row not in seen
+            (period.documents_of[row], None, False) for row in period.novel if row not in yielded
         )
 
 
 def document_map(watch, period, document, headline=None, folded=False, earlier=None):
-    """Return a document as a dict; `earlier` is the id of the most similar document before it, if known."""
-    values = {
-        each.name: getattr(document, each.name)
-        for each in fields(document)
-        if each.name not in NOT_EXPORTED
-    }
+    """Return a document as a dict; `earlier` is the id of the most similar earlier document."""
+    names = [field.name for field in fields(document) if field.name not in NOT_EXPORTED]
+    values = {name: getattr(document, name) for name in names}
     values |= {name: values[name] or None for name in ("url", "text", "feedback")}
     number = headline.event if headline and headline.event else document.event
     event = watch.events.get(number)
@@ -74,7 +69,9 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
         "reasons": [[reason.word, reason.share] for reason in document.reasons],
         "rest": document.rest and document.rest._asdict(),
         "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(document)],
-        "nearest": [near._asdict() | {"topic": None, "id": near.id or None} for near in document.nearest],
+        "nearest": [
+            atom._asdict() | {"topic": None, "id": atom.id or None} for atom in document.nearest
+        ],
         "earlier": earlier, "event": number or None, "link": watch.link_of(number) or None,
         "headline": ", ".join(headline.name) or None if headline else None,
         "p": headline.p if headline else None,
@@ -85,7 +82,9 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
 def explained_map(watch, document, earlier=None):
     """Return a document of any period as a dict, with the headline whose documents include it."""
     period = watch.periods[document.t - watch.periods[0].t]
-    headline = next((one for one in period.headlines if document.row in one.rows), None)
+    headline = next(
+        (headline for headline in period.headlines if document.row in headline.rows), None
+    )
     return document_map(watch, period, document, headline, earlier=earlier)
 
 
@@ -95,8 +94,8 @@ def period_map(watch, period):
     return {
         **_head(period), "documents": period.documents, "usual": period.usual,
         "warm_up": period.unproven, "p": period.p, "alerts": alerts,
-        "headlines": [_headline_map(one) for one in period.headlines],
-        "below": [_headline_map(one) for one in period.below],
+        "headlines": [*map(_headline_map, period.headlines)],
+        "below": [*map(_headline_map, period.below)],
     }  # fmt: skip
 
 
@@ -106,10 +105,10 @@ def _headline_map(headline):
 
 
 def headlines_map(period, headline=None):
-    """Return a period with its headlines as a map, or with one of them."""
+    """Return a period with its headlines as a dict, or with the fields of a single headline."""
     if headline:
         return {**_head(period), **_headline_map(headline)}
-    return {**_head(period), "headlines": [_headline_map(one) for one in period.headlines]}
+    return {**_head(period), "headlines": [*map(_headline_map, period.headlines)]}
 
 
 def _head(period):
@@ -121,11 +120,14 @@ def event_map(watch, number):
     """Return an event as a dict."""
     event = watch.events[number]
     ident, title = (*event.examples, ("", ""))[0]
-    told = [(each.t, alert) for each in watch.periods for alert in alerts_of(watch, each)]
     alerts: dict[str, int] = {}
-    for t, (_, headline, _) in told:
-        if headline and headline.event == number:
-            alerts[str(t)] = alerts.get(str(t), 0) + 1
+    for period in watch.periods:
+        of_event = [
+            alert for alert in alerts_of(watch, period) if alert[1] and alert[1].event == number
+        ]
+        if of_event:
+            alerts[str(period.t)] = len(of_event)
+    counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
     return {
         "version": JSON_VERSION, "topic": number, "topic_name": ", ".join(event.name),
         "state": event.state, "birth": event.birth, "history": event.history,
@@ -134,12 +136,12 @@ def event_map(watch, number):
         "feedback": event.feedback or None, "event": number,
         "words": [asdict(word) for word in event.words], "threshold": event.threshold,
         "examples": event.examples, "link": watch.link_of(number) or None,
-        "facets": facets.facets_map(facets.count_facets(watch.place, {number: event.sizes}).get(number, ())),
+        "facets": facets.facets_map(counted),
     }  # fmt: skip
 
 
 def as_jsonl(watch, periods):
-    """Return a line of JSON for each alert of periods (`alerts_of`), with the facets of its event in the period."""
+    """Return a line of JSON for each alert of some periods, with the facets of its event."""
     lines = []
     for period in periods:
         rows = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
@@ -152,13 +154,16 @@ def as_jsonl(watch, periods):
 
 
 def as_csv(watch, periods):
-    """Return the alerts of periods as CSV that a spreadsheet opens safely; words are joined by spaces, ids by tabs."""
+    """Return the alerts of periods as CSV that is safe to open in a spreadsheet.
+
+    Words are joined by spaces, ids by tabs.
+    """
     text = io.StringIO()
     table = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
     table.writeheader()
     for period in periods:
-        for document, *of in alerts_of(watch, period):
-            row = document_map(watch, period, document, *of)
+        for document, *details in alerts_of(watch, period):
+            row = document_map(watch, period, document, *details)
             row |= {
                 "source": document.source,
                 "line": document.line or "",

@@ -1,7 +1,8 @@
-"""Records of headlines, events, documents and periods, which files store, `odl.alerts.read` reads and lists show.
+"""Records of headlines, events, documents and periods.
 
-Nothing here reads files. Times are milliseconds since 1970 (UTC), `odl.files.documents.NO_TIME` if
-unknown. A period is a timestep of the stream.
+`odl.alerts.periods` stores them in files, and `odl.alerts.read` reads them for lists. Times are
+milliseconds since 1970 (UTC), `odl.files.documents.NO_TIME` if unknown. A period is a timestep of
+the stream.
 """
 
 from collections.abc import Sequence
@@ -12,62 +13,59 @@ import numpy as np
 
 from odl.files.documents import NO_TIME
 
-JSON_VERSION = 1  # of a document as JSON: fields are only ever added
+JSON_VERSION = 1  # version of the JSON of documents and events; within it fields are only added
 STATES = ("new", "ongoing", "growing", "returning", "ended")
-GATES = (
-    "words",
-    "certain",
-    "two periods",
-    "volume",
-    "lone",
-)  # in the order in which one of several is named
+# If several gates are open, the first one is named.
+GATES = ("words", "certain", "two periods", "volume", "lone")
 VERDICTS = ("known", "muted", "follow")
-ANSWERS = ("yes", "no", "known")  # of users who were asked whether they want a headline
-NO_EVENT = 0  # number of no event
-RAREST = 1000  # periods: the rarest recurrence that is printed
+ANSWERS = ("yes", "no", "known")  # answers of users who judge a headline
+NO_EVENT = 0  # event number of documents without an event
+RAREST = 1000  # largest recurrence of a headline that is printed, in periods
 
 
 @dataclass(frozen=True)
 class Headline:
-    """Words that are more frequent in a period than before: the strongest one, and words of the same documents.
+    """A word that is more frequent in a period than before, with other words of its documents.
+
+    A headline may also be about an unusual number of documents, or a single unusual document.
 
     Attributes
     ----------
     name : tuple of str
-        Its first three words or phrases as the texts spell them, at most 60 columns together.
-        ("volume",) or ("volume", source) if the number of documents is unusual; empty if a document
-        stands alone.
+        First three words or phrases as the texts spell them, at most 60 columns together.
+        ("volume",) or ("volume", source) if the number of documents is unusual; empty for a lone
+        document.
     words : tuple of str
-        Its words as they are counted, the strongest first; empty for volume and documents that
-        stand alone.
+        Words as they are counted, the strongest first; empty for volume and lone documents.
     t : float
-        Evidence: -log10 P(at least n documents of the period have its strongest word), where n have
-        it; the smaller of `t_all` and `t_recent`, doubled for words of titles in small periods.
-        Headlines are sorted by it.
+        Evidence of the strongest word: -log10 P(at least n documents of the period have it), where
+        n documents have it. It is the smaller of `t_all` and `t_recent`, doubled for words of
+        titles in small periods. Headlines are sorted by it.
     t_all, t_recent : float
-        The same against all documents before, and against a background with a half-life of 30
-        periods; not doubled.
+        Evidence compared with all earlier documents, and with a background that has a half-life of
+        30 periods; not doubled.
     rows : tuple of int
-        Its documents, rows of the batch: those that have its strongest word.
+        Rows of its documents in the batch: those that have its strongest word.
     usual : float
         Expected number of documents of a period that have the strongest word; for volume, the
         median number of documents of the last periods. nan if unknown (files of an earlier format).
     p : float
-        Probability of such a headline in a period in which nothing enters, shares of the gates
-        applied; 1 if it opened no gate. At most `alerts.level` for a headline that speaks, unless
-        its gate is "certain".
+        Probability of such a headline in a period in which nothing is new, divided by the share of
+        its gate; 1 if it opened no gate. At most `alerts.level` for a headline that is shown,
+        unless its gate is "certain".
     gate : str
-        One of `GATES`: why it speaks. Empty: it does not speak (not unusual for this stream).
+        Gate that the headline opened, one of `GATES`; empty if it is not unusual for the stream.
     event : int
-        Number of its event, 0 for none (below the bar, volume of all documents, lone documents).
+        Number of its event; 0 below the level, for the volume of all documents, and for lone
+        documents.
     state : str
         State of the event in this period, one of `STATES`; "" without an event.
     repeated : bool
-        Whether it is a later day of an event or of a volume that has not grown, which is not shown
+        Whether the event or the volume had a headline before and has not grown; it is not shown
         again.
     form : bool
-        Whether it has more than .8 of the documents of the period and only new words: their form
-        has changed.
+        Whether it has more than .8 of the documents of the period and only new words, because the
+        form of the documents has changed.
     examples : tuple of int
         Rows of central documents in the language of most of its documents, the most central first.
         Each is in `Period.documents_of`.
@@ -90,7 +88,7 @@ class Headline:
 
     @property
     def size(self) -> int:
-        """Number of its documents."""
+        """Number of documents of the headline."""
         return len(self.rows)
 
     @property
@@ -101,7 +99,11 @@ class Headline:
 
 @dataclass(frozen=True)
 class OwnWord:
-    """A word of an event: share of its documents that have it, and share of the documents before its birth."""
+    """A word of an event with its rates.
+
+    `inside` is the share of the event's documents that have the word, `before` the share of the
+    documents before the event's birth.
+    """
 
     word: str
     inside: float
@@ -110,7 +112,7 @@ class OwnWord:
 
 @dataclass
 class Event:
-    """One thing that happened in the stream: an episode with its own words.
+    """An episode of the stream whose documents have words of their own.
 
     Attributes
     ----------
@@ -129,12 +131,12 @@ class Event:
     first : int
         Time of its first document, ms; `NO_TIME` if unknown.
     sizes : dict of int to int
-        Period to its number of documents there; periods without any are left out.
+        Period -> number of documents of the event; periods without documents are left out.
     earlier : int
         Number of its documents in periods before those that were read.
     history : list of (int, str)
-        (period, state) of each change of state, oldest first. Of periods that were not read, only
-        the first and the last state.
+        (period, state) of each change of state, oldest first. For periods that were not read, only
+        the first and the last state are included.
     examples : tuple of (str, str)
         Ids and titles of central documents of the period in which it began.
     feedback : str
@@ -155,53 +157,53 @@ class Event:
 
     @property
     def state(self) -> str:
-        """The state in the last period."""
+        """State in the last period."""
         return self.history[-1][1]
 
     def state_at(self, t: int) -> str:
         """Return the state in a period; "" before its birth."""
-        return ([""] + [state for at, state in self.history if at <= t])[-1]
+        return ([""] + [state for changed, state in self.history if changed <= t])[-1]
 
     @property
     def size(self) -> int:
-        """Documents so far."""
+        """Number of documents so far."""
         return self.earlier + sum(self.sizes.values())
 
     @property
     def peak(self) -> int:
-        """Period with most of its documents, the first of several."""
+        """First period with the largest number of documents."""
         return max(self.sizes, key=lambda t: (self.sizes[t], -t))
 
     def before(self, t: int) -> int:
-        """Return its number of documents before a period."""
-        return self.earlier + sum(size for at, size in self.sizes.items() if at < t)
+        """Return the number of documents before a period."""
+        return self.earlier + sum(size for period, size in self.sizes.items() if period < t)
 
 
 def brief_history(birth, t, state):
-    """Return the history of an event of which only its state in period t is known."""
+    """Return the history of an event if only its birth and its state in period t are known."""
     return [(birth, "new")] + [(t, state)] * (state != "new")
 
 
 class Reason(NamedTuple):
-    """A word and its share of a score; the shares of all words and the document's `context` add up to the score."""
+    """A word and its share of a score; see `Document.context` for the sum of all shares."""
 
     word: str
     share: float
 
 
 class Rest(NamedTuple):
-    """Summary of the words of a document that other documents have too and that are not among its `reasons`.
+    """Summary of the words of a document that are in other documents but not in its `reasons`.
 
     Attributes
     ----------
     words : int
-        Words that raise the score.
+        Number of words that raise the score.
     largest : float
-        Largest share of one of them.
+        Largest share of a word.
     low : int
-        Words that lower the score.
+        Number of words that lower the score.
     down : float
-        Sum of the shares of these, at most 0.
+        Sum of the shares of words that lower the score, at most 0.
     """
 
     words: int
@@ -218,12 +220,12 @@ class Near(NamedTuple):
     atom : int
         Number of the atom in the dictionary that the period was scored with.
     words : tuple of str
-        Its words of largest weight.
+        Words of largest weight.
     likeness : float
         Cosine of document and atom, in [0, 1].
     id : str
-        Document most similar to the atom in the last period in which a document used it; empty if
-        none did.
+        Id of the document most similar to the atom, from the last period in which a document used
+        the atom; empty if none did.
     """
 
     atom: int
@@ -234,7 +236,7 @@ class Near(NamedTuple):
 
 @dataclass
 class Document:
-    """A document of a period, or a group of near-duplicates: what is stored of it and shown in every list.
+    """A document of a period, or a group of near-duplicates, as it is stored and shown.
 
     Files store the fields of `odl.alerts.periods.DOCUMENT_FIELDS` of each shown document; the
     others are read from arrays of the period or computed.
@@ -313,7 +315,7 @@ class Document:
 
     @property
     def line(self) -> int:
-        """Line of its file that an id given by the reader names (``posts.csv:12``), 0 for any other id."""
+        """Line in an id of the form ``posts.csv:12``, which readers give; 0 for any other id."""
         name, _, line = self.id.rpartition(":")
         return int(line) if name and name == self.source and line.isdecimal() else 0
 
@@ -375,7 +377,7 @@ class Withheld:
 
 @dataclass
 class Period:
-    """A period of n documents: what its file stores, and what a reader is shown of it.
+    """A period of n documents: fields of its file, and the choice of what is shown.
 
     `odl.alerts.periods.read` fills in all fields but `budget` and `withheld`;
     `odl.alerts.read.watch` chooses the headlines that are shown and sets these two.
@@ -393,9 +395,9 @@ class Period:
     first_seen : float
         Share of the terms of its documents that no document had before.
     labelled : bool
-        Whether any document has topics given.
+        Whether any document has topics in its input.
     unproven : bool
-        Whether too little came before for an alert. Then `below` has the strongest words and
+        Whether too few documents came before for an alert. Then `below` has the strongest words and
         `novel` the most novel documents, and none of them was tested.
     empty, repeats : int
         Documents without a word; items that repeat one of an earlier period.
@@ -404,8 +406,8 @@ class Period:
     usual : float
         Median number of documents of the periods before; 0 if there are none.
     score, tail, context : ndarray of float64, shape (n,)
-        Score; its tail probability under recent scores, 1 in an unproven period; part of the score
-        of no word.
+        Score; its tail probability among recent scores, 1 in an unproven period; part of the score
+        that belongs to no word.
     item, event : ndarray of int64, shape (n,)
         Row of the first near-duplicate; number of the event, 0 for none.
     near, likeness : ndarray of int64 and float32, shape (n, 2)
@@ -417,14 +419,14 @@ class Period:
         Shares of all words, in the order of the entries of the counts in the features; None if they
         were not read.
     documents_of : dict of int to Document
-        Row to stored document: examples of headlines, documents that stand alone, `novel`.
+        Row -> stored document: examples of headlines, lone documents, `novel`.
     headlines : sequence of Headline
-        Headlines that speak, by evidence. As shown: at most `budget` of them, without those that a
-        user holds back, and repeated ones only if they are followed.
+        Headlines that opened a gate, by evidence. In lists: at most `budget` headlines, without
+        those that a user muted, and repeated ones only if a user follows them.
     below : sequence of Headline
-        Strongest headlines that do not speak, at most five.
+        Strongest headlines that opened no gate, at most five.
     gates : dict of str to float
-        Gate to its p before the share is applied; gates that could not be tested are left out.
+        Gate -> p, not divided by its share; gates that could not be tested are left out.
     sizes : list of (int, int)
         Events and their documents in the period.
     changes : list of (int, str)
@@ -442,7 +444,7 @@ class Period:
     budget : int
         Largest number of headlines that are shown.
     withheld : tuple of Withheld
-        What is not shown, and why.
+        Headlines and documents that are not shown, and why.
     moves : dict of Headline to odl.alerts.ranking.Move
         Headlines that verdicts move in a list.
     """
@@ -489,7 +491,7 @@ class Period:
         return len(self.score)
 
     def facts_of(self, row: int) -> dict:
-        """Return the fields of a `Document` that arrays of the period have."""
+        """Return the fields of a `Document` that are stored in arrays of the period."""
         names = ("score", "tail", "context", "meaning")
         values = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         numbers = {name: float(array[row]) for name, array in values.items()}
@@ -513,7 +515,7 @@ class StreamAlerts:
     feedback : tuple of odl.alerts.feedback.FeedbackLine
         Lines of feedback.csv.
     labelled : bool
-        Whether any document has topics given; then pages link the study page.
+        Whether any document has topics in its input; then pages link the study page.
     place : odl.alerts.read.Place
         Folders of the stream.
     scored : int
@@ -523,7 +525,7 @@ class StreamAlerts:
     judged : tuple of odl.alerts.verdicts.JudgedHeadline
         Headlines with verdicts of users; empty if the list has the plain order.
     verdict_lines : tuple of str
-        What lists print about these verdicts.
+        Lines that lists print about these verdicts.
     """
 
     corpus: str
@@ -542,5 +544,5 @@ class StreamAlerts:
     address: str = ""
 
     def link_of(self, number: int) -> str:
-        """Return the address of an event on the page; "" without a number or an address of the page."""
+        """Return the address of an event on the page; "" if number or address is missing."""
         return f"{self.address}#event-{number}" if self.address and number else ""

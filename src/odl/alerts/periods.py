@@ -1,4 +1,7 @@
-"""Reader and writer of period files (HDF5, kind "alerts"): a decision, and the state that the next period needs."""
+"""Reader and writer of period files (HDF5, kind "alerts").
+
+A file has the decision on a period, and the state that the next period needs.
+"""
 
 import contextlib
 import json
@@ -31,6 +34,7 @@ PERIOD_FILE = "alerts"
 MEMORY, UNSEEN = "memory", "unseen_"  # group of the state; prefix of the names of `SeenWords`
 PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
 EVENT_CHANGES = ("sizes", "changes", "born")
+# Attributes of the file and their types.
 PERIOD_FACTS = {
     "first": int,
     "last": int,
@@ -38,15 +42,13 @@ PERIOD_FACTS = {
     "labelled": bool,
     "unproven": bool,
     "empty": int,
-}
-PERIOD_FACTS |= {
     "p": float,
     "usual": float,
     "repeats": int,
-}  # attributes of the file, with their types
-LANGUAGES_ATTRIBUTE = (
-    "languages"  # attribute with the number of documents of each language, if there are several
-)
+}
+# Attribute with the number of documents of each language, if there are several.
+LANGUAGES_ATTRIBUTE = "languages"
+# Fields of a document in the JSON lines of "items", in this order.
 DOCUMENT_FIELDS = (
     "row",
     "id",
@@ -63,19 +65,14 @@ DOCUMENT_FIELDS = (
     "text",
     "opening",
     "phrases",
-)  # fields of a document in the JSON lines of "items", in this order
+)
 DOCUMENT_KEYS = {"reasons": "words", "nearest": "near"}  # fields with other keys in these lines
-SPARED_FIELDS = (
-    "rest",
-    "text",
-    "opening",
-    "phrases",
-)  # fields that are omitted in these lines if they are empty
+SPARED_FIELDS = ("rest", "text", "opening", "phrases")  # fields omitted in these lines if empty
 RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
 class Names(NamedTuple):
-    """Ids, titles, source files and times of the documents of a period; an unknown file is empty."""
+    """Ids, titles, source files (empty if unknown) and times (ms) of the documents of a period."""
 
     ids: list
     titles: list
@@ -98,7 +95,7 @@ class Carried:
     past : odl.alerts.decision.StreamHistory
     opened, documents : ndarray of int64, list of str
         For each atom, the number of the document that opened it (the atom's own number if the
-        learner does not record it), and the id of the document most like it.
+        learner does not record it), and the id of the document most similar to it.
     terms : ndarray of int64, or None
         Ids of the terms; None if the vocabulary is not bounded.
     unseen : odl.alerts.unseen.SeenWords or None
@@ -149,9 +146,10 @@ def write(path, period, names, carried):
             file, "items", [_line(document) for document in period.documents_of.values()]
         )
         for name in ("headlines", "below"):
-            storage.write_strings(file, name, [_json(vars(one)) for one in getattr(period, name)])
+            lines = [_json(vars(headline)) for headline in getattr(period, name)]
+            storage.write_strings(file, name, lines)
         if carried.unseen is not None:
-            storage.write_strings(file, "unseen", [_json(vars(one)) for one in period.unseen])
+            storage.write_strings(file, "unseen", [_json(vars(word)) for word in period.unseen])
         changes = {name: getattr(period, name) for name in (*EVENT_CHANGES, "gates")}
         storage.write_strings(file, "events", [_json(changes)])
         _write_names(file, names)
@@ -177,24 +175,24 @@ def _line(document):
     """Return the stored fields of a document as JSON."""
     values = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
     values = {name: value for name, value in values.items() if value or name not in SPARED_FIELDS}
-    values["nearest"] = [(" ".join(near.words), near.id) for near in document.nearest]
+    values["nearest"] = [(" ".join(atom.words), atom.id) for atom in document.nearest]
     return _json({DOCUMENT_KEYS.get(name, name): value for name, value in values.items()})
 
 
 def _document(period, stored, rank):
-    """Return a document of a period from its stored fields, the arrays of the period, and its rank."""
+    """Return a document from its stored fields (`_line`), the arrays of its period and its rank."""
     keys = {name: DOCUMENT_KEYS.get(name, name) for name in DOCUMENT_FIELDS}
     values = {name: stored[key] for name, key in keys.items() if key in stored}
     row = values["row"]
-    known = [place for place, atom in enumerate(period.near[row].tolist()) if atom >= 0]
+    columns = [column for column, atom in enumerate(period.near[row].tolist()) if atom >= 0]
     values["nearest"] = tuple(
         Near(
-            int(period.near[row, place]),
+            int(period.near[row, column]),
             tuple(words.split()),
-            float(period.likeness[row, place]),
+            float(period.likeness[row, column]),
             ident,
         )
-        for place, (words, ident) in zip(known, values["nearest"], strict=True)
+        for column, (words, ident) in zip(columns, values["nearest"], strict=True)
     )
     values["reasons"] = tuple(Reason(*pair) for pair in values["reasons"])
     values["phrases"] = tuple((phrase, tuple(words)) for phrase, words in values.get("phrases", ()))
@@ -221,7 +219,7 @@ def _write_carried(file, carried):
 
 
 def paths(folder):
-    """Yield the paths of the period files 0.h5, 1.h5, ... in a folder, up to the first missing number.
+    """Yield the paths of the period files 0.h5, 1.h5, ... in a folder, up to the first gap.
 
     Files after a gap belong to an earlier, longer run.
     """
@@ -232,7 +230,10 @@ def paths(folder):
 
 
 def are_earlier(folder):
-    """Return whether an earlier version wrote the periods in a folder; False if the first one cannot be read."""
+    """Return whether an earlier version wrote the periods in a folder.
+
+    It is False if the first period cannot be read.
+    """
     with (
         contextlib.suppress(StorageError),
         storage.reading(os.path.join(folder, "0.h5"), PERIOD_FILE) as file,
@@ -283,7 +284,10 @@ def read(path, shares=False):
 
 
 def _values(file):
-    """Return the fields of a period that an earlier version stored differently, and its items as dicts."""
+    """Return the fields of a period that an earlier version stored differently.
+
+    The documents are dicts under "items".
+    """
     (changes,) = storage.read_strings(file, "events")
     changes = json.loads(changes)
     return {
@@ -333,7 +337,7 @@ def read_names(path):
 
 
 def read_events(path):
-    """Return the number of recent scores after a period, and its events by number.
+    """Return (number of recent scores after a period, {event number: `Event`}).
 
     `earlier` of an event counts its documents up to this period, inclusive.
 
@@ -363,7 +367,7 @@ def read_event_numbers(path):
 
 
 def read_documents(path):
-    """Return, for each atom after a period, the id of the document most like it.
+    """Return, for each atom after a period, the id of the document most similar to it.
 
     Raises
     ------
@@ -378,7 +382,7 @@ def read_documents(path):
 
 def _events(memory, t):
     """Return the events that are stored after period t, by number."""
-    found = {}
+    events = {}
     for row, number in enumerate(memory.number.tolist()):
         span = slice(memory.inside.indptr[row], memory.inside.indptr[row + 1])
         order = np.lexsort((memory.weight.indices[span], -memory.weight.data[span]))
@@ -392,17 +396,18 @@ def _events(memory, t):
             OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word
         ]
         birth, name = int(memory.birth[row]), tuple(filter(None, memory.names[row].split("\t")))
-        own = tuple(words[at] for at in order if at < len(words))
-        event = found[number] = Event(number, name, own, float(memory.threshold[row]), birth)
-        event.earlier, event.history = (
-            int(memory.size[row]),
-            brief_history(birth, t, STATES[memory.state[row]]),
-        )
-    return found
+        own_words = tuple(words[i] for i in order if i < len(words))
+        event = Event(number, name, own_words, float(memory.threshold[row]), birth)
+        event.earlier = int(memory.size[row])
+        event.history = brief_history(birth, t, STATES[memory.state[row]])
+        events[number] = event
+    return events
 
 
 def read_births(path):
-    """Return the first time of a period, and its new events with ids and titles of central documents.
+    """Return (first time of a period in ms, new events).
+
+    An event is a pair of its number and a list of (id, title) of central documents.
 
     Raises
     ------
@@ -410,10 +415,10 @@ def read_births(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, PERIOD_FILE) as file:
-        was = storage.is_earlier(file)
-        (changes,) = storage.read_strings(file, "topics" if was else "events")
+        is_earlier = storage.is_earlier(file)
+        (changes,) = storage.read_strings(file, "topics" if is_earlier else "events")
         changes = json.loads(changes)
-        return int(file.attrs["first"]), earlier.born(changes) if was else changes["born"]
+        return int(file.attrs["first"]), earlier.born(changes) if is_earlier else changes["born"]
 
 
 def _heading(file):
@@ -424,7 +429,7 @@ def _heading(file):
 
 
 def read_carried(path, run=None, settings=None, t=None):
-    """Read the state that a period passes to the next one; refuse it if run, settings or t differ.
+    """Read the state that a period passes to the next one.
 
     Raises
     ------

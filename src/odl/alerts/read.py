@@ -1,4 +1,4 @@
-"""Read the alerts of a folder as records of `odl.alerts.model`, and choose what is shown, for commands and pages."""
+"""Read the alerts of a folder as records of `odl.alerts.model`; choose the headlines to show."""
 
 import glob
 import os
@@ -19,7 +19,7 @@ from odl.errors import DataError
 from odl.files.escaping import heading, readable, visible
 
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
-RESULTS_PATTERN = "*/*/seed*/*/k*/alerts"  # of a folder of results
+RESULTS_PATTERN = "*/*/seed*/*/k*/alerts"  # folders of alerts below a folder of results
 PAGE_PERIODS = 100  # periods of a page; its cost does not grow with the stream
 
 
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
     @property
     def features(self) -> str:
-        """Folder of the features of the stream: those of its seed, or of seed 0 if no seed matters."""
+        """Folder of the stream's features: of its seed, or of seed 0 if the seed has no effect."""
         seed = os.path.dirname(os.path.dirname(self.run))
         path = os.path.join(seed, "features")
         return (
@@ -81,32 +81,32 @@ def place_of(folder, stream=None):
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise DataError(
-            f"{folder} is no folder", "one with alerts", "name another one, or run it first"
+            f"{folder} is no folder", "a folder with alerts", "name another one, or run it first"
         )
     for pattern in (
         *PATTERNS,
         os.path.join(glob.escape(project.results_of(folder)), RESULTS_PATTERN),
     ):
-        # normpath, and below: a folder may be called anything, also "[1]".
+        # Escape the folder, since its name may contain signs of patterns, such as "[1]".
         paths = sorted(
             glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder]
         )
         paths = [path for path in paths if os.path.exists(os.path.join(path, "0.h5"))]
         paths = [path for path in paths if os.path.basename(os.path.abspath(path)) == "alerts"]
-        places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(paths)}
-        if stream is not None and places:
-            if stream not in places:
+        streams = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(paths)}
+        if stream is not None and streams:
+            if stream not in streams:
                 raise DataError(
                     f"{folder} has no alerts of {stream}",
-                    f"one of {', '.join(sorted(places))}",
-                    "name one",
+                    f"one of {', '.join(sorted(streams))}",
+                    "name one of these streams",
                 )
-            places = {stream: places[stream]}
-        if len(places) > 1:
-            several = f"{folder} has alerts of the streams {', '.join(sorted(places))}"
-            raise DataError(several, "one of them", f"name it: --stream {min(places)}")
-        if places:
-            ((name, path),) = places.items()
+            streams = {stream: streams[stream]}
+        if len(streams) > 1:
+            several = f"{folder} has alerts of the streams {', '.join(sorted(streams))}"
+            raise DataError(several, "the name of one stream", f"add --stream {min(streams)}")
+        if streams:
+            ((name, path),) = streams.items()
             return Place(folder, path, name)
     if os.path.exists(os.path.join(folder, project.FILE)):
         raise DataError(f"{folder} has no alerts yet", "a folder that was run", f"odl run {folder}")
@@ -131,7 +131,7 @@ def alerts_of(
     stream : str, optional
         Name of the stream, needed if the folder has several.
     budget : int or float, optional
-        Most headlines of a period; by default that of the settings.
+        Largest number of headlines of a period; by default that of the settings.
     last : int, optional
         Number of newest periods to read; by default all. The cost does not grow with the length of
         the stream.
@@ -141,8 +141,8 @@ def alerts_of(
     Returns
     -------
     odl.alerts.model.StreamAlerts
-        Periods with their headlines, and events. Headlines that `feedback.csv` of the folder holds
-        back are left out and counted in `Period.withheld`.
+        Periods with their headlines, and events. Headlines that a user muted in `feedback.csv` are
+        left out and counted in `Period.withheld`.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def first_of(place, last=None):
 
 
 def records(place, first=0, cached=False):
-    """Yield the periods of a stream from a period on, oldest first, with printable texts.
+    """Yield the periods of a stream, oldest first, with texts that are safe to print.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def records(place, first=0, cached=False):
     first : int
         Number of the first period.
     cached : bool
-        Whether periods stay in memory for the next call, for a process that writes page after page.
+        Whether to cache the periods in memory, for a process that writes many pages.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def records(place, first=0, cached=False):
 
 @lru_cache(maxsize=PAGE_PERIODS)
 def _cached_record(path, *_):
-    """Return a period with printable texts; size, time and inode of its file are part of the key."""
+    """Return a period with printable texts; other arguments are only part of the cache's key."""
     return with_printable_texts(periods.read(path))
 
 
@@ -207,7 +207,7 @@ def _path(place, t):
 
 
 class StoredEvents(dict):
-    """Events by number. An event born before the periods that are read is read from its file when first asked for.
+    """Events by number; an event born before the periods read is loaded when it is first used.
 
     Parameters
     ----------
@@ -236,12 +236,12 @@ class StoredEvents(dict):
 
 
 def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
-    """Combine the periods of a stream, and choose what is shown of each.
+    """Combine the periods of a stream, and choose the headlines to show in each.
 
     Parameters
     ----------
     stream : iterable of odl.alerts.model.Period
-        As `records` and `with_printable_texts` return them, oldest first. They are not changed.
+        Results of `records` or `with_printable_texts`, oldest first. They are not changed.
     entries : sequence of odl.alerts.feedback.FeedbackLine
     budget : int or float, optional
     place : Place, optional
@@ -259,24 +259,29 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     for period in stream:
         shown.append(reader.show(period))
     last = shown[-1]
-    known = periods.read_events(_path(place, last.t))[1] if place else {}
+    stored = periods.read_events(_path(place, last.t))[1] if place else {}
     for number, event in events.items():
         event.feedback = reader.verdicts.of_event(number, event.state, last.first)
-        if number in known:
-            event.name, event.words, event.threshold = (
-                known[number].name,
-                known[number].words,
-                known[number].threshold,
-            )
+        if number in stored:
+            for name in ("name", "words", "threshold"):
+                setattr(event, name, getattr(stored[number], name))
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
     labelled = any(period.labelled for period in shown)
-    return StreamAlerts(**run, settings=last.settings, periods=tuple(shown), events=printable(dict(events)),
-                 feedback=tuple(entries), labelled=labelled, place=place, scored=events.scored,
-                 address=project.address_of(place.home) if place else "")  # fmt: skip
+    return StreamAlerts(
+        **run,
+        settings=last.settings,
+        periods=tuple(shown),
+        events=printable(dict(events)),
+        feedback=tuple(entries),
+        labelled=labelled,
+        place=place,
+        scored=events.scored,
+        address=project.address_of(place.home) if place else "",
+    )
 
 
 class _Reader:
-    """Chooses what is shown of the periods of a stream, one after another.
+    """Chooses the headlines to show in the periods of a stream, one period after another.
 
     Attributes
     ----------
@@ -289,7 +294,7 @@ class _Reader:
         self.events = events
 
     def show(self, period):
-        """Return the next period with the headlines that are shown; count what is held back."""
+        """Return the next period with the headlines to show, and the counts of withheld ones."""
         self._update_events(period)
         withheld = Counter({("", "empty"): period.empty, ("", "repeated"): period.repeats})
         budget = period.settings["budget"] if self.budget is None else self.budget
@@ -301,15 +306,15 @@ class _Reader:
         period.headlines = self._headlines(period, withheld)
         period.novel = self._novel(period, withheld)
         period.withheld = tuple(
-            Withheld(visible(what), verdict, count)
-            for (what, verdict), count in sorted(withheld.items())
+            Withheld(visible(name), verdict, count)
+            for (name, verdict), count in sorted(withheld.items())
             if count
         )
         return period
 
     def _update_events(self, period):
-        """Update the events by what happened in a period."""
-        names = {one.event: one.name for one in reversed(period.headlines)}
+        """Update the events with the sizes, states and new events of a period."""
+        names = {headline.event: headline.name for headline in reversed(period.headlines)}
         for number, examples in period.born:
             self.events[number] = Event(
                 number, names.get(number, ()), (), 0.0, period.t, period.first
@@ -321,32 +326,34 @@ class _Reader:
             self.events[number].history.append((period.t, state))
 
     def _headlines(self, period, withheld):
-        """Return the headlines of a period that are shown; count in `withheld` those that a user holds back."""
+        """Return the headlines of a period to show; count in `withheld` those that users muted."""
         shown, documents = [], period.documents_of
-        for one in period.headlines:
-            if one.gate == "lone" and not self.lone:
+        for headline in period.headlines:
+            if headline.gate == "lone" and not self.lone:
                 continue
-            first = documents[one.examples[0]] if one.examples else None
+            first = documents[headline.examples[0]] if headline.examples else None
             members, source = (
-                (first.members, first.source) if first and one.gate == "lone" else ((), "")
+                (first.members, first.source) if first and headline.gate == "lone" else ((), "")
             )
-            source = one.name[1] if one.gate == "volume" and len(one.name) > 1 else source
+            source = (
+                headline.name[1] if headline.gate == "volume" and len(headline.name) > 1 else source
+            )
             entry = self.verdicts.of_item(
-                members, source, one.event, one.state or "new", period.first
+                members, source, headline.event, headline.state or "new", period.first
             )
             if entry is not None and entry.verdict == "follow":
                 documents |= {
-                    row: replace(documents[row], feedback="follow") for row in one.examples
+                    row: replace(documents[row], feedback="follow") for row in headline.examples
                 }
-                shown.append(one)
+                shown.append(headline)
             elif entry is not None:
-                withheld[entry.what, entry.verdict] += not one.repeated
-            elif not one.repeated and len(shown) < period.budget:
-                shown.append(one)
+                withheld[entry.what, entry.verdict] += not headline.repeated
+            elif not headline.repeated and len(shown) < period.budget:
+                shown.append(headline)
         return tuple(shown)
 
     def _novel(self, period, withheld):
-        """Return the rows of the most novel documents; with `gates: false`, of those that are alerts."""
+        """Return the rows of the most novel documents; with `gates: false`, of the alerts."""
         if period.settings["gates"] or period.unproven:
             return tuple(period.novel[:STORED_NOVEL].tolist())
         chosen, documents = [], period.documents_of
@@ -366,15 +373,15 @@ class _Reader:
 
 
 def printable(value):
-    """Return a value of `odl.alerts.model` with texts that are safe to print, and with tuples in place of lists."""
+    """Return a value of `odl.alerts.model` with printable texts, and with tuples for lists."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {key: printable(one) for key, one in value.items()}
+        return {key: printable(item) for key, item in value.items()}
     if isinstance(value, NAMED_TUPLES):
-        return value._replace(**{name: printable(one) for name, one in value._asdict().items()})
+        return value._replace(**{name: printable(item) for name, item in value._asdict().items()})
     if is_dataclass(value):
-        texts = {each.name: getattr(value, each.name) for each in fields(value)}
+        texts = {item.name: getattr(value, item.name) for item in fields(value)}
         return replace(
             value,
             **{name: PRINTABLE_FIELDS.get(name, printable)(text) for name, text in texts.items()},
@@ -383,8 +390,8 @@ def printable(value):
 
 
 def _examples(examples):
-    """Return the rows of the examples of a headline, or the printable ids and titles of other examples."""
-    pairs = [one for one in examples if not isinstance(one, int)]
+    """Return examples as a tuple of rows, or of printable pairs (id, title)."""
+    pairs = [example for example in examples if not isinstance(example, int)]
     return (
         tuple((visible(ident), heading(title)) for ident, title in pairs)
         if pairs
@@ -393,6 +400,7 @@ def _examples(examples):
 
 
 NAMED_TUPLES = (Near, Reason, Rest)
+# Functions of the fields that need another form than `visible` returns.
 PRINTABLE_FIELDS = {
     "title": heading,
     "text": readable,
@@ -401,4 +409,4 @@ PRINTABLE_FIELDS = {
     "examples": _examples,
     "documents": _examples,
     "history": list,
-}  # functions of fields with another form than `visible`
+}

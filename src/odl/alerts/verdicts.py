@@ -1,4 +1,4 @@
-"""Verdicts of users on headlines (`odl judge`): their share of yes, and the order that they give to lists."""
+"""Verdicts of users on headlines (`odl judge`): share of yes, and effect on the order of lists."""
 
 import math
 import os
@@ -14,7 +14,7 @@ from odl.errors import ParameterError
 from odl.files.escaping import visible
 
 VALUES = {"yes": 1.0, "known": 0.0, "no": -1.0}
-MAX_JUDGED = 200  # judged headlines that give the order: those of the newest periods
+MAX_JUDGED = 200  # newest judged headlines, which determine the order of lists
 NORMAL_95 = 1.959964  # quantile of the normal distribution for a two-sided interval of 95 %
 PERIOD_NUMBER = r"[0-9]{1,9}"
 SOURCES_NAMED = 5  # sources whose share of yes is printed
@@ -51,10 +51,10 @@ class JudgedHeadline(NamedTuple):
 
     @property
     def text(self):
-        """What was judged, its name and the verdicts, as text: "event 3 (sync, account) yes"."""
+        """Event, name and verdicts as text: "event 3 (sync, account) yes"."""
         answers = ", ".join(dict.fromkeys(sorted(line.judged for line in self.lines)))
-        what = self.what.replace("event:", "event ") if self.what.startswith("event:") else ""
-        return f"{what} ({self.name}) {answers}" if what else f"{self.name}: {answers}"
+        event = self.what.replace("event:", "event ") if self.what.startswith("event:") else ""
+        return f"{event} ({self.name}) {answers}" if event else f"{self.name}: {answers}"
 
 
 class YesShare(NamedTuple):
@@ -65,9 +65,9 @@ class YesShare(NamedTuple):
     source : str
         File of these headlines; empty for all headlines.
     n : int
-        Judged headlines.
+        Number of judged headlines.
     yes : float
-        Number of those that users want; a part of one if they disagree.
+        Number of headlines with the verdict yes; a headline counts by its share of yes.
     low, high : float
         Interval of Wilson for the share, 95 %.
     """
@@ -80,15 +80,16 @@ class YesShare(NamedTuple):
 
     @property
     def text(self):
-        """The share with its interval, as text."""
-        share, low, high = (
-            f"{100 * each:.0f}" for each in (self.yes / self.n, self.low, self.high)
-        )
+        """Share and interval as text."""
+        shares = (self.yes / self.n, self.low, self.high)
+        share, low, high = (f"{100 * value:.0f}" for value in shares)
         return f"{self.yes:g} of {self.n} ({share} %, 95 % interval {low} to {high} %)"
 
 
 def wilson(yes, n):
-    """Return the 95 % interval of Wilson for a share: the p with (yes / n - p)^2 <= z^2 p (1 - p) / n.
+    """Return the 95 % interval of Wilson for a share.
+
+    It has all p with (yes / n - p)^2 <= z^2 p (1 - p) / n.
 
     Examples
     --------
@@ -103,30 +104,30 @@ def wilson(yes, n):
 
 
 def shares(judged):
-    """Return the `YesShare` of all judged headlines, then those of each source, the most judged first."""
-    counts = Counter(one.traits.source for one in judged)
+    """Return the `YesShare` of all judged headlines, then of each source, the most judged first."""
+    counts = Counter(headline.traits.source for headline in judged)
     sources = sorted(counts, key=lambda source: (-counts[source], source))
     groups = [("", judged)] + [
-        (source, [one for one in judged if one.traits.source == source])
+        (source, [headline for headline in judged if headline.traits.source == source])
         for source in sources
         if len(sources) > 1
     ]
-    found = []
+    yes_shares = []
     for source, group in groups:
-        yes = math.fsum(one.yes for one in group)
-        found.append(YesShare(source, len(group), yes, *wilson(yes, len(group))))
-    return found
+        yes = math.fsum(headline.yes for headline in group)
+        yes_shares.append(YesShare(source, len(group), yes, *wilson(yes, len(group))))
+    return yes_shares
 
 
 def summary(judged, lost):
-    """Return the lines about verdicts: share of yes, by source, and the number of verdicts without a headline."""
+    """Return lines about verdicts: share of yes, also by source, and verdicts without effect."""
     lines = []
     if judged:
-        first, *others = shares(judged)
-        lines.append(f"Judged headlines with the verdict yes: {first.text}.")
-        named = [f"{one.source or 'no file'} {one.text}" for one in others[:SOURCES_NAMED]]
-        more = len(others) - len(named)
-        named += [f"{show.plural(more, 'more source')}"] * (more > 0)
+        total, *by_source = shares(judged)
+        lines.append(f"Judged headlines with the verdict yes: {total.text}.")
+        named = [f"{share.source or 'no file'} {share.text}" for share in by_source[:SOURCES_NAMED]]
+        n_more = len(by_source) - len(named)
+        named += [f"{show.plural(n_more, 'more source')}"] * (n_more > 0)
         lines += [f"By source: {'; '.join(named)}."] if named else []
     if lost:
         count = show.plural(lost, "verdict")
@@ -135,14 +136,14 @@ def summary(judged, lost):
 
 
 def with_verdicts(watch, home=None):
-    """Return alerts with the verdicts of feedback.csv, which move headlines in lists.
+    """Return alerts whose lists have the order that the verdicts of feedback.csv give.
 
     Parameters
     ----------
     watch : odl.alerts.model.StreamAlerts
         Result of `odl.alerts.read.watch` with its place.
     home : path-like, optional
-        Folder of odl.yaml, in which `order_by_verdicts` may be false; by default that of the place.
+        Folder of odl.yaml, in which `order_by_verdicts` may be false; by default the stream's.
 
     Returns
     -------
@@ -159,29 +160,32 @@ def with_verdicts(watch, home=None):
         return watch
     shown = watch.periods
     if judged and project.orders_by_verdicts(watch.place.home if home is None else home):
-        model = ranking.RidgeOrder([one.traits for one in judged], [one.value for one in judged])
+        values = [headline.value for headline in judged]
+        model = ranking.RidgeOrder([headline.traits for headline in judged], values)
         shown = tuple(_with_moves(period, model, judged) for period in shown)
     lines = tuple(summary(judged, lost))
     return replace(watch, periods=shown, judged=judged, verdict_lines=lines)
 
 
 def _with_moves(period, model, judged):
-    """Return a period with the moves of its headlines; each names the judged headlines that cause it."""
+    """Return a period with the moves of its headlines and the judged headlines that cause them."""
     moves = {}
     for headline in (*period.headlines, *period.below):
         move = model.move(ranking.traits_of(headline, period.documents_of))
         if move:
-            causes = tuple((judged[at], part) for at, part in move.parts)
+            causes = tuple((judged[index], share) for index, share in move.parts)
             moves[headline] = move._replace(parts=causes)
     return replace(period, moves=moves)
 
 
 def read_judged(watch):
-    """Return the newest judged headlines of a stream, and the number of verdicts whose headline is not stored.
+    """Return the newest judged headlines of a stream.
 
     Returns
     -------
-    tuple of JudgedHeadline, int
+    judged : tuple of JudgedHeadline
+    lost : int
+        Number of verdicts whose headline is not stored.
 
     Raises
     ------
@@ -192,51 +196,55 @@ def read_judged(watch):
     for line in sorted(line for line in watch.feedback if line.judged):
         lines_of.setdefault(f"event:{line.event}" if line.event else line.what, []).append(line)
     numbers = {
-        what: [int(line.period) for line in lines if re.fullmatch(PERIOD_NUMBER, line.period)]
-        for what, lines in lines_of.items()
+        name: [int(line.period) for line in lines if re.fullmatch(PERIOD_NUMBER, line.period)]
+        for name, lines in lines_of.items()
     }
-    unknown = [what for what, ts in numbers.items() if not ts]
+    unknown = [name for name, ts in numbers.items() if not ts]
     if unknown:
         events = periods.read_events(_last_path(watch))[1]
-        births = {f"event:{number}": one.birth for number, one in events.items()}
-        numbers |= {what: [births[what]] for what in unknown if what in births}
-    newest = sorted((max(ts, default=-1), what) for what, ts in numbers.items())[-MAX_JUDGED:]
+        births = {f"event:{number}": event.birth for number, event in events.items()}
+        numbers |= {name: [births[name]] for name in unknown if name in births}
+    newest = sorted((max(ts, default=-1), name) for name, ts in numbers.items())[-MAX_JUDGED:]
     judged, lost, stored = [], 0, {}
-    for t, what in newest:
+    for t, name in newest:
         if t not in stored:
             stored = {t: next(read.records(watch.place, t), None) if t >= 0 else None}
-        headline = _headline_of(stored[t], what) if stored[t] else None
+        headline = _headline_of(stored[t], name) if stored[t] else None
         if headline is None:
-            lost += len(lines_of[what])
+            lost += len(lines_of[name])
         else:
             traits = ranking.traits_of(headline, stored[t].documents_of)
-            name = show.name_of(headline, stored[t])
-            judged.append(JudgedHeadline(what, t, name, tuple(lines_of[what]), traits))
+            title = show.name_of(headline, stored[t])
+            judged.append(JudgedHeadline(name, t, title, tuple(lines_of[name]), traits))
     return tuple(judged), lost
 
 
 def _headline_of(period, what):
-    """Return the headline of a period that a verdict is on; without gates, that of the document alone. None if none."""
+    """Return the headline of a period that a verdict is about, or None.
+
+    With `gates: false` a stored document has a headline of its own.
+    """
     number = feedback.FeedbackLine(what, "").event
     if number:
         candidates = (*period.headlines, *period.below)
-        return next((one for one in candidates if one.event == number), None)
+        return next((item for item in candidates if item.event == number), None)
     documents = period.documents_of
-    row = next((row for row, one in documents.items() if what in one.members), None)
-    found = None if row is None else _headline_over(period, row)
-    if found is None and row is not None and not period.settings["gates"]:
+    row = next((row for row, item in documents.items() if what in item.members), None)
+    headline = None if row is None else _headline_over(period, row)
+    if headline is None and row is not None and not period.settings["gates"]:
         return Headline((), (), 0.0, 0.0, 0.0, (row,), math.nan, 1.0, "lone", examples=(row,))
-    return found
+    return headline
 
 
 def _headline_over(period, row):
-    """Return the headline of a period in which a document is most central, None if it is under none."""
-    found = [one for one in (*period.headlines, *period.below) if row in one.rows and one.examples]
-    return min(found, key=lambda one: (*one.examples, row).index(row), default=None)
+    """Return the headline of a period in which a document is most central, or None."""
+    headlines = (*period.headlines, *period.below)
+    containing = [headline for headline in headlines if row in headline.rows and headline.examples]
+    return min(containing, key=lambda found: (*found.examples, row).index(row), default=None)
 
 
 def line_of(watch, what, judged, by, time, note=""):
-    """Return the line of feedback.csv for a verdict, about the headline of an event or a document.
+    """Return the line of feedback.csv for a verdict on the headline of an event or a document.
 
     Parameters
     ----------
@@ -261,9 +269,8 @@ def line_of(watch, what, judged, by, time, note=""):
     document, number = explain.resolve(replace(watch, events=events), what)
     if document is None and not number:
         todo = "look at odl new"
-        raise ParameterError(
-            f"{what} is no event and no document of the stream", "one of them", todo
-        )
+        expected = "the number of an event or the id of a document"
+        raise ParameterError(f"{what} is no event and no document of the stream", expected, todo)
     if document:
         t, row = document
         period = next(read.records(watch.place, t))

@@ -126,7 +126,7 @@ class Stream:
     def strongest(self, t, own=False):
         """Return the strongest headlines of words of a period; with `own`, all reported ones."""
         record = self.records[t]
-        found = record.headlines + ([] if own else record.below)
+        found = [*record.headlines, *([] if own else record.below)]
         found = [one for one in found if one.gate not in ("lone", "volume")]
         return sorted(found, key=lambda one: -one.t)[: None if own else STRONGEST]
 

@@ -63,6 +63,6 @@ def test_spans(text, first, end):
 )
 def test_what_names_no_span_is_one_sentence(text):
     with pytest.raises(
-        ParameterError, match=r"--until .*; expected a date or time: today, .*; correct it"
+        ParameterError, match=r"--until .*; expected a date or time: today, .*; correct the date"
     ):
         spans.parse(text, "--until", NOW)

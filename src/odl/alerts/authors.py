@@ -1,4 +1,4 @@
-"""Counts of documents by author, and the names of accounts and sources, which headlines do not use."""
+"""Counts of documents by author, and names of accounts and sources, which headlines leave out."""
 
 import os
 import re
@@ -11,13 +11,11 @@ from odl.alerts.surprise import presence
 
 ADDRESS = re.compile(r"<?([\w.+%'-]+@[\w.-]+)>?")
 DOMAIN, PART = re.compile(r"@[\w.-]+"), re.compile(r"[^\W_]+")
-MAX_NAME_RATIO = (
-    4  # largest ratio of documents with a word to documents of an author with this name
-)
-MAX_NAMED_SOURCES = 100  # sources of a period, the largest, whose names are barred
-SOURCE_SHARE = (
-    0.8  # smallest share of the documents with a word that come from the source with this name
-)
+# Largest ratio of documents with a word to documents by an author with this name.
+MAX_NAME_RATIO = 4
+MAX_NAMED_SOURCES = 100  # largest sources of a period whose names are barred
+# Smallest share of the documents with a word that come from the source with this name.
+SOURCE_SHARE = 0.8
 
 
 def author_numbers(authors):
@@ -42,7 +40,7 @@ def author_numbers(authors):
 
 
 def joined(X, numbers):
-    """Return a matrix of zeros and ones: whether an author (row) has a document with a word (column)."""
+    """Return a matrix with 1 where an author (row) has a document with a word (column)."""
     _, row = np.unique(numbers, return_inverse=True)
     shape = int(row.max(initial=-1)) + 1, len(row)
     members = sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=shape)
@@ -50,7 +48,7 @@ def joined(X, numbers):
 
 
 def barred_words(documents, rows):
-    """Return the words of a period that are names of accounts or sources, which headlines do not use.
+    """Return the words of a period that name accounts or sources; headlines leave them out.
 
     A word names an account in two cases: an author with this word in the name wrote at least a
     quarter as many documents as contain it, or at least as many documents contain it with an @ as
@@ -75,11 +73,11 @@ def barred_words(documents, rows):
     holders = np.bincount(X.indices, minlength=len(vocabulary))
     here = {vocabulary[term]: term for term in np.flatnonzero(holders).tolist()}
     handles = {word[1:]: holders[term] for word, term in here.items() if word.startswith("@")}
-    found = {word for word, n in handles.items() if word in here and n >= holders[here[word]]}
+    barred = {word for word, n in handles.items() if word in here and n >= holders[here[word]]}
     written: Counter = Counter()
     for author, count in Counter(filter(None, authors)).items():
         written.update(dict.fromkeys(PART.findall(DOMAIN.sub("", author.casefold())), count))
-    found.update(
+    barred.update(
         word
         for word, n in written.items()
         if word in here and holders[here[word]] <= MAX_NAME_RATIO * n
@@ -90,5 +88,5 @@ def barred_words(documents, rows):
         for word in {*PART.findall(os.path.basename(name).casefold().split(".")[0])} & here.keys():
             has = (X[:, [here[word]]] > 0).toarray().ravel()
             if inside[has].mean() >= SOURCE_SHARE:
-                found.add(word)
-    return frozenset(found)
+                barred.add(word)
+    return frozenset(barred)

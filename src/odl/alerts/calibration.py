@@ -1,4 +1,4 @@
-"""Tail probabilities p = (1 + #{recent >= s}) / (1 + #recent) of scores s; a larger score is more novel."""
+"""Tail probabilities p = (1 + #{recent >= s}) / (1 + #recent) of scores s (large: novel)."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,7 +7,7 @@ from odl.errors import ParameterError
 
 
 def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
-    """Return the share of recent scores that are at least as large; the document itself is counted too.
+    """Return the share of recent scores at least as large as each score, the score included.
 
     p = (1 + #{recent >= s}) / (1 + #recent) is a conformal p-value: if a known document is
     exchangeable with the recent ones, P(p <= b) <= b for every b and any scale of the scores. So
@@ -44,13 +44,13 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
         raise ParameterError(
             "a score that is not a number",
             "a number for each document",
-            "look for the faulty score",
+            "look for the document with this score",
         )
     return (1.0 + len(recent) - np.searchsorted(recent, scores, side="left")) / (1.0 + len(recent))
 
 
 def tails(novelty, recent, warm_up=1):
-    """Return the tail probability of each document, and whether there are too few recent scores to compute it.
+    """Return the tail probability of each document, and whether too few scores are recent.
 
     Parameters
     ----------
@@ -62,8 +62,10 @@ def tails(novelty, recent, warm_up=1):
 
     Returns
     -------
-    (ndarray of float64, bool)
-        The probability of a document without words is 1.
+    tail : ndarray of float64
+        Tail probabilities; 1 for a document without words.
+    waits : bool
+        Whether there are fewer than `warm_up` recent scores.
     """
     waits = len(recent) < warm_up
     tail = np.ones(len(novelty.score)) if waits else tail_probability(novelty.score, recent)
@@ -71,7 +73,7 @@ def tails(novelty, recent, warm_up=1):
 
 
 def recent_after(recent, novelty, window):
-    """Return the last `window` scores of documents with words, which the next period is compared with."""
+    """Return the last `window` scores of documents with words, for the next period."""
     return np.append(recent, novelty.score[~novelty.empty])[-window:]
 
 
@@ -81,7 +83,7 @@ def most_novel(rows, score):
 
 
 def among(scores: ArrayLike) -> np.ndarray:
-    """Return the share of the scores of a batch that are at least as large as each score, itself included.
+    """Return the share of a batch's scores at least as large as each score, itself included.
 
     Parameters
     ----------
@@ -101,6 +103,6 @@ def among(scores: ArrayLike) -> np.ndarray:
     array([0.25, 0.75, 0.75, 1.  ])
     """
     scores = np.asarray(scores, dtype=np.float64)
-    known = np.sort(scores[~np.isnan(scores)])
-    larger = len(known) - np.searchsorted(known, scores, side="left")
-    return np.where(np.isnan(scores), 1.0, larger / max(len(known), 1))
+    ordered = np.sort(scores[~np.isnan(scores)])
+    larger = len(ordered) - np.searchsorted(ordered, scores, side="left")
+    return np.where(np.isnan(scores), 1.0, larger / max(len(ordered), 1))

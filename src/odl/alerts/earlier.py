@@ -1,8 +1,9 @@
-"""Read alerts of format 2 as periods of this version: topics as events, documents that alerted as headlines.
+"""Read alerts of format 2 as periods of this version.
 
-Format 2 has no p of a headline. At most 1 in 20 of its periods without news spoke, so each headline
-gets p = 1/20. It does not store the words by which documents join events, the evidence t of words,
-or usual numbers of documents.
+Topics become events, and documents that were alerts become headlines. Format 2 has no p of a
+headline. At most 1 in 20 of its periods without news had an alert, so each headline gets p = 1/20.
+It does not store the words by which documents join events, the evidence t of words, or usual
+numbers of documents.
 """
 
 import json
@@ -12,9 +13,9 @@ import numpy as np
 from odl.alerts.model import STATES, Event, Headline, brief_history
 from odl.files import storage
 
-EARLIER_P = 0.05  # of a headline: the share of quiet periods that spoke
-LONE_GATE = "lone"  # the gate of documents without a topic
-NOVEL_LISTED = 5  # documents that are listed by score
+EARLIER_P = 0.05  # p of each headline: share of the periods without news that had an alert
+LONE_GATE = "lone"  # gate of documents without a topic
+NOVEL_LISTED = 5  # most novel documents that are listed
 EARLIER_FACTS = {
     "first": int,
     "last": int,
@@ -30,17 +31,19 @@ EARLIER_CHANGES = ("sizes", "changes")
 
 
 def settings_of(settings):
-    """Return settings of alerts under their present names: `level` was a tail probability."""
+    """Return settings of alerts under their present names; `level` was a tail probability."""
     return settings | {"tail": settings["level"], "certain": 0.0}
 
 
 def values(file, settings):
-    """Return the fields of a period that the earlier format stores differently, and its items as dicts.
+    """Return the fields of a period that the earlier format stores differently.
+
+    The documents are dicts under "items".
 
     Parameters
     ----------
     file : h5py.File
-        Of kind "alerts", of the earlier format.
+        File of kind "alerts" in the earlier format.
     settings : dict
     """
     (changes,) = storage.read_strings(file, "topics")
@@ -52,8 +55,8 @@ def values(file, settings):
     }
     items = [json.loads(line) for line in storage.read_strings(file, "pool")]
     opened = [item for item in items if item.pop("gate", "") and not unproven]
-    known = events_of(file, int(storage.attribute(file, "t")))
-    headlines = _headlines(opened, arrays["event"], known) if settings["gates"] else []
+    events = events_of(file, int(storage.attribute(file, "t")))
+    headlines = _headlines(opened, arrays["event"], events) if settings["gates"] else []
     chosen = items[:NOVEL_LISTED] if settings["gates"] else items
     return {
         **arrays,
@@ -69,23 +72,23 @@ def values(file, settings):
     }
 
 
-def _headlines(items, topic_of, known):
-    """Return one headline for each topic with an alert, and one for each alert without a topic, most novel first."""
-    found = {}
+def _headlines(items, topic_of, events):
+    """Return a headline for each topic with an alert, and for each alert without a topic."""
+    groups = {}
     for item in items:
         number = int(topic_of[item["row"]])
-        found.setdefault(number or (LONE_GATE, item["row"]), []).append(item)
-    return [_headline(number, group, topic_of, known) for number, group in found.items()]
+        groups.setdefault(number or (LONE_GATE, item["row"]), []).append(item)
+    return [_headline(number, group, topic_of, events) for number, group in groups.items()]
 
 
-def _headline(number, items, topic_of, known):
+def _headline(number, items, topic_of, events):
     words = tuple(dict.fromkeys(word for item in items for word in item.get("opening", ())))
     examples = tuple(item["row"] for item in items)
     if isinstance(number, tuple):
         return Headline(
             (), words, 0.0, 0.0, 0.0, examples, np.nan, EARLIER_P, LONE_GATE, examples=examples
         )
-    event, rows = known[number], tuple(np.flatnonzero(topic_of == number).tolist())
+    event, rows = events[number], tuple(np.flatnonzero(topic_of == number).tolist())
     values = (
         event.name,
         words,
@@ -103,23 +106,23 @@ def _headline(number, items, topic_of, known):
 
 
 def born(changes):
-    """Return the topics that a period found, each with the id and the title of one document."""
+    """Return the new topics of a period, each with the id and the title of one document."""
     return [(number, [(ident, title)]) for number, ident, title in changes["born"]]
 
 
 def events_of(file, t):
-    """Return the topics that are stored after period t as events, by number."""
+    """Return {number: `Event`} of the topics stored after period t."""
     memory = file["memory"]
     columns = [
         storage.read_array(memory, name, "i").tolist()
         for name in ("number", "birth", "items", "state")
     ]
-    found = {}
+    events = {}
     for number, birth, size, state, name in zip(
         *columns, storage.read_strings(memory, "names"), strict=True
     ):
-        event = found[number] = Event(
+        event = events[number] = Event(
             number, tuple(filter(None, name.split("\t"))), (), 0.0, birth, earlier=size
         )
         event.history = brief_history(birth, t, STATES[state])
-    return found
+    return events

@@ -1,24 +1,26 @@
-"""Events: episodes of a stream with their own words, which documents join while more come than by chance.
+"""Events: episodes of a stream with words of their own, which later documents join.
 
-Own words. Of m documents of an event x_w have the word w; t_w is that of `odl.alerts.surprise`
-against the documents before its birth. A word is its own if t_w >= `OWN_WORD_T` and x_w >=
-`OWN_WORD_SHARE` m, w may name a headline, and at most a share `MAX_SHARE_BEFORE` of the documents
-before the birth has it. They are estimated again for `SETTLING` periods after the birth, then stay.
+Own words. Let x_w of the m documents of an event have the word w, and let t_w be the evidence of
+`odl.alerts.surprise` compared with the documents before the event's birth. An own word of the event
+has t_w >= `OWN_WORD_T` and x_w >= `OWN_WORD_SHARE` m, may name a headline, and is in at most a
+share `MAX_SHARE_BEFORE` of the documents before the birth. Own words are estimated again for
+`SETTLING` periods after the birth; then they are fixed.
 
-Joining. With p_w = (x_w + 1/2) / (m + 1) and q_w the same of the documents before the birth, the
-evidence that a document belongs to an event is
+Joining. With p_w = (x_w + 1/2) / (m + 1) and the same rate q_w for the documents before the birth,
+the evidence that a document belongs to an event is
 
-    L = sum over own words of  log(p_w / q_w) if it has w,  log((1 - p_w) / (1 - q_w)) if not.                     (1)
+    L = sum over own words of  log(p_w / q_w) if it has w,
+                               log((1 - p_w) / (1 - q_w)) if not.                                (1)
 
-It joins the event with the largest L - threshold above 0. Documents well before the birth cannot
-belong to the event. So the threshold is the L that a share r / (number of open events) of a sample
-of these exceeds: at most `SAMPLE_SIZE` documents without the last `SAMPLE_GAP` periods, with r =
-`JOIN_RATE`, or `LARGE_JOIN_RATE` for an event of more than `LARGE_EVENT` documents. So r is the
-rate of documents that join all events by chance.
+A document joins the event with the largest L - threshold above 0. Documents well before the birth
+cannot belong to the event. The threshold is therefore the L that a share r / (number of open
+events) of a sample of these documents exceeds. The sample has at most `SAMPLE_SIZE` documents,
+without the last `SAMPLE_GAP` periods. The rate r of documents that join by chance is `JOIN_RATE`,
+or `LARGE_JOIN_RATE` for an event of more than `LARGE_EVENT` documents.
 
-Ending. Of N documents in the last `END_PERIODS` periods, c = r N / (open events) join by chance. An
-event ends when no more than c + 2 sqrt(c) joined. Then nothing joins until its own words open a
-gate again (returning).
+Ending. Of N documents in the last `END_PERIODS` periods, c = r N / (number of open events) join by
+chance. An event ends when at most c + 2 sqrt(c) documents joined. No document joins an ended event
+until its own words open a gate again ("returning").
 """
 
 from dataclasses import dataclass, replace
@@ -31,35 +33,26 @@ from odl.alerts.model import STATES
 from odl.learners import sparse_atoms
 
 OWN_WORD_T = 5.0  # smallest t_w of an own word
-MAX_SHARE_BEFORE = (
-    headlines.MAX_DOCUMENT_SHARE
-)  # largest share of the documents before a birth that have an own word
+# Largest share of the documents before a birth that have an own word.
+MAX_SHARE_BEFORE = headlines.MAX_DOCUMENT_SHARE
 OWN_WORD_SHARE = 0.15  # smallest share of an event's documents that have an own word
 SETTLING = 4  # periods after the birth in which own words are estimated again
 MAX_OWN_WORDS = 30  # own words of an event
-STORED_WORDS = 200  # words whose documents are counted while an event settles
-OLD_EVENT_SHARE = (
-    0.5  # share of the weight of a headline's words from which on it is of an old event
-)
-SAMPLE_SIZE, SAMPLE_GAP = (
-    2000,
-    28,
-)  # documents before a birth, and the periods before it that are left out
-SAMPLE_PER_PERIOD = -(
-    -SAMPLE_SIZE // SAMPLE_GAP
-)  # documents of a period that are remembered for the sample
+STORED_WORDS = 200  # words of an event whose documents are counted until its own words are fixed
+# Share of the weight of a headline's words from which the headline belongs to an old event.
+OLD_EVENT_SHARE = 0.5
+SAMPLE_SIZE = 2000  # documents of the sample for a threshold
+SAMPLE_GAP = 28  # periods before a birth that are left out of the sample
+SAMPLE_PER_PERIOD = -(-SAMPLE_SIZE // SAMPLE_GAP)  # documents stored of a period for samples
 CHOSEN_RATE = 0.5  # p of the word by which the documents of an event were chosen
 MIN_THRESHOLD = 4.0  # log-odds of 55 to 1, for own words that are too rare in the sample
-JOIN_RATE, LARGE_JOIN_RATE = (
-    0.002,
-    0.005,
-)  # share of documents that join by chance; the same of large events
+JOIN_RATE, LARGE_JOIN_RATE = 0.002, 0.005  # r of an event, and of a large event
 LARGE_EVENT = 20  # documents of an event above which it is large
-END_PERIODS = 4  # periods in which too few documents joined, after which an event ends
+END_PERIODS = 4  # last periods whose joining documents decide whether an event ends
 GROWTH_PERIODS = 8  # periods that a growing event is compared with
-GROWTH_LEVEL = 0.001  # probability of so many documents at the past rate below which an event grows
+GROWTH_LEVEL = 0.001  # largest `growth_chance` of a growing event
 ROWS_AT_ONCE = 4096  # documents that are compared with all events at once
-MAX_EVENTS = 1000  # events that are remembered; those that ended longest ago are forgotten first
+MAX_EVENTS = 1000  # events that are stored; those that ended longest ago are dropped first
 NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
 
 
@@ -72,28 +65,26 @@ class EventMemory:
     numbered : int
         Events numbered so far.
     number, birth, size : ndarray of int64, shape (e,)
-        Number, period of birth, documents so far.
+        Number of the event, period of birth, number of documents so far.
     state : ndarray of int8, shape (e,)
-        Position in `odl.alerts.model.STATES`.
+        Index in `odl.alerts.model.STATES`.
     threshold : ndarray of float64, shape (e,)
     names, words : list of str
-        Parts of each name, and its own words in the order of the entries of `inside`, separated by
-        tabs.
+        Parts of the name, and own words in the order of the entries of `inside`, separated by tabs.
     counts : ndarray of int64, shape (e, GROWTH_PERIODS)
         Documents in each of the last periods, the newest last.
     totals : ndarray of int64, shape (GROWTH_PERIODS,)
         Documents of the stream in these periods.
     inside, before : csr_array, shape (e, n_terms)
-        Rates of its own words in its documents and before its birth, stored as log-odds need them:
-        entries are p_w and q_w of (1), for the same words.
+        Rates p_w and q_w of (1) for the own words of each event.
     weight : csr_array, shape (e, n_terms)
-        t_w of its own words.
+        t_w of the own words.
     members : csr_array, shape (e, n_terms)
-        Documents that have each word, of its first periods; empty once its own words stay.
+        Number of documents of the event with each word; empty once its own words are fixed.
     past : csr_array, shape (at most `SAMPLE_SIZE` + `SAMPLE_GAP` `SAMPLE_PER_PERIOD`, n_terms)
-        Documents of earlier periods, oldest first, for thresholds.
+        Words of documents of earlier periods, oldest first, for thresholds.
     past_t : ndarray of int64
-        Period of each of these.
+        Period of each row of `past`.
     """
 
     numbered: int
@@ -149,24 +140,35 @@ def empty_memory():
 
 
 def move_terms(memory, places, n_terms):
-    """Return the memory with other numbers of its terms: -1 for one that has left; None if terms were only added."""
+    """Return the memory with renumbered terms.
+
+    Parameters
+    ----------
+    memory : EventMemory
+    places : ndarray of int64 or None
+        New number of each term, -1 if it was removed; None if terms were only added.
+    n_terms : int
+        Number of terms afterwards.
+    """
     if places is None:
         return replace(
             memory,
             **{n: sparse_atoms.widen(getattr(memory, n), n_columns=n_terms) for n in OF_TERMS},
         )
-    shape, stays = ("events", "terms"), places >= 0
+    axes, remains = ("events", "terms"), places >= 0
     of_rows = np.split(memory.inside.indices, memory.inside.indptr[1:-1]) if memory.names else []
     words = [
         "\t".join(
-            word for word, term in zip(line.split("\t"), row.tolist(), strict=False) if stays[term]
+            word
+            for word, term in zip(line.split("\t"), row.tolist(), strict=False)
+            if remains[term]
         )
         for line, row in zip(memory.words, of_rows, strict=True)
     ]
-    kept = {
-        n: sparse_atoms.renumber_terms(getattr(memory, n), shape, places, n_terms) for n in OF_TERMS
+    matrices = {
+        n: sparse_atoms.renumber_terms(getattr(memory, n), axes, places, n_terms) for n in OF_TERMS
     }
-    return replace(memory, words=words, **kept)
+    return replace(memory, words=words, **matrices)
 
 
 def likelihood(X, inside, before):
@@ -177,7 +179,7 @@ def likelihood(X, inside, before):
     Parameters
     ----------
     X : csr_array, shape (n_documents, n_terms)
-        Entries are words that the documents have.
+        Stored entries are the words of the documents; their values are not used.
     inside, before : csr_array, shape (n_events, n_terms)
         p and q of the own words of events.
     """
@@ -195,28 +197,30 @@ def likelihood(X, inside, before):
 def find_threshold(past, inside, before, rate):
     """Return the L that a share `rate` of past documents exceeds, but at least `MIN_THRESHOLD`."""
     scores = np.sort(likelihood(past, inside, before)[:, 0])
-    place = int(np.floor(len(scores) * rate))
-    return float(max(scores[-place - 1], MIN_THRESHOLD)) if len(scores) else MIN_THRESHOLD
+    n_above = int(np.floor(len(scores) * rate))
+    return float(max(scores[-n_above - 1], MIN_THRESHOLD)) if len(scores) else MIN_THRESHOLD
 
 
 def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=False):
-    """Return the own words of an event: terms, p, q and t of each, the strongest first.
+    """Return (terms, p, q, t) of the own words of an event, the largest t first.
 
     Parameters
     ----------
     has : csr_array, shape (1, n_terms)
-        Documents of the event that have each word.
+        Number of documents of the event that have each word.
     m : int
-        Documents of the event.
+        Number of documents of the event.
     frequencies : ndarray, shape (n_terms,)
-        Documents before its birth that have the term, out of n_documents.
+        Number of documents before the birth that have the term.
     n_documents : int
+        Number of documents before the birth.
     allowed : callable
-        Of terms, which may be own words.
+        Maps terms to an array of bool: which may be own words.
     first : ndarray of int64
-        Own words of an event that has no others.
+        Own words of the event if no word qualifies.
     chosen_by : bool
-        Whether its documents are those that have these words: then p of these is `CHOSEN_RATE`.
+        Whether the documents were chosen because they have the words `first`; then p of these words
+        is `CHOSEN_RATE`.
     """
     terms, x = has.indices.astype(np.int64), has.data
     back = surprise.Background(np.maximum(frequencies, 0), n_documents)
@@ -240,9 +244,9 @@ def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=F
 
 
 def find_event(memory, terms, weights):
-    """Return the number of the event that a headline is of by its words, 0 for none.
+    """Return the number of the event that a headline belongs to by its words, or 0.
 
-    Its own words have at least `OLD_EVENT_SHARE` of the weight of the headline.
+    The own words of this event have at least `OLD_EVENT_SHARE` of the weight of the headline.
 
     Parameters
     ----------
@@ -250,17 +254,17 @@ def find_event(memory, terms, weights):
     terms : ndarray of int64
         Words of the headline.
     weights : ndarray of float64
-        t_w of each.
+        t_w of each word.
     """
     if not len(memory.number) or not len(terms):
         return 0
     share = (memory.weight[:, terms] > 0) @ weights / weights.sum()
-    best = np.lexsort((-memory.birth, -share))[0]  # of equal ones the newest
+    best = np.lexsort((-memory.birth, -share))[0]  # the newest of equal events
     return int(memory.number[best]) if share[best] >= OLD_EVENT_SHARE else 0
 
 
 def open_event(memory, t, name):
-    """Return the memory with a new event, which has no words yet, and the number of the event."""
+    """Return (memory with a new event without words, number of the event)."""
     n, n_terms = memory.numbered + 1, memory.inside.shape[1]
     values = {"number": n, "birth": t, "size": 0, "state": NEW, "threshold": 0.0}
     grown = {
@@ -280,7 +284,7 @@ def open_event(memory, t, name):
 def estimate_event(
     memory, t, number, X, rows, frequencies, n_documents, vocabulary, allowed, first, stored=True
 ):
-    """Estimate own words and threshold of an event with documents of this period; return the memory.
+    """Return the memory with own words and threshold of an event, estimated from some documents.
 
     Parameters
     ----------
@@ -288,14 +292,15 @@ def estimate_event(
     t : int
     number : int
     X : csr_array
-        Documents of the period.
+        Words of the documents of the period.
     rows : ndarray of int64
-        Those of the event.
+        Rows of the event's documents.
     frequencies, n_documents
-        Documents before the period with each term, and all of them; the event's own are subtracted.
+        Number of documents before the period with each term, and of all of them, including earlier
+        documents of the event.
     vocabulary : list of str
     allowed, first
-        As in `find_own_words`.
+        Parameters of `find_own_words`.
     stored : bool
         Whether the words of these documents are stored. If not, the call is a preview of a new
         event.
@@ -339,23 +344,25 @@ def join_rate(size):
 
 
 def join_events(memory, X):
-    """Return the number of the event that each document joins, 0 for none."""
+    """Return the number of the event that each document joins, or 0."""
     rows = memory.open
     rows = rows[np.diff(memory.inside.indptr)[rows] > 0]
     if not len(rows) or not X.shape[0]:
         return np.zeros(X.shape[0], dtype=np.int64)
-    inside, before, found = memory.inside[rows], memory.before[rows], []
+    inside, before, numbers = memory.inside[rows], memory.before[rows], []
     for first in range(0, X.shape[0], ROWS_AT_ONCE):
         beyond = (
             likelihood(X[first : first + ROWS_AT_ONCE], inside, before) - memory.threshold[rows]
         )
         best = np.argmax(beyond, axis=1)
-        found.append(np.where(beyond[np.arange(len(best)), best] > 0, memory.number[rows][best], 0))
-    return np.concatenate(found)
+        numbers.append(
+            np.where(beyond[np.arange(len(best)), best] > 0, memory.number[rows][best], 0)
+        )
+    return np.concatenate(numbers)
 
 
 def count_period(memory, t, event, telling):
-    """Count the documents of every event, and find its state.
+    """Count the documents of each event in a period, and update its state.
 
     Parameters
     ----------
@@ -368,8 +375,12 @@ def count_period(memory, t, event, telling):
 
     Returns
     -------
-    EventMemory, dict of int to int, list of (int, str)
-        The memory after the period; documents of each event; changes of states.
+    memory : EventMemory
+        Memory after the period.
+    sizes : dict of int to int
+        Number of documents of each event in the period.
+    changes : list of (int, str)
+        Events and their new states.
     """
     size = np.bincount(event, minlength=memory.numbered + 1)[memory.number]
     counts, totals = (
@@ -402,10 +413,10 @@ def count_period(memory, t, event, telling):
 
 
 def growth_chance(count, total, before, total_before):
-    """Return the probability of at least `count` documents of `total`, given `before` of `total_before` in the past.
+    """Return the probability of at least `count` of `total` documents at the rate of the past.
 
-    If the rate had stayed the same, the new documents would be a binomial part of all of them (the
-    conditional test of two Poisson rates).
+    The past had `before` of `total_before` documents. At an equal rate `count` is binomial given
+    `count` + `before` (conditional test of two Poisson rates).
     """
     if not (count and before and total_before):
         return 1.0
@@ -413,25 +424,21 @@ def growth_chance(count, total, before, total_before):
 
 
 def remember_period(memory, t, X, rows):
-    """Add a sample of this period's documents to the memory, and drop old documents and events; return the memory.
+    """Return the memory with a sample of this period's documents, without old documents and events.
 
     Parameters
     ----------
+    memory : EventMemory
+    t : int
     X : csr_array
-        Documents of the period, without words that are no own words of an event.
+        Words of the documents of the period, without words that are too frequent for own words.
     rows : ndarray of int64
-        Documents that may be remembered, in order; at most `SAMPLE_PER_PERIOD` of them are, evenly
-        spaced.
+        Rows of X to sample from, sorted. At most `SAMPLE_PER_PERIOD` evenly spaced rows are taken.
     """
-    chosen = (
-        rows[
-            np.linspace(0, len(rows) - 1, min(SAMPLE_PER_PERIOD, len(rows)))
-            .round()
-            .astype(np.int64)
-        ]
-        if len(rows)
-        else rows
-    )
+    chosen = rows
+    if len(rows):
+        positions = np.linspace(0, len(rows) - 1, min(SAMPLE_PER_PERIOD, len(rows)))
+        chosen = rows[positions.round().astype(np.int64)]
     past = _append_rows(memory.past, surprise.presence(X[chosen]))
     past_t = np.append(memory.past_t, np.full(len(chosen), t))
     old = np.flatnonzero(past_t <= t - SAMPLE_GAP)
@@ -443,11 +450,11 @@ def remember_period(memory, t, X, rows):
     memory = replace(memory, past=past[first:], past_t=past_t[first:], members=members)
     if over <= 0:
         return memory
-    kept = np.sort(np.lexsort((memory.number, memory.state != ENDED))[over:])
+    remaining = np.sort(np.lexsort((memory.number, memory.state != ENDED))[over:])
     strings = {
-        key: [getattr(memory, key)[row] for row in kept.tolist()] for key in ("names", "words")
+        key: [getattr(memory, key)[row] for row in remaining.tolist()] for key in ("names", "words")
     }
-    return replace(memory, **strings, **{key: getattr(memory, key)[kept] for key in OF_EVENTS})
+    return replace(memory, **strings, **{key: getattr(memory, key)[remaining] for key in OF_EVENTS})
 
 
 def _append_rows(matrix, rows):
@@ -455,8 +462,8 @@ def _append_rows(matrix, rows):
 
 
 def _replace_row(matrix, row, value):
-    """Return a matrix with another row in one place."""
-    parts = [matrix[:row], value, matrix[row + 1 :]]
+    """Return a matrix with one row replaced."""
+    blocks = [matrix[:row], value, matrix[row + 1 :]]
     return sparse.csr_array(
-        sparse.vstack([part for part in parts if part.shape[0]], format="csr")
+        sparse.vstack([block for block in blocks if block.shape[0]], format="csr")
     ).sorted_indices()

@@ -1,4 +1,7 @@
-"""feedback.csv: what users hold back or follow, and their verdicts; it changes what is shown and nothing else."""
+"""feedback.csv: events, sources and documents that users mute or follow, and their verdicts.
+
+The file changes what is shown, but not what is computed.
+"""
 
 import contextlib
 import csv
@@ -19,28 +22,28 @@ from odl.files.escaping import guarded, unguarded, visible
 FEEDBACK_FILE = listing.FEEDBACK_FILE
 FEEDBACK_COLUMNS = ("what", "verdict", "until", "note")
 JUDGED_COLUMNS = ("judged", "by", "time", "period")  # written if the file has a line of `odl judge`
-NOBODY = "someone"  # who judged, in a line without a name
+NOBODY = "someone"  # name of the user in a verdict without a name
 GROWS = "grows"
-EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # topic: as an earlier version wrote it
+EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # an earlier version wrote "topic:"
 
 
 class FeedbackLine(NamedTuple):
-    """One line of feedback.csv, which holds back or follows (`verdict`) or judges (`judged`).
+    """One line of feedback.csv, which mutes or follows (`verdict`) or judges (`judged`).
 
     Attributes
     ----------
     what : str
         "event:12", "source:FILE" or the id of a document; the latter includes its near-duplicates.
     verdict : str
-        "known" and "muted" hold back, "follow" shows always; empty in a line that judges.
+        "known" and "muted" hide a headline, "follow" always shows it; empty in a line that judges.
     until : str
-        Date from which the line does not hold; "grows" if it does not hold while the event is
+        Date from which the line has no effect; "grows" if it has no effect while the event is
         growing; or empty.
     note : str
     judged : str
-        Answer of a user, one of `odl.alerts.model.ANSWERS`; empty in a line that holds back or follows.
+        Answer of a user, one of `odl.alerts.model.ANSWERS`; empty in a line that mutes or follows.
     by, time, period : str
-        Name of this user, time of the verdict (ISO 8601), number of the period of the headline.
+        Name of the user, time of the verdict (ISO 8601), number of the headline's period.
     """
 
     what: str
@@ -60,13 +63,13 @@ class FeedbackLine(NamedTuple):
 
     @property
     def when(self):
-        """End of a sentence that says when the line holds; empty if it always does."""
+        """End of a sentence that says when the line has an effect; empty if it always has."""
         if self.until == GROWS:
             return " in periods in which it is not growing"
         return f" until {self.until}" if self.until else ""
 
     def holds(self, state, time):
-        """Return whether the line holds in a period, by its time and the state of the event in it."""
+        """Return whether the line has an effect, given the event's state and the period's time."""
         if self.until == GROWS:
             return state != "growing"
         return not self.until or time == NO_TIME or time < _day(self.until)
@@ -83,23 +86,23 @@ def check_entry(entry, where="feedback"):
         raise DataError(
             f"{where} names nothing",
             "event:NUMBER, source:FILE or the id of a document",
-            "correct it",
+            "fill in the column what",
         )
     if entry.judged and entry.judged not in ANSWERS:
         fault = f"{where} has {entry.judged!r} under judged"
-        raise DataError(fault, f"one of {', '.join(ANSWERS)}", "correct it")
+        raise DataError(fault, f"one of {', '.join(ANSWERS)}", "correct the column judged")
     if entry.verdict not in VERDICTS and not entry.judged:
         raise DataError(
             f"{where} has the verdict {entry.verdict!r}",
             f"one of {', '.join(VERDICTS)}",
-            "correct it",
+            "correct the column verdict",
         )
     if entry.until and entry.until != GROWS:
         _day(entry.until, where)
     if entry.until == GROWS and not entry.event:
-        said = f"{where} says until {GROWS} of {entry.what!r}"
+        fault = f"{where} says until {GROWS} of {entry.what!r}"
         raise DataError(
-            said, "an event: documents and sources do not grow", "give a date or leave it empty"
+            fault, "an event: documents and sources do not grow", "give a date or leave it empty"
         )
     return entry
 
@@ -110,7 +113,7 @@ def read(folder):
     Raises
     ------
     DataError
-        Naming the line that is wrong.
+        If a line is invalid; the message names it.
     """
     path = os.path.join(folder, FEEDBACK_FILE)
     if not os.path.exists(path):
@@ -138,7 +141,7 @@ def read(folder):
 
 
 def _split(line):
-    """Return a line as one that holds back or follows, and one that judges; a line may say both."""
+    """Split a line into one that mutes or follows and one that judges, since it may do both."""
     muting = FeedbackLine(*line[: len(FEEDBACK_COLUMNS)])
     judging = line._replace(verdict="", until="", by=line.by or NOBODY)
     return [muting] * bool(line.verdict) + [judging] * bool(line.judged)
@@ -147,12 +150,13 @@ def _split(line):
 def add(folder, entry):
     """Add a line to feedback.csv of a folder; return the path of the file.
 
-    It replaces lines on the same thing: if it judges, the verdict of the same user.
+    It replaces a line on the same event, document or source; a verdict replaces only one of the
+    same user.
 
     Raises
     ------
     DataError
-        If the line, or one that is there, is wrong.
+        If the new line or a line of the file is invalid.
     """
     _replace(folder, entry.what, entry.by, [check_entry(entry)])
     return os.path.join(folder, FEEDBACK_FILE)
@@ -166,29 +170,29 @@ def remove(folder, what, by=""):
     folder : path-like
     what : str
     by : str, optional
-        User whose verdict is deleted; None for all lines. By default the lines that hold back or
-        follow.
+        User whose verdict is deleted; None for all lines. By default the lines that mute or follow
+        are deleted.
 
     Raises
     ------
     DataError
-        If a line that is there is wrong.
+        If a line of the file is invalid.
     """
     return _replace(folder, what, by, [])
 
 
 def _replace(folder, what, by, entries):
-    """Replace the lines of a user on something by others, one process at a time; return the old ones."""
+    """Replace the lines of a user about `what`, one process at a time; return the old lines."""
     with atomic.locked(os.path.join(folder, FEEDBACK_FILE)) as alone:
         if not alone:
             print(
                 f"odl: {folder} has no locks (its file system); let one command at a time write",
                 file=sys.stderr,
             )
-        known = read(folder)
-        gone = [line for line in known if line.what == what and by in (line.by, None)]
+        lines = read(folder)
+        gone = [line for line in lines if line.what == what and by in (line.by, None)]
         if gone or entries:
-            write(folder, [line for line in known if line not in gone] + entries)
+            write(folder, [line for line in lines if line not in gone] + entries)
     return gone
 
 
@@ -206,11 +210,11 @@ def write(folder, entries):
 
 
 class Verdicts:
-    """Lines of feedback.csv, to look up those on a headline, a document or an event.
+    """Lines of feedback.csv that mute or follow, for lookup by headline, document or event.
 
     Parameters
     ----------
-    entries : sequence of Entry
+    entries : sequence of FeedbackLine
     """
 
     def __init__(self, entries):
@@ -221,18 +225,18 @@ class Verdicts:
         }
 
     def of_item(self, members, source, event, state, time):
-        """Return the line that holds for a headline or a document, or None; "follow" comes first.
+        """Return the line that applies to a headline or a document, or None; "follow" comes first.
 
         Parameters
         ----------
         members : sequence of str
-            Ids of its documents.
+            Ids of the documents.
         source : str
         event : int
         state : str
             State of the event in the period.
         time : int
-            Time of the period, ms.
+            Time of the period in ms.
         """
         names = [f"source:{source}", f"event:{event}", *members]
         entries = [
@@ -244,17 +248,18 @@ class Verdicts:
         return (followed or entries or [None])[0]
 
     def of_event(self, number, state, time):
-        """Return the verdict that holds for an event with a state in a period, or an empty text."""
+        """Return the verdict on an event in a period, given its state there; empty if none."""
         entry = self.lines.get(f"event:{number}")
         return entry.verdict if entry and entry.holds(state, time) else ""
 
 
 def parse_until(text):
-    """Return the value of `--until` as feedback.csv has it.
+    """Return the value of `--until` in the form of feedback.csv.
 
     Raises
     ------
     DataError
+        If the text is no date and not "grows".
     """
     return text if text in ("", GROWS) else _date(text, "--until").isoformat()
 
@@ -270,7 +275,8 @@ def _date(text, where):
         return date.fromisoformat(text)
     except ValueError as error:
         fault = f"{where} {visible(text)!r}"
-        raise DataError(fault, f"a date such as 2026-12-31, or {GROWS}", "correct it") from error
+        expected = f"a date such as 2026-12-31, or {GROWS}"
+        raise DataError(fault, expected, "correct the date") from error
 
 
 def members(alerts, numbers):
@@ -296,48 +302,55 @@ def members(alerts, numbers):
 
 
 def _periods(alerts):
-    """Yield the event and the id of each document of a period."""
+    """Yield (events, ids) of the documents of each period that can be read."""
     for path in periods.paths(alerts):
-        with contextlib.suppress(StorageError):  # the others tell enough
+        with contextlib.suppress(StorageError):  # the other periods suffice
             yield periods.read_event_numbers(path).tolist(), periods.read_names(path).ids
 
 
 def renumbered(entries, alerts, before):
-    """Return lines of feedback.csv with the new numbers of their events, and sentences on what changed.
+    """Return lines of feedback.csv with new event numbers, and sentences on what changed.
 
-    The new event is the one with most of the documents of the old one. A line without a new event
+    The new event is the one with most of the documents of the old event. A line without a new event
     is left out.
 
     Parameters
     ----------
-    entries : iterable of Entry
+    entries : iterable of FeedbackLine
     alerts : path-like
+        Folder of the new periods.
     before : dict
         Result of `members` before alerts were computed again.
+
+    Returns
+    -------
+    lines : list of FeedbackLine
+    sentences : list of str
     """
-    where = {ident: number for number, each in before.items() for ident in each}
-    now = {number: Counter() for number in before}
+    old_event_of = {ident: number for number, ids in before.items() for ident in ids}
+    new_events = {number: Counter() for number in before}
     for event_of, ids in _periods(alerts):
         for number, ident in zip(event_of, ids, strict=True):
-            if number and ident in where:
-                now[where[ident]][number] += 1
-    kept, said = {}, []
+            if number and ident in old_event_of:
+                new_events[old_event_of[ident]][number] += 1
+    lines, sentences = {}, []
     for entry in entries:
-        what, answer = entry.what, entry.verdict or entry.judged
+        name, answer = entry.what, entry.verdict or entry.judged
         if str(entry.event) in before:
-            ((number, shared),) = now[str(entry.event)].most_common(1) or [(0, 0)]
-            what = f"event:{number}"
+            ((number, shared),) = new_events[str(entry.event)].most_common(1) or [(0, 0)]
+            name = f"event:{number}"
             if not number:
-                said.append(
-                    f"{FEEDBACK_FILE}: {entry.what} is no event any more, its line ({answer}) is gone"
-                )
+                gone = f"is no event any more, its line ({answer}) is gone"
+                sentences.append(f"{FEEDBACK_FILE}: {entry.what} {gone}")
                 continue
-            if what != entry.what:
-                of = f"{shared} of its {len(before[str(entry.event)])} documents"
-                said.append(f"{FEEDBACK_FILE}: {entry.what} is {what} now, by {of}")
-                entry = entry._replace(period="")  # that of the birth of the new event is used
-        before_it = kept.get((what, entry.by), entry)
-        if (known := before_it.verdict or before_it.judged) != answer:
-            said.append(f"{FEEDBACK_FILE}: {what} was said to be {known} and is {answer} now")
-        kept[what, entry.by] = entry._replace(what=what)
-    return list(kept.values()), said
+            if name != entry.what:
+                overlap = f"{shared} of its {len(before[str(entry.event)])} documents"
+                sentences.append(f"{FEEDBACK_FILE}: {entry.what} is {name} now, by {overlap}")
+                entry = entry._replace(period="")  # the period of the new event's birth is used
+        earlier = lines.get((name, entry.by), entry)
+        if (verdict := earlier.verdict or earlier.judged) != answer:
+            sentences.append(
+                f"{FEEDBACK_FILE}: {name} was said to be {verdict} and is {answer} now"
+            )
+        lines[name, entry.by] = entry._replace(what=name)
+    return list(lines.values()), sentences

@@ -1,21 +1,23 @@
-"""Hashtags: headlines and events treat "#oscars" and "oscars" as one word, with the smaller term number."""
+"""Hashtags: headlines and events treat "#oscars" and "oscars" as one word."""
 
 import numpy as np
 from scipy import sparse
 
 
 def same_words(vocabulary):
-    """Return the term that each term is counted as, or None if no word occurs both with and without a "#".
+    """Return the term that each term is counted as, the smaller number of a word and its hashtag.
+
+    The result is None if no word occurs both with and without a "#".
 
     Examples
     --------
     >>> from odl.alerts.hashtags import same_words
-    >>> same_words(["rain", "#oscars", "#rain", "oscars", "#snow"]).tolist(), same_words(["rain", "#snow"])
-    ([0, 1, 0, 1, 4], None)
+    >>> same_words(["rain", "#oscars", "#rain", "oscars", "#snow"]).tolist()
+    [0, 1, 0, 1, 4]
+    >>> same_words(["rain", "#snow"])
     """
-    tags = [
-        lines.partition("\n")[0] for lines in "\n".join(["", *vocabulary]).split("\n#")[1:]
-    ]  # one word per line
+    lines = "\n".join(["", *vocabulary])  # one word per line
+    tags = [after.partition("\n")[0] for after in lines.split("\n#")[1:]]
     wanted = {*tags, *(f"#{tag}" for tag in tags)}
     number = {word: term for term, word in enumerate(vocabulary) if word in wanted} if tags else {}
     pairs = np.array([(number[word], number[f"#{word}"]) for word in tags if word in number])
@@ -27,15 +29,18 @@ def same_words(vocabulary):
 
 
 def with_bare(words):
-    """Return the words, and also each word that begins with "#" without it, as a set."""
+    """Return the set of some words, extended by the words of hashtags without "#"."""
     return {*words, *(word.removeprefix("#") for word in words)}
 
 
 def joined(documents):
-    """Return a copy of documents (`odl.alerts.decision.PeriodDocuments`) in which a hashtag and its word are one term.
+    """Return a copy of documents in which a hashtag and its word are one term, without "#".
 
     The term with the smaller number is used for both, so counts of earlier periods remain valid.
-    Its name has no "#".
+
+    Parameters
+    ----------
+    documents : odl.alerts.decision.PeriodDocuments
     """
     terms = same_words(documents.vocabulary)
     if terms is None:
@@ -54,9 +59,8 @@ def joined(documents):
 
 
 def _moved(X, terms):
-    """Return a matrix with column j moved to terms[j]; columns with the same new number are added."""
-    moved = sparse.csr_array(
-        (X.data.copy(), terms[X.indices], X.indptr.copy()), shape=X.shape
-    )  # changed in place
+    """Return a matrix with column j moved to terms[j]; columns with the same target are added."""
+    # Copy the arrays, because `sum_duplicates` changes them in place.
+    moved = sparse.csr_array((X.data.copy(), terms[X.indices], X.indptr.copy()), shape=X.shape)
     moved.sum_duplicates()
     return moved

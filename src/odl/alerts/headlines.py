@@ -216,7 +216,7 @@ def _compound(part, texts, words=()):
     --------
     >>> from odl.alerts.headlines import _compound
     >>> _compound("ons", ["Add-ons fail", "my add-ons and add ons", "all add-ons"])
-    'Add-ons'
+    'add-ons'
     >>> texts = ["Cancelled Flighted!", "is Cancelled Flighted today"]
     >>> _compound("flighted", texts, {"cancelled", "today"})
     'Cancelled Flighted'

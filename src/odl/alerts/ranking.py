@@ -1,16 +1,16 @@
-"""Order of headlines that learns from verdicts: ridge regression, whose prediction moves a headline by some places.
+"""Order of headlines that learns from verdicts of users, by ridge regression.
 
-With the traits x_i of n judged headlines and their verdicts y_i (yes 1, known 0, no -1; the mean
-over users),
+The traits x_i of n judged headlines have verdicts y_i (yes 1, known 0, no -1; the mean over users).
+The regression
 
     min_b  sum_i (y_i - c - <x_i, b>)^2 + PENALTY |b|^2,    c = sum_i y_i / (n + PRIOR),
 
-has the prediction <x - m, b> = sum_i a_i <x - m, x_i> relative to the mean m of the x_i, with
-a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. So each verdict has a part in it, a_i <x, x_i>.
+predicts <x - m, b> = sum_i a_i <x - m, x_i> for traits x, relative to the mean m of the x_i. Here
+a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. So verdict i contributes a_i <x - m, x_i>.
+
 A headline moves by MAX_UP * GAIN times the prediction, rounded, at most MAX_UP places up and
-MAX_DOWN down. Protected headlines (`is_protected`) come no later in
-a list than without verdicts. Words, the source, the gate and numbers are traits, the source only if
-`sources_agree`.
+MAX_DOWN places down. Protected headlines (`is_protected`) never come later in a list than without
+verdicts. Traits are words, the gate and numbers, and the source if `sources_agree`.
 """
 
 import math
@@ -22,26 +22,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-MAX_UP, MAX_DOWN = 50, 5  # places by which verdicts move a headline at most
+MAX_UP, MAX_DOWN = 50, 5  # largest number of places by which verdicts move a headline
 GAIN = 2.0  # prediction 1 / GAIN moves a headline by MAX_UP places
-PENALTY = 0.3
+PENALTY = 0.3  # penalty of the ridge regression
 PRIOR = 3.0  # verdicts of value 0 that are added to the mean
-GATE_WEIGHT, NUMBER_WEIGHT = 0.1, 0.1  # next to 1 for the words and for the source
+GATE_WEIGHT, NUMBER_WEIGHT = 0.1, 0.1  # weights of these traits; words and source have weight 1
 EXAMPLES_READ = 3  # stored documents of a headline whose words are traits
 TITLE_WORD = re.compile(r"\w{3,}")
 MIN_P, P_SCALE = 1e-9, 3.0  # -log10 p counts up to that of MIN_P, and is divided by P_SCALE
-PROTECTED_P = 1e-6
-NO_SOURCE = "\0"  # source of all headlines if it does not matter; no file has this name
+PROTECTED_P = 1e-6  # p below which a headline is protected
+NO_SOURCE = "\0"  # source of all headlines if sources are no trait; no file has this name
 MAX_NAMED = 3  # verdicts that are named for a moved headline
 
 
 class Traits(NamedTuple):
-    """What the model knows of a headline.
+    """Traits of a headline, from which its verdict is predicted.
 
     Attributes
     ----------
     words : frozenset of str
-        Its words, and words of titles and reasons of its central documents.
+        Words of the headline, and words of titles and reasons of its central documents.
     source : str
         File of most of its stored documents.
     gate : str
@@ -56,15 +56,15 @@ class Traits(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A move of a headline.
+    """A move of a headline in a list.
 
     Attributes
     ----------
     places : int
-        Places up in a list; negative: down.
+        Number of places up; negative: down.
     parts : tuple of (int, float)
-        Numbers of the judged headlines that cause most of it, and their parts of the prediction, the
-        largest first.
+        Indices of the judged headlines that cause most of the move, and their parts of the
+        prediction, the largest first.
     """
 
     places: int
@@ -87,7 +87,10 @@ def traits_of(headline, documents_of):
 
 
 def is_protected(headline):
-    """Return whether no verdict lets a headline come later: p < 1e-6, certain, or it grows."""
+    """Return whether verdicts never move a headline down.
+
+    They do not if p < 1e-6, its gate is "certain", or its event is growing.
+    """
     return headline.p < PROTECTED_P or headline.gate == "certain" or headline.state == "growing"
 
 
@@ -97,19 +100,19 @@ class RidgeOrder:
     Parameters
     ----------
     traits : sequence of Traits
-        Of the judged headlines.
+        Traits of the judged headlines.
     values : sequence of float
         Their verdicts, from -1 (no) to 1 (yes).
     """
 
     def __init__(self, traits, values):
-        self.vocabulary = frozenset().union(*(one.words for one in traits))
-        self.traits = [self._with_known_words(one) for one in traits]
+        self.vocabulary = frozenset().union(*(judged.words for judged in traits))
+        self.traits = [self._with_known_words(judged) for judged in traits]
         y = np.array(values, dtype=float)
-        if not sources_agree([one.source for one in traits], y):
-            self.traits = [one._replace(source=NO_SOURCE) for one in self.traits]
+        if not sources_agree([judged.source for judged in traits], y):
+            self.traits = [judged._replace(source=NO_SOURCE) for judged in self.traits]
         y -= y.sum() / (len(y) + PRIOR)
-        K = np.array([self._products(one) for one in self.traits])
+        K = np.array([self._products(judged) for judged in self.traits])
         self.means = K.mean(axis=0)
         self.coefficients = np.linalg.solve(K + PENALTY * np.eye(len(y)), y)
 
@@ -120,7 +123,7 @@ class RidgeOrder:
         places = round(max(-MAX_DOWN, min(MAX_UP, MAX_UP * GAIN * prediction)))
         if not places:
             return None
-        # verdicts on headlines like it; if these do not explain the move, those on others
+        # Name verdicts on similar headlines; if these do not explain the move, name any verdicts.
         for parts in (self.coefficients * products, self.coefficients * (products - self.means)):
             if named := _largest(parts.tolist(), prediction):
                 break
@@ -135,8 +138,11 @@ class RidgeOrder:
 
 
 def _largest(parts, prediction):
-    """Return (number, part) of the largest parts with the sign of a prediction that make up half of it."""
-    helping = [(at, part) for at, part in enumerate(parts) if part * prediction > 1e-9]
+    """Return (index, part) for the largest parts that together are half of a prediction.
+
+    Only parts with the sign of the prediction count.
+    """
+    helping = [(index, part) for index, part in enumerate(parts) if part * prediction > 1e-9]
     helping.sort(key=lambda pair: -abs(round(pair[1], 9)))
     totals = [*accumulate(abs(part) for _, part in helping)]
     n_needed = bisect_left(totals, abs(prediction) / 2) + 1
@@ -144,30 +150,34 @@ def _largest(parts, prediction):
 
 
 def sources_agree(sources, values):
-    """Return whether verdicts on headlines of one source agree more than chance explains.
+    """Return whether verdicts on headlines of one source agree more than by chance.
 
-    With the deviations d_i of the verdicts from their mean, the sum of d_i d_j over the pairs of one
-    source has to exceed its standard deviation under independence.
+    They do if the sum of d_i d_j over pairs with the same source exceeds its standard deviation
+    under independence, where d_i are the deviations of the verdicts from their mean.
 
     Examples
     --------
     >>> from odl.alerts.ranking import sources_agree
-    >>> sources_agree(["a", "a", "b", "b"], [1, 1, -1, -1]), sources_agree(["a", "a", "b", "b"], [1, -1, 1, -1])
+    >>> sources = ["a", "a", "b", "b"]
+    >>> sources_agree(sources, [1, 1, -1, -1]), sources_agree(sources, [1, -1, 1, -1])
     (True, False)
     """
     deviations = np.asarray(values, dtype=float) - np.mean(values)
-    same = np.equal.outer(np.array(sources), np.array(sources)) & ~np.eye(len(sources), dtype=bool)
-    products = np.outer(deviations, deviations)[same].sum()
-    return bool(products > math.sqrt(2 * same.sum()) * np.mean(deviations**2))
+    same_source = np.equal.outer(np.array(sources), np.array(sources)) & ~np.eye(
+        len(sources), dtype=bool
+    )
+    products = np.outer(deviations, deviations)[same_source].sum()
+    return bool(products > math.sqrt(2 * same_source.sum()) * np.mean(deviations**2))
 
 
-def _product(one, other):
-    shared, sizes = len(one.words & other.words), len(one.words) * len(other.words)
+def _product(traits, other):
+    """Return the inner product of the traits of two headlines."""
+    shared, sizes = len(traits.words & other.words), len(traits.words) * len(other.words)
     return (
         shared / math.sqrt(sizes or 1)
-        + (one.source == other.source != NO_SOURCE)
-        + GATE_WEIGHT**2 * (one.gate == other.gate)
-        + NUMBER_WEIGHT**2 * sum(a * b for a, b in zip(one.numbers, other.numbers, strict=True))
+        + (traits.source == other.source != NO_SOURCE)
+        + GATE_WEIGHT**2 * (traits.gate == other.gate)
+        + NUMBER_WEIGHT**2 * sum(a * b for a, b in zip(traits.numbers, other.numbers, strict=True))
     )
 
 
@@ -177,14 +187,14 @@ def reorder(places, protected):
     Parameters
     ----------
     places : sequence of int
-        Places by which each entry moves up; negative: down.
+        Number of places by which each entry moves up; negative: down.
     protected : sequence of bool
-        Entries that come no later than before.
+        Whether each entry must not move down.
 
     Returns
     -------
     list of int
-        Old places of the entries in their new order.
+        Old indices of the entries in their new order.
 
     Examples
     --------
@@ -193,13 +203,15 @@ def reorder(places, protected):
     ([2, 0, 1, 3], [0, 2, 1, 3])
     """
     moves = [max(move, 0) if safe else move for move, safe in zip(places, protected, strict=True)]
-    waiting = deque(sorted(range(len(moves)), key=lambda at: (at - moves[at], -moves[at])))
+    waiting = deque(
+        sorted(range(len(moves)), key=lambda index: (index - moves[index], -moves[index]))
+    )
     order: list[int] = []
     placed: set[int] = set()
-    for at in range(len(moves)):
+    for index in range(len(moves)):
         while waiting[0] in placed:
             waiting.popleft()
-        entry = at if protected[at] and at not in placed else waiting[0]
+        entry = index if protected[index] and index not in placed else waiting[0]
         placed.add(entry)
         order.append(entry)
     return order

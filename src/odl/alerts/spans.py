@@ -7,7 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 from odl.errors import ParameterError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SPAN_FORMS = "today, yesterday, 12h, 7d, 2w, 3mo, 1y, 2026, 2026-03, 2026-W10, 2026-03-01 or 2026-03-01T12:00"
+SPAN_FORMS = (
+    "today, yesterday, 12h, 7d, 2w, 3mo, 1y, 2026, 2026-03, 2026-W10, 2026-03-01 "
+    "or 2026-03-01T12:00"
+)
 AGO = re.compile(
     r"(\d{1,6}) ?(h|hours?|d|days?|w|weeks?|mo|months?|y|years?)( ago)?", re.IGNORECASE
 )
@@ -47,7 +50,7 @@ def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
         first, end = _span(" ".join(text.split()), moment)
     except (ValueError, OverflowError) as error:
         raise ParameterError(
-            f"{option} {text}", f"a date or time: {SPAN_FORMS}", "correct it"
+            f"{option} {text}", f"a date or time: {SPAN_FORMS}", "correct the date"
         ) from error
     return (first - EPOCH) // timedelta(milliseconds=1), (end - EPOCH) // timedelta(milliseconds=1)
 
@@ -82,7 +85,7 @@ def _span(text, now):
 
 
 def _ago(number, unit, now, today):
-    """Return begin and end of the day that was `number` days, weeks, months or years ago, or of the hour (unit h)."""
+    """Return begin and end of the day (or, for the unit h, of the hour) a number of units ago."""
     if unit.startswith("h"):
         first = now - timedelta(hours=number)
         return first, first + timedelta(hours=1)

@@ -1,16 +1,18 @@
-"""Evidence that a word is more frequent in a period than before: -log10 of a negative binomial tail probability.
+"""Evidence that a word is more frequent in a period than before.
 
-A word w is in x of the n documents of a period and in d of the N documents of a background. With
-a = d + 1/2 + (N + 1) `FLOOR`,
+A word w is in x of the n documents of a period and in d of the N documents of a background. The
+evidence is -log10 of a negative binomial tail probability: with a = d + 1/2 + (N + 1) `FLOOR`,
 
-    t_w = -log10 P(X >= x),   X negative binomial of mean n a / (N + 1) and shape r,   1 / r = 1 / a + `SPREAD`:
+    t_w = -log10 P(X >= x),   X negative binomial with mean n a / (N + 1) and shape r,
+                              1 / r = 1 / a + `SPREAD`.
 
-X is a Poisson number. Its rate has a gamma distribution of shape a, estimated from the N documents,
-and varies between periods as subjects come and go. P(X >= x) is the regularised incomplete beta
-function I(x, r) at mean / (r + mean). There are two backgrounds: all earlier documents, and earlier
-documents with a weight that halves every `HALF_LIFE` periods. The smaller t_w is used, so a word is
-news only if it is frequent compared with both. Words of titles are counted separately: one title is
-enough, and t_w is doubled in periods of fewer than `FEW` documents.
+X is a Poisson number whose rate has a gamma distribution of shape a, estimated from the N
+documents; `SPREAD` adds the variation of the rate between periods. P(X >= x) is the regularised
+incomplete beta function I(x, r) at mean / (r + mean). There are two backgrounds: all earlier
+documents, and earlier documents with a weight that halves every `HALF_LIFE` periods. The smaller
+t_w is used, so a word is news only if it is frequent compared with both. Words of titles are
+counted separately: one title is enough, and t_w is doubled in periods of fewer than `FEW`
+documents.
 
 Near-duplicates in the same period count once, in x and n as well as in d and N. A document that
 repeats one of an earlier period is counted in n, so that rare words are recognised in a stream of
@@ -22,10 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-FLOOR = (
-    1 / 2000
-)  # expected share of documents with an unseen word; 1/4000 to 1/20000 give the same results
-# relative variance of a word's rate between periods; measured .01 to .1 on posts, Reuters, arXiv
+# Expected share of documents with an unseen word; 1/4000 to 1/20000 give the same results.
+FLOOR = 1 / 2000
+# Relative variance of a word's rate between periods; measured .01 to .1 on posts, Reuters, arXiv.
 SPREAD = 0.04
 HALF_LIFE = 30  # periods in which the weight of earlier documents halves
 FEW = 25  # titles count double in periods with fewer documents
@@ -40,7 +41,9 @@ class Background(NamedTuple):
     Attributes
     ----------
     words : ndarray of float64, shape (n_terms,)
+        Number of documents with each term.
     n : float
+        Number of documents.
     """
 
     words: np.ndarray
@@ -48,12 +51,14 @@ class Background(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Numbers of documents that have each term in text or in title, and the number n of all documents.
+    """Numbers of documents of a period that have each term.
 
     Attributes
     ----------
     words, titles : ndarray of int64, shape (n_terms,)
+        Number of documents with the term in the text, and in the title.
     n : int
+        Number of documents.
     """
 
     words: np.ndarray
@@ -71,7 +76,7 @@ class Counts(NamedTuple):
         )
 
     def where(self, words, titles):
-        """Return a copy with counts of 0 for terms outside of two masks."""
+        """Return a copy with zeros for terms outside of two masks of bool."""
         return self._replace(
             words=np.where(words, self.words, 0), titles=np.where(titles, self.titles, 0)
         )
@@ -81,8 +86,9 @@ class Counts(NamedTuple):
         return Counts(self.words + other.words, self.titles + other.titles, self.n + other.n)
 
     def padded(self, n_terms):
-        """Return a copy with counts of 0 for additional terms, `n_terms` in total."""
-        return Counts(*(np.pad(each, (0, n_terms - len(each))) for each in self[:2]), self.n)
+        """Return a copy for `n_terms` terms, with zeros for the additional terms."""
+        padded = (np.pad(counts, (0, n_terms - len(counts))) for counts in self[:2])
+        return Counts(*padded, self.n)
 
 
 class WordHistory(NamedTuple):
@@ -112,26 +118,34 @@ class WordHistory(NamedTuple):
     n_last: int = 0
 
     def moved(self, places, n_terms):
-        """Return a copy with new numbers of terms; -1 removes a term, and None means that terms were only appended."""
+        """Return a copy with renumbered terms.
+
+        Parameters
+        ----------
+        places : ndarray of int64 or None
+            New number of each term, -1 if it was removed; None if terms were only added.
+        n_terms : int
+            Number of terms afterwards.
+        """
         places = np.arange(len(self.recent)) if places is None else places
-        stays, arrays = places >= 0, {}
+        remains, arrays = places >= 0, {}
         for name in ARRAYS:
             values = getattr(self, name)
             arrays[name] = np.zeros(n_terms, dtype=values.dtype)
-            arrays[name][places[stays]] = values[stays]
+            arrays[name][places[remains]] = values[remains]
         return self._replace(**arrays)
 
     def before(self):
-        """Return (all, recent) backgrounds of texts, and the same of titles."""
+        """Return pairs of backgrounds (all, recent), of texts and of titles."""
         return (
             (Background(self.words, self.n), Background(self.recent, self.n_recent)),
             (Background(self.titles, self.n), Background(self.recent_titles, self.n_recent)),
         )
 
     def before_last(self):
-        """Return the backgrounds without the last period's counts.
+        """Return the backgrounds (`before`) without the counts of the last period.
 
-        Two periods together are compared with them.
+        The last two periods together are compared with them.
         """
         n, weight = self.n - self.n_last, 0.5 ** (-1 / HALF_LIFE)
         n_recent = (self.n_recent - self.n_last) * weight
@@ -147,14 +161,14 @@ class WordHistory(NamedTuple):
         )
 
     def after(self, counts, last=None):
-        """Return the history after a period; weighted counts are rounded as they are stored (float32, small ones 0).
+        """Return the history after a period, with weighted counts rounded as files store them.
 
         Parameters
         ----------
         counts : Counts
             Counts of the documents of the period.
         last : Counts, optional
-            Counts of those without an event; by default of all.
+            Counts of the documents without an event; by default of all documents.
         """
         weight = 0.5 ** (1 / HALF_LIFE)
         recent, recent_titles = (
@@ -167,23 +181,17 @@ class WordHistory(NamedTuple):
         )  # fmt: skip
 
 
-ARRAYS = (
-    "words",
-    "titles",
-    "recent",
-    "recent_titles",
-    "last",
-    "last_titles",
-)  # `WordHistory`: one number per term
+# Fields of `WordHistory` with a number for each term.
+ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")
 
 
 class Evidence(NamedTuple):
-    """t_w of each term in a set of documents; 0 if too few of them have it.
+    """t_w of each term in a set of documents; 0 if too few documents have the term.
 
     Attributes
     ----------
     t : ndarray of float64, shape (n_terms,)
-        Smaller value of the two backgrounds, then the larger one of text and (weighted) title.
+        Larger t_w of text and (weighted) title, each the smaller value for the two backgrounds.
     t_all, t_recent : ndarray of float64, shape (n_terms,)
         t_w for each background, with titles counted once.
     plain, doubled : ndarray of float64, shape (n_terms,)
@@ -198,7 +206,7 @@ class Evidence(NamedTuple):
 
 
 def tail(x, n, background, terms):
-    """Return t_w of terms that x of n documents have, compared with a background.
+    """Return t_w of terms that are in x of n documents, compared with a background.
 
     Equation `word-evidence` of docs/method.md.
     """
@@ -208,7 +216,7 @@ def tail(x, n, background, terms):
     return -np.log10(np.maximum(chance, LEAST_TAIL))
 
 
-def evidence(counts, texts, titles, least=2, least_titles=1):
+def evidence(counts, texts, titles, min_documents=2, min_titles=1):
     """Return t_w of all terms in a set of documents.
 
     Parameters
@@ -216,27 +224,27 @@ def evidence(counts, texts, titles, least=2, least_titles=1):
     counts : Counts
     texts, titles : tuple of Background
         Background of all earlier documents, and of recent ones.
-    least, least_titles : int
-        Smallest number of documents and of titles with a term; terms with fewer have 0.
+    min_documents, min_titles : int
+        Smallest number of documents and of titles with a term; terms with fewer have t_w = 0.
 
     Returns
     -------
     Evidence
     """
     n_terms = len(counts.words)
-    both, plain, doubled = np.zeros((2, n_terms)), np.zeros(n_terms), np.zeros(n_terms)
-    for x, backgrounds, enough, times in (
-        (counts.words, texts, least, 1.0),
-        (counts.titles, titles, least_titles, TITLE_WEIGHT),
+    by_background, plain, doubled = np.zeros((2, n_terms)), np.zeros(n_terms), np.zeros(n_terms)
+    for x, backgrounds, min_count, weight in (
+        (counts.words, texts, min_documents, 1.0),
+        (counts.titles, titles, min_titles, TITLE_WEIGHT),
     ):
-        terms = np.flatnonzero(x >= enough)
-        t = np.array([tail(x[terms], counts.n, one, terms) for one in backgrounds])
+        terms = np.flatnonzero(x >= min_count)
+        t = np.array([tail(x[terms], counts.n, background, terms) for background in backgrounds])
         smaller = t.min(axis=0)
         larger = smaller > plain[terms]
-        both[:, terms[larger]] = t[:, larger]
+        by_background[:, terms[larger]] = t[:, larger]
         plain[terms] = np.maximum(plain[terms], smaller)
-        doubled[terms] = np.maximum(doubled[terms], times * smaller)
-    return Evidence(doubled if counts.n < FEW else plain, *both, plain, doubled)
+        doubled[terms] = np.maximum(doubled[terms], weight * smaller)
+    return Evidence(doubled if counts.n < FEW else plain, *by_background, plain, doubled)
 
 
 def presence(matrix):

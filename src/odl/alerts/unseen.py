@@ -25,13 +25,11 @@ from odl.alerts.model import Unseen
 from odl.files.documents import NO_TIME
 
 UNSEEN_LEVEL = 0.01  # probability that a period in which nothing is new has a word beyond chance
-STORED_SHARES = 20  # largest shares that are stored of a period
-MAX_WORDS = 50  # most words of a period that are reported
-WORD_DOCUMENTS = (
-    20  # most documents of a word that are stored; its phrase is taken from their texts
-)
+STORED_SHARES = 20  # number of largest shares that are stored of a period
+MAX_WORDS = 50  # largest number of words of a period that are reported
+WORD_DOCUMENTS = 20  # documents of a word that are stored and whose texts give its phrase
 FILTER_BITS, WORD_BITS = 1 << 20, 3  # size of the Bloom filter; bits that a word sets
-MAX_NEIGHBOURS = 8  # most other words that may be in the phrase of a word
+MAX_NEIGHBOURS = 8  # other words that may be in the phrase of a word
 MAX_NEIGHBOUR_SHARE = 0.1  # largest share of earlier documents that have such a word
 
 
@@ -54,15 +52,15 @@ class SeenWords(NamedTuple):
     met: np.ndarray = np.zeros(0, dtype=np.uint8)
 
     def expected(self, share):
-        """Return the mean number of unseen words of a period that at least this share of its items contained."""
+        """Return the mean number of unseen words per period in at least a share of its items."""
         return float((self.shares >= share).sum() / max(len(self.shares), 1))
 
     def meeting(self, words):
-        """Look words up in the Bloom filter, then add them; return (seen before, updated history)."""
-        places = np.array([_bits(word) for word in words], dtype=np.int64).reshape(-1, WORD_BITS)
+        """Look words up in the Bloom filter, add them; return (seen before, updated history)."""
+        positions = np.array([_bits(word) for word in words], dtype=np.int64).reshape(-1, WORD_BITS)
         bits = np.unpackbits(self.met) if len(self.met) else np.zeros(FILTER_BITS, dtype=np.uint8)
-        before = bits[places].all(axis=1)
-        bits[places] = 1
+        before = bits[positions].all(axis=1)
+        bits[positions] = 1
         return before, self._replace(met=np.packbits(bits))
 
 
@@ -87,7 +85,7 @@ class ItemWords(NamedTuple):
     vocabulary : list of str
     ids, titles : list of str
     times : ndarray of int64
-        ms; `odl.files.documents.NO_TIME` where unknown.
+        Milliseconds since 1970; `odl.files.documents.NO_TIME` where unknown.
     sources : list of str
         File of each item; empty if unknown.
     texts : callable
@@ -106,7 +104,7 @@ class ItemWords(NamedTuple):
 
 
 def judge(past, items, settings, unproven=False):
-    """Return the unseen words that enough items of a period contain, and the history after it.
+    """Find the unseen words that enough items of a period contain.
 
     Parameters
     ----------
@@ -118,27 +116,24 @@ def judge(past, items, settings, unproven=False):
 
     Returns
     -------
-    list of odl.alerts.model.Unseen, SeenWords
+    words : list of odl.alerts.model.Unseen
+    history : SeenWords
+        History after the period.
     """
     n, by_word = items.X.shape[0], sparse.csc_array(items.X)
     x = np.where(items.frequencies == 0, np.diff(by_word.indptr), 0)
     if len(past.met):
         unseen = np.flatnonzero(x)
-        before, past = past.meeting([items.vocabulary[at] for at in unseen.tolist()])
+        before, past = past.meeting([items.vocabulary[term] for term in unseen.tolist()])
         x[unseen[before]] = 0
     columns = np.flatnonzero(x >= settings.unseen)
     if settings.unseen_sources > 1:
-        columns = np.array(
-            [at for at in columns if _sources(items, by_word, at) >= settings.unseen_sources],
-            dtype=int,
-        )
+        n_sources = [_sources(items, by_word, column) for column in columns]
+        columns = columns[np.array(n_sources, dtype=int) >= settings.unseen_sources]
     columns = columns[np.lexsort((columns, -x[columns]))]
-    background, found = (
-        surprise.Background(items.frequencies, items.n_documents),
-        np.flatnonzero(x >= 2),
-    )
-    t = np.zeros(len(x))
-    t[found] = surprise.tail(x[found], n, background, found)
+    background = surprise.Background(items.frequencies, items.n_documents)
+    terms, t = np.flatnonzero(x >= 2), np.zeros(len(x))
+    t[terms] = surprise.tail(x[terms], n, background, terms)
     limit = gates.law_of_largest(np.insert(past.largest, 1, 0.0, axis=1), n).quantile(UNSEEN_LEVEL)
     shares = np.zeros(STORED_SHARES)
     shares[: len(columns)] = x[columns[:STORED_SHARES]] / max(n, 1)
@@ -155,27 +150,32 @@ def judge(past, items, settings, unproven=False):
     for column, excess in zip(
         columns[:MAX_WORDS].tolist(), t[columns[:MAX_WORDS]].tolist(), strict=True
     ):
-        one = _unseen_word(items, by_word, column, past, excess >= limit, period)
-        first = next((first for first in reports if _covers(first, one)), one.phrase)
-        earlier = reports.setdefault(first, one)
-        if earlier is not one:  # words of one phrase are joined, the most frequent first
-            reports[first] = replace(earlier, words=earlier.words + one.words)
-    return sorted(reports.values(), key=lambda one: not one.beyond), after
+        word = _unseen_word(items, by_word, column, past, excess >= limit, period)
+        first = next((first for first in reports if _covers(first, word)), word.phrase)
+        earlier = reports.setdefault(first, word)
+        if earlier is not word:  # words of one phrase are joined, the most frequent first
+            reports[first] = replace(earlier, words=earlier.words + word.words)
+    return sorted(reports.values(), key=lambda word: not word.beyond), after
 
 
-def _covers(phrase, one):
+def _covers(phrase, word):
     """Return whether a phrase covers an unseen word.
 
     It does if it is the phrase of the word, or if both are written without spaces and the phrase
     overlaps the word.
     """
-    if phrase == one.phrase or not (
-        phrasing.is_unspaced(phrase) and phrasing.is_unspaced(one.phrase)
+    if phrase == word.phrase or not (
+        phrasing.is_unspaced(phrase) and phrasing.is_unspaced(word.phrase)
     ):
-        return phrase == one.phrase
-    start, at = one.phrase.find(one.words[0]), one.phrase.find(phrase)
-    inside = at >= 0 and start >= 0 and at < start + len(one.words[0]) and start < at + len(phrase)
-    return inside or one.phrase in phrase
+        return phrase == word.phrase
+    start, position = word.phrase.find(word.words[0]), word.phrase.find(phrase)
+    inside = (
+        position >= 0
+        and start >= 0
+        and position < start + len(word.words[0])
+        and start < position + len(phrase)
+    )
+    return inside or word.phrase in phrase
 
 
 def _rows(by_word, column):
@@ -207,12 +207,12 @@ def _unseen_word(items, by_word, column, past, beyond, period):
 
 
 def _phrase(items, column, rows, period):
-    """Return the phrase of a word in its documents: it may include words that at least half of them contain."""
-    beside, holders = np.unique(items.X[rows].indices, return_counts=True)
-    rare = items.frequencies[beside] <= MAX_NEIGHBOUR_SHARE * items.n_documents
-    near = (2 * holders >= len(rows)) & rare & (beside != column)
-    order = np.lexsort((beside[near], -holders[near]))[:MAX_NEIGHBOURS]
-    words = [items.vocabulary[at] for at in (column, *beside[near][order])]
+    """Return the phrase of a word, with neighbours that at least half of its documents contain."""
+    terms, holders = np.unique(items.X[rows].indices, return_counts=True)
+    rare = items.frequencies[terms] <= MAX_NEIGHBOUR_SHARE * items.n_documents
+    allowed = (2 * holders >= len(rows)) & rare & (terms != column)
+    order = np.lexsort((terms[allowed], -holders[allowed]))[:MAX_NEIGHBOURS]
+    words = [items.vocabulary[term] for term in (column, *terms[allowed][order])]
     texts = items.texts(rows)
-    found = phrasing.phrases(texts, words, min(2, len(texts)), period)
-    return next(phrase for phrase, inside in found if words[0] in inside)
+    candidates = phrasing.phrases(texts, words, min(2, len(texts)), period)
+    return next(phrase for phrase, inside in candidates if words[0] in inside)

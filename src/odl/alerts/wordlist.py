@@ -1,4 +1,4 @@
-"""Lists of words that no document before a period has, as text of a terminal and as JSON lines."""
+"""Lists of words that no earlier document has, as text for a terminal and as JSON lines."""
 
 import json
 
@@ -6,17 +6,18 @@ from odl.alerts import show
 from odl.alerts.model import JSON_VERSION
 from odl.files.documents import NO_TIME
 
+# Milliseconds of each unit of time.
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 WORD_TITLES = 3  # documents of a word that are named
 WORD_PHRASES = 6  # phrases of the same documents that are named
 
 
-def describe(one):
-    """Return in how many documents a word is, since when, and how many such words an earlier period had."""
-    parts = [f"{one.items:,} documents", f"of {one.sources:,} files" * (one.sources > 1)]
-    if one.first != NO_TIME:
-        parts += [f"since {show.date_of(one.first)},", f"half of them within {span(one.half)}"]
-    expected = f"{one.expected:.1f}" if one.expected >= 0.05 else "less than 0.1"
+def describe(word):
+    """Return a text about an unseen word: number of documents, time span, expected number."""
+    parts = [f"{word.items:,} documents", f"of {word.sources:,} files" * (word.sources > 1)]
+    if word.first != NO_TIME:
+        parts += [f"since {show.date_of(word.first)},", f"half of them within {span(word.half)}"]
+    expected = f"{word.expected:.1f}" if word.expected >= 0.05 else "less than 0.1"
     return f"{' '.join(filter(None, parts))}; an earlier period had {expected} such words"
 
 
@@ -37,20 +38,25 @@ def span(milliseconds):
 
 
 def group_phrases(words):
-    """Group words that the same documents have; return (phrases of the group, its first word) of each group."""
+    """Group unseen words that the same documents have; return (phrases, first word) of groups."""
     groups: dict = {}
-    for one in words:
-        groups.setdefault((one.items, one.documents), []).append(one)
+    for word in words:
+        groups.setdefault((word.items, word.documents), []).append(word)
     named = []
     for group in groups.values():
-        phrases = [f" {one.phrase} " for one in group]
-        longest = [one.strip() for one in phrases if sum(one in other for other in phrases) == 1]
+        phrases = [f" {word.phrase} " for word in group]
+        longest = [
+            phrase.strip() for phrase in phrases if sum(phrase in other for other in phrases) == 1
+        ]
         named.append((longest[:WORD_PHRASES] + ["…"] * (len(longest) > WORD_PHRASES), group[0]))
     return named
 
 
 def as_text(watch, periods):
-    """Return the words of periods as text for a terminal; words above the chance level have their first documents."""
+    """Return the words of periods as text for a terminal.
+
+    Words above the chance level are listed with their first documents.
+    """
     if not watch.settings["unseen"]:
         return (
             "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
@@ -62,15 +68,15 @@ def as_text(watch, periods):
 def as_jsonl(watch, periods):
     """Return a line of JSON for each word of periods."""
     lines = []
-    for period, one in ((each, one) for each in periods for one in each.unseen):
-        first = show.date_of(one.first, exact=True) or None
+    for period, word in ((each, word) for each in periods for word in each.unseen):
+        first = show.date_of(word.first, exact=True) or None
         values = {
             "version": JSON_VERSION,
             "period": period.t,
-            **vars(one),
+            **vars(word),
             "first": first,
-            "half": first and one.half,
+            "half": first and word.half,
         }
-        values["documents"] = [{"id": ident, "title": title} for ident, title in one.documents]
+        values["documents"] = [{"id": ident, "title": title} for ident, title in word.documents]
         lines.append(json.dumps(values, ensure_ascii=False))
     return "\n".join(lines)

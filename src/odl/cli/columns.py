@@ -1,4 +1,7 @@
-"""Choice of the columns of a table for the roles time, text, title, id, url, topics and author, by names and values."""
+"""Choice of the columns of a table for the roles time, text, title, id, url, topics and author.
+
+A column is chosen by its name and its values.
+"""
 
 import re
 import unicodedata
@@ -14,29 +17,40 @@ from odl.text import scripts
 
 ROLE_NAMES = {
     "time": (
-        *("time", "published", "created", "date", "datetime", "timestamp", "ts", "epoch", "posted", "pubdate", "sent"),
-        *("datum", "zeit", "erstellt", "fecha", "data", "day", "when", "updated", "modified", "changed"),
+        *("time", "published", "created", "date", "datetime", "timestamp", "ts", "epoch",
+          "posted", "pubdate", "sent"),
+        *("datum", "zeit", "erstellt", "fecha", "data", "day", "when", "updated", "modified",
+          "changed"),
     ),
     "text": (
-        *("text", "body", "content", "message", "fulltext", "abstract", "selftext", "description", "comment", "post"),
-        *("summary", "inhalt", "nachricht", "beschreibung", "texte", "contenu", "texto", "testo", "tweet", "article"),
+        *("text", "body", "content", "message", "fulltext", "abstract", "selftext", "description",
+          "comment", "post"),
+        *("summary", "inhalt", "nachricht", "beschreibung", "texte", "contenu", "texto", "testo",
+          "tweet", "article"),
     ),
     "title": (
-        *("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile", "titre", "titulo"),
+        *("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile",
+          "titre", "titulo"),
         *("oggetto", "asunto", "assunto", "objet", "onderwerp", "summary"),
         *("标题", "題名", "件名", "タイトル", "제목", "หัวข้อ"),  # in other scripts, values decide
     ),
     "id": (
-        *("id", "guid", "uuid", "uid", "key", "number", "nr", "nummer", "identifier", "messageid", "ticket"),
-        *("编号", "序号", "番号", "번호", "номер", "код", "αριθμός", "الرقم", "رقم", "شناسه", "מזהה", "מספר", "क्रमांक"),
+        *("id", "guid", "uuid", "uid", "key", "number", "nr", "nummer", "identifier", "messageid",
+          "ticket"),
+        *("编号", "序号", "番号", "번호", "номер", "код", "αριθμός", "الرقم", "رقم", "شناسه", "מזהה",
+          "מספר", "क्रमांक"),
         *("आईडी", "รหัส", "numer", "mã"),
     ),
     "url": ("url", "link", "address", "href", "permalink", "uri", "adresse"),
-    "topics": ("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup", "section",
-               "thema", "kategorie", "rubrik", "ressort"),
+    "topics": (
+        *("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup"),
+        *("section", "thema", "kategorie", "rubrik", "ressort"),
+    ),
     "author": (
-        *("author", "creator", "user", "username", "screenname", "login", "poster", "sender", "account", "handle"),
-        *("authorname", "authorlogin", "userscreenname", "userlogin", "postedby", "createdby", "writtenby", "reporter"),
+        *("author", "creator", "user", "username", "screenname", "login", "poster", "sender",
+          "account", "handle"),
+        *("authorname", "authorlogin", "userscreenname", "userlogin", "postedby", "createdby",
+          "writtenby", "reporter"),
         *("autor", "autorin", "verfasser", "auteur", "autore", "absender", "from"),
     ),
 }  # fmt: skip
@@ -61,7 +75,7 @@ HEADER_ADVICE = "add a first line with the names of the columns, such as id,time
 SPACELESS_LETTER = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 MAX_VALUES = 500  # values of a column that are inspected
 MIN_SHARE = 0.95  # smallest share of the values that fit a role
-# the same for a column with the name of the role; documents with other values are set aside
+# Smallest share for a column with the name of the role; documents with other values are set aside.
 MIN_NAMED_SHARE = 0.8
 MAX_AUTHOR_WORDS = 4  # words of an author's name
 UNTITLED = "none; the beginning of the text is shown"
@@ -133,10 +147,10 @@ class Column:
     def rank(self, role):
         """Return how well the column's name fits a role: 0 if not at all, up to 100."""
         parts = re.findall(r"[a-zäöüßéúí]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower())
-        whole = "".join(parts), unicodedata.normalize("NFC", self.name.strip().lower())
-        for place, name in enumerate(ROLE_NAMES[role]):
-            if name in whole:
-                return 100 - place
+        full_names = "".join(parts), unicodedata.normalize("NFC", self.name.strip().lower())
+        for position, name in enumerate(ROLE_NAMES[role]):
+            if name in full_names:
+                return 100 - position
         return max(
             (50 - ROLE_NAMES[role].index(part) for part in parts if part in ROLE_NAMES[role]),
             default=0,
@@ -149,7 +163,7 @@ class Column:
 
 
 def choose(columns, n_rows, answers, time_formats=()):
-    """Return role -> (column or None, reason), in the order of `ROLE_NAMES`.
+    """Return {role: (column or None, reason)}, in the order of `ROLE_NAMES`.
 
     Parameters
     ----------
@@ -166,20 +180,19 @@ def choose(columns, n_rows, answers, time_formats=()):
     ConfigError
         If a chosen column does not exist, or no column contains text.
     """
-    roles, left = {}, dict(columns)
+    roles, unused = {}, dict(columns)
     for role, name in answers.items():
         if name and name not in columns:
-            raise ConfigError(
-                f"--{role} names {name!r}", "one of the columns " + ", ".join(columns), "correct it"
-            )
+            expected = "one of the columns " + ", ".join(columns)
+            raise ConfigError(f"--{role} names {name!r}", expected, "correct the name")
         if (
             role == "text"
             and name
             and not columns[name].share(lambda value: isinstance(value, str))
         ):
             fault = f"--text names {name!r}, which contains {columns[name].example()}"
-            raise ConfigError(fault, "a column of texts", "name another")
-        roles[role] = (left.pop(name) if name else None, "as you say")
+            raise ConfigError(fault, "a column of texts", "name another column")
+        roles[role] = (unused.pop(name) if name else None, "as you say")
     finders = {
         "url": _url,
         "time": partial(_time, formats=time_formats),
@@ -191,23 +204,24 @@ def choose(columns, n_rows, answers, time_formats=()):
     }
     for role, find in finders.items():
         if role not in roles:
-            roles[role] = find(list(left.values()), n_rows, roles)
+            roles[role] = find(list(unused.values()), n_rows, roles)
             if roles[role][0]:
-                left.pop(roles[role][0].name)
+                unused.pop(roles[role][0].name)
     if roles["text"][0] is None and not any(name == "counts" for name in columns):
-        listed = ", ".join(columns) or "none"
-        raise ConfigError(
-            f"no column contains text; the columns are {listed}",
-            "a column of texts",
-            "name it by --text",
-        )
+        names = ", ".join(columns) or "none"
+        fault = f"no column contains text; the columns are {names}"
+        raise ConfigError(fault, "a column of texts", "name it by --text")
     return {role: roles[role] for role in ROLE_NAMES}
 
 
 def _best(columns, role, fits):
-    """Return the fitting column whose name ranks highest for a role; None if none has such a name."""
+    """Return the fitting column whose name ranks highest for a role, or None."""
     fitting = [column for column in columns if column.values and column.rank(role) and fits(column)]
     return max(fitting, key=lambda column: column.rank(role), default=None)
+
+
+# The functions `_url`, `_time`, `_text`, `_title`, `_id`, `_topics` and `_author` each choose the
+# column of one role: they return (column or None, reason).
 
 
 def _url(columns, n_rows, roles):
@@ -220,13 +234,13 @@ def _url(columns, n_rows, roles):
 
 def _time(columns, n_rows, roles, formats=()):
     is_time = partial(_is_time, formats=formats)
-    least = {
+    min_share = {
         column.name: MIN_NAMED_SHARE if column.rank("time") else MIN_SHARE for column in columns
     }
     fitting = [
         column
         for column in columns
-        if column.values and column.share(is_time) >= least[column.name]
+        if column.values and column.share(is_time) >= min_share[column.name]
     ]
     fitting = [column for column in fitting if column.filled >= n_rows / 2] or fitting
     named = [column for column in fitting if column.rank("time")]
@@ -252,7 +266,8 @@ def _time(columns, n_rows, roles, formats=()):
         wrong = next(value for value in best.values if not is_time(value))
         fault = f"the column {best.name!r} contains {wrong!r}, which is no date"
         todo = (
-            "correct it, set --time-format, choose another column by --time, or use none: --time ''"
+            "correct this value, set --time-format, choose another column by --time, "
+            "or use none: --time ''"
         )
         raise ConfigError(fault, "dates in all rows", todo)
     if not _numeric(best.name) and _is_time(best.name):
@@ -269,9 +284,10 @@ def _time(columns, n_rows, roles, formats=()):
         )
         its = ", ".join(column.name for column in columns if without in column.files)
         where = f" ({without} has only the columns {its})" if without else ""
-        fault = f"{n_rows - best.filled} of {n_rows} rows have no value in the column {best.name!r}{where}"
-        own = ", use a separate folder for files with other columns" * bool(without)
-        todo = f"correct it, choose another column by --time{own}, or use none: --time ''"
+        n_missing = n_rows - best.filled
+        fault = f"{n_missing} of {n_rows} rows have no value in the column {best.name!r}{where}"
+        folder = ", use a separate folder for files with other columns" * bool(without)
+        todo = f"fill them in, choose another column by --time{folder}, or use none: --time ''"
         raise ConfigError(fault, "dates in all rows", todo)
     return best, "contains dates" + (
         "" if best.rank("time") else ", although its name does not say so"
@@ -279,10 +295,10 @@ def _time(columns, n_rows, roles, formats=()):
 
 
 def clock_column(columns, dates):
-    """Return the column with the clocks of a column of dates, or None.
+    """Return the column with the times of day for a column of dates, or None.
 
-    Its name is in `CLOCK_NAMES` and its values are clocks, such as 08:15, while no date has a
-    clock.
+    Its name is in `CLOCK_NAMES` and its values are times of day, such as 08:15, while no date has
+    one.
 
     Parameters
     ----------
@@ -297,7 +313,7 @@ def clock_column(columns, dates):
         for column in columns.values()
         if column.name.strip().lower() in CLOCK_NAMES and column.values
     )
-    return next((one for one in clocks if one.share(_is_clock) >= MIN_SHARE), None)
+    return next((clock for clock in clocks if clock.share(_is_clock) >= MIN_SHARE), None)
 
 
 def _is_clock(value):
@@ -321,12 +337,11 @@ def _is_time(value, formats=()):
 
 
 def _text(columns, n_rows, roles):
-    least = {
-        column.name: MIN_NAMED_SHARE if column.rank("text") else MIN_SHARE for column in columns
-    }
-    texts = [
-        one for one in columns if one.share(lambda value: isinstance(value, str)) >= least[one.name]
-    ]
+    texts = []
+    for column in columns:
+        min_share = MIN_NAMED_SHARE if column.rank("text") else MIN_SHARE
+        if column.share(lambda value: isinstance(value, str)) >= min_share:
+            texts.append(column)
     if not any(column.values for column in texts):
         return None, "no column contains text"
     best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
@@ -353,7 +368,7 @@ def _title(columns, n_rows, roles):
 
 
 def _fits_title(column, n_rows):
-    """Return whether most rows have a different line in a column, of several words or in a script without spaces."""
+    """Return whether a column has a line of text in most rows, and nearly all lines differ."""
 
     def is_line(value):
         return (
@@ -366,13 +381,19 @@ def _fits_title(column, n_rows):
 
 
 def _id(columns, n_rows, roles):
-    least = {
+    min_share = {
         column.name: MIN_SHARE if column.name.lower() in INCOMPLETE_IDS else 1 for column in columns
     }
-    whole = [one for one in columns if one.rank("id") and one.filled >= least[one.name] * n_rows]
-    best = _best(
-        whole, "id", lambda one: not one.doubled and one.share(_may_be_id) >= least[one.name]
-    )
+    named = [
+        column
+        for column in columns
+        if column.rank("id") and column.filled >= min_share[column.name] * n_rows
+    ]
+
+    def is_id(column):
+        return not column.doubled and column.share(_may_be_id) >= min_share[column.name]
+
+    best = _best(named, "id", is_id)
     if best:
         return best, "all different" + " within a file" * (len(best.distinct) < n_rows)
     best = next(
@@ -385,14 +406,17 @@ def _id(columns, n_rows, roles):
     )
     if best:
         return best, "all different"
-    repeated = max(whole, key=lambda column: column.rank("id"), default=None)
+    repeated = max(named, key=lambda column: column.rank("id"), default=None)
     return None, (
         f"{repeated.name!r} has repeated values" if repeated else "none"
     ) + "; file and line are the ids"
 
 
 def _may_all_be_ids(column, n_rows):
-    """Return whether each row has a different word in a column. Numbers are not ids: they may be measurements."""
+    """Return whether each row has a different word in a column.
+
+    Numbers are not ids, since they may be measurements.
+    """
     word = (
         column.share(
             lambda value: isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80
@@ -411,17 +435,17 @@ def _topics(columns, n_rows, roles):
     named = [column for column in named if column.share(_may_be_topics) >= MIN_SHARE]
     fitting = [column for column in named if len(column.distinct) <= max(2, n_rows // 3)]
     best = max(fitting, key=lambda column: column.rank("topics"), default=None)
-    others = " or ".join(repr(column.name) for column in fitting if column is not best)
-    more = f", rather than {others} (--topics)" if others else ""
+    alternatives = " or ".join(repr(column.name) for column in fitting if column is not best)
+    note = f", rather than {alternatives} (--topics)" if alternatives else ""
     return (
-        (best, f"{len(best.distinct)} different{more}")
+        (best, f"{len(best.distinct)} different{note}")
         if best
         else (None, "none; they are not needed")
     )
 
 
 def _author(columns, n_rows, roles):
-    """Choose a column with the name of the role in which most rows have a value and some values repeat."""
+    """Choose a column named for the role if most rows have a value and some values repeat."""
     named = [
         column for column in columns if column.rank("author") > 50 and column.filled > n_rows / 2
     ]
@@ -444,7 +468,7 @@ def _is_place(column):
 
 
 def _may_be_author(value):
-    """Return whether a value may be a name or account: at most `MAX_AUTHOR_WORDS` words, or an address."""
+    """Return whether a value may be an author: at most `MAX_AUTHOR_WORDS` words, or an address."""
     author = fields.parse_author(value)
     return bool(author) and (len(author.split()) <= MAX_AUTHOR_WORDS or "@" in author)
 

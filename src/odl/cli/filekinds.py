@@ -1,4 +1,4 @@
-"""Survey of files for `odl init`: patterns of sources, and the kind, encoding and delimiter of files."""
+"""Survey of files for `odl init`: patterns of sources; kind, encoding and delimiter of files."""
 
 import contextlib
 import csv
@@ -15,7 +15,7 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing, packing
 from odl.files.escaping import visible
 
-MAX_SURVEYED_LINES = 200_000  # lines that are read of a file to detect its kind
+MAX_SURVEYED_LINES = 200_000  # lines of a file that are inspected
 PACKED_STARTS = {  # first bytes of compressed files and archives -> advice to the user
     b"\x28\xb5\x2f\xfd": "unpack it: unzstd",
     b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
@@ -51,22 +51,25 @@ FOREIGN_STARTS = (  # (first bytes, format, what can be read instead, advice)
 TEXT_KINDS = ("jsonl", "csv", "text", "log")  # kinds that are plain text
 LATIN_ENCODINGS = ("cp1250", "cp1254", "cp1257", "cp1258")
 MAX_DATED_LINES = 100  # lines of a log in which times without a year are searched
-MAX_NAMES, MAX_ENDINGS = 3, 8  # file names and endings in a message
+MAX_NAMES, MAX_ENDINGS = 3, 8  # largest number of file names and of endings in a message
 CONVERSIONS = {  # ending -> advice that makes the file readable
     ".pdf": " (pdftotext makes texts)",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), " (save as CSV)"),
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".html", ".htm"), " (save as text)"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar", ".zst", ".lz4"), " (unpack)"),
 }
-MAX_DETECTED_LINES = 200  # lines from which an encoding is detected; files whose kind is detected
-NON_ASCII, MIN_DETECTED_BYTES = re.compile(rb"[\x80-\xff]"), 6  # with fewer, common encodings only
+# Lines from which an encoding is detected; also the number of files whose kind is detected.
+MAX_DETECTED_LINES = 200
+NON_ASCII = re.compile(rb"[\x80-\xff]")
+MIN_DETECTED_BYTES = 6  # non-ASCII bytes below which only common encodings are detected
 
 
 def find(sources, kind=None, only=False):
-    """Return the sources for odl.yaml, and the kind of the files if neither names nor contents tell it.
+    """Return (sources for odl.yaml, kind of the files or None).
 
-    A folder becomes a pattern for all readable files. Sources that are all files of a folder with
-    the same ending become a pattern too, so that later files are read; with `only` they do not.
+    The kind is None if the names or the contents of the files tell it. A folder becomes a pattern
+    for all its readable files. If the sources are all files of a folder with the same ending, they
+    become a pattern too, so that later files are read; with `only` they do not.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def find(sources, kind=None, only=False):
         for _, path in listing.expand(source, kind or "text") or ()
     ):
         refuse_names(unnamed)
-    for source in (one for one in sources if one not in unnamed):
+    for source in (source for source in sources if source not in unnamed):
         if not os.path.exists(source) and not glob.has_magic(source):
             raise DataError(
                 f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
@@ -95,26 +98,26 @@ def find(sources, kind=None, only=False):
         raise DataError(
             f"{pdf} is a PDF",
             "texts",
-            "make texts of such files, as pdftotext does, and name those",
+            "make texts of such files, as pdftotext does, and name the texts",
         )
     kinds = {sniff(path) for path in unknown[:MAX_DETECTED_LINES]}
     return named, kinds.pop() if len(kinds) == 1 and len(unknown) == len(paths) else None
 
 
 def _is_left_out(path):
-    """Return whether a file of unknown ending is skipped in a pattern, or has a kind by its content."""
+    """Return whether a file of unknown ending is skipped, or its content tells its kind."""
     return not listing.is_read(path) or listing.kind_in(path) is not None
 
 
 def _pattern_of(folder):
-    """Return the pattern for the files of a folder; ``**`` if there are readable files in subfolders."""
+    """Return the pattern for the files of a folder, with ``**`` if subfolders have some too."""
     every = os.path.join(glob.escape(folder), "**")
     paths = [path for _, path in listing.expand(every, "text")]
     if not paths:
         raise DataError(
             f"the folder {folder} contains no files",
             "files of " + listing.endings(),
-            "put some there",
+            "put files there",
         )
     read = [path for path in paths if listing.is_read(path)] or paths
     return (
@@ -125,7 +128,10 @@ def _pattern_of(folder):
 
 
 def _gathered(sources):
-    """Replace files by a pattern if they are all files of their ending in a folder; not for one file without ending."""
+    """Replace files by a pattern if they are all files of a folder with their ending.
+
+    A single file without an ending is not replaced.
+    """
     groups, named = {}, []
     for source in sources:
         if os.path.isfile(source):
@@ -141,13 +147,16 @@ def _gathered(sources):
         every = {
             os.path.abspath(path) for _, path in listing.expand(pattern) if listing.is_utf8(path)
         }
-        whole = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
-        named += [pattern] if whole else sorted(group)
+        is_complete = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
+        named += [pattern] if is_complete else sorted(group)
     return list(dict.fromkeys(named))
 
 
 def ending(path):
-    """Return the ending of a file name, such as ``.jsonl`` or ``.jsonl.gz``; of a rotated log, that before rotation."""
+    """Return the ending of a file name, such as ``.jsonl`` or ``.jsonl.gz``.
+
+    For a rotated log it is the ending before the rotation.
+    """
     if is_rotated(path):
         return (listing.NAME_ENDING.search(listing.bare_name(path)) or [""])[0]
     return re.search(r"(\.[^\W\d]\w*)?(\.(?:gz|bz2|xz))?$", os.path.basename(path))[0]
@@ -159,7 +168,7 @@ def is_rotated(path):
 
 
 def unread_siblings(sources, kind=None):
-    """Return the unread files in the folders of the sources that have the same ending as the sources."""
+    """Return the unread files that are next to the sources and have the same ending."""
     read = {
         os.path.abspath(path)
         for source in sources
@@ -175,23 +184,23 @@ def unread_siblings(sources, kind=None):
 
 
 def account(sources, named):
-    """Return a phrase for `odl init`: sources that are patterns, whose later files are read, and named files."""
-    files, others = [], []
+    """Return a phrase for `odl init` about the sources: patterns and named files."""
+    files, patterns = [], []
     for source in named:
-        (files if os.path.isfile(source) else others).append(source)
-    said = []
-    if others:
+        (files if os.path.isfile(source) else patterns).append(source)
+    phrases = []
+    if patterns:
         gathered = any(os.path.isfile(source) and source not in files for source in sources)
-        rest = "; --only reads the named files only" if gathered else ""
-        said.append(f"{_few(others)}: later files are read too{rest}")
+        hint = "; --only reads the named files only" if gathered else ""
+        phrases.append(f"{_few(patterns)}: later files are read too{hint}")
     if files:
-        what = (
+        subject = (
             f"the {len(files):,} files that are"
             if len(files) > 1
             else f"{visible(files[0])}, which is"
         )
-        said.append(f"{what} named; later files are not read")
-    return "; ".join(said)
+        phrases.append(f"{subject} named; later files are not read")
+    return "; ".join(phrases)
 
 
 def unread(paths):
@@ -201,39 +210,36 @@ def unread(paths):
 
 
 def left_out(sources, kind=None):
-    """Return a phrase about files in folders and patterns that are not read; "" if there are none."""
+    """Return a phrase about files in folders and patterns that are not read, or ""."""
     wide = [source for source in sources if kind is None and not os.path.isfile(source)]
     every = {path for source in wide for _, path in listing.expand(source, "text") or ()}
-    others = sorted(every - {path for source in wide for _, path in listing.expand(source) or ()})
+    read = {path for source in wide for _, path in listing.expand(source) or ()}
+    skipped = sorted(every - read)
     counts = Counter(
-        (listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in others
+        (listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in skipped
     )
     parts = [
         f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in counts.most_common(MAX_ENDINGS)
     ]
-    more = sum(counts.values()) - sum(n for _, n in counts.most_common(MAX_ENDINGS))
-    parts += [f"{more:,} others"] * bool(more)
-    said = [f"{len(others):,} files of other kinds: {', '.join(parts)}"] * bool(others)
+    n_more = sum(counts.values()) - sum(n for _, n in counts.most_common(MAX_ENDINGS))
+    parts += [f"{n_more:,} others"] * bool(n_more)
+    phrases = [f"{len(skipped):,} files of other kinds: {', '.join(parts)}"] * bool(skipped)
     paths = [path for source in sources for _, path in listing.expand(source, kind) or ()]
     copies = sorted(listing.packed_copies(paths).items())
     named = [
         f"{os.path.basename(path)} (the same as {os.path.basename(plain)})"
         for path, plain in copies
     ]
-    what = "copies" if len(copies) > 1 else "copy"
-    said += [f"{len(copies):,} packed {what}: {_few(named)}"] * bool(copies)
+    noun = "copies" if len(copies) > 1 else "copy"
+    phrases += [f"{len(copies):,} packed {noun}: {_few(named)}"] * bool(copies)
     mail = listing.hidden_mail(sources)
     if unnamed := [os.path.normpath(path) for path in listing.not_utf8(sources, kind)]:
-        names = "files whose names are" if len(unnamed) > 1 else "file whose name is"
-        said.append(
-            f"{len(unnamed):,} {names} not UTF-8 (rename): {_few(map(listing.printable_name, unnamed))}"
-        )
+        verb = "files whose names are" if len(unnamed) > 1 else "file whose name is"
+        names = _few(map(listing.printable_name, unnamed))
+        phrases.append(f"{len(unnamed):,} {verb} not UTF-8 (rename): {names}")
     n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
-    return "; ".join(
-        said
-        + [f"{n:,} messages in hidden folders, which are read only if named: {folders}"]
-        * bool(mail)
-    )
+    hidden = f"{n:,} messages in hidden folders, which are read only if named: {folders}"
+    return "; ".join(phrases + [hidden] * bool(mail))
 
 
 def _few(names):
@@ -258,7 +264,8 @@ def sniff(path):
         packing.opened(path) as file,
     ):
         head = file.read(512)
-        if foreign := next((told for begin, *told in FOREIGN_STARTS if begin.match(head)), None):
+        matches = (texts for begin, *texts in FOREIGN_STARTS if begin.match(head))
+        if foreign := next(matches, None):
             raise DataError(f"{path} is {foreign[0]}", foreign[1], foreign[2])
     if unpack := next(
         (unpack for begin, unpack in PACKED_STARTS.items() if start.startswith(begin)), None
@@ -267,13 +274,13 @@ def sniff(path):
     kind = listing.kind_in(path)
     if kind is None:
         raise DataError(
-            f"{path} is no text", "files of " + listing.endings(), "convert it, or say --kind"
+            f"{path} is no text", "files of " + listing.endings(), "convert it, or name its --kind"
         )
     return kind
 
 
 def encoding_of(files, kind=None):
-    """Return the option ``encoding`` (None for UTF-8), and a phrase about it.
+    """Return (option ``encoding``, None for UTF-8; a phrase about it).
 
     The encoding is detected from lines that are not UTF-8. UTF-16 with a byte order mark needs no
     option.
@@ -292,28 +299,24 @@ def encoding_of(files, kind=None):
                     line[max(0, error.start - 12) : error.start + 12],
                 )
                 wrong += 1
-                kept = NON_ASCII.findall(
-                    line.decode("utf-8", "ignore").encode()
-                )  # more than half is UTF-8: only a cut character is wrong
-                lines += [line] * (
-                    wrong <= MAX_DETECTED_LINES and 2 * len(kept) < len(NON_ASCII.findall(line))
-                )
+                # If half of the bytes are valid UTF-8, the line only has a cut character.
+                valid = NON_ASCII.findall(line.decode("utf-8", "ignore").encode())
+                is_other = 2 * len(valid) < len(NON_ASCII.findall(line))
+                lines += [line] * (wrong <= MAX_DETECTED_LINES and is_other)
     if not wrong:
         return None, ""
     name = detected(b"".join(lines))
-    option, others = (["utf-8", name], f"; {good} others are UTF-8") if good else (name, "")
+    option, note = (["utf-8", name], f"; {good} others are UTF-8") if good else (name, "")
     first = f"the first, {first[0]}, becomes {first[1].decode(name, 'replace').strip()!r}"
-    return (
-        option,
-        f"{name}: {wrong} lines are not UTF-8; {first}{others}; --encoding sets another one",
-    )
+    phrase = f"{name}: {wrong} lines are not UTF-8; {first}{note}; --encoding sets another one"
+    return option, phrase
 
 
 def detected(data):
-    """Return the encoding that chardet detects in bytes that are not UTF-8; cp1252 if it gives the same text.
+    """Return the encoding that chardet detects in bytes that are not UTF-8.
 
-    With few non-ASCII bytes, chardet chooses among the encodings of web pages, and other encodings
-    of Latin letters than cp1252 are not taken.
+    It is cp1252 if this gives the same text. With few non-ASCII bytes, only encodings of web pages
+    are detected, and cp1252 is the only one for Latin letters.
     """
     import chardet
 
@@ -322,13 +325,13 @@ def detected(data):
     name = next(iter(codecs_of(chardet.detect(data, encoding_era=era)["encoding"] or "")), FALLBACK)
     with contextlib.suppress(UnicodeDecodeError, ConfigError):
         check_encoding(["utf-8", name])
-        same = data.decode(name) == data.decode(FALLBACK, "replace")
-        return FALLBACK if same or (few and name in LATIN_ENCODINGS) else name
+        is_equal = data.decode(name) == data.decode(FALLBACK, "replace")
+        return FALLBACK if is_equal or (few and name in LATIN_ENCODINGS) else name
     return FALLBACK
 
 
 def _texts(path, reader):
-    """Yield (number, text) of each line of a file."""
+    """Yield (number, text) for each line of a file."""
     for number, line in _lines(path, reader):
         try:
             yield number, (UTF8 if reader.wide else reader).text(line, number == 1)
@@ -337,7 +340,7 @@ def _texts(path, reader):
 
 
 def _lines(path, encoding=UTF8):
-    """Yield (number, bytes) of each line of a file, at most `MAX_SURVEYED_LINES`."""
+    """Yield (number, bytes) for each line of a file, at most `MAX_SURVEYED_LINES`."""
     from odl.corpora import formats
 
     with (
@@ -353,7 +356,7 @@ def _lines(path, encoding=UTF8):
 
 
 def yearless(files, kind, encoding):
-    """Return (path, time) of the first log whose times and name have no year; None if there is none."""
+    """Return (path, time) of the first log whose times and name have no year, or None."""
     from odl.corpora import formats, logs
 
     reader = check_encoding(encoding or "utf-8")
@@ -369,7 +372,7 @@ def yearless(files, kind, encoding):
 
 
 def delimiter_of(files, kind, encoding):
-    """Return a phrase about the delimiter of the first table; "" if it is the usual one."""
+    """Return a phrase about the delimiter of the first table, or "" if it is the usual one."""
     from odl.corpora import formats
 
     path = next((path for _, path in files if (kind or listing.kind_in(path)) == "csv"), None)
@@ -383,12 +386,12 @@ def delimiter_of(files, kind, encoding):
     best, above = formats.beginning_of(head, path)
     header = next((line.strip() for line in head[above:] if line.strip()), "")
     skipped = f"; lines above this header are skipped in {path}" * (above > 0)
-    same = best == formats.usual_delimiter(path) and not above
-    return "" if same else f"{best!r}, as in {header[:60]!r}{skipped}"
+    is_usual = best == formats.usual_delimiter(path) and not above
+    return "" if is_usual else f"{best!r}, as in {header[:60]!r}{skipped}"
 
 
 def unquoted(files, options):
-    """Return the path of the first tab-separated table in which quotation marks do not enclose fields, or None."""
+    """Return the path of the first table with tabs and literal quotation marks, or None."""
     from odl.corpora import formats
 
     kind, reader = options.get("kind"), check_encoding(options.get("encoding", "utf-8"))
@@ -396,8 +399,8 @@ def unquoted(files, options):
         tabs = "delimiter" in options or ".tsv" in path.lower()
         if (kind or listing.kind_in(path)) == "csv" and tabs and _wrong_rows(path, reader, True):
             head = [text for _, text in islice(_texts(path, reader), formats.HEADER_LINES)]
-            known = formats.has_backslashes(head, "\t") or _wrong_rows(path, reader, False)
-            return None if known else path
+            is_quoted = formats.has_backslashes(head, "\t") or _wrong_rows(path, reader, False)
+            return None if is_quoted else path
     return None
 
 

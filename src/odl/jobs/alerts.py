@@ -1,4 +1,4 @@
-"""The step `alerts`: decide what is new in a period from the scores, find the reasons, write the period."""
+"""The step `alerts`: decide what is new in a period, find the reasons, write the period's file."""
 
 from dataclasses import asdict, replace
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from odl.learners.sparse_atoms import widen
 from odl.stream.duplicates import near_duplicates
 from odl.text.stopwords import StopWords, mix
 
-STORED_REASONS = 12  # words of a shown document whose text is stored
+STORED_REASONS = 12  # words that are stored as reasons of a document
 N_NEAREST = 2  # nearest atoms stored for each document
 DEFAULT = Alerts()
 
@@ -34,7 +34,7 @@ class Written(NamedTuple):
 
 
 def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP, batch=None):
-    """Decide what is new in one period; write the decision, its reasons, and the state that the next period needs.
+    """Decide what is new in one period; write decision, reasons and the state for the next period.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def period_documents(step, counts, origins, stop_words, places):
 
 
 def decide(documents, scored, past, settings):
-    """Return the decision on a period, and the history for the next one with the scores of the period."""
+    """Return (decision on a period, history for the next one with the scores of the period)."""
     decided, past = decision.decide(documents, scored, past, settings)
     if documents.t:
         past = past._replace(recent=calibration.recent_after(past.recent, scored, settings.window))
@@ -120,7 +120,7 @@ def decide(documents, scored, past, settings):
 
 
 def period_record(run, settings, data, scored, documents, decided):
-    """Return the record of a decision; shares of words, nearest atoms, documents and languages are not set.
+    """Return the record of a decision, without shares of words, nearest atoms and documents.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _read(files, run, before):
 
 
 def _groups(data, Q):
-    """Return the first row with a near-duplicate of each document, and whether an earlier batch has one."""
+    """Return (first row with a near-duplicate, whether an earlier batch has one) by document."""
     if data.groups is None:
         return near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
     return data.groups.items()
@@ -186,11 +186,8 @@ def read_novelty(path, data):
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
             fault = f"{path} is of other documents than {blocks.path_of(data.file)}"
-            raise DataError(
-                fault,
-                "scores and features of one timestep and seed",
-                "name files that belong together",
-            )
+            expected = "scores and features of one timestep and seed"
+            raise DataError(fault, expected, "name files that belong together")
     return novelty.Novelty(score, residual, penalty, None, empty, 0.0, 0.0, meaning=meaning)
 
 
@@ -216,12 +213,12 @@ def _read_carried(previous, run, settings, t):
 
 
 def _places(carried, data, previous):
-    """Return the number in this period of each term of the previous period; None if they are the same."""
+    """Return the new number of each term of the previous period, None if numbers did not change."""
     return runs.places_of(carried.terms, data.terms, previous) if previous else None
 
 
 def _set_shares(record, shares, data):
-    """Set the fields of a record that depend on the shares of words: `shares`, `context` and `first_seen`."""
+    """Set the fields `shares`, `context` and `first_seen` of a record from the shares of words."""
     by_words = record.score if record.meaning is None else record.score - record.meaning
     record.context = by_words - np.asarray(shares.astype(np.float64).sum(axis=1)).ravel()
     new = float(np.mean(data.frequencies[shares.indices] == 0)) if shares.nnz else 0.0
@@ -229,16 +226,16 @@ def _set_shares(record, shares, data):
 
 
 def births(decided, items):
-    """Return the number of each new event, and the ids and titles of up to three of its documents."""
+    """Return (number, ids and titles of up to three documents) for each new event."""
     titles = {item.row: [item.id, item.title] for item in items}
-    opened = {one.event: one for one in reversed(decided.headlines)}
+    opened = {headline.event: headline for headline in reversed(decided.headlines)}
     return [
         (number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born
     ]
 
 
 def _unseen_words(past, settings, data, counts, rows, origins, unproven):
-    """Return the words in these rows that no earlier document has, and the `SeenWords` for the next period."""
+    """Return (words in some rows that no earlier document has, `SeenWords` for the next period)."""
     if not settings.unseen:
         return [], None
     past = past or unseen.SeenWords()
@@ -247,38 +244,36 @@ def _unseen_words(past, settings, data, counts, rows, origins, unproven):
     items = unseen.ItemWords(
         counts[rows], data.frequencies, data.n_before, data.vocabulary,
         [data.ids[row] for row in rows], [data.titles[row] for row in rows], data.times[rows],
-        [origins.sources[row] for row in rows], lambda places: origins.texts(rows[places]),
+        [origins.sources[row] for row in rows], lambda items: origins.texts(rows[items]),
     )  # fmt: skip
     return unseen.judge(past, items, settings, unproven)
 
 
 def _find_near(record, Q, A):
-    """Set `near` and `likeness` of a record: the nearest atoms of each document and their cosines."""
+    """Set `near` and `likeness` of a record: nearest atoms of each document and their cosines."""
     for row, pairs in enumerate(reasons.nearest(Q, widen(A, n_rows=Q.shape[1]), N_NEAREST)):
-        for place, (atom, cosine) in enumerate(pairs):
-            record.near[row, place], record.likeness[row, place] = atom, cosine
+        for rank, (atom, cosine) in enumerate(pairs):
+            record.near[row, rank], record.likeness[row, rank] = atom, cosine
 
 
 def _items(record, decided, shares, data, counts, A, carried, origins, settings):
-    """Return the documents that are stored by name: examples of headlines and the most novel documents.
+    """Return records of the documents to store: examples of headlines and the most novel documents.
 
-    Each gets the words that explain its score, its nearest atoms, and `opening`: those words of its
-    headline that it has. `reasons.join` then adds the phrases of these words to the document.
+    A record has the words that explain the score, the nearest atoms, and `opening`: the words of
+    the document's headline that it contains. `reasons.join` adds the phrases of these words.
     """
     shown = [*decided.headlines, *decided.below]
-    rows = list(
-        dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist())
-    )
-    rows = np.array(rows, dtype=np.int64)
+    example_rows = [row for headline in shown for row in headline.examples]
+    rows = np.array([*dict.fromkeys(example_rows + decided.novel.tolist())], dtype=np.int64)
     tops = _atom_words(A, np.unique(record.near[rows]), data.vocabulary)
     examples = dict(enumerate(carried.documents))
-    near = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
-    items, period = reasons.items(record, rows, shares, data, near, origins, STORED_REASONS)
-    opening = {row: one.words for one in reversed(shown) for row in one.examples}
+    atoms = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
+    items, period = reasons.items(record, rows, shares, data, atoms, origins, STORED_REASONS)
+    opening = {row: headline.words for headline in reversed(shown) for row in headline.examples}
     for item in items:
-        own = _words_of(counts, item.row, data.vocabulary) if item.row in opening else ()
+        words = _words_of(counts, item.row, data.vocabulary) if item.row in opening else ()
         item.opening = tuple(
-            word for word in opening.get(item.row, ()) if word in own or f"#{word}" in own
+            word for word in opening.get(item.row, ()) if word in words or f"#{word}" in words
         )
         reasons.join(item, item.opening, origins.texts.stored[item.row], period)
     return items if settings.rest else [replace(item, rest=None) for item in items]
@@ -291,7 +286,7 @@ def _words_of(counts, row, vocabulary):
 
 
 def _atom_words(A, atoms, vocabulary):
-    """Return the top words of atoms as a dict of atom to text, separated by spaces."""
+    """Return {atom: its top words, separated by spaces}."""
     atoms = [int(atom) for atom in atoms if atom >= 0]
     tops = novelty.top_terms(sparse.csc_array(A[:, atoms]), reasons.ATOM_WORDS) if atoms else []
     texts = [" ".join(vocabulary[term] for term, _ in pairs) for pairs in tops]
@@ -299,13 +294,16 @@ def _atom_words(A, atoms, vocabulary):
 
 
 def _atoms(carried, data, Q, after):
-    """Return, for each atom after learning, the number of the document that opened it and the id of the nearest one."""
+    """Return two sequences over the atoms after learning.
+
+    They have the number of the document that opened each atom, and the id of its nearest document.
+    """
     A = widen(after.dictionary, n_rows=Q.shape[1])
     k = A.shape[1]
     opened = after.arrays["birth"] if "birth" in after.arrays else np.arange(k)
     documents = [""] * k
-    for place in np.flatnonzero(carried.opened[:k] == opened[: len(carried.opened)]):
-        documents[place] = carried.documents[place]
+    for atom in np.flatnonzero(carried.opened[:k] == opened[: len(carried.opened)]):
+        documents[atom] = carried.documents[atom]
     best = np.zeros(k)
     for row, closest in enumerate(reasons.nearest(Q, A, 1)):
         for atom, cosine in closest:

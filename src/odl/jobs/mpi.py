@@ -1,4 +1,6 @@
-"""One timestep of a learner on MPI ranks. Each rank updates some agents; then one process collects the scores.
+"""One timestep of a learner on MPI ranks: each rank updates some agents.
+
+One process then collects the scores (`collect`).
 
 Ranks read the same features and settings from one file system. They exchange dual variables, costs
 and counters (`odl.distributed.messages`). Atoms and codes are written to the files of the rank's
@@ -26,7 +28,7 @@ from odl.stream import features
 
 
 class Share(NamedTuple):
-    """Data of a rank: features, weighted documents, its agents, and the state of the chain."""
+    """Data of a rank: features, weighted documents, agents, and the state of the chain."""
 
     data: features.FeatureFile
     P: sparse.csr_array
@@ -37,7 +39,7 @@ class Share(NamedTuple):
 
 
 def prepare(comm, source, *, run, previous=None, corpus_features=None):
-    """Read the data of a rank; of the previous checkpoint only the files of its own agents.
+    """Read the data of a rank, from the previous checkpoint only the files of its own agents.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
     """
     learner = run.learner
     if not learner.over_ranks:
-        todo = "choose it, or run without ranks"
+        todo = "set algorithm: diffusion, or run without ranks"
         raise ParameterError(f"the algorithm '{learner.algorithm}' over ranks", "'diffusion'", todo)
     step = open_documents(source, run, corpus_features)
     data, P = step.data, step.P[:]
@@ -61,34 +63,36 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
         todo = "set solver: diffusion, or run without ranks"
         raise ParameterError(defect, "diffusion: no rank may see all atoms", todo)
     among = messages.Ranks(comm, network)
-    own = np.isin(owner, among.agents)
+    is_own = np.isin(owner, among.agents)
     if previous is None:
-        A = learner.first_atoms(P, run.atoms, novelty.generator(run.seed, "start"))[:, own]
+        A = learner.first_atoms(P, run.atoms, novelty.generator(run.seed, "start"))[:, is_own]
         updates, digest = 0, checkpoints.NO_DIGEST
     else:
-        A, updates, digest, earlier = _read_own(previous, run.chain, data.t - 1, among.agents, own)
+        A, updates, digest, earlier = _read_own(
+            previous, run.chain, data.t - 1, among.agents, is_own
+        )
         A = with_terms(A, earlier, data, previous)
     A = learners.widen(sparse.csc_array(A), n_rows=P.shape[1])
     agents = messages.Agents(among, learner.model, owner, A, **learner.diffusion)
     return Share(data, P, agents, updates, digest, storage.digest_of(source, "features"))
 
 
-def _read_own(previous, chain, t, agents, own):
-    """Return (own atoms, updates, digest, ids of terms) of the checkpoint before."""
+def _read_own(previous, chain, t, agents, is_own):
+    """Return (own atoms, updates, digest, ids of terms) of the previous checkpoint."""
     if not agentfiles.of_network(previous):  # one process had all the atoms
         earlier = checkpoints.read_checkpoint(previous, chain, t)
-        return earlier.dictionary[:, own], earlier.updates, earlier.digest, earlier.terms
+        return earlier.dictionary[:, is_own], earlier.updates, earlier.digest, earlier.terms
     earlier = agentfiles.read_network(previous, chain, t)
     blocks = [agentfiles.read_agent(previous, agent, earlier)[0] for agent in agents]
     return sparse.hstack(blocks, format="csc"), earlier.updates, earlier.digest, earlier.terms
 
 
 def with_terms(A, earlier, data, previous):
-    """Return atoms of the checkpoint before under the terms of a timestep with a bound on them."""
-    places = places_of(earlier, data.terms, previous)
-    if places is None:
+    """Return atoms of the previous checkpoint with the rows of the terms of a timestep."""
+    positions = places_of(earlier, data.terms, previous)
+    if positions is None:
         return A
-    return renumber_terms(sparse.csc_array(A), DICTIONARY.shape, places, data.counts.shape[1])
+    return renumber_terms(sparse.csc_array(A), DICTIONARY.shape, positions, data.counts.shape[1])
 
 
 def work(comm, source, state, timings, *, run, previous=None, corpus_features=None):
@@ -100,11 +104,12 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     source, run, previous, corpus_features
         As in `odl.jobs.update.update`.
     state, timings : path-like
-        Written: the checkpoint (`odl.files.agentfiles`) and CPU seconds over all ranks.
+        Files to write: checkpoint (`odl.files.agentfiles`) and CPU seconds of all ranks.
 
     Raises
     ------
     Agreed
+        If a rank failed; all ranks raise it together.
     """
     begin = time.process_time()
     inputs = {"run": run, "previous": previous, "corpus_features": corpus_features}
@@ -132,11 +137,11 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
 
 
 def _write(comm, state, share, run, inferred, dual):
-    """Write the own agents' files, then, on one rank, the file that makes them a checkpoint."""
+    """Write the files of the rank's own agents; rank 0 then writes the file that names them all."""
     among, P, data = share.agents.ranks, share.P, share.data
     first = comm.Get_rank() == 0
     updates = share.updates + (data.t > 0)
-    A, own = share.agents.dictionary(), share.agents.owner - share.agents.ranks.agents[0]
+    A, position_of = share.agents.dictionary(), share.agents.owner - share.agents.ranks.agents[0]
 
     def forget():
         if first:
@@ -146,7 +151,7 @@ def _write(comm, state, share, run, inferred, dual):
     def write_own():
         made = []
         for position, agent in enumerate(among.agents.tolist()):
-            mine = np.flatnonzero(own == position)
+            mine = np.flatnonzero(position_of == position)
             codes = sparse.csr_array(inferred.codes[:, mine])
             links = {"previous": share.previous, "features": share.features}
             checkpoint = checkpoints.Checkpoint(
@@ -176,23 +181,23 @@ def _finish(among, timings, phases, sent, inferred):
         update.write_timings(timings, phases, len(inferred.iterations))
         rounds = float(np.mean(inferred.iterations)) if len(inferred.iterations) else 0.0
         print(
-            f"odl rank: {among.size} ranks, {len(inferred.iterations)} documents, {rounds:.1f} iterations for "
-            f"the score of one, {int(sent)} bytes sent",
+            f"odl rank: {among.size} ranks, {len(inferred.iterations)} documents, "
+            f"{rounds:.1f} iterations for the score of one, {int(sent)} bytes sent",
             flush=True,
         )
 
 
 def collect(source, state, score_file, *, run, previous=None, corpus_features=None):
-    """Write the score file of a timestep that ranks have worked on, as one process would have.
+    """Write the score file of a timestep from the files of all ranks.
 
     Parameters
     ----------
     source, run, previous, corpus_features
         As in `odl.jobs.update.update`.
     state : path-like
-        The checkpoint that the ranks have written.
+        Checkpoint that the ranks have written.
     score_file : path-like
-        Written.
+        File to write.
     """
     learner, step = run.learner, open_documents(source, run, corpus_features)
     data, P = step.data, step.P[:]

@@ -50,9 +50,9 @@ def replay(path, run, settings, n_periods, corpus_features=None):
         documents = alerts.period_documents(step, counts, origins, stop_words, places)
         terms, languages = data.terms, mix(counts, stop_words)
         periods = []
-        for at, each in enumerate(settings):
-            decided, histories[at] = alerts.decide(documents, scored, histories[at], each)
-            period = alerts.period_record(run, each, data, scored, documents, decided)
+        for i, alternative in enumerate(settings):
+            decided, histories[i] = alerts.decide(documents, scored, histories[i], alternative)
+            period = alerts.period_record(run, alternative, data, scored, documents, decided)
             period.languages = languages
             period.documents_of = _documents(period, data, origins)
             period.born = alerts.births(decided, period.documents_of.values())
@@ -61,17 +61,16 @@ def replay(path, run, settings, n_periods, corpus_features=None):
 
 
 def _documents(period, data, origins):
-    """Return {row: `Document`} of the examples and first rows of headlines, and of the most novel documents."""
-    rows = {
-        row for one in (*period.headlines, *period.below) for row in (*one.examples, *one.rows[:1])
-    }
-    found = {}
+    """Return {row: `Document`} of examples and first rows of headlines, and of novel documents."""
+    headlines = (*period.headlines, *period.below)
+    rows = {row for headline in headlines for row in (*headline.examples, *headline.rows[:1])}
+    documents = {}
     for row in sorted(rows | {*period.novel.tolist()}):
         members = np.flatnonzero(period.item == period.item[row])
-        found[row] = Document(
+        documents[row] = Document(
             **period.facts_of(row), rank=0, id=data.ids[row],
             members=tuple(data.ids[other] for other in members), title=data.titles[row],
             time=int(data.times[row]), source=origins.files[row], url=origins.urls[row], reasons=(),
             nearest=(),
         )  # fmt: skip
-    return found
+    return documents

@@ -1,4 +1,4 @@
-"""A run: a learner with its settings on the batches of one seed, parsed from the JSON that each job gets."""
+"""A run: a learner with its settings on the batches of one seed, parsed from the JSON of a job."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class Run:
         Algorithm with its hyper-parameters.
     weighting : odl.stream.weighting.Weighting
     chain : dict
-        The JSON map that was parsed, which checkpoints and score files store.
+        JSON map of these settings, which checkpoints and score files store.
     """
 
     corpus: str
@@ -43,7 +43,7 @@ class Run:
     chain: dict
 
     def words_of(self, matrix, axis=0):
-        """Return the rows (axis 0) or columns (axis 1) of words, which follow those of pieces of words."""
+        """Return the rows (axis 0) or columns (axis 1) of words, without those of pieces."""
         if not self.weighting.pieces:
             return matrix
         return matrix[pieces.BUCKETS :] if axis == 0 else matrix[:, pieces.BUCKETS :]
@@ -55,14 +55,14 @@ class Before(NamedTuple):
     Attributes
     ----------
     previous : path-like, optional
-        Output of the same step for the timestep before, a checkpoint or a period; none for timestep
-        0.
+        Output of the same step for the previous timestep, a checkpoint or a period; None for
+        timestep 0.
     history : path-like, optional
         Folder of the features ``{t}.h5`` of all earlier timesteps, for learners that need them.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
     known : path-like, optional
-        Checkpoint with the dictionary that scored the period; none for timestep 0.
+        Checkpoint with the dictionary that scored the period; None for timestep 0.
     in_memory : odl.files.checkpoints.Checkpoint or odl.alerts.periods.Carried, optional
         Content of `previous` if it is in memory.
     """
@@ -120,7 +120,8 @@ def parse(chain):
     """
     Chain.from_map(chain, "--run")
     if "algorithm" not in chain["learner"]:
-        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
+        fault, expected = "--run: learner has no 'algorithm'", "the name of an algorithm"
+        raise ParameterError(fault, expected, "add learner.algorithm to the JSON")
     typed = {
         "learner": learners.make(**learner_of(chain["learner"])),
         "weighting": Weighting(**chain["features"]),
@@ -152,11 +153,10 @@ def open_documents(source, run, corpus_features=None):
     -------
     Timestep
         Without the state of the previous checkpoint.
-
     """
     data = source if isinstance(source, features.FeatureFile) else features.read(source)
-    whole = features.read(corpus_features) if corpus_features else None
-    step = Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
+    last = features.read(corpus_features) if corpus_features else None
+    step = Timestep(data, Weighed(data, run.weighting, run.learner.norm, last), last)
     return (
         step._replace(meaning=VectorMemory.empty(_dimensions(data, run)))
         if run.weighting.meaning != 0
@@ -165,9 +165,16 @@ def open_documents(source, run, corpus_features=None):
 
 
 def _dimensions(data, run):
-    """Return the length of the vectors of a stream; raise ParameterError if it has none."""
+    """Return the length of the vectors of a stream.
+
+    Raises
+    ------
+    DataError
+        If the stream has no vectors.
+    """
     if data.vectors is None:
-        fault = f"run {run.run!r} has features.meaning {run.weighting.meaning}, and the stream has no vectors"
+        meaning = f"features.meaning {run.weighting.meaning}"
+        fault = f"run {run.run!r} has {meaning}, and the stream has no vectors"
         todo = (
             "set vectors or columns.vector in the options of the corpus, or features.meaning to 0"
         )
@@ -183,9 +190,9 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     source, run, corpus_features
         As in `open_documents`.
     previous : path-like, optional
-        Checkpoint of the timestep before; none for timestep 0.
+        Checkpoint of the previous timestep; None for timestep 0.
     before : odl.files.checkpoints.Checkpoint, optional
-        The checkpoint itself if it is in memory.
+        Content of `previous` if it is in memory.
 
     Returns
     -------
@@ -196,14 +203,14 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     if previous is None:
         return step
     before = before or agentfiles.read_whole(previous, run.chain, step.data.t - 1, codes=False)
-    places, n_terms = places_of(before.terms, step.P.terms, previous), step.P.shape[1]
+    positions, n_terms = places_of(before.terms, step.P.terms, previous), step.P.shape[1]
     state = learners.resume(
-        learner, before, n_terms if places is None else len(places), run.atoms, previous
+        learner, before, n_terms if positions is None else len(positions), run.atoms, previous
     )
     state = (
         learner.fit_terms(state, n_terms)
-        if places is None
-        else learner.move_terms(state, places, n_terms)
+        if positions is None
+        else learner.move_terms(state, positions, n_terms)
     )
     if step.meaning is not None:
         step = step._replace(
@@ -213,29 +220,33 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
 
 
 def add_vector_scores(step, run, P, scored):
-    """Combine the scores of words with those of vectors; return them and the vectors to store (None without)."""
+    """Return (scores of words combined with scores of vectors, vector arrays to store).
+
+    Without vectors the scores are unchanged, and there is nothing to store.
+    """
     if step.meaning is None:
         return scored, {}
     vectors, lengths = step.data.vectors, np.diff(P[:, step.P.n_pieces :].indptr)
-    apart, words = step.meaning.distances(vectors), np.where(scored.empty, np.nan, scored.score)
-    after = step.meaning.after(words, apart, vectors, lengths, run.weighting.meaning_bytes)
-    return novelty.with_vectors(scored, step.meaning, apart, run.weighting.meaning), after._asdict()
+    distances = step.meaning.distances(vectors)
+    words, meaning = np.where(scored.empty, np.nan, scored.score), run.weighting.meaning
+    after = step.meaning.after(words, distances, vectors, lengths, run.weighting.meaning_bytes)
+    return novelty.with_vectors(scored, step.meaning, distances, meaning), after._asdict()
 
 
 def places_of(known, wanted, path):
-    """Return the position in a timestep of each term of the previous checkpoint; None for an unbounded vocabulary.
+    """Return the column in a timestep of each term of the previous checkpoint.
 
     Parameters
     ----------
     known, wanted : ndarray of int64, or None
         Ids of the terms of the checkpoint (`odl.files.checkpoints.Checkpoint`) and of the timestep.
     path : path-like
-        The checkpoint, for the message.
+        Path of the checkpoint, for the error message.
 
     Returns
     -------
     ndarray of int64, or None
-        -1 for a term that left the vocabulary.
+        -1 for a removed term; None for an unbounded vocabulary.
 
     Raises
     ------
@@ -243,7 +254,8 @@ def places_of(known, wanted, path):
         If only one of the two vocabularies is bounded.
     """
     if (known is None) != (wanted is None):
-        defect = f"{path} is of a vocabulary {'without' if known is None else 'with'} a bound, the features are not"
+        bound = "without" if known is None else "with"
+        defect = f"{path} is of a vocabulary {bound} a bound, the features are not"
         raise CheckpointError(
             defect, "one max_terms along a chain", f"delete {path} and run the same command again"
         )

@@ -1,4 +1,4 @@
-"""The step `update`: read features and the previous checkpoint, score the documents, learn, write."""
+"""The step `update`: score the documents of a timestep, learn from them, write the checkpoint."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from odl.stream import features, terms
 from odl.stream.weighting import Weighed
 
 TOP_DOCUMENTS = 20  # most novel documents of a timestep whose unexplained words are stored
-ALL_ATOMS = 500  # larger dictionaries store top words only of atoms that the timestep used
+ALL_ATOMS = 500  # atoms above which top words are stored only for atoms that the timestep used
 
 
 class Learned(NamedTuple):
@@ -28,13 +28,14 @@ class Learned(NamedTuple):
     Attributes
     ----------
     step : odl.jobs.runs.Timestep
-        Documents.
+        Documents of the timestep.
     P : csr_array
         Weighted documents.
     state : odl.learners.State
-        State that scored them.
+        State that scored the documents.
     novelty : odl.novelty.Novelty
     after : odl.files.checkpoints.Checkpoint
+        Checkpoint after learning.
     """
 
     step: runs.Timestep
@@ -108,11 +109,8 @@ def write_scores(path, data, P, scores, before, after, run):
     """
     top = np.argsort(-scores.score, kind="stable")[:TOP_DOCUMENTS]
     documents, codes = P[top], scores.codes[top]
-    documents, before, after = (
-        run.words_of(documents, axis=1),
-        run.words_of(before),
-        run.words_of(after),
-    )
+    documents = run.words_of(documents, axis=1)
+    before, after = run.words_of(before), run.words_of(after)
     missing = novelty.unexplained(documents, before, codes, range(len(top)))
     # Summed in the order of the documents. Atoms added after scoring have no use.
     use = np.bincount(scores.codes.indices, scores.codes.data, minlength=after.shape[1]).astype(
@@ -154,20 +152,22 @@ def _top_atoms(A, use):
 
 
 def _past(step, history, run):
-    """Return the earlier batches, each with its own weights, without terms that left the vocabulary."""
+    """Return the weighted documents of each earlier batch, without removed terms.
+
+    The result is empty if the learner does not need them.
+    """
     t = step.data.t
     if not run.learner.needs_history:
         return []
     if t and history is None:
-        raise ParameterError(
-            "no --history", "the folder of the features of the timesteps before", "give it"
-        )
+        expected = "the folder of the features of the timesteps before"
+        raise ParameterError("no --history", expected, "give this folder by --history")
     batches = [features.read(path) for path in storage.earlier(history, t)]
     if [batch.t for batch in batches] != list(range(t)):
-        defect = f"{history} with features of the timesteps {', '.join(str(batch.t) for batch in batches)}"
+        timesteps = ", ".join(str(batch.t) for batch in batches)
         raise DataError(
-            defect,
-            f"those of 0 to {t - 1}, each in the file of its number",
+            f"{history} with features of the timesteps {timesteps}",
+            f"features of 0 to {t - 1}, each in the file of its number",
             "give the folder of the stream",
         )
     weighed = [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]

@@ -117,7 +117,8 @@ def newer(schema, frozen, within=""):
 @pytest.mark.parametrize("kind", RECORDED)
 def test_a_new_setting_and_a_new_default_declare_what_reproduces_earlier_versions(kind):
     """settings.json lists the settings of the first version with these records. Do not add to it: write `earlier=`."""
-    assert list(newer(RECORDED[kind], FROZEN.get(kind, {}))) == []
+    if kind in FROZEN:  # a learner that it lacks has no records of earlier versions
+        assert list(newer(RECORDED[kind], FROZEN[kind])) == []
 
 
 def test_a_setting_without_earlier_is_found():

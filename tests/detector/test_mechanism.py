@@ -276,11 +276,10 @@ def test_columns_of_a_data_frame_that_grows(rng):
 @pytest.mark.parametrize("learner", EACH)
 def test_grid_search_reaches_the_settings(learner, rng):
     known = learners.learner_class(learner)
-    name = (
-        "lam"
-        if "lam" in NoveltyDetector(learner)._hyperparameters()
-        else {"diffusion": "gamma"}.get(learner, "same")
-    )
+    settings = NoveltyDetector(learner)._hyperparameters()
+    name = next((each for each in ("lam", "gamma", "same") if each in settings), None)
+    if name is None:
+        pytest.skip("no setting of the learner is tried in this test")
     X, novel = batch(rng, n=120, new=True)
     search = GridSearchCV(
         NoveltyDetector(learner, n_atoms=20, settings=quick(learner), folds=0),

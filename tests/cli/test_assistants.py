@@ -68,7 +68,9 @@ def test_several_streams_are_named(news, tmp_path):
     assert main(["run", str(other)]) == 0
     _, _, (new, event) = call([news, other], ("what_is_new", {}), ("explain", {"event": 1}))
     assert [one["stream"] for one in json.loads(new.content[0].text)["streams"]] == ["news", "news"]
-    assert event.is_error and f"expected one of {other}, news; name a stream" in event.content[0].text
+    assert (
+        event.is_error and f"expected one of {other}, news; name a stream" in event.content[0].text
+    )
 
 
 def test_a_folder_without_alerts_is_refused_at_once(tmp_path, capsys):

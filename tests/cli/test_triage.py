@@ -144,7 +144,7 @@ def test_a_mark_that_is_none(unseen):
         assert done.returncode == 1 and "; delete " in done.stderr and not done.stdout
     study = unseen / "results" / "mine"
     done = odl("new", study, "--seen")
-    assert done.returncode == 1 and "no mark is kept in results" in done.stderr
+    assert done.returncode == 1 and "no mark is stored in results" in done.stderr
 
 
 def test_a_gate_is_named(unseen):

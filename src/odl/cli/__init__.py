@@ -26,11 +26,14 @@ HELP_SUMMARY = "What is new in a stream of documents, and why."
 HELP_FOOTER = (
     "`odl COMMAND --help` describes a command. `odl step --help` lists the steps of the workflow."
 )
-STEPS_SUMMARY = "One step of a study, as the rules of the workflow call it. Steps are listed in the order of a study."
+STEPS_SUMMARY = (
+    "One step of a study, as the rules of the workflow call it. "
+    "Steps are listed in the order of a study."
+)
 
 
 class Declared(NamedTuple):
-    """Declaration of a subcommand: name, function, line in the list, arguments, and the rest of its own help."""
+    """Declaration of a subcommand: name, function, line in the list, arguments, further help."""
 
     name: str
     function: Any
@@ -41,7 +44,11 @@ class Declared(NamedTuple):
 
 
 def subcommand(help, *arguments, more="", examples=()):
-    """Return a decorator that declares a function of the parsed arguments as the subcommand with its name."""
+    """Return a decorator that declares a function as the subcommand with its name.
+
+    The function gets the parsed arguments. `help` is the line in the list of commands; `more` and
+    `examples` follow it in the help of the command.
+    """
 
     def declared(function):
         function.declared = Declared(function.__name__, function, help, arguments, more, examples)
@@ -51,20 +58,20 @@ def subcommand(help, *arguments, more="", examples=()):
 
 
 def step(function):
-    """Declare a function as the step with its name. Help and arguments follow from its docstring and signature.
+    """Declare a function as the step with its name, from its docstring and signature.
 
     The attribute ``begins_in`` of a step names the files where the code of its result begins, if
     these are not the imports of the function (`odl.config.sources`).
     """
-    first, _, more = inspect.getdoc(function).partition("\n\n")
+    first, _, details = inspect.getdoc(function).partition("\n\n")
     arguments = tuple(map(_argument_of, inspect.signature(function).parameters.values()))
     help = first[:1].lower() + first[1:].rstrip(".")
-    function.declared = Declared(function.__name__, function, help, arguments, more)
+    function.declared = Declared(function.__name__, function, help, arguments, details)
     return function
 
 
 def _argument_of(parameter):
-    """Return the argument of a command for a parameter of a function. A keyword-only parameter becomes an option."""
+    """Return the argument of a command for a parameter; keyword-only parameters become options."""
     kind, needed = parameter.annotation, parameter.default is parameter.empty
     kind = get_args(kind)[0] if isinstance(kind, types.UnionType) else kind  # int | None
     options = (
@@ -94,15 +101,14 @@ def _argument_of(parameter):
 
 
 def declared_in(*modules):
-    """Return the subcommands in some modules, as name to `Declared`, in the order of the modules."""
-    functions = (
-        one for module in modules for one in vars(module).values() if hasattr(one, "declared")
-    )
-    return {one.declared.name: one.declared for one in functions}
+    """Return {name: `Declared`} of the subcommands in some modules, in the order of the modules."""
+    values = (value for module in modules for value in vars(module).values())
+    declarations = (value.declared for value in values if hasattr(value, "declared"))
+    return {declared.name: declared for declared in declarations}
 
 
 def argument(*flags, **options):
-    """Return the flags and options of an argument, as for `argparse.ArgumentParser.add_argument`."""
+    """Return the arguments of `argparse.ArgumentParser.add_argument` as (flags, options)."""
     return flags, options
 
 
@@ -158,14 +164,14 @@ def _new(make, *names, **options):
 
 
 def commands():
-    """Return the commands for users, as name to `Declared`, in the order of the help."""
+    """Return {name: `Declared`} of the commands for users, in the order of the help."""
     from odl.cli import triage, upkeep
 
     return declared_in(triage, upkeep)
 
 
 def steps():
-    """Return the steps of the workflow (`odl step NAME`), as name to `Declared`, in the order of a study."""
+    """Return {name: `Declared`} of the steps of the workflow, in the order of a study."""
     from odl.cli import studysteps
     from odl.config import places
 
@@ -235,7 +241,7 @@ def _fill_step(parser, declared):
 
 
 def _parsed(words):
-    """Return the parsed arguments; None if no command was given, or a step that this copy lacks."""
+    """Return the parsed arguments, None without a command or for a step that this copy lacks."""
     from odl.config import places
 
     named = words[:1] == ["step"] and "".join(words[1:2])
@@ -245,22 +251,19 @@ def _parsed(words):
             file=sys.stderr,
         )
         return None
-    if named in (
-        known := steps() if named else {}
-    ):  # parsers of all steps would take as long as a small step
+    # Parsers of all steps would take as long as a small step, so only one is filled.
+    if named in (declared := steps() if named else {}):
         parser = _new(argparse.ArgumentParser, prog=f"odl step {named}")
-        _fill_step(parser, known[named])
+        _fill_step(parser, declared[named])
         return parser.parse_args(words[2:], argparse.Namespace(command=named))
     parser = _parser(with_steps=words[:1] == ["step"])
     if not words:
         parser.print_help(sys.stderr)
         return None
     args, unknown = parser.parse_known_args(words)
+    # argparse does not parse files after an option.
     if args.command == "init" and not any(word.startswith("-") for word in unknown):
-        args.sources, unknown = (
-            [*args.sources, *unknown],
-            [],
-        )  # argparse does not parse files after an option
+        args.sources, unknown = [*args.sources, *unknown], []
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     return args
@@ -287,7 +290,7 @@ def main(words=None):
 
 
 def open_streams():
-    """Make the standard streams usable: open closed ones on /dev/null, and escape characters that the encoding lacks.
+    """Open closed standard streams on /dev/null; escape characters that the encoding lacks.
 
     If a standard stream is closed, the next file that is opened gets its number, and printed text
     would go into this file.
@@ -302,7 +305,8 @@ def open_streams():
                 os.dup2(null, number)
                 os.close(null)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays open
+            file = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
+            setattr(sys, name, file)
         if mode == "w":
             getattr(sys, name).reconfigure(errors=ESCAPE_HANDLER)
 
@@ -337,9 +341,8 @@ def _main(words):
     except KeyboardInterrupt as error:
         return getattr(error, "status", 130)
     except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and "failed to map segment" not in str(
-            error
-        ):  # a shared library does not fit into memory
+        # "failed to map segment": a shared library does not fit into memory.
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
             raise
         reason = " ".join(str(error).split()) or "allocation failed"
         _say(f"{command}: out of memory ({reason}); give it more, or fewer documents")
@@ -363,7 +366,7 @@ def _main(words):
 
 
 def _check_room():
-    """Refuse a limit on the address space that is too small. OpenBLAS would retry its allocations for ever."""
+    """Refuse a small limit on the address space: OpenBLAS would retry its allocations for ever."""
     import resource
 
     from odl.errors import OdlError
@@ -379,7 +382,9 @@ def _check_room():
 
 
 def _write_costs(path):
-    """Write a table with the costs of this process: seconds, maximum MB of memory, CPU seconds with finished children.
+    """Write a table with seconds, maximum memory in MB and CPU seconds of this process.
+
+    CPU seconds include those of finished children.
 
     The columns are those of Snakemake's `benchmark:`, which samples processes twice a second and
     misses short jobs.
@@ -393,7 +398,7 @@ def _write_costs(path):
 
 
 def _most_memory():
-    """Return the maximum memory of this process in MB; `resource` would include that of the parent process."""
+    """Return the maximum memory of this process in MB; `resource` would include the parent's."""
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024

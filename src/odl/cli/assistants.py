@@ -1,4 +1,4 @@
-"""`odl mcp`: the Model Context Protocol on standard input and output, by which assistants ask about streams."""
+"""`odl mcp`: answers to assistants by the Model Context Protocol, on standard input and output."""
 
 import functools
 import json
@@ -11,9 +11,9 @@ from odl.engine import processes
 from odl.errors import OdlError, ParameterError
 
 INSTRUCTIONS = (
-    "Ask what is new in streams of documents, and why. Start with what_is_new; events keep their numbers and documents "
-    f"their ids, so name both in what you say. {answers.NOTE} The tools only read, and equal calls have equal answers "
-    "until a stream has a new period."
+    "Ask what is new in streams of documents, and why. Start with what_is_new; events keep their "
+    f"numbers and documents their ids, so name both in what you say. {answers.NOTE} The tools only "
+    "read, and equal calls have equal answers until a stream has a new period."
 )
 
 
@@ -64,7 +64,7 @@ def serve(folders, stream=None):
 
 
 def tools(streams):
-    """Return the tools as functions; their names, docstrings and annotations are what an assistant reads.
+    """Return the tools as functions; an assistant reads their names, docstrings and annotations.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def tools(streams):
         }
 
     def explain(event: int | str, stream: str = "") -> dict:
-        """One event by its number: states, sizes, own words and headlines. Or one document by its id: why its score.
+        """One event by its number: states, sizes, own words and headlines.
 
-        stream: its name, if there are several.
+        Or one document by its id: why it has its score. stream: its name, if there are several.
         """
         return answers.explain_event(streams.watch(stream), event)
 
@@ -99,7 +99,9 @@ def tools(streams):
         return answers.search(streams.watch(stream), words, n)
 
     def documents(event: int | str, n: int = 10, stream: str = "") -> dict:
-        """The documents (n, at most 50) of an event with ids, times, sources and texts, the central ones first.
+        """The documents (n, at most 50) of an event with ids, times, sources, texts.
+
+        Central documents come first.
 
         stream: its name, if there are several.
         """

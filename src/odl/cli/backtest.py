@@ -34,9 +34,9 @@ def report(folder, assignments, since=None, form="text"):
         A folder with odl.yaml that was run.
     assignments : sequence of str
         Settings such as ``alerts.level=.02`` or ``alerts.level=.02,.05``, where each value is an
-        alternative; others are taken from odl.yaml.
+        alternative; other settings are those of odl.yaml.
     since : str, optional
-        First date that is compared. The decisions are always computed from the first period on.
+        First date that is compared. The decisions are always computed for all periods.
     form : str
         One of `WRITERS`.
 
@@ -61,9 +61,9 @@ def report(folder, assignments, since=None, form="text"):
         combinations = _combinations(working, assignments)
         n = len([*periods.paths(working.folder_of("alerts"))])
         if names := folders.changed_settings(working, n):
-            given = f"{project.FILE} has other values of {', '.join(names)} than the stored scores"
+            fault = f"{project.FILE} has other values of {', '.join(names)} than the stored scores"
             todo = f"change them back, or type odl run {folder}: it learns {folders.cost(working)}"
-            raise ConfigError(given, "the settings of the last run", todo)
+            raise ConfigError(fault, "the settings of the last run", todo)
         if working.chain["features"]["idf"] == "corpus":
             corpus_features = working.path(PATTERNS["features"], n - 1)
         decided = replay.replay(
@@ -73,18 +73,20 @@ def report(folder, assignments, since=None, form="text"):
             n,
             corpus_features,
         )
-        lists = zip(*(each for each, _ in decided), strict=True)
-        others = [read.watch(map(read.with_printable_texts, one), entries) for one in lists]
+        by_setting = zip(*(decisions for decisions, _ in decided), strict=True)
+        watches = [
+            read.watch(map(read.with_printable_texts, chain), entries) for chain in by_setting
+        ]
     stored = read.watch(read.records(place), entries, place=place)
     before = show.since(stored, since) if since else stored.periods
     if not before:
         last = show.day_of(stored.periods[-1])
         raise ParameterError(
-            f"--from {since}", f"a date up to the last period ({last})", "give an earlier one"
+            f"--from {since}", f"a date up to the last period ({last})", "give an earlier date"
         )
     alternatives = [
         _alternative(stored, other, before, name)
-        for (name, _), other in zip(combinations, others, strict=True)
+        for (name, _), other in zip(combinations, watches, strict=True)
     ]
     return WRITERS[form](stored, before, alternatives)
 
@@ -101,16 +103,19 @@ def _alternative(stored, other, before, name):
 
 
 def _combinations(working, assignments):
-    """Return (name, `Alerts`) of each combination of values in KEY=VALUE,VALUE assignments; others are the folder's."""
+    """Return (name, `Alerts`) for each combination of the values in KEY=VALUE,VALUE assignments.
+
+    Settings without an assignment are those of the folder.
+    """
     values = {}
     for text in assignments:
-        key, equals, given = text.partition("=")
+        key, equals, new_values = text.partition("=")
         section, _, name = key.strip().partition(".")
         if not equals or not name:
             raise ParameterError(
                 f"--set {text}",
                 "KEY=VALUE such as alerts.level=.02, or several values: alerts.level=.02,.05",
-                "correct it",
+                "correct the assignment",
             )
         if section != "alerts":
             raise ConfigError(
@@ -119,7 +124,7 @@ def _combinations(working, assignments):
                 f"set it in {project.FILE} of a copy of the folder and type odl run: "
                 f"it learns {folders.cost(working)}",
             )
-        values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, given.split(","))])
+        values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, new_values.split(","))])
     products = [*itertools.product(*values.values())]
     if len(products) > MAX_ALTERNATIVES:
         raise ParameterError(
@@ -127,11 +132,11 @@ def _combinations(working, assignments):
             f"at most {MAX_ALTERNATIVES}",
             "leave some values out",
         )
-    own = Alerts.part(working.config["alerts"])
+    stored = Alerts.part(working.config["alerts"])
     combinations = []
     for product in products:
         chosen = dict(zip(values, product, strict=True))
-        settings = Alerts.from_map({**own, **chosen}, "--set alerts")
+        settings = Alerts.from_map({**stored, **chosen}, "--set alerts")
         if not settings.gates:
             raise ConfigError(
                 "alerts.gates is false, which lists documents instead of headlines",

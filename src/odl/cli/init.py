@@ -1,4 +1,4 @@
-"""``odl init``: survey of a user's files, and the folder with the configuration that follows from it."""
+"""``odl init``: survey of a user's files, and the folder with the resulting configuration."""
 
 import glob
 import os
@@ -28,10 +28,11 @@ CONFIG_FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/c
 SNAKEMAKE_FILES = {SNAKEFILE: places.FOLDER_SNAKEFILE, PROFILE: places.PROFILE}
 MAX_SURVEYED_ROWS = 200_000  # rows of all files that are inspected
 MAX_SAMPLED_TEXTS = 2000  # texts from which languages, cleaners and pieces are chosen
-DAY_MS = 86_400_000
+DAY_MS = 86_400_000  # milliseconds of a day
 UNTIMED = (
-    "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files; --time-format sets the "
-    "format of times, --times modified takes missing times from the last change of each file"
+    "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files; "
+    "--time-format sets the format of times, --times modified takes missing times from the last "
+    "change of each file"
 )
 KEEP_TEXT = 2000  # characters of a text that are stored
 KIND_LABELS = {
@@ -51,13 +52,11 @@ INIT_OPTIONS = {  # advice about odl.yaml in a message -> advice for odl init
     "set columns.text or columns.counts": "name it by --text",
     "set the option kind": "say --kind",
 }
-VALUE_IN_REASON = re.compile(
-    r"'[^']*'|\"[^\"]*\"|\d+"
-)  # reasons that differ in values only are grouped
+# Values in a reason; reasons that differ only in values are grouped.
+VALUE_IN_REASON = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 MAX_AUTHOR_SHARE = 0.1  # share of one author's documents above which authors are not read
-MIN_TITLE_SHARE = (
-    0.5  # titles are added to the texts if at least this share of them lacks its title
-)
+# Smallest share of texts without their titles for which titles are added to the texts.
+MIN_TITLE_SHARE = 0.5
 
 
 def write(folder, sources, answers, force=False, snakemake=False):
@@ -66,11 +65,11 @@ def write(folder, sources, answers, force=False, snakemake=False):
     Parameters
     ----------
     folder : path-like
-        Created if it does not exist.
+        Folder to write; it is created if it does not exist.
     sources : list of str
-        Files, folders, patterns; empty: the files in the folder.
+        Files, folders, patterns; if empty, the files in the folder.
     answers : dict
-        As in `survey`.
+        Choices of the user (`survey`).
     force : bool
         Replace existing configuration files.
     snakemake : bool
@@ -129,7 +128,7 @@ def text(report, name, folder):
 
 
 def _from(folder, source):
-    """Return a path or pattern relative to the folder; absolute if they have only the root in common."""
+    """Return a path or pattern relative to the folder, or absolute if only the root is shared."""
     here, folder = os.getcwd(), os.path.abspath(folder)
     if not os.path.exists(source):  # a pattern: escape the path that is put before it
         here, folder = glob.escape(here), glob.escape(folder)
@@ -148,7 +147,7 @@ def _flow(value):
 
 
 def _write(folder, contents):
-    """Write files together: they are renamed when all are complete, odl.yaml (the first) last."""
+    """Write files together: they are renamed when all are complete, odl.yaml last."""
     with ExitStack() as stack:
         for name, content in contents.items():
             temporary = stack.enter_context(storage.replacing(folder / name))
@@ -173,9 +172,9 @@ class Survey:
     span : str
         First and last day, "" without times.
     ties : str, optional
-        "source" without times: the order of the files is used, not a random one.
+        "source" without times: the order of the files is used, not a random order.
     said : list of (str, str)
-        What was understood, and why.
+        Lines of the printed report: a label, and what was detected and why.
     """
 
     sources: list
@@ -188,9 +187,9 @@ class Survey:
     ties: str | None = None
     said: list = field(default_factory=list)
 
-    def say(self, what, why):
+    def say(self, label, why):
         """Add a line to the printed report."""
-        self.said.append((what, why))
+        self.said.append((label, why))
 
     def set(self, option, value, why=""):
         """Set an option unless it is None, and add a line with the reason."""
@@ -208,8 +207,8 @@ def survey(sources, answers):
     sources : list of str
     answers : dict
         Choices of the user: roles of `odl.cli.columns.ROLE_NAMES`; the reader's options kind,
-        delimiter, encoding, dates and times; stop_words, period. None or missing: detected.
-        ``only``: whether later files are not to be read. ``meaning``: whether vectors are used next
+        delimiter, encoding, dates and times; stop_words, period. Missing choices are detected.
+        ``only``: whether later files are ignored. ``meaning``: whether vectors are used in addition
         to words.
 
     Returns
@@ -219,7 +218,7 @@ def survey(sources, answers):
     Raises
     ------
     OdlError
-        In one sentence, with the option that would help.
+        If no configuration is possible; the message names the option that would help.
     """
     answers = {name: value for name, value in answers.items() if value is not None}
     named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
@@ -231,11 +230,11 @@ def survey(sources, answers):
     kinds = Counter(kind or listing.kind_in(path) for _, path in files)
     report.say(
         "files",
-        ", ".join(f"{n} {KIND_LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()),
+        ", ".join(f"{n} {KIND_LABELS[name]} file{'s' * (n > 1)}" for name, n in kinds.items()),
     )
     report.say("sources", filekinds.account(sources, named))
-    if others := filekinds.unread_siblings(named, kind):
-        report.say("not read", filekinds.unread(others))
+    if siblings := filekinds.unread_siblings(named, kind):
+        report.say("not read", filekinds.unread(siblings))
     if left_out := filekinds.left_out(
         [*named, *filter(os.path.isfile, listing.not_utf8(sources, kind))], kind
     ):
@@ -274,21 +273,15 @@ def survey(sources, answers):
     if why:
         report.say("meaning", why)
     if "encoded" in shares:  # the remainder of an encoded file is no document
-        fewest = preparation.MIN_WORDS
-        report.set(
-            "min_words",
-            fewest,
-            f"{fewest}; documents with fewer words after cleaning are left out and counted",
-        )
+        minimum = preparation.MIN_WORDS
+        why = f"{minimum}; documents with fewer words after cleaning are left out and counted"
+        report.set("min_words", minimum, why)
     report.set("duplicates", True)
-    told = (
-        f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages"
+    why = (
+        f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages; "
+        "options.keep_text: 0 stores titles only"
     )
-    report.set(
-        "keep_text",
-        KEEP_TEXT if texts else None,
-        (told + "; options.keep_text: 0 stores titles only") * bool(texts),
-    )
+    report.set("keep_text", KEEP_TEXT if texts else None, why * bool(texts))
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
     if report.span and report.batches.get("by") != "period":
@@ -297,13 +290,14 @@ def survey(sources, answers):
 
 
 def _years(report, files, answers):
-    """Set where texts take their times from, and logs their years."""
+    """Set the option ``times``: the origin of the times of texts and of the years of logs."""
     times, kind = answers.get("times"), report.options.get("kind")
     report.set("times", times)
-    known = times or answers.get("time_format")
-    found = None if known else filekinds.yearless(files, kind, report.options.get("encoding"))
-    if found:
-        path, first = found
+    is_chosen = times or answers.get("time_format")
+    encoding = report.options.get("encoding")
+    yearless = None if is_chosen else filekinds.yearless(files, kind, encoding)
+    if yearless:
+        path, first = yearless
         if any((kind or listing.kind_in(path)) == "text" for _, path in files):
             todo = (
                 "--times modified takes it from the last change of each file, "
@@ -311,7 +305,10 @@ def _years(report, files, answers):
             )
             report.say("years", f"none in {path}, such as {first!r}: {todo}")
         else:
-            why = f"from the last change of each file, unless its name has a day: {path} has times such as {first!r}"
+            why = (
+                "from the last change of each file, unless its name has a day: "
+                f"{path} has times such as {first!r}"
+            )
             report.set("times", "modified")
             report.say("years", why)
 
@@ -359,7 +356,8 @@ def _read(report, files):
     """Return (columns, categories, times, sample) of the files.
 
     Columns are those of tables, categories those of feeds. Times are values of mail, feeds and logs
-    whose order of day and month may be unclear. The sample contains (path of a table or None, row).
+    whose order of day and month may be unclear. The sample is a list of pairs (path of a table or
+    None, row).
     """
     columns, sample, n_rows, n, draw, rows = {}, [], 0, -1, random.Random(0), set()
     days = set()
@@ -369,7 +367,7 @@ def _read(report, files):
         not report.options.get("time_format"),
     )
     for table, row in _rows(report, files):
-        if (key := hash(repr(row))) in rows:  # repeated in overlapping exports
+        if (key := hash(repr(row))) in rows:  # overlapping exports repeat rows
             continue
         rows.add(key)
         n += 1
@@ -388,8 +386,8 @@ def _read(report, files):
             stamps.add(row["time"])
         if n < MAX_SAMPLED_TEXTS:
             sample.append((table, row))
-        elif (place := draw.randrange(n + 1)) < MAX_SAMPLED_TEXTS:
-            sample[place] = (table, row)
+        elif (index := draw.randrange(n + 1)) < MAX_SAMPLED_TEXTS:
+            sample[index] = (table, row)
     report.n_documents = n + 1
     for column in columns.values():
         column.n_rows = n_rows
@@ -399,8 +397,10 @@ def _read(report, files):
 def _columns(report, columns, answers):
     """Choose the columns, and set those that the reader would not use by default."""
     n_rows = next(iter(columns.values())).n_rows
-    said = {role: answers[role] for role in roles.ROLE_NAMES if role in answers}
-    fitting = roles.choose(columns, n_rows, said, check_formats(report.options.get("time_format")))
+    chosen = {role: answers[role] for role in roles.ROLE_NAMES if role in answers}
+    fitting = roles.choose(
+        columns, n_rows, chosen, check_formats(report.options.get("time_format"))
+    )
     written = {}
     for role, (column, why) in fitting.items():
         name = column.name if column else None
@@ -411,7 +411,7 @@ def _columns(report, columns, answers):
         if role != "author":  # `_authors` reports it
             report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
     dates = fitting["time"][0]
-    alone = not dates or "time" in said or "time_format" in report.options
+    alone = not dates or "time" in chosen or "time_format" in report.options
     if clock := None if alone else roles.clock_column(columns, dates):
         written["time"] = [dates.name, clock.name]
         report.say(
@@ -434,37 +434,37 @@ def _authors(report, sample, answers):
     columns = dict(report.options.get("columns", {}))
     column, answer = columns.pop("author", None), answers.get("author")
     names = [fields.parse_author(row.get(column if table else "author")) for table, row in sample]
-    known = Counter(filter(None, names))
-    if answer == "" or (answer is None and known.total() * 2 <= len(names)):
+    counts = Counter(filter(None, names))
+    if answer == "" or (answer is None and counts.total() * 2 <= len(names)):
         report.options |= {"columns": columns}
         return
-    (first, most), column = known.most_common(1)[0] if known else ("", 0), column or "author"
+    (first, largest), column = counts.most_common(1)[0] if counts else ("", 0), column or "author"
     where = f"column {column!r}" if any(table for table, _ in sample) else "those of mail and feeds"
-    if answer is None and most > MAX_AUTHOR_SHARE * known.total():
-        why = f"{where}, but not read: {first!r} wrote {most / known.total():.0%}, and would count once per period"
+    if answer is None and largest > MAX_AUTHOR_SHARE * counts.total():
+        why = (
+            f"{where}, but not read: {first!r} wrote {largest / counts.total():.0%}, "
+            "and would count once per period"
+        )
         report.say("author", f"{why} (--author {column} reads it)")
         report.options |= {"columns": columns}
     else:
         report.set("columns", columns | {"author": column})
-        report.say(
-            "author",
-            f"{where}, {len(known):,} in {known.total():,} documents; each counts once per period",
-        )
+        numbers = f"{len(counts):,} in {counts.total():,} documents"
+        report.say("author", f"{where}, {numbers}; each counts once per period")
 
 
 def _join_titles(report, sample, answers):
-    """Add titles to the texts if at least `MIN_TITLE_SHARE` of the texts do not contain their title."""
+    """Add titles to the texts if a share `MIN_TITLE_SHARE` of the texts lacks its title."""
     columns = collection.columns_of(report.options)
     title, text = columns.get("title"), columns.get("text")
     pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
-    pairs = [(one, other) for one, other in pairs if one]
-    apart = sum(one not in other for one, other in pairs)
-    if "text" not in answers and pairs and apart >= MIN_TITLE_SHARE * len(pairs):
+    pairs = [pair for pair in pairs if pair[0]]
+    n_apart = sum(heading not in body for heading, body in pairs)
+    if "text" not in answers and pairs and n_apart >= MIN_TITLE_SHARE * len(pairs):
         report.options["columns"] = {**(report.options.get("columns") or {}), "text": [title, text]}
-        report.say(
-            "text",
-            f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not contain",
-        )
+        share = n_apart / len(pairs)
+        why = f"with the words of {title!r}, which {share:.0%} of the texts do not contain"
+        report.say("text", why)
 
 
 def _plain(value):
@@ -475,9 +475,8 @@ def _categories(report, column, name):
     """Use the categories of feeds as topics if they are few, or if the user says so."""
     n = len(column.distinct)
     if name not in (None, "", CATEGORY):
-        raise ConfigError(
-            f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct it"
-        )
+        expected = f"{CATEGORY!r} or nothing for feeds"
+        raise ConfigError(f"--topics names {name!r}", expected, "correct the name")
     if name == CATEGORY or (name is None and n and n <= max(2, report.n_documents // 3)):
         report.options["columns"] = {"topics": CATEGORY}
         report.say(
@@ -491,22 +490,22 @@ def _categories(report, column, name):
 
 
 def _documents(report, files):
-    """Yield (file name, kind, place, row, with_ids) of documents, at most `MAX_SURVEYED_ROWS` (see `documents_in`)."""
-    form, columns, n_rows = (
-        collection.form_of(report.options),
-        collection.columns_of(report.options),
-        0,
-    )
+    """Yield (file name, kind, place, row, with_ids) of at most `MAX_SURVEYED_ROWS` documents.
+
+    The last three values are those of `odl.corpora.collection.documents_in`.
+    """
+    form, n_rows = collection.form_of(report.options), 0
+    columns = collection.columns_of(report.options)
     for name, path in files:
-        for one in collection.documents_in(name, path, form, columns, strict=False):
+        for document in collection.documents_in(name, path, form, columns, strict=False):
             n_rows += 1
             if n_rows > MAX_SURVEYED_ROWS:
                 return
-            yield name, form.kind_of(path), *one
+            yield name, form.kind_of(path), *document
 
 
 def _times(report, files, answers):
-    """Return the times of the inspected documents, and report unreadable ones; refuse if there are too many."""
+    """Return the times of the inspected documents; report unreadable ones, or refuse too many."""
     parser = collection.Parser({"dates": answers.get("dates"), **report.options})
     times, untimed, aside, read, ids, kind, todos = [], [], [], [], collection.Register(), None, {}
     for name, kind, place, row, with_ids in _documents(report, files):
@@ -537,16 +536,19 @@ def _times(report, files, answers):
     _check_aside(report, aside, todos, len(times) + len(ids.again), answers.get("strict", False))
     report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
     if ids.contents:
-        said = [str(report.repeats)] if any(report.repeats) else []
-        said += [
+        phrases = [str(report.repeats)] if any(report.repeats) else []
+        phrases += [
             "if an id occurs twice, the first row is used",
             "options.changed: new also uses changed rows",
         ]
-        report.set("changed", ids.changed, "; ".join(said))
+        report.set("changed", ids.changed, "; ".join(phrases))
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))
         if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
-            why = f"{late} of the dates, the last {_day(max(times))}; correct it: it remains the last period"
+            why = (
+                f"{late} of the dates, the last {_day(max(times))}; "
+                "correct it: it remains the last period"
+            )
             report.say("to come", why)
         if early := sum(value < 0 for value in times):
             report.say(
@@ -563,9 +565,17 @@ def _times(report, files, answers):
 
 
 def _check_aside(report, aside, todos, n, strict):
-    """Report the documents that would be set aside, next to n others; refuse if they are too many.
+    """Report the documents that would be set aside; refuse if they are too many.
 
-    `todos` maps a reason to advice.
+    Parameters
+    ----------
+    report : Survey
+    aside : list of odl.files.setaside.Aside
+    todos : dict of str to str
+        Reason -> advice.
+    n : int
+        Number of other documents.
+    strict : bool
     """
     if strict:
         report.set("strict", True)
@@ -574,8 +584,8 @@ def _check_aside(report, aside, todos, n, strict):
         for entry in aside
         if entry.place == setaside.DAMAGED_BUT_READ
     ]:
-        more = f"; {len(damaged) - MAX_REASONS:,} more" if len(damaged) > MAX_REASONS else ""
-        report.say("damaged", "; ".join(damaged[:MAX_REASONS]) + more)
+        note = f"; {len(damaged) - MAX_REASONS:,} more" if len(damaged) > MAX_REASONS else ""
+        report.say("damaged", "; ".join(damaged[:MAX_REASONS]) + note)
     aside = [entry for entry in aside if entry.place != setaside.DAMAGED_BUT_READ]
     if not aside:
         return

@@ -1,4 +1,4 @@
-"""Options that `odl init` derives from texts and times: stop words, cleaners, pieces, vectors and batches."""
+"""Options that `odl init` derives from texts and times: stop words, cleaners, pieces, batches."""
 
 import re
 from collections import Counter
@@ -18,10 +18,8 @@ from odl.text.shingles import Splitter, split
 from odl.text.tokens import count_words
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
-HANGUL_SYLLABLE, MIN_HANGUL_SHARE = (
-    re.compile("[\uac00-\ud7a3]"),
-    0.05,
-)  # share of letters above which Korean is cut into pairs
+HANGUL_SYLLABLE = re.compile("[\uac00-\ud7a3]")
+MIN_HANGUL_SHARE = 0.05  # share of letters above which Korean is cut into pairs of syllables
 MAX_DETECTED_CHARACTERS = 5000  # characters of a text by which its language is detected
 MIN_CLEANED_SHARES = {  # cleaner -> share of changed documents from which it is used
     "headers": 0.05,
@@ -36,7 +34,8 @@ MIN_WORDS = 5  # words of a document
 STOP_WORD_SHARE = 0.5  # share of documents above which a word is a stop word
 MIN_MEDIAN_PERIOD = 7  # documents of the median period; with fewer, a longer period is used
 UNDATED_BATCHES = 40  # number of batches of a stream without times
-# distinct words up to which vectors weigh half or more (docs/method.md#meaning-beside-words)
+# Distinct words of a text up to which vectors have half of the weight or more
+# (docs/method.md#meaning-beside-words).
 MAX_SHORT_TEXT = 16
 ENCODER, ENCODER_COST = "wordllama", "about .1 ms and 3 kB per document, 320 kB per checkpoint"
 MORE_DOCUMENTS = (
@@ -46,11 +45,11 @@ FIRST_BATCH = 100  # maximum number of documents in the first batch
 
 
 def stop_words_of(texts, name=None):
-    """Return (option ``stop_words``, ``features``, reason) for the languages of texts, or for the language `name`."""
+    """Return (option ``stop_words``, section ``features``, reason) for texts or a language."""
     if name is not None:
         if name not in ("none", *stopwords.LANGUAGES):
             expected = f"one of none, {', '.join(stopwords.LANGUAGES)}"
-            raise ConfigError(f"--stop-words is {name!r}", expected, "correct it")
+            raise ConfigError(f"--stop-words is {name!r}", expected, "correct the name")
         return None if name == "none" else name, {}, "as you say"
     counts, vocabulary = count_words(
         (text[:MAX_DETECTED_CHARACTERS] for text in texts),
@@ -86,7 +85,7 @@ def _count(texts, tokens):
 
 
 def tokens_of(texts, stop_words):
-    """Return the option ``tokens``: words of every script; Korean in pairs of syllables if texts contain some."""
+    """Return the option ``tokens``: words of every script, with pairs of syllables for Korean."""
     tokens = {"tokeniser": "words", "stop_words": stop_words}
     letters = "".join(
         word for text in texts for word in LETTERS.findall(text[:MAX_DETECTED_CHARACTERS])
@@ -113,7 +112,10 @@ def meaning_of(texts, tokens, asked):
     length = np.median(np.diff(counts.indptr)) if len(texts) else 0
     if asked:
         encoder.encoder_of(ENCODER)
-        weight = f"with a weight of {weight_of([length]):.2f} for about {length:.0f} distinct words a text"
+        weight = (
+            f"with a weight of {weight_of([length]):.2f} "
+            f"for about {length:.0f} distinct words a text"
+        )
         return (
             {"vectors": ENCODER},
             {"meaning": None},
@@ -121,12 +123,15 @@ def meaning_of(texts, tokens, asked):
         )
     if not 0 < length <= MAX_SHORT_TEXT or not english:
         return {}, {}, ""
-    offer = f"none; texts have about {length:.0f} distinct words; with texts this short, vectors would help"
+    offer = (
+        f"none; texts have about {length:.0f} distinct words; "
+        "with texts this short, vectors would help"
+    )
     return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {ENCODER_COST}"
 
 
 def pieces_of(texts, tokens, cleaners, n_documents):
-    """Return (weight of pieces of words in ``features``, reason); empty if the words of the cleaned texts need none."""
+    """Return (weight of pieces in ``features``, reason); empty if the cleaned texts need none."""
     for name in cleaners:
         texts = [CLEANERS[name](text) for text in texts] if name in CLEANERS else texts
     share = pieces.weight(*_count(texts, tokens)[:2], n_documents)
@@ -135,7 +140,10 @@ def pieces_of(texts, tokens, cleaners, n_documents):
 
 
 def cleaners_of(texts):
-    """Return the cleaners that change enough texts, applied one after another, as name -> share of changed texts."""
+    """Return {name: share of changed texts} of the cleaners that change enough texts.
+
+    Each cleaner is applied to the result of the one before.
+    """
     shares = {}
     for name, clean in CLEANERS.items():
         cleaned = [clean(text) for text in texts]
@@ -154,15 +162,19 @@ def sentence(shares):
 
 
 def repeating(texts):
-    """Return the share of texts with repeated passages, which `odl.stream.boilerplate` would remove."""
+    """Return the share of texts with repeated passages (`odl.stream.boilerplate`)."""
     splitter = Splitter()
     for text in texts:
         keys = split(text)[1]
         splitter.add(keys, {key: {} for key in keys})
-    listed, nothing = splitter.passages(np.zeros(0, dtype=np.int32), 0), boilerplate.add_counts([])
-    own = boilerplate.tally(listed.starts, listed.keys, listed.sizes, nothing)
-    gone = boilerplate.find_boilerplate(own, nothing)[np.searchsorted(own.keys, listed.keys)]
-    touched = np.repeat(np.arange(len(texts)), np.diff(listed.starts))[gone]
+    passages, nothing = (
+        splitter.passages(np.zeros(0, dtype=np.int32), 0),
+        boilerplate.add_counts([]),
+    )
+    counts = boilerplate.tally(passages.starts, passages.keys, passages.sizes, nothing)
+    removed = boilerplate.find_boilerplate(counts, nothing)
+    removed = removed[np.searchsorted(counts.keys, passages.keys)]
+    touched = np.repeat(np.arange(len(texts)), np.diff(passages.starts))[removed]
     return len(np.unique(touched)) / max(len(texts), 1)
 
 
@@ -192,38 +204,44 @@ def batches_of(times, period=None):
     dated = n and NO_TIME not in times
     for name in (period,) if period else batching.PERIODS if dated else ():
         keys = batching.periods_of(np.sort(times), name) if dated else []
-        rest = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]] if dated else []
-        if rest and (period or median(Counter(keys).values()) >= MIN_MEDIAN_PERIOD):
-            first, middle = n - sum(rest), median(Counter(keys).values())
+        sizes = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]] if dated else []
+        if sizes and (period or median(Counter(keys).values()) >= MIN_MEDIAN_PERIOD):
+            first, middle = n - sum(sizes), median(Counter(keys).values())
             why = (
                 "as you say"
                 if period
                 else f"the shortest period that usually has {MIN_MEDIAN_PERIOD} documents"
             )
-            said = f"by {name}, {why} (median {middle:.0f}): each {name} is compared with those before it; "
-            said += f"the first batch has {first} documents, then {len(rest)} {name}{'s' * (len(rest) > 1)}; "
-            said += alerts_begin(rest)
-            return {"by": "period", "period": name, "initial": initial}, said
+            phrases = [
+                f"by {name}, {why} (median {middle:.0f}): "
+                f"each {name} is compared with those before it",
+                f"the first batch has {first} documents, "
+                f"then {len(sizes)} {name}{'s' * (len(sizes) > 1)}",
+                alerts_begin(sizes),
+            ]
+            return {"by": "period", "period": name, "initial": initial}, "; ".join(phrases)
     if period:
         raise DataError(
             f"batches by {period}",
             "documents of several such periods, all with times",
-            "choose another",
+            "choose another period",
         )
     size = min(500, max(MIN_MEDIAN_PERIOD, (n - initial) // UNDATED_BATCHES))
-    said = f"of {size} document{'s' * (size > 1)}; the first has {initial}"
-    said += "" if dated else ", since there are no times"
-    said += f"; {alerts_begin([min(size, n - at) for at in range(initial, n, size)])}"
-    return {"by": "documents", "documents": size, "initial": initial}, said
+    why = f"of {size} document{'s' * (size > 1)}; the first has {initial}"
+    why += "" if dated else ", since there are no times"
+    why += f"; {alerts_begin([min(size, n - first) for first in range(initial, n, size)])}"
+    return {"by": "documents", "documents": size, "initial": initial}, why
 
 
 def alerts_begin(sizes):
-    """Return a phrase: the first batch with alerts, which has `Alerts.warm_up` scored documents before it.
+    """Return a phrase about the first batch with alerts.
+
+    It has `Alerts.warm_up` scored documents before it.
 
     Parameters
     ----------
     sizes : list of int
-        Documents of the batches after the first.
+        Number of documents of each batch after the first.
     """
     before = 0
     for number, size in enumerate(sizes, start=1):
@@ -231,6 +249,6 @@ def alerts_begin(sizes):
             return f"the first {number} periods are unproven, without alerts"
         before += size
     return (
-        f"too few for alerts, which need {Alerts.warm_up} documents scored before; the most novel documents and the "
-        "strongest words are shown as unproven"
+        f"too few for alerts, which need {Alerts.warm_up} documents scored before; "
+        "the most novel documents and the strongest words are shown as unproven"
     )

@@ -36,18 +36,19 @@ FOLDER_SCHEMA_HEAD = {
     "title": "odl.yaml, the settings of a folder",
     "description": "Every key is described in config/README.md of odl.",
 }
+# Schema of each input that an experiment may have.
 INPUT_SCHEMAS = {
     "files": {"type": "array", "items": {"type": "string", "pattern": "[a-z0-9_]+/[^/]+"}},
     "streams": {"type": "array", **NAME_ITEMS, "minItems": 1},
     "learners": {"type": "array", **NAME_ITEMS},
     "experiments": {"type": "array", **NAME_ITEMS, "minItems": 1},
-}  # schema of each input that an experiment may have
+}
 NEW_NAME_ADVICE = "if it is new, run `odl step schema --write`"
 
 
 def schema(steps):
-    """Return the schema of a configuration, with the registry. `steps` comes from `odl.cli.steps`."""
-    whole = Study.schema()
+    """Return the schema of a configuration with the registry; `steps` is from `odl.cli.steps`."""
+    study = Study.schema()
     for section, key, entries in (
         ("corpora", "reader", _readers()),
         (
@@ -57,30 +58,32 @@ def schema(steps):
         ),
         ("experiments", "experiment", _experiments()),
     ):
-        entry = whole["properties"][section]
+        entry = study["properties"][section]
         named = selecting(entry["additionalProperties"], key, entries, NEW_NAME_ADVICE)
         entry["additionalProperties"] = named
-    return {**SCHEMA_HEAD, **_anchored(whole), "registry": registry(steps)}
+    return {**SCHEMA_HEAD, **_anchored(study), "registry": registry(steps)}
 
 
-def folder_schema(whole):
+def folder_schema(study_schema):
     """Return the schema of odl.yaml, from that of a configuration.
 
     Nothing but the sources is required, since a folder gets the defaults of config/config.yaml.
     """
-    study = _optional(whole["properties"])
-    learners_of_study = whole["properties"]["learners"]["additionalProperties"]
-    own = variants_of(whole["properties"]["corpora"]["additionalProperties"])["documents"]
+    study = _optional(study_schema["properties"])
+    learners_of_study = study_schema["properties"]["learners"]["additionalProperties"]
+    documents = variants_of(study_schema["properties"]["corpora"]["additionalProperties"])[
+        "documents"
+    ]
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
         named = {
             name: _optional(_variant(learners_of_study, entry["algorithm"]))
             for name, entry in yaml.safe_load(file)["learners"].items()
         }
     command = {"type": "string", "minLength": 1}
-    stream = whole["properties"]["corpora"]["additionalProperties"]["properties"]
+    stream = study_schema["properties"]["corpora"]["additionalProperties"]["properties"]
     properties = {
         "sources": {**stream["sources"], "minItems": 1},
-        "options": own["properties"]["options"],
+        "options": documents["properties"]["options"],
         **{key: _optional(stream[key]) for key in ("ties", "batches")},
         project.NOTIFY: {**command, "description": "command that gets each alert; see odl trust"},
         project.ORDER_BY_VERDICTS: {
@@ -98,7 +101,7 @@ def folder_schema(whole):
         "atoms": {**study["atoms"], "type": ["array", "integer"]},
         "corpora": {"type": "object"},
         "experiments": {"type": "object"},
-        "learners": {**whole["properties"]["learners"], "properties": named},
+        "learners": {**study_schema["properties"]["learners"], "properties": named},
     }
     return {**FOLDER_SCHEMA_HEAD, **closed(properties, "sources")}
 
@@ -109,7 +112,7 @@ def _variant(schema, name):
 
 
 def _optional(schema):
-    """Return a schema without required properties, in it and in the maps in it."""
+    """Return a schema without required properties, also in nested maps."""
     if isinstance(schema, list):
         return [*map(_optional, schema)]
     if not isinstance(schema, dict):
@@ -123,7 +126,7 @@ def _optional(schema):
 
 
 def _anchored(schema):
-    """Return a schema whose patterns match complete texts, as `odl.config.schema` means them."""
+    """Return a schema with anchored patterns, as `odl.config.schema` matches complete texts."""
     if isinstance(schema, list):
         return [*map(_anchored, schema)]
     if not isinstance(schema, dict):
@@ -135,25 +138,26 @@ def _anchored(schema):
 
 
 def registry(steps):
-    """Return the facts that the rules need about learners, readers, experiments, figures and stages."""
+    """Return what the rules need of learners, readers, experiments, figures and stages."""
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
     facts = ("needs_history", "has_regret", "over_ranks", "opens", "numbers_per_atom")
     return {
         "learners": {
-            name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()
+            name: {fact: getattr(kind, fact) for fact in facts} for name, kind in classes.items()
         },
         "readers": {name: _file_of(module.__name__) for name, module in corpora.readers().items()},
         "experiments": {name: _experiment(module) for name, module in _modules().items()},
         "figures": {name: _file_of(module.__name__) for name, module in figures.modules().items()},
         "stages": {
-            name: _roots(calls.FUNCTIONS.get(name, one.function)) for name, one in steps.items()
+            name: _roots(calls.FUNCTIONS.get(name, declared.function))
+            for name, declared in steps.items()
         },
     }
 
 
-def text(whole):
+def text(schema):
     """Return a schema as JSON text."""
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(schema, ensure_ascii=False, indent=1) + "\n"
 
 
 def tables(text):
@@ -180,12 +184,12 @@ def tables(text):
 
 def write(steps, folder=SCHEMA_FOLDER):
     """Write the schema files and the tables of config/README.md."""
-    readme, whole = os.path.join(folder, README_PATH), schema(steps)
+    readme, study = os.path.join(folder, README_PATH), schema(steps)
     with open(readme, encoding="utf-8") as file:
         described = tables(file.read())
     for path, content in (
-        (os.path.join(folder, SCHEMA_FILE), text(whole)),
-        (os.path.join(folder, project.SCHEMA.name), text(folder_schema(whole))),
+        (os.path.join(folder, SCHEMA_FILE), text(study)),
+        (os.path.join(folder, project.SCHEMA.name), text(folder_schema(study))),
         (readme, described),
     ):
         with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
@@ -235,6 +239,6 @@ def _experiment(module):
 
 
 def _roots(function):
-    """Return the files where the code of a step begins: its ``begins_in``, or the imports of its function."""
+    """Return the files where the code of a step begins: ``begins_in`` or the imports."""
     tree = ast.parse(inspect.getsource(function))
     return list(getattr(function, "begins_in", ())) or sorted(sources.imported(tree))

@@ -30,7 +30,7 @@ from odl.files.escaping import visible
 from odl.files.provenance import FORMAT
 
 REDRAW_SECONDS = 0.2  # seconds between updates of the progress on a terminal
-DAY_SECONDS = 86_400
+DAY_SECONDS = 86_400  # seconds of a day
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -39,7 +39,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     Parameters
     ----------
     folder : path-like
-        Written by `odl.cli.init`.
+        Folder that `odl.cli.init` wrote.
     again : bool
         Repeat the steps whose results another version of the code wrote.
     check : bool
@@ -54,17 +54,17 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     Returns
     -------
     str
-        What is new, or what would be done.
+        Report of what is new, or of what would be done.
 
     Raises
     ------
     OdlError
-        If the folder, its configuration or a file is wrong; `BusyError` if another run uses the
+        If the folder, its configuration or a file is invalid; `BusyError` if another run uses the
         folder.
     """
     began, named = time.monotonic(), os.fspath(folder)
-    said, words, first = project.read(folder), [], []
-    if said.get("driver") == "snakemake":
+    settings, words, first = project.read(folder), [], []
+    if settings.get("driver") == "snakemake":
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
         raise ConfigError(
             fault,
@@ -77,7 +77,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
 
             if inbox.settle(dry) and dry:
                 first = ["would be done first: closed files of the inbox become sources"]
-        if project.NOTIFY in said:
+        if project.NOTIFY in settings:
             from odl.config import commands
 
             words = commands.named(".").get(project.NOTIFY, [])
@@ -86,13 +86,13 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             raise ConfigError(
                 f"{wrong} cannot be written",
                 "a folder that can be written",
-                "correct it or set 'results'",
+                "correct its permissions or set 'results'",
             )
         alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)
         with processes.heeding() as heed, alone:
             ledger = Ledger(place.ledger, check)
-            known = again or ledger.facts.get("format") == FORMAT  # avoids importing HDF5
-            if not known and (error := folders.earlier_error(place, named)):
+            is_current = again or ledger.facts.get("format") == FORMAT  # avoids importing HDF5
+            if not is_current and (error := folders.earlier_error(place, named)):
                 raise error
             if not dry:
                 project.refresh_schema(".")
@@ -119,6 +119,7 @@ def _told_from(named):
 
 
 def _run(place, ledger, named, began, *, words, dry, **options):
+    """Run the loop over the folder; return the lines of the report."""
     shown = Progress(sys.stderr, terminal.is_live(sys.stderr))
     loop = Loop(
         place,
@@ -135,22 +136,21 @@ def _run(place, ledger, named, began, *, words, dry, **options):
         if moved := _renumber(place, ledger):
             loop.page(n)
         shown.close()
-        told = _ending(place, ledger, n, loop)
+        news = _ending(place, ledger, n, loop)
     except BaseException as error:
         shown.close()
         if isinstance(error, KeyboardInterrupt):
-            told = f"finished steps are stored; `odl run {named}` continues from there"
-            print(f"odl run: stopped; {told}", file=sys.stderr)
+            hint = f"finished steps are stored; `odl run {named}` continues from there"
+            print(f"odl run: stopped; {hint}", file=sys.stderr)
         with contextlib.suppress(OSError):  # report the original error
             if not dry:
                 ledger.save()
         raise
     finally:
         loop.write_costs()
-    told = told.replace("odl explain FOLDER", f"odl explain {named}").replace(
-        "odl new FOLDER", f"odl new {named}"
-    )
-    lines = [told, _documents(place, ledger)]
+    news = news.replace("odl explain FOLDER", f"odl explain {named}")
+    news = news.replace("odl new FOLDER", f"odl new {named}")
+    lines = [news, _documents(place, ledger)]
     ledger.save()
     warnings = [*_set_aside(place, ledger, named), *_outdated(loop, named)]
     warnings += _absent_facets(place, n)
@@ -167,7 +167,10 @@ def _run(place, ledger, named, began, *, words, dry, **options):
 
 
 def _ending(place, ledger, n, loop):
-    """Return the text about what is new since the last successful run. It is stored as long as the page is valid."""
+    """Return the text about what is new since the last successful run.
+
+    The ledger stores it as long as the page and feedback.csv are unchanged.
+    """
     key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
     ending = ledger.facts.get("ending")
     if ending and ending[:2] == key:
@@ -175,7 +178,8 @@ def _ending(place, ledger, n, loop):
     from odl.alerts import read, show, verdicts
     from odl.stream import boilerplate
 
-    folder, done = place.folder_of("alerts"), [one.t for one in loop.done if one.step == "alerts"]
+    folder = place.folder_of("alerts")
+    done = [call.t for call in loop.done if call.step == "alerts"]
     now = [(ledger.digest(os.path.join(folder, f"{t}.h5")) or "")[:16] for t in range(n)]
     before = ledger.facts.get("ended", [] if not ending else None)
     if before is not None:
@@ -197,20 +201,19 @@ def _ending(place, ledger, n, loop):
 
 
 def _begin_again(place, ledger):
-    """Prepare to compute all alerts again: store the events in feedback.csv, and delete alerts of an earlier format."""
+    """Prepare to compute all alerts again: note the events in feedback.csv, delete old formats."""
     from odl.alerts import periods
 
     _note_events(place, ledger)
     folder = place.folder_of("alerts")
     if periods.are_earlier(folder):
-        for path in list(periods.paths(folder))[
-            :0:-1
-        ]:  # the first one remains: its format is checked again
+        # The first period remains, because its format is checked again.
+        for path in list(periods.paths(folder))[:0:-1]:
             ledger.forget(path)
 
 
 def _note_events(place, ledger):
-    """Store the documents of the events in feedback.csv, so that `_renumber` can find the events again."""
+    """Store the documents of the events in feedback.csv, by which `_renumber` finds the events."""
     from odl.alerts import feedback
 
     numbers = {entry.event for entry in feedback.read(".") if entry.event}
@@ -220,27 +223,31 @@ def _note_events(place, ledger):
 
 
 def _renumber(place, ledger):
-    """Write new numbers of events into feedback.csv; return the changes as sentences. Can be repeated after a kill."""
-    before, said = ledger.facts.get("topics"), []
+    """Write new event numbers into feedback.csv; return sentences about the changes.
+
+    It can be repeated after a kill.
+    """
+    before, sentences = ledger.facts.get("topics"), []
     if not before and not ledger.facts.get("renumbered"):
-        return said
+        return sentences
     from odl.alerts import feedback
 
     if before:
-        entries, said = feedback.renumbered(feedback.read("."), place.folder_of("alerts"), before)
-        ledger.set_fact("renumbered", [entries, said])
+        folder = place.folder_of("alerts")
+        entries, sentences = feedback.renumbered(feedback.read("."), folder, before)
+        ledger.set_fact("renumbered", [entries, sentences])
         ledger.set_fact("topics", {})
     if ledger.facts.get("renumbered"):
         ledger.save()
-        entries, said = ledger.facts["renumbered"]
-        if said:
+        entries, sentences = ledger.facts["renumbered"]
+        if sentences:
             feedback.write(".", [feedback.FeedbackLine(*entry) for entry in entries])
         ledger.set_fact("renumbered", [])
-    return said
+    return sentences
 
 
 def _documents(place, ledger):
-    """Return a phrase with the number of documents, the difference to the run before, and implausible times."""
+    """Return a phrase with the number of documents, its change, and implausible times."""
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     key, (noted, before) = ledger.digest(path), ledger.facts.get("counted", ["", None])
     if key == noted:
@@ -267,7 +274,10 @@ def _documents(place, ledger):
 
 
 def _implausible(times, now):
-    """Return the number of times before 1970 or after tomorrow, and the first row with one. `now` is in seconds."""
+    """Return (number of times before 1970 or after tomorrow, first row with such a time or None).
+
+    The times are in ms, `now` is in seconds.
+    """
     from odl.files.documents import NO_TIME
 
     wrong = (times != NO_TIME) & ((times < 0) | (times > 1000 * (now + DAY_SECONDS)))
@@ -275,7 +285,7 @@ def _implausible(times, now):
 
 
 def _set_aside(place, ledger, named):
-    """Write the table of documents that were set aside; return a phrase with their number and the path of the table."""
+    """Write the table of documents that were set aside; return a list with a line about it."""
     documents = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     table = os.path.join(place.config["results"], "set-aside.tsv")
     of_watch = os.path.join("inbox", ".refused")
@@ -287,23 +297,25 @@ def _set_aside(place, ledger, named):
         with storage.reading(documents, "documents") as file:
             entries = setaside.read(file)
         try:
-            more, older = refused.listed()
+            refusals, older = refused.listed()
         except StorageError as error:  # a watch will begin a new list
             return [str(error)]
-        setaside.write_table(table, entries + more)
-        account = setaside.account(entries + more, older)
-        account += f" (the table lists the last {len(more):,} that odl watch refused)" * bool(older)
+        setaside.write_table(table, entries + refusals)
+        account = setaside.account(entries + refusals, older)
+        note = f" (the table lists the last {len(refusals):,} that odl watch refused)"
+        account += note * bool(older)
         ledger.set_fact("aside", [*map(ledger.digest, (documents, table, of_watch)), account])
     return [f"{account}: {os.path.normpath(os.path.join(named, table))}"] if account else []
 
 
 def account_of(n, before=None):
-    """Return a phrase with the number of documents, and the difference to `before` if it is known."""
+    """Return a phrase with the number of documents, and its change if `before` is known."""
     if before is None:
         return f"{n:,} document{'s' * (n != 1)}; no earlier run is on record"
     if n == before:  # called if the list of documents has changed
         return f"documents or files changed, the same number as in the last run; {n:,} in all"
-    difference = f"{abs(n - before):,} document{'s' * (abs(n - before) != 1)} {'fewer' if n < before else 'more'}"
+    change, direction = abs(n - before), "fewer" if n < before else "more"
+    difference = f"{change:,} document{'s' * (change != 1)} {direction}"
     return f"{difference} than in the last run; {n:,} in all"
 
 
@@ -330,9 +342,10 @@ def _outdated(loop, named):
     )
     options = loop.folder.stream["options"]
     encoder = ["the encoder"] if isinstance(options.get("vectors"), dict) else []
-    made = " or ".join(["odl", *packages_of(options), *encoder])
+    writers = " or ".join(["odl", *packages_of(options), *encoder])
     return [
-        f"computed by another version of {made}, and still used: {parts}; `odl run {named} --again` repeats them"
+        f"computed by another version of {writers}, and still used: {parts}; "
+        f"`odl run {named} --again` repeats them"
     ]
 
 
@@ -357,10 +370,10 @@ def _plan(loop):
     if not loop.done:
         return "nothing to do: all results are up to date"
     groups = {}
-    for one in loop.done:
-        groups.setdefault((one.step, re.sub(r"\d+\.h5", "", one.reason)), []).append(one)
+    for call in loop.done:
+        groups.setdefault((call.step, re.sub(r"\d+\.h5", "", call.reason)), []).append(call)
     lines = [
-        f"  {name}{_spans([one.t for one in steps])}: {steps[0].reason}"
+        f"  {name}{_spans([call.t for call in steps])}: {steps[0].reason}"
         for (name, _), steps in groups.items()
     ]
     return "\n".join(["would be done:", *lines, "and every later step whose input changes"])
@@ -380,13 +393,14 @@ def _spans(times):
 
 @dataclass
 class Progress:
-    """Progress of a run: a line for reading and a line for the timesteps, which is updated on a terminal.
+    """Progress of a run: a line for reading and a line for the timesteps.
 
     Parameters
     ----------
     stream : text file
     live : bool
-        Whether `stream` is a terminal. On others, only finished lines are written.
+        Whether `stream` is a terminal, on which lines are updated. On other streams, only finished
+        lines are written.
     clock : callable
 
     Attributes
@@ -410,19 +424,19 @@ class Progress:
             self.began, self.first = self.clock(), t
 
     def finished(self, step, t=None, note=""):
-        """Show that a step has ended. `note` says what was read, or contains the days of the timestep."""
+        """Show that a step has ended; `note` has the documents read or the days of the timestep."""
         spent = self.clock() - self.began
         if step == "read":
             self._show(f"reading      {note}", f"  {duration(spent)}", end=True)
         elif t is not None:
             done, days = t - self.first, re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", note)
-            left = (
+            remaining = (
                 f"  {duration(spent / done * (self.steps - t))} left"
                 if 0 < done < self.steps - self.first
                 else ""
             )
             label = f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}"
-            self._show(label, left, done=(done + 1, self.steps - self.first))
+            self._show(label, remaining, done=(done + 1, self.steps - self.first))
 
     def close(self):
         """End the current line. If the run ended early, the line shows the last state."""
@@ -452,8 +466,8 @@ def unread(folder, corpus):
     """
     named = [_placed(os.fspath(folder), source) for source in corpus["sources"]]
     kind = corpus["options"].get("kind")
-    others, left_out = filekinds.unread_siblings(named, kind), filekinds.left_out(named, kind)
-    parts = [f"{filekinds.unread(others)} of {Path(folder, project.FILE)}"] * bool(others)
+    siblings, left_out = filekinds.unread_siblings(named, kind), filekinds.left_out(named, kind)
+    parts = [f"{filekinds.unread(siblings)} of {Path(folder, project.FILE)}"] * bool(siblings)
     parts += [left_out] * bool(left_out)
     return f"not read: {'; '.join(parts)}" if parts else ""
 

@@ -1,8 +1,8 @@
-"""``python -m odl.cli.runs FOLDER SECONDS``: run a folder on request, with `odl watch` as the only caller.
+"""``python -m odl.cli.runs FOLDER SECONDS``: run a folder on request; only `odl watch` calls it.
 
-Each line of standard input is a request: the same as ``odl run FOLDER --wait SECONDS``, in this
-process, so that libraries are imported once for all periods. The exit status of each run is written
-to standard output, one line each. What the runs print goes to standard error.
+Each line of standard input is a request for ``odl run FOLDER --wait SECONDS``. All runs are in this
+process, so that libraries are imported once. The exit status of each run is a line of standard
+output. The reports of the runs go to standard error.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import sys
 from odl import cli
 
 GC_THRESHOLD = 100_000  # new objects between two collections, as in a command (`odl.__main__`)
-IDLE_SECONDS = 60.0  # without a request, after which the process ends and gives back its memory
+IDLE_SECONDS = 60.0  # seconds without a request after which the process ends, to free its memory
 
 
 def serve(folder, seconds):
@@ -25,9 +25,7 @@ def serve(folder, seconds):
         status = cli.main(["run", folder, "--wait", seconds])
         if status >= 128:  # a signal
             return status
-        with contextlib.suppress(
-            BrokenPipeError
-        ):  # the watch was killed: its end of standard input is closed, too
+        with contextlib.suppress(BrokenPipeError):  # the watch was killed, and stdin is closed too
             print(status, file=replies, flush=True)
     return 0
 

@@ -20,9 +20,10 @@ def download(file, output, *, registry="data/corpora.csv"):
 
 
 def _described(function):
-    """Declare a step that `odl.config.steps` describes. It writes the same record as the loop of `odl run`.
+    """Declare a step that `odl.config.steps` describes.
 
-    Its inputs from the previous timestep become options.
+    It writes the same record as the loop of `odl run`. Its inputs from the previous timestep become
+    options.
     """
 
     @functools.wraps(function)
@@ -37,45 +38,54 @@ def _described(function):
         if name == "newpage":
             arguments |= _page_inputs(arguments)
         with provenance.recording(record_of(name, arguments, lambda path: ledger.read(path)[0])):
-            said, _ = calls.FUNCTIONS[name](arguments)
-        for line in said:
+            lines, _ = calls.FUNCTIONS[name](arguments)
+        for line in lines:
             print(f"odl {function.__name__}: {line}")
         if name == "update":
             _prune(arguments["state"])
 
     reads = STEPS[function.__name__].reads
-    more = {role: None for role, pattern in reads.items() if "{before}" in pattern} | {
-        "code": ""
-    }  # stamp of the code
-    more = [
+    defaults = {role: None for role, pattern in reads.items() if "{before}" in pattern}
+    defaults["code"] = ""  # stamp of the code
+    options = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
-        for name, value in more.items()
+        for name, value in defaults.items()
     ]
-    do.__signature__ = inspect.Signature([*inspect.signature(function).parameters.values(), *more])
+    parameters = [*inspect.signature(function).parameters.values(), *options]
+    do.__signature__ = inspect.Signature(parameters)
     return step(do)
 
 
 def _prune(state):
-    """Delete checkpoints that are not retained. The interval comes from the environment, since it changes no result."""
+    """Delete checkpoints that are not retained.
+
+    The interval comes from the environment variable ODL_KEEP, since it changes no result.
+    """
     from odl.files import agentfiles
 
     agentfiles.prune(state, partial(is_retained, keep=int(os.environ.get("ODL_KEEP") or 0)))
 
 
 def _files(arguments):
-    """Return (name, path) of the user files that the step ``read`` reads; empty for other corpora and joined shares."""
+    """Return (name, path) of the user files that the step ``read`` reads.
+
+    The list is empty for other readers, and if shares are joined.
+    """
     from odl.corpora import collection, portions
     from odl.files import listing
 
     source, options, ends = arguments["source"], arguments["options"], arguments["files"]
-    own = arguments["reader"] == collection.READER
-    if (ends or arguments["shares"]) and (not own or (ends and arguments["shares"])):
+    is_collection = arguments["reader"] == collection.READER
+    if (ends or arguments["shares"]) and (not is_collection or (ends and arguments["shares"])):
         fault = f"--files or --shares of {arguments['reader']}"
-        raise ParameterError(fault, "only one of them, for the reader documents", "correct it")
+        expected = "only one of these options, for the reader documents"
+        raise ParameterError(fault, expected, "leave --files or --shares out")
     if ends:
         return portions.members(source, options, *ends)
     return (
-        listing.find_files(source, options.get("kind")) if own and not arguments["shares"] else []
+        listing.find_files(source, options.get("kind"))
+        if is_collection and not arguments["shares"]
+        else []
     )
 
 
@@ -84,12 +94,12 @@ def _page_inputs(arguments):
     from odl.alerts import feedback, read
 
     place = read.place_of(arguments["folder"], arguments["stream"])
-    said = os.path.join(arguments["home"] or place.home, feedback.FEEDBACK_FILE)
+    verdicts = os.path.join(arguments["home"] or place.home, feedback.FEEDBACK_FILE)
     n = read.first_of(place, 0)
     named = {
         "documents": place.documents,
         "features": os.path.join(place.features, f"{n - 1}.h5"),
-        "feedback": said,
+        "feedback": verdicts,
     }
     alerts = [os.path.join(place.alerts, f"{t}.h5") for t in range(n)]
     return {
@@ -133,9 +143,8 @@ def aside(documents, output):
     with storage.reading(documents, "documents") as file:
         entries = setaside.read(file)
     columns = setaside.Aside._fields
-    tables.write_table(
-        output, [dict(zip(columns, map(guarded, one), strict=True)) for one in entries], columns
-    )
+    rows = [dict(zip(columns, map(guarded, entry), strict=True)) for entry in entries]
+    tables.write_table(output, rows, columns)
 
 
 @_described

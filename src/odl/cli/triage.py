@@ -1,4 +1,4 @@
-"""Commands for users: set up and run a folder, list and explain what is new, watch a stream, and give feedback."""
+"""Commands for users: set up and run a folder, list and explain what is new, give feedback."""
 
 import contextlib
 import json
@@ -12,7 +12,10 @@ from odl.files.escaping import visible
 from odl.files.listing import KINDS
 
 COLUMN_ROLES = ("id", "time", "text", "title", "url", "topics", "author")
-SOURCES_HELP = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; without any: the files in FOLDER"
+SOURCES_HELP = (
+    "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; "
+    "without any: the files in FOLDER"
+)
 INIT_ANSWERS = (
     *COLUMN_ROLES,
     "kind",
@@ -24,29 +27,32 @@ INIT_ANSWERS = (
     "period",
 )
 INIT_ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
-NEWS, ALARM = (
-    10,
-    11,
-)  # exit status of `odl new --fail`: something is new; else an alarm needs attention
-SINCE_LAST, MARKS_FILE = "last", ".seen.json"  # the mark of a reader
+# Exit status of `odl new --fail`: something is new; otherwise, an alarm needs attention.
+NEWS, ALARM = 10, 11
+SINCE_LAST = "last"  # value of --since for the mark that --seen stores
+MARKS_FILE = ".seen.json"  # file of these marks
 STREAM_OPTION = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml, or results/STUDY")
 WHAT_ARGUMENT = argument(
     "what",
-    help="number of an event (12 or event:12), id of a document, or source:FILE as odl new prints it",
+    help="number of an event (12 or event:12), id of a document, or source:FILE as odl new "
+    "prints it",
 )
 UNTIL_OPTION = argument(
     "--until",
     default="",
     help="date from which it no longer holds; grows: it does not hold while the event grows",
 )
-FEEDBACK_HELP = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
+FEEDBACK_HELP = (
+    "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. "
+    "No score changes."
+)
 BY_OPTION = argument("--by", default="", help="who says it (default: your login name)")
 NOTE_OPTION = argument("--note", default="", help="why, for whoever reads feedback.csv")
 
 
 class Mark(NamedTuple):
-    """Last period that a user has seen of a stream, and its number of documents then."""
+    """Last period of a stream that a user has seen, and its number of documents at that time."""
 
     period: int
     documents: int
@@ -127,8 +133,8 @@ def init(args):
     answers = {name: getattr(args, name) for name in INIT_ANSWERS}
     report = init.write(args.folder, args.sources, answers, args.force, args.snakemake)
     print(f"{report.n_documents:,} documents" + (f", {report.span}" if report.span else ""))
-    for what, why in report.said:
-        print(f"  {what.replace('_', ' '):<10}{why}")
+    for label, why in report.said:
+        print(f"  {label.replace('_', ' '):<10}{why}")
     then = (
         f"cd {args.folder} && snakemake --cores 2" if args.snakemake else f"odl run {args.folder}"
     )
@@ -227,7 +233,8 @@ def run(args):
         action="store_true",
         help=f"end with status {NEWS} if something is new, {ALARM} at an alarm",
     ),
-    more="Without options it shows the last period. Events keep their numbers; `odl explain` takes numbers and ids.\n"
+    more="Without options it shows the last period. Events keep their numbers; `odl explain` takes "
+    "numbers and ids.\n"
     "--seen alone shows what is new since the last --seen, and marks that as seen.",
     examples=(
         "odl new news",
@@ -242,25 +249,21 @@ def new(args):
 
     since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
-        raise ParameterError(
-            "--seen and --until",
-            "one of them: --seen marks the last period as seen",
-            "leave one out",
-        )
+        expected = "one of these options: --seen marks the last period as seen"
+        raise ParameterError("--seen and --until", expected, "leave --seen or --until out")
     mark = Mark(*_marks(args).get(_stream(args), NO_MARK)) if since == SINCE_LAST else NO_MARK
     last = None if since or args.until else 1
     if since == SINCE_LAST:
         place = read.place_of(args.folder, args.stream)
         n = read.first_of(place, 0)
-        last = n - mark.period if mark.period < n else None  # of a stream that is shorter now: all
+        last = n - mark.period if mark.period < n else None  # all, if the stream is shorter now
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.events_only)
     watch = watch if args.plain else verdicts.with_verdicts(watch)
     if since == SINCE_LAST:
-        until = {one.t for one in show.since(watch, "0001", args.until)} if args.until else None
-        periods = tuple(one for one in watch.periods if until is None or one.t in until)
+        periods = show.since(watch, "0001", args.until) if args.until else watch.periods
     else:
         periods = show.since(watch, since, args.until)
-    periods = tuple(each for each in periods if (each.t, each.documents) != mark)
+    periods = tuple(period for period in periods if (period.t, period.documents) != mark)
     news = any(
         period.headlines or (period.novel and not watch.settings["gates"]) for period in periods
     )
@@ -274,7 +277,7 @@ def new(args):
     if args.words:
         forms = {"text": wordlist.as_text, "jsonl": wordlist.as_jsonl}
     if args.format not in forms:
-        fault, remedy = f"--format {args.format} with --words", "choose one of these"
+        fault, remedy = f"--format {args.format} with --words", "choose one of these formats"
         raise ParameterError(fault, f"one of {', '.join(forms)}", remedy)
     text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
     if args.format == "text":
@@ -302,8 +305,9 @@ def new(args):
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of alerts, such as alerts.level=.02; several values, as in alerts.level=.01,.02,.05, are "
-        "compared in one pass; may be repeated, then for all combinations",
+        help="a setting of alerts, such as alerts.level=.02; several values, as in "
+        "alerts.level=.01,.02,.05, are compared in one pass; may be repeated, then for all "
+        "combinations",
     ),
     argument(
         "--from",
@@ -312,8 +316,10 @@ def new(args):
         help="compare from this date on: 2026, 2026-03, 2026-03-14",
     ),
     argument("--format", choices=("text", "json", "html"), default="text"),
-    more="It computes the headlines of all periods again from stored features and scores, and changes nothing in\n"
-    "FOLDER. Settings without --set are those of odl.yaml. --format html prints a page: write it into a file.",
+    more="It computes the headlines of all periods again from stored features and scores, and "
+    "changes nothing in\n"
+    "FOLDER. Settings without --set are those of odl.yaml. --format html prints a page: write it "
+    "into a file.",
     examples=(
         "odl backtest news --set alerts.level=.02",
         "odl backtest news --set alerts.level=.01,.02,.05 --from 2026-03",
@@ -341,7 +347,7 @@ def open(args):
     path = Path(args.folder, name).absolute()
     if not path.is_file():
         fault, expected = f"{args.folder} has no {name}", "a folder that was run"
-        raise DataError(fault, expected, f"type odl run {args.folder}, or name another")
+        raise DataError(fault, expected, f"type odl run {args.folder}, or name another folder")
     try:
         opened = webbrowser.open(path.as_uri())
     except (webbrowser.Error, OSError):
@@ -355,7 +361,8 @@ def open(args):
         "folders", nargs="+", metavar="folder", help="folders with odl.yaml, or results/STUDY"
     ),
     STREAM_OPTION,
-    more="It reads requests from standard input and answers on standard output, so a client starts it. Its tools\n"
+    more="It reads requests from standard input and answers on standard output, so a client starts "
+    "it. Its tools\n"
     "what_is_new, explain, search and documents only read. It needs the extra mcp.",
     examples=("odl mcp news", "odl mcp news tickets"),
 )
@@ -386,7 +393,7 @@ def _sound(args, watch, news):
 
 
 def _move_mark(args, watch):
-    """Store the last period as seen, with its number of documents, as more may still be added to it."""
+    """Store the last period as seen, with its number of documents, since more may be added."""
     from odl.files import tables
 
     _refuse_links(args.folder)
@@ -424,10 +431,9 @@ def _place_of_mark(args):
     from odl.config import project
 
     if not os.path.exists(os.path.join(args.folder, project.FILE)):
-        fault = f"{args.folder} holds no {project.FILE}, and no mark is kept in results"
-        raise DataError(
-            fault, "a folder that odl init wrote", "name it, or a date: --since 2026-03-01"
-        )
+        fault = f"{args.folder} contains no {project.FILE}, and no mark is stored in results"
+        todo = "name such a folder, or a date: --since 2026-03-01"
+        raise DataError(fault, "a folder that odl init wrote", todo)
     return os.path.join(args.folder, MARKS_FILE)
 
 
@@ -437,14 +443,15 @@ def _place_of_mark(args):
     argument("what", help="the id of a document, or an event (12 or event:12)"),
     STREAM_OPTION,
     argument("--format", choices=("text", "jsonl"), default="text"),
-    more="The shares of a document's words add up to its score; every document that was scored can be asked for.",
+    more="The shares of a document's words add up to its score; every document that was scored can "
+    "be asked for.",
     examples=("odl explain news event:3", "odl explain news d21"),
 )
 def explain(args):
     from odl.alerts import explain, maps, read
 
     watch = read.alerts_of(args.folder, args.stream)
-    place, number = explain.resolve(watch, args.what)
+    position, number = explain.resolve(watch, args.what)
     if number:
         print(
             explain.event_text(watch, number)
@@ -452,18 +459,15 @@ def explain(args):
             else json.dumps(maps.event_map(watch, number), ensure_ascii=False)
         )
         return
-    if place is None:
-        raise DataError(
-            f"{args.what} is no document or event of {args.folder}",
-            "the id of one",
-            "look at odl new",
-        )
-    document, earlier, meant, words = explain.explain_document(watch.place, *place)
+    if position is None:
+        fault = f"{args.what} is no document or event of {args.folder}"
+        raise DataError(fault, "the id of a document or an event", "look at odl new")
+    document, earlier, meant, words = explain.explain_document(watch.place, *position)
     if args.format == "text":
         print(explain.document_text(watch, document, earlier, meant, words))
     else:
-        found = maps.explained_map(watch, document, earlier.id if earlier else None)
-        print(json.dumps(found, ensure_ascii=False))
+        values = maps.explained_map(watch, document, earlier.id if earlier else None)
+        print(json.dumps(values, ensure_ascii=False))
 
 
 @subcommand(
@@ -507,16 +511,13 @@ def unmute(args):
     names = (what, f"event:{number}", f"topic:{number}")
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:
-        said = ", ".join(entry.what for entry in feedback.read(args.folder) if entry.verdict)
+        names = ", ".join(entry.what for entry in feedback.read(args.folder) if entry.verdict)
         fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing of {what}"
-        expected = f"what it speaks of: {said}" if said else "a line of it"
-        raise ParameterError(fault, expected, "name one of these" if said else "it has none")
+        expected = f"what it speaks of: {names}" if names else "a line of it"
+        raise ParameterError(fault, expected, "name one of these" if names else "it has none")
     line = gone[-1]
-    print(
-        visible(
-            f"odl unmute: {line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}."
-        )
-    )
+    effect = f"{line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}"
+    print(visible(f"odl unmute: {effect}."))
 
 
 @subcommand(
@@ -528,12 +529,14 @@ def unmute(args):
     argument(
         "answer",
         choices=("yes", "no", "known", "undo"),
-        help="yes: more like this; no: not for you; known: true, and you knew it; undo: take your verdict back",
+        help="yes: more like this; no: not for you; known: true, and you knew it; undo: take your "
+        "verdict back",
     ),
     STREAM_OPTION,
     BY_OPTION,
     NOTE_OPTION,
-    more="It is a line of feedback.csv. No score changes and nothing is hidden: headlines like those that you want\n"
+    more="It is a line of feedback.csv. No score changes and nothing is hidden: headlines like "
+    "those that you want\n"
     "move up in `odl new` and on the page. `odl new --plain` shows the order without verdicts.",
     examples=(
         "odl judge news 3 yes",
@@ -554,12 +557,12 @@ def judge(args):
     if args.answer == "undo":
         if not feedback.remove(args.folder, line.what, line.by):
             fault = f"{line.by} has not judged {line.what}"
-            raise ParameterError(fault, "a verdict of this name", "name another with --by")
-        said = f"the verdict of {line.by} on {line.what} is gone from {feedback.FEEDBACK_FILE}"
+            raise ParameterError(fault, "a verdict of this name", "name another user with --by")
+        effect = f"the verdict of {line.by} on {line.what} is gone from {feedback.FEEDBACK_FILE}"
     else:
         path = feedback.add(args.folder, line)
-        said = f"{line.what} is judged {line.judged} by {line.by} ({os.path.basename(path)})"
-    print(visible(f"odl judge: {said}."))
+        effect = f"{line.what} is judged {line.judged} by {line.by} ({os.path.basename(path)})"
+    print(visible(f"odl judge: {effect}."))
     watch = read.alerts_of(args.folder, args.stream, last=1)
     for text in verdicts.with_verdicts(watch).verdict_lines:
         print(text)
@@ -570,21 +573,21 @@ def _say(args, verdict):
     from odl.alerts import explain, feedback, read
 
     watch = read.alerts_of(args.folder, args.stream)
-    what = " ".join(args.what.split())
-    what = explain.feedback_name(watch, what)
+    name = explain.feedback_name(watch, " ".join(args.what.split()))
     entry = feedback.FeedbackLine(
-        what, verdict, feedback.parse_until(args.until), " ".join(args.note.split())
+        name, verdict, feedback.parse_until(args.until), " ".join(args.note.split())
     )
     _refuse_links(args.folder)
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
-    n = sum(each.items for period in watch.periods for each in period.withheld if each.what == what)
+    withheld = (entry for period in watch.periods for entry in period.withheld)
+    n = sum(hidden.items for hidden in withheld if hidden.what == name)
     note = f"; it holds back {n} headline{'s' * (n != 1)} so far"
     state = watch.events[entry.event].state if entry.event else "new"
     note += ", none of the last period" * (not entry.holds(state, watch.periods[-1].first))
-    said = "followed" if verdict == "follow" else verdict
-    about = f"{what} is {said}{entry.when} ({os.path.basename(path)}){note * (verdict != 'follow')}"
-    print(visible(f"odl {args.command}: {about}."))
+    state_word = "followed" if verdict == "follow" else verdict
+    effect = f"{name} is {state_word}{entry.when} ({os.path.basename(path)})"
+    print(visible(f"odl {args.command}: {effect}{note * (verdict != 'follow')}."))
 
 
 @subcommand(
@@ -642,7 +645,8 @@ def watch(args):
 
     project.check(args.folder)
     if args.http and args.follow:
-        raise ParameterError("--http and --follow", "one of them", "leave the other out")
+        expected = "one of these options, since each is a source of documents"
+        raise ParameterError("--http and --follow", expected, "leave --http or --follow out")
     directory = args.follow and os.path.abspath(args.follow)
     with contextlib.chdir(args.folder):
         text = args.format == "text"
@@ -655,7 +659,8 @@ def watch(args):
 @subcommand(
     "let odl run the commands that a folder names",
     argument("folder"),
-    more="odl run gives each alert to the command notify of odl.yaml, and texts to options.vectors.command. Another\n"
+    more="odl run gives each alert to the command notify of odl.yaml, and texts to "
+    "options.vectors.command. Another\n"
     "command, or another script of the folder that it runs, has to be trusted again.",
     examples=("odl trust news",),
 )

@@ -53,13 +53,15 @@ def show(args):
         action="store_true",
         help="print what would be learned again; change nothing",
     ),
-    more="Its text, its words and what was learned from them are removed: later periods are learned again.\n"
-    "Its line in the inbox is removed. Its row in your own file remains, but is no longer read: forgotten.txt\n"
+    more="Its text, its words and what was learned from them are removed: later periods are "
+    "learned again.\n"
+    "Its line in the inbox is removed. Its row in your own file remains, but is no longer read: "
+    "forgotten.txt\n"
     "contains a digest of its id.",
     examples=("odl forget news d21 --dry-run", "odl forget news d21"),
 )
 def forget(args):
-    """Remove a document from the results, the inbox and feedback.csv, and learn later periods again."""
+    """Remove a document from results, inbox and feedback.csv; learn later periods again."""
     from odl.alerts import feedback
     from odl.cli import run
     from odl.corpora import collection
@@ -75,10 +77,8 @@ def forget(args):
         except DataError:
             if not began:
                 raise
-            place, row = (
-                f"/{inbox.FOLDER}/",
-                {"id": args.id},
-            )  # the row was removed by an earlier call that was killed
+            # An earlier call that was killed has removed the row.
+            place, row = f"/{inbox.FOLDER}/", {"id": args.id}
     t, n = _period_of(args)
     cost = "no period contains it"
     if t is not None:
@@ -86,9 +86,8 @@ def forget(args):
     if args.dry_run:
         print(visible(f"{args.id} ({place}): {cost}, and nothing of it remains in the results."))
         return
-    project.forget(
-        args.folder, collection.forgotten_as(row["id"])
-    )  # first, so that a killed command can be repeated
+    # First, so that a killed command can be repeated.
+    project.forget(args.folder, collection.forgotten_as(row["id"]))
     with contextlib.chdir(args.folder):
         inbox.remove(row["id"])
         Path(project.VECTORS).unlink(missing_ok=True)  # its rows do not name their documents
@@ -97,8 +96,8 @@ def forget(args):
         print(visible(f"{args.id} is no longer read. Now run snakemake in {args.folder}: {cost}."))
         return
     print(run.run(args.folder))
-    left = "" if f"/{inbox.FOLDER}/" in place else f" Its row remains in your file: {place}."
-    print(visible(f"{args.id} is forgotten, {cost}.{left}"))
+    note = "" if f"/{inbox.FOLDER}/" in place else f" Its row remains in your file: {place}."
+    print(visible(f"{args.id} is forgotten, {cost}.{note}"))
 
 
 def _period_of(args):
@@ -109,12 +108,15 @@ def _period_of(args):
         watched = read.place_of(args.folder)
     except DataError:  # never run
         return None, 0
-    place = explain.find(watched, args.id)
-    return place and place[0], read.first_of(watched, 0)
+    position = explain.find(watched, args.id)
+    return position and position[0], read.first_of(watched, 0)
 
 
 def _row_of(folder, ident):
-    """Return (place of a row in the sources, its values by role). The working directory is the folder of odl.yaml."""
+    """Return (file and line of a row in the sources, its values by role).
+
+    The working directory is the folder of odl.yaml.
+    """
     from odl.corpora import collection, fields
     from odl.corpora.checks import Unreadable
     from odl.engine import folder as folders
@@ -139,7 +141,7 @@ def _row_of(folder, ident):
     raise DataError(
         f"no row of the sources of {folder} has the id {ident}",
         "an id that odl new prints",
-        "correct it",
+        "correct the id",
     )
 
 
@@ -153,7 +155,8 @@ def _row_of(folder, ident):
     ),
     argument("--stream", help="with --beside: the stream, if the study has several"),
     argument("--seed", type=int, help="with --beside: seed of the batches (default: the first)"),
-    more="AUC of novel documents by run and number of atoms, for documents with topics; report.html has more.",
+    more="AUC of novel documents by run and number of atoms, for documents with topics; "
+    "report.html has more.",
     examples=("odl table results/default", "odl table results/default --beside mine.csv"),
 )
 def table(args):
@@ -164,9 +167,11 @@ def table(args):
     if args.beside:
         from odl.evaluation import outside
 
-        own = outside.read(args.beside)
+        scores = outside.read(args.beside)
         print(
-            outside.as_text(*outside.compare(args.folder, own, stream=args.stream, seed=args.seed))
+            outside.as_text(
+                *outside.compare(args.folder, scores, stream=args.stream, seed=args.seed)
+            )
         )
         return
     print(studypage.main_table(f"{args.folder}/tables"))
@@ -174,7 +179,7 @@ def table(args):
 
 
 def _check_finished(folder):
-    """Raise `DataError` if a folder has no tables; the message names a study below it, if there is one."""
+    """Raise `DataError` if a folder has no tables; the message names a study below it."""
     if os.path.isdir(os.path.join(folder, "tables")):
         return
     below = sorted(
@@ -182,7 +187,7 @@ def _check_finished(folder):
             os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")
         )
     )
-    todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another"
+    todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another folder"
     raise DataError(
         f"{folder} contains no tables", "the folder results/STUDY of a finished study", todo
     )
@@ -191,7 +196,8 @@ def _check_finished(folder):
 @subcommand(
     "compare every file of a study with its digests",
     argument("folder", help="results/STUDY, or a folder with odl.yaml"),
-    more="In a folder with odl.yaml also the inbox, forgotten.txt and the positions in followed files.\n"
+    more="In a folder with odl.yaml also the inbox, forgotten.txt and the positions in followed "
+    "files.\n"
     "It prints each damaged file and what to do. The exit status is 1 if a file is damaged.",
     examples=("odl verify results/default", "odl verify news"),
 )
@@ -212,7 +218,7 @@ def verify(args):
 
 
 def _results_of(folder):
-    """Return the folder of results of a folder with odl.yaml; other folders are returned unchanged."""
+    """Return the folder of results of a folder with odl.yaml, any other folder unchanged."""
     if not os.path.exists(os.path.join(folder, project.FILE)):
         return folder
     study = project.read(folder).get("study") or project.name_of(Path(folder).resolve().name)
@@ -220,7 +226,7 @@ def _results_of(folder):
 
 
 def _verify_own(folder):
-    """Return (number of files without a second copy, a sentence for each damaged one): inbox, forgotten documents."""
+    """Verify inbox, forgotten.txt and positions; return (number of files, damages as sentences)."""
     from odl.live import inboxsums, lines, refused
 
     wrong: list[str] = []
@@ -239,19 +245,19 @@ def _verify_own(folder):
 
 
 def _pages(folder):
-    """Return the pages new*.html in a folder of results, and in the user's folder that it belongs to."""
-    own = folder.parent.parent
-    places = [folder, own] if (own / project.FILE).exists() else [folder]
+    """Return the pages new*.html in a folder of results and in the user's folder above it."""
+    home = folder.parent.parent
+    folders = [folder, home] if (home / project.FILE).exists() else [folder]
     return [
         path
-        for place in places
+        for parent in folders
         for name in ("new.html", "new-*.html")
-        for path in sorted(place.glob(name))
+        for path in sorted(parent.glob(name))
     ]
 
 
 def _inputs_of(path, record):
-    """Yield (role, path, digest) of the inputs of a file that can be located from its record and step.
+    """Yield (role, path, digest) of those inputs of a file that its record and step locate.
 
     The seed in the path is replaced by * if seeds may share the input.
     """
@@ -268,12 +274,17 @@ def _inputs_of(path, record):
         names = {name: glob.escape(value) for name, value in match.groupdict().items()}
         names["before"] = int(match["t"]) - 1
         for role, digest in record["inputs"].items():
-            place = step.reads.get(role, "")
-            if place.startswith(steps.STREAM_FOLDER) and "{last}" not in place:
+            pattern_of_input = step.reads.get(role, "")
+            if (
+                pattern_of_input.startswith(steps.STREAM_FOLDER)
+                and "{last}" not in pattern_of_input
+            ):
                 yield (
                     role,
-                    place.format(
-                        **names if place.startswith(steps.RUN_FOLDER) else {**names, "seed": "*"}
+                    pattern_of_input.format(
+                        **names
+                        if pattern_of_input.startswith(steps.RUN_FOLDER)
+                        else {**names, "seed": "*"}
                     ),
                     digest,
                 )

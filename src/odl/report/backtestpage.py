@@ -1,4 +1,4 @@
-"""The page of `odl backtest`: tables of settings, of periods and of changes, in one file without a script."""
+"""The page of `odl backtest`: tables of settings, of periods and of changes, without a script."""
 
 from odl.alerts import difference, show
 from odl.report import page
@@ -28,20 +28,22 @@ def text(watch, before, alternatives):
         difference=difference,
         show=show,
         changes=[
-            [[*map(isolating, change.cells)] for change in one.changes] for one in alternatives
+            [[*map(isolating, change.cells)] for change in alternative.changes]
+            for alternative in alternatives
         ],
         periods=_periods(before, alternatives),
     )
 
 
 def _periods(before, alternatives):
-    """Return (day, documents, names of the headlines of each list) of each period with a headline in any list."""
-    rows = []
-    for each in zip(before, *(one.periods for one in alternatives), strict=True):
-        if any(period.headlines for period in each):
+    """Return (day, number of documents, headlines by list as text) of periods with headlines."""
+    rows, lists = [], [before, *(alternative.periods for alternative in alternatives)]
+    for versions in zip(*lists, strict=True):
+        if any(period.headlines for period in versions):
             names = [
-                isolating("; ".join(show.name_of(one, period) for one in period.headlines))
-                for period in each
+                "; ".join(show.name_of(headline, period) for headline in period.headlines)
+                for period in versions
             ]
-            rows.append((show.day_of(each[0]), each[0].documents, names))
+            day = show.day_of(versions[0])
+            rows.append((day, versions[0].documents, [*map(isolating, names)]))
     return rows

@@ -1,4 +1,4 @@
-"""Feeds about what is new, Atom and JSON Feed 1.1: an entry for each event, which changes its state, or headline."""
+"""Feeds about what is new, as Atom and JSON Feed 1.1, with an entry for each event or headline."""
 
 import hashlib
 import json
@@ -12,9 +12,8 @@ from odl.report import newparts, page
 
 MAX_STORIES = 100  # entries of a feed
 JSON_FEED = "https://jsonfeed.org/version/1.1"
-NO_XML = re.compile(
-    "[\ud800-\udfff\ufffe\uffff]"
-)  # what XML refuses, besides the characters that `visible` spells out
+# Characters that XML refuses, apart from those that `visible` replaces.
+NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 class Story(NamedTuple):
@@ -26,11 +25,11 @@ class Story(NamedTuple):
         Permanent name of the event, the headline or the document.
     title : str
     published, updated : str
-        When it began, and when it changed last.
+        Times of its begin and of its last change.
     url : str
-        Address of a document that stands alone; else empty.
+        Address of a lone document; empty for other entries.
     body : str
-        HTML.
+        Content as HTML.
     """
 
     id: str
@@ -42,31 +41,34 @@ class Story(NamedTuple):
 
 
 def stories(watch, sounded=()):
-    """Return the entries of a stream, what changed last first, then by evidence; alarms have entries of their own."""
+    """Return the entries of a stream and of its alarms.
+
+    The last change comes first; entries of the same time are sorted by evidence.
+    """
     forms = page.macros("newfeeds.jinja", facts=newparts, show=show)
-    found = [_headline(watch, row, forms) for row in show.rows_of(watch.periods)]
+    entries = [_headline(watch, row, forms) for row in show.rows_of(watch.periods)]
     last = _end(watch, watch.periods[-1].t)
     for alarm in sounded:
         ident = show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what])))
-        found.append(
+        entries.append(
             Story(ident, f"The watch itself: {alarm.text}", last, last, "", str(forms.alarm(alarm)))
         )
     proven = [period for period in watch.periods if not period.unproven]
     if proven and not watch.settings["gates"]:
-        found += [_document(watch, view, forms) for view in show.list_of(watch, proven).novel]
-    by_name = {story.id: story for story in found}
+        entries += [_document(watch, view, forms) for view in show.list_of(watch, proven).novel]
+    by_name = {story.id: story for story in entries}
     return sorted(by_name.values(), key=lambda story: story.updated, reverse=True)[:MAX_STORIES]
 
 
 def _headline(watch, row, forms):
-    """Return the entry of an event with its present state, of an unusual number of documents, or a lone document."""
-    one, event = row.headline, watch.events.get(row.headline.event)
-    if one.gate == "lone":
+    """Return the entry of a row: an event, an unusual number of documents, or a lone document."""
+    headline, event = row.headline, watch.events.get(row.headline.event)
+    if headline.gate == "lone":
         return _document(watch, row.examples[0], forms)
     body, last = str(forms.headline(watch, row, event)), row.period.t
     if event is None:
         ident, when = (
-            show.urn(watch, one.gate, ":".join(map(str, [*one.name[1:], last]))),
+            show.urn(watch, headline.gate, ":".join(map(str, [*headline.name[1:], last]))),
             _end(watch, last),
         )
         return Story(ident, f"{row.name}: {row.documents}", when, when, "", body)
@@ -89,12 +91,12 @@ def _document(watch, view, forms):
 
 
 def _end(watch, t):
-    """Return when a period ended."""
+    """Return the end of a period as text."""
     return _moment(watch.periods[t - watch.periods[0].t].last, t)
 
 
 def _moment(time, t):
-    """Return a time of the stream; without times, a second a period from 1970 on: feeds need an order."""
+    """Return a time as text; without times period t gets second t of 1970, to have an order."""
     return show.date_of(1000 * t if time == NO_TIME else time, exact=True)
 
 
@@ -118,7 +120,7 @@ def as_json(watch, stories):
 
 
 def write(path, text):
-    """Write a feed; the step that wrote it knows its digest."""
+    """Write a feed, and note its digest for the record of the step."""
     content = text.encode("utf-8", "replace")
     with storage.replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(content)

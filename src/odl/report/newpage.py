@@ -1,4 +1,4 @@
-"""The page about what is new in a stream (new.html), one file that needs no other, and its section on the watch."""
+"""The page about what is new in a stream (new.html), a file that needs no other file."""
 
 import base64
 import importlib.util
@@ -17,19 +17,27 @@ from odl.report.page import Markup
 from odl.stream import boilerplate
 from odl.text.stopwords import shown
 
-PAGE_PARTS = (("before", "Headlines before"), ("events", "Events over time"), ("words", "Words never seen before"),
-         ("volume", "Documents over time"), ("health", "How the watch itself is doing"))  # fmt: skip
-RECENT_PERIODS = 4  # periods that count as now
-LANGUAGE_PERIODS = 8  # periods before that languages are compared with
-LANGUAGE_CHANGE = (
-    0.1  # share of the documents by which a language comes or goes before something is said
+# Sections of the page: name of the macro, heading.
+PAGE_PARTS = (
+    ("before", "Headlines before"),
+    ("events", "Events over time"),
+    ("words", "Words never seen before"),
+    ("volume", "Documents over time"),
+    ("health", "How the watch itself is doing"),
 )
-EMPTY_SHARE = 0.02
-ALARM_TITLES = {"scores": "Scores have changed", "words": "The words have changed", "silence": "A source is silent",
-          "pause": "Nothing came", "budget": "The budget is full"}  # fmt: skip
-DATATABLES = (
-    "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
-)
+RECENT_PERIODS = 4  # last periods whose documents without words are counted
+LANGUAGE_PERIODS = 8  # earlier periods that the languages of the last one are compared with
+LANGUAGE_CHANGE = 0.1  # change of a language's share of the documents that is reported
+EMPTY_SHARE = 0.02  # share of documents without words above which advice is given
+ALARM_TITLES = {
+    "scores": "Scores have changed",
+    "words": "The words have changed",
+    "silence": "A source is silent",
+    "pause": "Nothing came",
+    "budget": "The budget is full",
+}
+# Script of DataTables, by which tables sort and search, in the wheel of itables.
+DATATABLES = "html/dt_bundle.js"
 
 
 def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=None):
@@ -39,7 +47,7 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     ----------
     path : path-like
     folder : path-like
-        As for `odl.alerts.read.alerts_of`.
+        Folder with alerts (`odl.alerts.read.alerts_of`).
     stream : str, optional
         Name of the stream, needed if the folder has several.
     home : path-like, optional
@@ -67,22 +75,22 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     first = read.first_of(place, read.PAGE_PERIODS)
     records = read.records(place, first, cached=True)
     watch = read.watch(records, entries, None, place, read.StoredEvents(place, first))
-    taken = boilerplate.sentence(
+    removed = boilerplate.sentence(
         place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5")
     )
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
-    told = {headline.event for headline in watch.periods[-1].headlines} - {NO_EVENT}
-    latest = [watch.events[number] for number in sorted(told)]
+    latest_numbers = {headline.event for headline in watch.periods[-1].headlines} - {NO_EVENT}
+    latest = [watch.events[number] for number in sorted(latest_numbers)]
     members = explain.read_members(place, latest)
     counted = facets.count_facets(place, {event.number: event.sizes for event in latest})
     sounded = alarms.find_alarms(watch)
     stories = newfeeds.stories(watch, sounded)
     watch = verdicts.with_verdicts(watch, place.home if home is None else home)
-    for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
-        if place_of_feed:
-            newfeeds.write(place_of_feed, form(watch, stories))
+    for feed_path, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
+        if feed_path:
+            newfeeds.write(feed_path, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(provenance.page(text(watch, link, taken, members, sounded, counted)))
+        file.write(provenance.page(text(watch, link, removed, members, sounded, counted)))
     return watch
 
 
@@ -95,7 +103,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
     study : str, optional
         Address of the study page, relative to this one.
     taken : str
-        What was taken out of the texts before words were counted.
+        Phrase about passages that were removed from the texts before words were counted.
     members : dict, optional
         All documents of the events of the latest headlines (`odl.alerts.explain.read_members`).
     sounded : sequence of odl.alerts.alarms.Alarm
@@ -110,7 +118,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
         "events": macros.events,
         "volume": macros.volume,
     }
-    bodies = {name: part(watch) for name, part in drawn.items()}
+    bodies = {name: macro(watch) for name, macro in drawn.items()}
     bodies["health"] = macros.health(findings(watch, taken, sounded))
     return page.render(
         "newpage.jinja",
@@ -140,9 +148,9 @@ class Finding(NamedTuple):
     Attributes
     ----------
     what : str
-        Its title.
+        Title of the line.
     text, todo : str
-        What was found; what a user should do, empty if nothing.
+        Observation, and what a user should do (empty if nothing).
     """
 
     what: str
@@ -151,13 +159,13 @@ class Finding(NamedTuple):
 
 
 def findings(watch, taken="", sounded=()):
-    """Return the lines of the section on the watch (`Finding`), those with something to do first.
+    """Return the lines of the section on the watch (`Finding`); lines with advice come first.
 
     Parameters
     ----------
     watch : odl.alerts.model.StreamAlerts
     taken : str
-        What was taken out of the texts before words were counted.
+        Phrase about passages that were removed from the texts before words were counted.
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     findings = [_languages(watch), _empty(watch), _mutes(watch)]
@@ -169,7 +177,7 @@ def findings(watch, taken="", sounded=()):
 
 
 def _languages(watch):
-    """Return a finding on the languages of the latest period and on those whose share changed, or None."""
+    """Return a finding on the languages of the latest period and their changes, or None."""
     periods = watch.periods[-1 - LANGUAGE_PERIODS :]
     if len(periods) < 2 or not any(period.languages for period in periods):
         return None
@@ -179,11 +187,11 @@ def _languages(watch):
     usual = {
         name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names
     }
-    told = (
+    parts = (
         f"{shown(name, 'others')} {percent(now[name])}"
         for name in sorted(now, key=now.get, reverse=True)
     )
-    text = f"Languages of the documents of the latest period: {', '.join(told)}."
+    text = f"Languages of the documents of the latest period: {', '.join(parts)}."
     moved = sorted(
         name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > LANGUAGE_CHANGE
     )
@@ -191,8 +199,9 @@ def _languages(watch):
         return Finding("Languages", text) if len(now) > 1 else None
     before = ", ".join(f"{shown(name, 'others')} {percent(usual[name])}" for name in moved)
     todo = (
-        "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} and features: "
-        "{languages: true}: then the stop words of each document's own language are left out."
+        "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} "
+        "and features: {languages: true}: then the stop words of each document's own language are "
+        "left out."
     )
     return Finding(
         "Languages", f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo
@@ -207,7 +216,10 @@ def _empty(watch):
     total = sum(period.documents for period in recent)
     if not empty or not total:
         return None
-    text = f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} had no word left to be scored by."
+    text = (
+        f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} "
+        "had no word left to be scored by."
+    )
     todo = "Look at their text: is the right column read, is too much cleaned away?"
     todo = todo if empty > EMPTY_SHARE * total else ""
     return Finding("Documents without a word", text, todo)

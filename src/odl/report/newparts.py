@@ -8,17 +8,18 @@ from odl.alerts import breakdown, show
 from odl.report.page import Markup, apart, element, escape
 
 LINK_SCHEMES = ("http", "https", "mailto")
+# Terms of the parts of a score -> kinds of `odl.alerts.breakdown.ScorePart`.
 PART_TERMS = {
     "Words that others share": ("word", "more"),
     "Words of its own": ("own",),
     "Meaning": ("meaning",),
     "Pulls down": ("down",),
     "The other documents of its batch": ("context",),
-}  # parts of a score
+}
 TITLE_COLUMNS = 160  # longest title in columns of a terminal; wide characters count 2
 EVENTS_SHOWN = 300  # events in their table
 ROWS_SHOWN = 500  # headlines of earlier periods in their table
-TITLES_SHOWN = 5  # documents that are named of a word never seen before
+TITLES_SHOWN = 5  # documents that are named for a word never seen before
 WORDS_SHOWN = 10  # words never seen before that are shown unfolded
 DATE_LABELS = 6  # dates below the axis of the picture
 FEEDBACK_MARKS = {"follow": "followed", "muted": "muted", "known": "known"}  # verdict to mark
@@ -26,7 +27,7 @@ plural, percent = show.plural, show.percent
 
 
 def address(url):
-    """Return an address if it is safe as the target of a link, else an empty text.
+    """Return an address if it is safe as the target of a link, otherwise an empty text.
 
     Addresses with spaces or control characters are unsafe: browsers skip these inside ``java
     script:``.
@@ -37,10 +38,9 @@ def address(url):
         parts = urlsplit(url)
     except ValueError:
         return ""
-    known = parts.scheme.lower() in LINK_SCHEMES and (
-        parts.netloc or parts.scheme.lower() == "mailto"
-    )
-    return url if known else ""
+    scheme = parts.scheme.lower()
+    is_safe = scheme in LINK_SCHEMES and (parts.netloc or scheme == "mailto")
+    return url if is_safe else ""
 
 
 def title_of(view):
@@ -64,26 +64,23 @@ def _mark(text, is_word):
 
 
 def isolating(text):
-    """Return a text as HTML, with ``<bdi>`` in place of the signs that isolate text of another direction."""
+    """Return a text as HTML, with ``<bdi>`` for the signs that isolate text of other directions."""
     pieces = enumerate(re.split("[\u2066-\u2068](.*?)\u2069", text))
-    return Markup(
-        "".join(element("bdi", piece) if at % 2 else escape(piece) for at, piece in pieces)
-    )
+    return Markup("".join(element("bdi", piece) if i % 2 else escape(piece) for i, piece in pieces))
 
 
 def reasons(view):
-    """Return (term, text) pairs of a document: parts of its score, nearest atom, rank, near-duplicates, id."""
+    """Return (term, text) pairs that explain the score of a document."""
     document, parts = view.document, breakdown.parts(view.document)
     lines = [(show.OPENING_LABEL.capitalize(), isolating(view.opening))] if view.opening else []
     for term, kinds in PART_TERMS.items():
         if shown := [isolating(part.text("\u00a0")) for part in parts if part.kind in kinds]:
             lines.append((term, Markup(", ".join(shown))))
-    for near in document.nearest[:1]:
-        sample = f", as in {near.id}" if near.id else ""
-        words = apart(", ".join(breakdown.near(document, near.words)))
-        lines.append(
-            ("Nearest known", Markup(words + escape(f" (alike {percent(near.likeness)}){sample}")))
-        )
+    for atom in document.nearest[:1]:
+        sample = f", as in {atom.id}" if atom.id else ""
+        words = apart(", ".join(breakdown.near(document, atom.words)))
+        cosine = escape(f" (alike {percent(atom.likeness)}){sample}")
+        lines.append(("Nearest known", Markup(words + cosine)))
     lines.append(("Score", f"{document.score:.3f}, rank {document.rank}; {view.tail}"))
     if len(document.members) > 1:
         few = ", ".join(document.members[1:6]) + (" …" if len(document.members) > 6 else "")
@@ -94,7 +91,7 @@ def reasons(view):
 def own_words(event):
     """Return the strongest own words of an event with their shares in its documents, as text."""
     words = event.words[:WORDS_SHOWN]
-    return ", ".join(f"{show.isolated(one.word)} {show.percent(one.inside)}" for one in words)
+    return ", ".join(f"{show.isolated(own.word)} {show.percent(own.inside)}" for own in words)
 
 
 def below(period):
@@ -103,13 +100,13 @@ def below(period):
 
 
 def before(watch):
-    """Return the rows of the table of earlier headlines, the newest first, and the number of rows left out."""
+    """Return (rows of the table of earlier headlines, the newest first; number of omitted rows)."""
     rows = [row for period in reversed(watch.periods[:-1]) for row in show.rows_of([period])]
     return rows[:ROWS_SHOWN], max(len(rows) - ROWS_SHOWN, 0)
 
 
 def events(watch):
-    """Return the events of the table, those seen last first, and the number of events left out."""
+    """Return (events of the table, the most recent first; number of omitted events)."""
     last = {event.number: max(event.sizes, default=event.birth) for event in watch.events.values()}
     order = sorted(
         watch.events.values(), key=lambda event: (-last[event.number], -event.size, event.number)
@@ -125,15 +122,19 @@ def bars(sizes, periods, label, marked=()):
     sizes : dict of int to int
     periods : sequence of odl.alerts.model.Period
     label : str
-        Text for readers who do not see the picture.
+        Text alternative of the picture.
     marked : collection of int
         Periods with coloured bars.
     """
-    most, first, drawn = max(sizes.values(), default=1), periods[0].t, {"plain": "", "marked": ""}
+    largest, first, drawn = (
+        max(sizes.values(), default=1),
+        periods[0].t,
+        {"plain": "", "marked": ""},
+    )
     for t, size in sorted(sizes.items()):
         if t >= first:
             drawn["marked" if t in marked else "plain"] += (
-                f"M{t - first} {round(20 - 18 * size / most, 1)}h.8V20h-.8z"
+                f"M{t - first} {round(20 - 18 * size / largest, 1)}h.8V20h-.8z"
             )
     paths = "".join(f'<path class="{name}" d="{path}"/>' for name, path in drawn.items())
     return Markup(
@@ -143,7 +144,7 @@ def bars(sizes, periods, label, marked=()):
 
 
 def bars_of_event(watch, event):
-    """Return the documents of an event by period as bars, coloured while it was new, growing or returning."""
+    """Return the documents of an event by period as bars, coloured if it is new or growing."""
     if not event.sizes:
         return ""
     day = show.day_in(watch, event.peak)
@@ -166,10 +167,9 @@ def bars_of_stream(watch):
 def labels(watch):
     """Return (date, per cent from the left) of each label below a picture of all periods."""
     n = len(watch.periods)
-    places = sorted(
-        {round(at * (n - 1) / max(min(DATE_LABELS, n) - 1, 1)) for at in range(min(DATE_LABELS, n))}
-    )
+    n_labels = min(DATE_LABELS, n)
+    indices = {round(i * (n - 1) / max(n_labels - 1, 1)) for i in range(n_labels)}
     return [
-        (show.date_of(watch.periods[at].first) or str(watch.periods[at].t), 100 * (at + 0.5) / n)
-        for at in places
+        (show.date_of(watch.periods[i].first) or str(watch.periods[i].t), 100 * (i + 0.5) / n)
+        for i in sorted(indices)
     ]

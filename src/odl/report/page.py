@@ -1,4 +1,4 @@
-"""Render templates of self-contained HTML pages: values are escaped, and nothing is loaded from elsewhere."""
+"""Rendering of self-contained HTML pages: values are escaped, and no other file is loaded."""
 
 import base64
 import html
@@ -8,11 +8,11 @@ import os
 from odl.files import templates
 from odl.files.escaping import LEFTWARD, visible
 
-MAX_SVG_BYTES = 500_000  # of a larger SVG the page embeds the PNG instead
+MAX_SVG_BYTES = 500_000  # size of an SVG above which the page embeds the PNG instead
 
 
 class Markup(str):
-    """A string that is already HTML, and is not escaped again."""
+    """A string of HTML, which is not escaped again."""
 
     __slots__ = ()
 
@@ -21,7 +21,10 @@ class Markup(str):
 
 
 def escape(value):
-    """Escape a value for HTML, including control characters, unless it is `Markup`; nan and None become empty."""
+    """Escape a value for HTML, including control characters, unless it is `Markup`.
+
+    NaN and None become empty.
+    """
     if hasattr(value, "__html__"):
         return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -30,7 +33,7 @@ def escape(value):
 
 
 def element(name, *content, **attributes):
-    """Return an HTML element with escaped content; ``class_`` is class, ``aria_label`` is aria-label."""
+    """Return an HTML element with escaped content; ``class_`` becomes class."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for key, value in attributes.items()
@@ -39,7 +42,7 @@ def element(name, *content, **attributes):
 
 
 def apart(text):
-    """Isolate a text within a sentence (``<bdi>``), so that right-to-left scripts do not change the order around it."""
+    """Isolate a text by ``<bdi>``, so that right-to-left text does not reorder its sentence."""
     return element("bdi", text) if LEFTWARD.search(text) else escape(text)
 
 
@@ -49,7 +52,7 @@ def number(value, form=".3f"):
 
 
 def mean_sd(mean, sd, form=".3f"):
-    """Format mean and standard deviation, ``0.812 ± 0.010``; only the mean if the deviation is nan."""
+    """Format mean and standard deviation, ``0.812 ± 0.010``, without the deviation if it is nan."""
     return number(mean, form) + (f" ± {sd:{form}}" if mean == mean and sd == sd else "")
 
 
@@ -59,7 +62,7 @@ def percent(value):
 
 
 def embedded(stem):
-    """Return a data URL of a figure: the SVG, or the PNG if the SVG is larger than `MAX_SVG_BYTES`."""
+    """Return a data URL of a figure: its SVG, or its PNG if the SVG is too large."""
     path, kind = f"{stem}.svg", "svg+xml"
     if os.path.getsize(path) > MAX_SVG_BYTES:
         path, kind = f"{stem}.png", "png"
@@ -73,7 +76,7 @@ def render(template, **values):
     Parameters
     ----------
     template : str
-        Path of its file, relative to this folder or to the package.
+        Path of the template's file, relative to this folder or to the package.
     **values
         Values of the names in the template.
     """
@@ -81,7 +84,7 @@ def render(template, **values):
 
 
 def macros(template, **values):
-    """Return the macros of a template as functions; `values` are further names that the macros use."""
+    """Return the macros of a template as functions; `values` are names that the macros use."""
     return _TEMPLATES.get_template(template).make_module(values)
 
 

@@ -21,7 +21,7 @@ from seaborn import axes_style, color_palette, despine, plotting_context
 from odl.files import storage
 from odl.files.escaping import visible
 
-COLOURS = [color_palette("colorblind").as_hex()[place] for place in (0, 3, 2, 4, 1, 9, 5, 6)]
+COLOURS = [color_palette("colorblind").as_hex()[index] for index in (0, 3, 2, 4, 1, 9, 5, 6)]
 MARKERS = "osD^vPX*"
 LINE_STYLES = [
     "-",
@@ -52,7 +52,7 @@ RC = {
     "figure.autolayout": False,  # a matplotlibrc could set it, and change the layout when saving
     "figure.constrained_layout.use": False,
     "axes.unicode_minus": False,
-    # tokens, titles and names may contain "$"; `logarithmic` formats powers of ten
+    # Tokens, titles and names may contain "$"; `logarithmic` formats powers of ten.
     "text.parse_math": False,
 }
 FAR = 8  # ratio of the largest to the smallest size above which the axis is logarithmic
@@ -67,6 +67,7 @@ def style():
 
 
 def new_figure(width, height, rows=1, columns=1, **options):
+    """Return a figure of a size in inches, and its axes as an array of shape (rows, columns)."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
@@ -91,7 +92,9 @@ def legend_below(figure, columns):
 
 
 def ranking(axis, rows):
-    """Draw a row per run, the first at the bottom: a dot per value with mean and spread, or a grey stroke without look.
+    """Draw a row for each run, the first at the bottom: a dot for each value, mean and deviation.
+
+    A run without a look is a grey stroke at its mean.
 
     Parameters
     ----------
@@ -139,7 +142,7 @@ def logarithmic(axis, *names):
 
 
 def sizes_below(axis, sizes):
-    """Label the x axis with sizes of dictionaries, sorted; it is logarithmic if they differ by more than `FAR`."""
+    """Label the x axis with sorted sizes of dictionaries, logarithmic above a ratio of `FAR`."""
     if sizes[-1] > FAR * sizes[0]:
         logarithmic(axis, "x")
     axis.set(xlabel="atoms k")
@@ -154,9 +157,9 @@ def lines(axis, frame, x, y, spread=None, **look):
     ----------
     axis : matplotlib.axes.Axes
     frame : DataFrame
-        Has the column ``run``; runs and points are drawn in the order of rows.
+        Table with the column ``run``; runs and points are drawn in the order of rows.
     x, y : str
-        Columns.
+        Names of the columns to draw.
     spread : str, optional
         Column of deviations, drawn as bars.
     **look
@@ -169,6 +172,7 @@ def lines(axis, frame, x, y, spread=None, **look):
 
 
 def look_of(position):
+    """Return colour, marker and line style of the run at a position."""
     return {
         "color": COLOURS[position % len(COLOURS)],
         "marker": MARKERS[position % len(MARKERS)],
@@ -185,17 +189,15 @@ def save(figure, stem):
     stem : path-like
         Path without extension.
     """
-    with style():  # finding texts creates the ticks, which keep the style that is active now
+    with style():  # finding texts creates the ticks in the style that is active
         for text in figure.findobj(Text):
             text.set_text(visible(text.get_text()))
         figure.set_dpi(RC["savefig.dpi"])
-        if (
-            layout := figure.get_layout_engine()
-        ):  # compute the layout once for both files; it takes half of the time
+        # Compute the layout, which takes half of the time, once for both files. The engine "none"
+        # would leave a placeholder, which draws everything twice.
+        if layout := figure.get_layout_engine():
             layout.execute(figure)
-            figure.set_layout_engine(
-                None
-            )  # "none" would leave a placeholder engine, which draws everything twice
+            figure.set_layout_engine(None)
         for suffix, metadata in (
             ("png", {"Software": None}),
             ("svg", {"Date": None, "Creator": None}),

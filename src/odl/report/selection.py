@@ -1,4 +1,4 @@
-"""The data that figures and page of one corpus are made from: its tables, its shown run, its score files."""
+"""Data of one corpus for its figures and page: tables, the run shown in detail, score files."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from odl.evaluation import study
 from odl.evaluation.scorefiles import read_scores, without_window
 from odl.evaluation.study import BASELINE, choose_shown, score_path
 
-# Baselines that figures of learners include
+# Baselines that figures of learners include.
 REFERENCES = ("nearest5-logtf", "nearest-logtf", "nearest-tfidf", "out-of-vocabulary")
 MOST_RUNS = 6
 
 
 def references(runs):
-    """Return the baselines among some runs that figures of learners include; names may have a window."""
+    """Return those of some runs that are baselines of `REFERENCES`; names may have a window."""
     drawn = {run for run in runs if without_window(run) in REFERENCES}
     return sorted(drawn, key=lambda run: (REFERENCES.index(without_window(run)), run))
 
@@ -24,7 +24,7 @@ class Selection:
     ----------
     plan : list of dict
     tables : dict
-        Tables as `odl.evaluation.study.read_tables` returns them.
+        Result of `odl.evaluation.study.read_tables`.
     corpus : str
     settings : dict, optional
         ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most
@@ -51,8 +51,8 @@ class Selection:
         asked = [run for run in self.settings.get("runs") or () if run in sizes]
         if asked:
             return asked
-        most = max(len(of_run) for of_run in sizes.values())
-        runs = [run for run, of_run in sizes.items() if len(of_run) == most]
+        max_sizes = max(len(of_run) for of_run in sizes.values())
+        runs = [run for run, of_run in sizes.items() if len(of_run) == max_sizes]
         best = [self.shown["run"], *(run for run in runs if run != self.shown["run"])][:MOST_RUNS]
         return [run for run in sizes if run in best]
 
@@ -69,20 +69,20 @@ class Selection:
         )
 
     def entry(self, run):
-        """Return the entry of the plan for a run at the shown seed and the size nearest to the shown one."""
-        same = [
+        """Return the entry of a run in the plan, at the shown seed and the nearest size."""
+        entries = [
             entry
             for entry in self.plan
             if entry["run"] == run and entry["seed"] == self.shown["seed"]
         ]
-        return min(same, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
+        return min(entries, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
 
     def sizes(self):
         """Return the number of atoms of the shown entry of each run."""
         return {run: self.entry(run)["k"] for run in self.runs}
 
     def baselines(self):
-        """Return the entry of the plan for the baselines of the shown seed, or the first if seeds share batches."""
+        """Return the entry of the baselines in the plan, at the shown seed if there is one."""
         entries = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
         return next(
             (entry for entry in entries if entry["seed"] == self.shown["seed"]),
@@ -105,9 +105,10 @@ class Selection:
         return f"{self.shown['run']}, k = {self.shown['k']}, seed {self.shown['seed']}"
 
 
-def thin(values, most):
-    """Return at most `most` of the values, evenly spaced, including the first and the last."""
+def thin(values, max_values):
+    """Return at most `max_values` of some values, evenly spaced, with the first and the last."""
     values = list(values)
-    if len(values) <= most:
+    if len(values) <= max_values:
         return values
-    return [values[i] for i in np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
+    positions = np.linspace(0, len(values) - 1, max_values).round().astype(int)
+    return [values[i] for i in np.unique(positions)]

@@ -19,8 +19,8 @@ from odl.report import page
 from odl.report.page import element, mean_sd, number, percent
 from odl.report.selection import Selection, references, thin
 
-# Sections of a corpus on the page, with their tables (macros of studysections.jinja) at places 1,
-# 2, ...; each figure declares its own place.
+# Sections of a corpus on the page, with their tables (macros of studysections.jinja) at positions
+# 1, 2, ...; each figure declares its position.
 SECTION_TABLES = {
     "Result": ("main", "full"),
     "Timesteps": ("by_timestep", "intervals"),
@@ -42,7 +42,7 @@ def main_table(tables_folder):
     Parameters
     ----------
     tables_folder : path-like
-        What `odl.evaluation.study.summarise` wrote.
+        Folder that `odl.evaluation.study.summarise` wrote.
 
     Returns
     -------
@@ -92,16 +92,17 @@ def _picture(selection, streams, name, entry):
 
 
 def _corpus(selection, streams):
-    """Return the non-empty sections of a corpus: key, title, and tables and figures sorted by place."""
+    """Yield (key, title, tables and figures in order) of the non-empty sections of a corpus."""
     tables, sections = page.macros("studysections.jinja", facts=FACTS), {}
     for title, names in SECTION_TABLES.items():
         shows = [*(getattr(tables, name) for name in names), *streams.sections.get(title, ())]
-        sections[title] = [(place, show(selection)) for place, show in enumerate(shows, start=1)]
+        sections[title] = [(number, show(selection)) for number, show in enumerate(shows, start=1)]
     for name, entry in read_json(
         os.path.join(streams.figures, f"{selection.corpus}-figures.json")
     ).items():
-        title, place = entry["place"]
-        sections.setdefault(title, []).append((place, _picture(selection, streams, name, entry)))
+        title, position = entry["place"]
+        picture = _picture(selection, streams, name, entry)
+        sections.setdefault(title, []).append((position, picture))
     for title, placed in sections.items():
         contents = [content for _, content in sorted(placed, key=itemgetter(0))]
         if any(content.strip() for content in contents):
@@ -109,7 +110,7 @@ def _corpus(selection, streams):
 
 
 def verdict(selection):
-    """Return a sentence or two that compare the best learner with the best baseline."""
+    """Return one or two sentences that compare the best learner with the best baseline."""
     text = page.macros("studysections.jinja", facts=FACTS).verdict(selection)
     return page.Markup(" ".join(text.split(None)))
 
@@ -121,11 +122,11 @@ class Streams:
     Attributes
     ----------
     plan : list of dict or path-like
-        As for `odl.evaluation.study.summarise`.
+        Plan of the study (`odl.evaluation.study.summarise`).
     tables, figures : path-like
         Folders written by `odl.evaluation.study.summarise` and `odl.report.figures.write`.
     settings : dict
-        As for `odl.report.selection.Selection`, equal to those of the figures.
+        Settings of `odl.report.selection.Selection`, equal to those of the figures.
     sections : dict
         Maps titles of sections to further functions, which return HTML for a `Selection`.
     """
@@ -137,7 +138,7 @@ class Streams:
     sections: dict = field(default_factory=dict)
 
     def corpora(self):
-        """Return the selection and the sections of each corpus of the plan."""
+        """Yield (selection, sections) of each corpus of the plan."""
         plan, tables = load_plan(self.plan), study.read_tables(self.tables)
         for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
             selection = Selection(plan, tables, corpus, self.settings)
@@ -210,7 +211,7 @@ def pivot(summary):
 
 
 def best_of(summary, baseline):
-    """Return the row with the largest average AUC among baselines, or among learners; None if there are none."""
+    """Return the row with the largest average AUC among baselines or among learners, or None."""
     rows = [row for row in summary if (row["algorithm"] == BASELINE) == baseline]
     rows = [row for row in rows if row["average_mean"] == row["average_mean"]]
     return max(rows, key=lambda row: row["average_mean"], default=None)
@@ -229,25 +230,28 @@ def averages(rows, best):
 
 
 def paired(selection, name):
-    """Return the paired difference of AUC between the shown run and a baseline, over all evaluated documents."""
-    base, ours, others, labels = selection.baselines(), [], [], []
+    """Return the paired difference of AUC between the shown run and a baseline.
+
+    All evaluated documents are compared. It is undefined if the baselines are of another seed.
+    """
+    base, ours, baseline, labels = selection.baselines(), [], [], []
     for t in selection.shown["timesteps"]:
         if t > 0:
             batch, other = selection.batch(selection.shown, t), selection.batch(base, t)
             if batch.ids != other.ids:  # there are only baselines of another seed
                 return UNDEFINED
             ours.append(batch.scores[selection.shown["run"]])
-            others.append(other.scores[without_window(name)])
+            baseline.append(other.scores[without_window(name)])
             labels.append(selection.labels(batch))
     if not ours:
         return UNDEFINED
     return metrics.auc_difference(
-        *(np.concatenate(part) for part in (ours, others, labels)), replicates=500
+        *(np.concatenate(arrays) for arrays in (ours, baseline, labels)), replicates=500
     )
 
 
 def stream(selection):
-    """Return the facts about the stream: seeds, batches, documents, novel documents, listed timesteps."""
+    """Return facts about the stream: seeds, batches, documents, novel ones, listed timesteps."""
     novel, steps = (
         selection.tables["novel"],
         sorted({len(entry["timesteps"]) for entry in selection.plan}),
@@ -276,7 +280,7 @@ def runs(selection):
 
 
 def by_timestep(selection):
-    """Return the names of runs and baselines, and for every batch its documents and the AUC of each."""
+    """Return (names of runs and baselines, a row for each batch with its counts and their AUC)."""
     sizes, drawn = (
         selection.sizes(),
         references(row["run"] for row in selection.tables["timesteps"]),
@@ -309,7 +313,7 @@ def by_batch(selection):
 
 
 def ties(selection):
-    """Return the shares of documents with the code 0 and with tied scores, and the number without a known term."""
+    """Return (share of documents with the code 0, share with tied scores, number without terms)."""
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
     scores = (
         np.concatenate([batch.scores[selection.shown["run"]] for batch in batches])
@@ -326,7 +330,7 @@ def ties(selection):
 
 
 def top(selection):
-    """Return the most novel documents of every timestep with their unexplained words, and how many are novel."""
+    """Yield the most novel documents of each timestep, with unexplained words and counts."""
     for t in thin([t for t in selection.shown["timesteps"] if t > 0], MOST_STEPS):
         batch = selection.batch(selection.shown, t)
         labels, score = selection.labels(batch), batch.scores[selection.shown["run"]]
@@ -354,24 +358,25 @@ def top(selection):
 
 def _shares(text):
     """Reformat ``word:0.034`` as ``word 3.4 %``."""
-    parts = [part.rsplit(":", 1) for part in text.split()]
+    parts = [entry.rsplit(":", 1) for entry in text.split()]
     return ", ".join(f"{word}\u00a0{percent(float(share))}" for word, share in parts)
 
 
 def topics(selection):
-    """Return names of timesteps, and for the most used atoms: number, use, top words then, words in common."""
+    """Return (names of timesteps, a row for each of the most used atoms).
+
+    A row has number, use, top words after these timesteps, and number of words in common.
+    """
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"]]
     use = np.zeros((max(len(batch.use) for batch in batches), len(batches)))
     for column, batch in enumerate(batches):
         use[: len(batch.use), column] = batch.use
     share = (use / np.maximum(use.sum(axis=0), 1e-300)).mean(axis=1)
     listed, rows = thin(batches, 3), []
-    for atom in [
-        atom for atom in np.argsort(-share, kind="stable")[:MOST_ATOMS] if share[atom] > 0
-    ]:
-        words = [
-            batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in listed
-        ]  # the atom was added later
+    order = np.argsort(-share, kind="stable")[:MOST_ATOMS]
+    for atom in order[share[order] > 0]:
+        # An atom that was added later has no words in earlier batches.
+        words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in listed]
         first, last = set(words[0].split()), set(words[-1].split())
         rows.append(
             [int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"]

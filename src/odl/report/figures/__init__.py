@@ -2,9 +2,11 @@
 
 A module of this package is a figure if it has
 
-    PLACE : (str, float)        section of the page, and place in it: tables have places 1, 2, ..., so 1.5 is between
-                                the first two; unknown sections come last
-    draw(selection) -> Picture  draws an `odl.report.selection.Selection`; returns `absent(reason)` without data
+    PLACE : (str, float)        section of the page, and position in it; tables have the positions
+                                1, 2, ..., so 1.5 is between the first two; unknown sections
+                                are last
+    draw(selection) -> Picture  draws an `odl.report.selection.Selection`; without data it returns
+                                `absent(reason)`
 
 Figures are written as ``{corpus}-{name}.png`` and ``.svg``; ``{corpus}-figures.json`` has place,
 caption, text alternative, and whether there were data. All but figures of CPU times have
@@ -27,16 +29,16 @@ from odl.report.selection import Selection
 @functools.cache
 def modules():
     """Import all figures; return a dict of name to module."""
-    known = {
+    imported = {
         file.name: import_module(f"{__name__}.{file.name}")
         for file in pkgutil.iter_modules(__path__)
     }
-    return {name: known[name] for name in sorted(known) if hasattr(known[name], "PLACE")}
+    return {name: imported[name] for name in sorted(imported) if hasattr(imported[name], "PLACE")}
 
 
 @dataclass
 class Picture:
-    """A figure with its caption and its text alternative; `drawn` is False if there were no data."""
+    """A figure with caption and text alternative; `drawn` is False if there were no data."""
 
     figure: object
     caption: str
@@ -61,14 +63,14 @@ def write(plan, tables_folder, output_folder, settings=None):
     Parameters
     ----------
     plan : list of dict or path-like
-        As for `odl.evaluation.study.summarise`.
+        Plan of the study (`odl.evaluation.study.summarise`).
     tables_folder : path-like
         Folder written by `odl.evaluation.study.summarise`.
     output_folder : path-like
-        Receives ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. A figure without
+        Folder for ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. A figure without
         data shows a sentence, so all files always exist.
     settings : dict, optional
-        As for `odl.report.selection.Selection`.
+        Settings of `odl.report.selection.Selection`.
     """
     plan, tables = load_plan(plan), study.read_tables(tables_folder)
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
@@ -76,9 +78,8 @@ def write(plan, tables_folder, output_folder, settings=None):
         for name, module in modules().items():
             picture = draw(name, selection)
             plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
-            place = list(module.PLACE)
             pictures[name] = {
-                "place": place,
+                "place": list(module.PLACE),
                 "caption": picture.caption,
                 "alt": picture.alt,
                 "drawn": picture.drawn,

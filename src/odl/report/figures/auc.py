@@ -1,4 +1,4 @@
-"""Average AUC against the number of atoms (ICASSP 2013, figure 1 a, c); with one size, a ranking of runs."""
+"""Average AUC against the number of atoms (ICASSP 2013, figure 1 a, c), or a ranking of runs."""
 
 import numpy as np
 
@@ -55,20 +55,20 @@ def draw(selection):
 
 
 def _references(selection):
-    """Return names and average AUC of baselines and of published results."""
+    """Return (name, average AUC) of baselines and of published results."""
     summary = selection.frame("summary")
     values = summary[summary["algorithm"] == BASELINE].set_index("run")["average_mean"]
-    known = [
+    baselines = [
         (name, float(values[name]))
         for name in references(values.index)
         if not np.isnan(values[name])
     ]
     published = [row for row in selection.tables["published"] if not row["run"].startswith("L2")]
-    return known + [(f"{row['run']}, published", row["average"]) for row in published]
+    return baselines + [(f"{row['run']}, published", row["average"]) for row in published]
 
 
 def _against_k(frame, sizes, baselines):
-    """Draw mean and deviation over seeds against the number of atoms, with references as horizontal lines."""
+    """Draw mean and deviation over seeds against the number of atoms; references are lines."""
     figure, ((axis,),) = new_figure(7.2, 4.6)
     lines(axis, frame, "k", "average_mean", "average_sd")
     sizes_below(axis, sizes)
@@ -89,8 +89,8 @@ def _ranked(selection, baselines):
     averages = selection.frame("averages").dropna(subset=["average"])
     averages = selection.in_order(averages[averages["run"].isin(selection.runs)], "seed")
     rows = [(name, None, [value]) for name, value in baselines]
-    for position, (run, part) in enumerate(averages.groupby("run", sort=False)["average"]):
-        rows.append((run, look_of(position), part))
+    for position, (run, values) in enumerate(averages.groupby("run", sort=False)["average"]):
+        rows.append((run, look_of(position), values))
     figure, ((axis,),) = new_figure(6.8, 1.1 + 0.32 * len(rows))
     ranking(axis, sorted(rows, key=lambda row: (np.mean(row[2]), row[0])))
     axis.set(xlabel=f"average AUC (k = {averages['k'].iloc[0]:g})")

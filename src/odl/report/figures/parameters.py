@@ -19,18 +19,17 @@ def draw(selection):
             "No parameter was swept: no two runs differ in the value of one parameter only."
         )
     swept = [
-        (f"{algorithm.replace('_', ' ').replace('admm', 'ADMM')}, k = {k:g}", name, part)
-        for algorithm, k, name, part in sweeps
+        (f"{algorithm.replace('_', ' ').replace('admm', 'ADMM')}, k = {k:g}", name, frame)
+        for algorithm, k, name, frame in sweeps
     ]
     caption = (
         "Average AUC against one parameter, all else equal: mean and standard deviation over seeds."
     )
     texts = []
-    for title, name, part in swept:
-        mean = part.groupby("value")["average"].mean()
-        texts.append(
-            f"{title}: {name} from {mean.index.min():g} to {mean.index.max():g}, best at {mean.idxmax():g}"
-        )
+    for title, name, frame in swept:
+        mean = frame.groupby("value")["average"].mean()
+        limits = f"from {mean.index.min():g} to {mean.index.max():g}"
+        texts.append(f"{title}: {name} {limits}, best at {mean.idxmax():g}")
     return Picture(
         sensitivity(swept), caption, "Average AUC against a parameter. " + "; ".join(texts)
     )
@@ -42,7 +41,7 @@ def find_sweeps(averages, prefer=None):
     Parameters
     ----------
     averages : DataFrame
-        algorithm, k, run, seed, parameters (JSON), average.
+        Columns algorithm, k, run, seed, parameters (JSON), average.
     prefer : int, optional
         Dictionary size to take if several have the same number of values.
 
@@ -60,10 +59,10 @@ def find_sweeps(averages, prefer=None):
     for row, flat in zip(averages.to_dict("records"), flattened.to_dict("records"), strict=True):
         for name, value in flat.items():
             if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-                others = json.dumps(
+                fixed = json.dumps(
                     {key: setting for key, setting in flat.items() if key != name}, sort_keys=True
                 )
-                key = {"parameter": name, "value": float(value), "others": others}
+                key = {"parameter": name, "value": float(value), "others": fixed}
                 rows.append(
                     {
                         **{column: row[column] for column in ("algorithm", "k", "seed", "average")},
@@ -73,20 +72,22 @@ def find_sweeps(averages, prefer=None):
     sweeps = {}
     if not rows:
         return []
-    for (algorithm, k, name, _), part in pandas.DataFrame(rows).groupby(
+    for (algorithm, k, name, _), group in pandas.DataFrame(rows).groupby(
         ["algorithm", "k", "parameter", "others"]
     ):
-        rank = (part["value"].nunique(), k == prefer)
+        rank = (group["value"].nunique(), k == prefer)
         if rank[0] > 1 and rank > sweeps.get((algorithm, name), ((0, False),))[0]:
-            sweeps[algorithm, name] = (rank, k, part[["value", "seed", "average"]])
+            sweeps[algorithm, name] = (rank, k, group[["value", "seed", "average"]])
     return [
-        (algorithm, k, name, part)
-        for (algorithm, name), (_, k, part) in sorted(sweeps.items(), key=itemgetter(0))
+        (algorithm, k, name, group)
+        for (algorithm, name), (_, k, group) in sorted(sweeps.items(), key=itemgetter(0))
     ]
 
 
 def sensitivity(sweeps):
-    """Draw average AUC against one parameter of each algorithm, mean and deviation over seeds (ICASSP 2013, figure 2).
+    """Draw average AUC against one parameter of each algorithm (ICASSP 2013, figure 2).
+
+    Points are means over seeds, bars standard deviations.
 
     Parameters
     ----------

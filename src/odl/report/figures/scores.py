@@ -18,8 +18,8 @@ def draw(selection):
     starts = np.cumsum([0] + [len(batch.ids) for batch in batches[:-1]])
     ticks = [f"t = {batch.t}\n{averages.iso(batch.times.min())[:10]}" for batch in batches]
     caption = (
-        f"Novelty score of every document ({selection.name()}). Documents that no atom helps to explain score exactly "
-        f"1 and tie: {100 * np.mean(score == 1):.1f} % of all."
+        f"Novelty score of every document ({selection.name()}). Documents that no atom helps to "
+        f"explain score exactly 1 and tie: {100 * np.mean(score == 1):.1f} % of all."
     )
     low = lower_limit(score, labels)
     below = int((score < low).sum())
@@ -27,18 +27,21 @@ def draw(selection):
         caption += (
             f" {below} documents of known or no topic below the axis are drawn on its lower edge."
         )
-    medians = [f"{np.median(score[labels == label]):.2f} for {name}" for label, name in ((1, "novel"), (0, "known"))
-               if (labels == label).any()]  # fmt: skip
+    medians = [
+        f"{np.median(score[labels == label]):.2f} for {name}"
+        for label, name in ((1, "novel"), (0, "known"))
+        if (labels == label).any()
+    ]
     alt = f"Novelty scores of {len(score)} documents in {len(batches)} batches."
     alt += f" Median {', '.join(medians)}." if medians else " None of them has a topic."
     return Picture(scores_over_time(score, labels, starts, ticks), caption, alt)
 
 
 def lower_limit(scores, labels):
-    """Return the lower limit of the score axis, so that a few low scores do not compress the others.
+    """Return the lower limit of the score axis, which cuts a few low scores off.
 
-    It is never above the score of a novel document, and the minimum unless it saves a quarter of
-    the axis.
+    It is never above the score of a novel document. It is the minimum, unless a higher limit saves
+    a quarter of the axis.
     """
     if not len(scores):
         return 0.0
@@ -47,7 +50,7 @@ def lower_limit(scores, labels):
 
 
 def scores_over_time(scores, labels, starts, ticks):
-    """Draw the novelty score of every document in the order of the stream; novel documents are marked.
+    """Draw the novelty score of every document in the order of the stream, novel ones marked.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""CPU seconds per timestep for scoring and for learning, against the number of atoms (ICASSP 2013, figure 1 b, d)."""
+"""CPU seconds per timestep against the number of atoms (ICASSP 2013, figure 1 b, d)."""
 
 import numpy as np
 
@@ -15,8 +15,14 @@ def draw(selection):
         return absent("No timings were recorded.")
     frame = selection.in_order(frame, "k")
     total = frame["score_cpu_s"] + frame["learn_cpu_s"]
-    caption = "CPU seconds per timestep against the number of atoms, without start-up: mean over timesteps and seeds."
-    alt = f"CPU seconds per timestep to score and to learn, {total.min():.3g} to {total.max():.3g} s in all."
+    caption = (
+        "CPU seconds per timestep against the number of atoms, without start-up: "
+        "mean over timesteps and seeds."
+    )
+    alt = (
+        "CPU seconds per timestep to score and to learn, "
+        f"{total.min():.3g} to {total.max():.3g} s in all."
+    )
     figure, (axes,) = new_figure(7.2, 3.6, 1, 2, sharey=True)
     for axis, phase in zip(axes, ("score", "learn"), strict=True):
         lines(axis, frame, "k", f"{phase}_cpu_s")

@@ -18,8 +18,8 @@ def draw(selection):
         return absent("Nothing to compare: no run has both an average AUC and timings.")
     frame = selection.in_order(frame, "k")
     caption = (
-        "Average AUC against the CPU seconds to score and learn the whole stream; a point is a number of atoms k. Mean "
-        "and standard deviation over seeds."
+        "Average AUC against the CPU seconds to score and learn the whole stream; "
+        "a point is a number of atoms k. Mean and standard deviation over seeds."
     )
     alt = "Average AUC and CPU seconds: " + "; ".join(
         f"{row.run}, k = {row.k:g}: {row.average_mean:.3f} in {row.cpu_s:.3g} s"
@@ -28,8 +28,9 @@ def draw(selection):
     figure, ((axis,),) = new_figure(7.2, 4.6)
     lines(axis, frame, "cpu_s", "average_mean", "average_sd")
     for row in frame.itertuples():
-        at = row.cpu_s, row.average_mean
-        axis.annotate(f"{row.k:g}", at, (4, 4), textcoords="offset points", fontsize=7.5, color=INK)
+        point = row.cpu_s, row.average_mean
+        look = {"textcoords": "offset points", "fontsize": 7.5, "color": INK}
+        axis.annotate(f"{row.k:g}", point, (4, 4), **look)
     seconds = frame["cpu_s"]
     if seconds.min() > 0 and seconds.max() > 10 * seconds.min():
         logarithmic(axis, "x")

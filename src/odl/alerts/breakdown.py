@@ -153,8 +153,9 @@ def _own(alert):
     words, shared_words = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
     if not any(map(UNSPACED.search, words)):
         words = words[:NAMED_OWN_WORDS]
-    some = sum(shares.values()) < OWN_SHARE_KNOWN * alert.own
-    return phrasing.spell_remaining(alert.text, words, shared_words, whole=some)[:NAMED_OWN_WORDS]
+    is_incomplete = sum(shares.values()) < OWN_SHARE_KNOWN * alert.own
+    spelled = phrasing.spell_remaining(alert.text, words, shared_words, is_incomplete)
+    return spelled[:NAMED_OWN_WORDS]
 
 
 def _net(shares):

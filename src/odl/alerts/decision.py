@@ -54,7 +54,7 @@ class PeriodDocuments(NamedTuple):
         Language of each document; None if languages are not detected.
     authors : sequence of str
         Author of each document, empty if unknown; no entries if no document has an author.
-    places : ndarray of int64 or None
+    new_numbers : ndarray of int64 or None
         New number of each term of the previous period (-1: removed); None if numbers did not
         change.
     """
@@ -73,7 +73,7 @@ class PeriodDocuments(NamedTuple):
     texts: Callable = lambda rows: []
     languages: list | None = None
     authors: Sequence = ()
-    places: np.ndarray | None = None
+    new_numbers: np.ndarray | None = None
 
 
 class StreamHistory(NamedTuple):
@@ -262,8 +262,8 @@ class _PeriodDecision:
         self.documents, self.scored, self.settings = documents, scored, settings
         n_terms = documents.counts.shape[1]
         self.past = past._replace(
-            words=past.words.moved(documents.places, n_terms),
-            events=events.move_terms(past.events, documents.places, n_terms),
+            words=past.words.moved(documents.new_numbers, n_terms),
+            events=events.move_terms(past.events, documents.new_numbers, n_terms),
         )
         self.tail, self.unproven = calibration.tails(scored, past.recent, settings.warm_up)
         self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))

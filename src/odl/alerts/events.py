@@ -139,23 +139,23 @@ def empty_memory():
     )  # fmt: skip
 
 
-def move_terms(memory, places, n_terms):
+def move_terms(memory, new_numbers, n_terms):
     """Return the memory with renumbered terms.
 
     Parameters
     ----------
     memory : EventMemory
-    places : ndarray of int64 or None
+    new_numbers : ndarray of int64 or None
         New number of each term, -1 if it was removed; None if terms were only added.
     n_terms : int
         Number of terms afterwards.
     """
-    if places is None:
+    if new_numbers is None:
         return replace(
             memory,
             **{n: sparse_atoms.widen(getattr(memory, n), n_columns=n_terms) for n in OF_TERMS},
         )
-    axes, remains = ("events", "terms"), places >= 0
+    axes, remains = ("events", "terms"), new_numbers >= 0
     of_rows = np.split(memory.inside.indices, memory.inside.indptr[1:-1]) if memory.names else []
     words = [
         "\t".join(
@@ -166,7 +166,8 @@ def move_terms(memory, places, n_terms):
         for line, row in zip(memory.words, of_rows, strict=True)
     ]
     matrices = {
-        n: sparse_atoms.renumber_terms(getattr(memory, n), axes, places, n_terms) for n in OF_TERMS
+        n: sparse_atoms.renumber_terms(getattr(memory, n), axes, new_numbers, n_terms)
+        for n in OF_TERMS
     }
     return replace(memory, words=words, **matrices)
 

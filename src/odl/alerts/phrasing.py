@@ -149,7 +149,7 @@ def association(both, one, other, n):
     return math.log(n * both / (one * other)) / math.log(n / both) * both / (both + 1)
 
 
-def phrases(texts, words, least=1, period=None):
+def phrases(texts, words, min_texts=1, period=None):
     """Return phrases of words as texts spell them; words that belong together form one phrase.
 
     A phrase has two adjacent words, or three if at least two texts of the period have it. Wherever
@@ -163,8 +163,8 @@ def phrases(texts, words, least=1, period=None):
     ----------
     texts : sequence of str
     words : sequence of str, or dict of str to float
-        As in `odl.alerts.excerpts.places`, and optionally their weights.
-    least : int
+        Words in the form of `odl.alerts.excerpts.places`, optionally with weights.
+    min_texts : int
         Smallest number of texts with a phrase.
     period : PeriodTexts, optional
         Texts in which occurrences are counted; by default `texts`.
@@ -196,7 +196,7 @@ def phrases(texts, words, least=1, period=None):
     for text, spans in zip(texts, placed, strict=True):
         for units, spelled in _runs(text, _units(spans, n_texts, across)).items():
             spellings[units][spelled] += 1
-    chosen = _chosen(spellings, n_texts, words, least, period)
+    chosen = _chosen(spellings, n_texts, words, min_texts, period)
     joined: dict[str, list[str]] = {}
     for word in words:
         neighbour, alone = across.get(word, word), ((word,),)
@@ -313,15 +313,16 @@ def _whole_katakana(texts, run):
     )
 
 
-def spell_remaining(text, words, others, whole):
+def spell_remaining(text, words, covering, extend):
     """Return phrases of words (`phrases`) from the parts of a text that other words do not cover.
 
     Parameters
     ----------
     text : str
-    words, others : sequence of str
-        As in `odl.alerts.excerpts.places`.
-    whole : bool
+    words, covering : sequence of str
+        Words to spell, and words whose parts of the text are left out (forms of
+        `odl.alerts.excerpts.places`).
+    extend : bool
         Whether to extend a run without spaces to all characters between the other words; needed if
         the list of words is incomplete.
 
@@ -332,12 +333,12 @@ def spell_remaining(text, words, others, whole):
     Examples
     --------
     >>> from odl.alerts.phrasing import spell_remaining
-    >>> spell_remaining("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], whole=True)
+    >>> spell_remaining("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], extend=True)
     ['进入轨道']
     """
     text = _composed(text)
     covered = {
-        position for first, last, _ in places(text, others) for position in range(first, last)
+        position for first, last, _ in places(text, covering) for position in range(first, last)
     }
     runs = "".join("|" if position in covered else letter for position, letter in enumerate(text))
     spelled = []
@@ -349,7 +350,7 @@ def spell_remaining(text, words, others, whole):
             inside = next(
                 run for run in UNSPACED_RUN.finditer(runs) if run.start() <= first < run.end()
             )[0]
-            phrase = inside if whole and len(inside) <= RUN_CHARACTERS else phrase
+            phrase = inside if extend and len(inside) <= RUN_CHARACTERS else phrase
         spelled.append(phrase)
     return [*dict.fromkeys(spelled)]
 

@@ -216,7 +216,7 @@ def shared_terms(frequencies, Q, firsts):
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
-def items(period, rows, words, data, near, origins, most, shown=None):
+def items(period, rows, words, data, atoms, origins, max_reasons, shown=None):
     """Return records of documents with near-duplicates and reasons, ready to be stored and printed.
 
     Parameters
@@ -227,12 +227,12 @@ def items(period, rows, words, data, near, origins, most, shown=None):
     words : csr_array
         Shares of the words of all documents (`odl.novelty.shares`).
     data : odl.stream.features.FeatureFile
-    near : dict of int to (str, str)
+    atoms : dict of int to (str, str)
         Words of each atom that is near to a document of `rows`, and the id of the document most
         similar to the atom.
     origins : Origins
         Origins of all documents.
-    most : int
+    max_reasons : int
         Largest number of reasons; other words of their phrases are added to them.
     shown : set of int, optional
         Rows for which phrases are computed, by default all. Other records have the text only.
@@ -261,7 +261,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
         leading = {
             named[term]: parts[term] for term in led if shared[term] and parts[term] >= min_share
         }
-        first = {named[term] for term in led[:most]}
+        first = {named[term] for term in led[:max_reasons]}
         text_phrases = (
             phrasing.phrases([text], leading, 1, texts)
             if text and (shown is None or row in shown)
@@ -284,7 +284,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
                 source=origins.files[row],
                 url=origins.urls[row],
                 reasons=tuple(Reason(named[term], parts[term]) for term in terms),
-                nearest=_nearest(near, period.near[row].tolist(), period.likeness[row].tolist()),
+                nearest=_nearest(atoms, period.near[row].tolist(), period.likeness[row].tolist()),
                 led=int(shared[terms].sum()),
                 own=float(sum(share for term, share in parts.items() if not shared[term])),
                 rest=Rest(*_left_over(words, row, shared, terms)),
@@ -295,10 +295,10 @@ def items(period, rows, words, data, near, origins, most, shown=None):
     return items, texts
 
 
-def _nearest(near, atoms, likeness):
+def _nearest(words_of, atoms, likeness):
     """Return `Near` records of the atoms near to a document; -1 in `atoms` is no atom."""
     atoms_found = [
-        (atom, cosine, *near.get(atom, ("", "")))
+        (atom, cosine, *words_of.get(atom, ("", "")))
         for atom, cosine in zip(atoms, likeness, strict=True)
         if atom >= 0
     ]

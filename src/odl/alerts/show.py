@@ -41,12 +41,9 @@ LOG10_WORDS = 4.0
 CUT_WORD = 30  # longest word, in characters, that an excerpt repeats because the title cuts it
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
 COUNT_COLUMNS = {"event", "documents", "usually"}  # aligned to the right
-DROP_ORDER = (
-    "event",
-    "by chance",
-    "usually",
-)  # columns omitted on a narrow terminal, in this order
-OPENING_LABEL = "more than usual"  # stands before the words of its headline that a document has
+# Columns that a narrow terminal omits, in this order.
+DROP_ORDER = ("event", "by chance", "usually")
+OPENING_LABEL = "more than usual"  # printed before the words of its headline that a document has
 UNREAD_PHRASES = {
     "empty": "without a word",
     "repeated": "nearly the same as one of an earlier period",
@@ -665,11 +662,11 @@ def _details(row, columns):
     ]
     lines += [f"  {shortened(line, columns - 2)}" for line in also]
     lines += [line for view in shown for line in _document_lines(view, columns)]
-    more, hint = (
+    n_more, hint = (
         headline.size - len(shown),
         f": {EXPLAIN} {headline.event}" if headline.event else "",
     )
-    return lines + [f"    {more:,} more{hint}"] * (more > 0)
+    return lines + [f"    {n_more:,} more{hint}"] * (n_more > 0)
 
 
 def _document_lines(view, columns):
@@ -735,10 +732,10 @@ def as_slack(watch, periods):
     ]
     texts += [_section(view.novel_title, view.novel)] if view.novel else []
     room = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
-    more = [f"{len(texts) - room} more: odl new"] * (len(texts) > room)
+    note = [f"{len(texts) - room} more: odl new"] * (len(texts) > room)
     blocks = [
         {"type": "section", "text": {"type": "mrkdwn", "text": text}}
-        for text in [_section(view.heading), *texts[:room], *more]
+        for text in [_section(view.heading), *texts[:room], *note]
     ]
     last = {"type": "mrkdwn", "text": _plain("\n".join(view.closing))[:SLACK_TEXT]}
     blocks += [{"type": "context", "elements": [last]}]

@@ -117,22 +117,22 @@ class WordHistory(NamedTuple):
     last_titles: np.ndarray = np.zeros(0, dtype=np.int64)
     n_last: int = 0
 
-    def moved(self, places, n_terms):
+    def moved(self, new_numbers, n_terms):
         """Return a copy with renumbered terms.
 
         Parameters
         ----------
-        places : ndarray of int64 or None
+        new_numbers : ndarray of int64 or None
             New number of each term, -1 if it was removed; None if terms were only added.
         n_terms : int
             Number of terms afterwards.
         """
-        places = np.arange(len(self.recent)) if places is None else places
-        remains, arrays = places >= 0, {}
+        new_numbers = np.arange(len(self.recent)) if new_numbers is None else new_numbers
+        remains, arrays = new_numbers >= 0, {}
         for name in ARRAYS:
             values = getattr(self, name)
             arrays[name] = np.zeros(n_terms, dtype=values.dtype)
-            arrays[name][places[remains]] = values[remains]
+            arrays[name][new_numbers[remains]] = values[remains]
         return self._replace(**arrays)
 
     def before(self):

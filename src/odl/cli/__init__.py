@@ -39,19 +39,21 @@ class Declared(NamedTuple):
     function: Any
     help: str
     arguments: tuple
-    more: str = ""
+    details: str = ""
     examples: tuple = ()
 
 
-def subcommand(help, *arguments, more="", examples=()):
+def subcommand(help, *arguments, details="", examples=()):
     """Return a decorator that declares a function as the subcommand with its name.
 
-    The function gets the parsed arguments. `help` is the line in the list of commands; `more` and
-    `examples` follow it in the help of the command.
+    The function gets the parsed arguments. `help` is the line in the list of commands; `details`
+    and `examples` follow it in the help of the command.
     """
 
     def declared(function):
-        function.declared = Declared(function.__name__, function, help, arguments, more, examples)
+        function.declared = Declared(
+            function.__name__, function, help, arguments, details, examples
+        )
         return function
 
     return declared
@@ -222,7 +224,7 @@ def _fill(parser, declared):
     """Add the help and arguments of a `Declared` to its parser."""
     parser.set_defaults(function=declared.function)
     sentence = f"{declared.help[:1].upper()}{declared.help[1:]}."
-    parser.description = "\n\n".join(filter(None, [sentence, declared.more]))
+    parser.description = "\n\n".join(filter(None, [sentence, declared.details]))
     if declared.examples:
         parser.epilog = "examples:\n" + "\n".join(f"  {line}" for line in declared.examples)
     for flags, options in declared.arguments:

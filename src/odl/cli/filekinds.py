@@ -245,8 +245,8 @@ def left_out(sources, kind=None):
 def _few(names):
     """Return the first names as text, and the number of the others."""
     names = list(names)
-    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(map(visible, names[:MAX_NAMES])) + more
+    note = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(map(visible, names[:MAX_NAMES])) + note
 
 
 def sniff(path):

@@ -81,18 +81,18 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             from odl.config import commands
 
             words = commands.named(".").get(project.NOTIFY, [])
-        place = folders.opened(named)
-        if wrong := places.unwritable(place.names["root"]):
+        working = folders.opened(named)
+        if wrong := places.unwritable(working.names["root"]):
             raise ConfigError(
                 f"{wrong} cannot be written",
                 "a folder that can be written",
                 "correct its permissions or set 'results'",
             )
-        alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)
+        alone = contextlib.nullcontext() if dry else processes.alone(working.lock, wait)
         with processes.heeding() as heed, alone:
-            ledger = Ledger(place.ledger, check)
+            ledger = Ledger(working.ledger, check)
             is_current = again or ledger.facts.get("format") == FORMAT  # avoids importing HDF5
-            if not is_current and (error := folders.earlier_error(place, named)):
+            if not is_current and (error := folders.earlier_error(working, named)):
                 raise error
             if not dry:
                 project.refresh_schema(".")
@@ -102,8 +102,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
                 "dry": dry,
                 "cores": cores or processes.cores(),
             }
-            *lines, last = _run(place, ledger, named, began, check=heed.check, **options)
-    report = [*first, *lines, *filter(None, [unread(folder, place.stream)]), last]
+            *lines, last = _run(working, ledger, named, began, check=heed.check, **options)
+    report = [*first, *lines, *filter(None, [unread(folder, working.stream)]), last]
     return terminal.for_stream("\n".join(report))
 
 
@@ -118,25 +118,25 @@ def _told_from(named):
         raise
 
 
-def _run(place, ledger, named, began, *, words, dry, **options):
+def _run(working, ledger, named, began, *, words, dry, **options):
     """Run the loop over the folder; return the lines of the report."""
     shown = Progress(sys.stderr, terminal.is_live(sys.stderr))
     loop = Loop(
-        place,
+        working,
         ledger,
         None if dry else shown,
         dry=dry,
-        before_replacing=lambda: _begin_again(place, ledger),
+        before_replacing=lambda: _begin_again(working, ledger),
         **options,
     )
     try:
         n = loop.run()
         if dry:
             return [_plan(loop)]
-        if moved := _renumber(place, ledger):
+        if moved := _renumber(working, ledger):
             loop.page(n)
         shown.close()
-        news = _ending(place, ledger, n, loop)
+        news = _ending(working, ledger, n, loop)
     except BaseException as error:
         shown.close()
         if isinstance(error, KeyboardInterrupt):
@@ -150,10 +150,10 @@ def _run(place, ledger, named, began, *, words, dry, **options):
         loop.write_costs()
     news = news.replace("odl explain FOLDER", f"odl explain {named}")
     news = news.replace("odl new FOLDER", f"odl new {named}")
-    lines = [news, _documents(place, ledger)]
+    lines = [news, _documents(working, ledger)]
     ledger.save()
-    warnings = [*_set_aside(place, ledger, named), *_outdated(loop, named)]
-    warnings += _absent_facets(place, n)
+    warnings = [*_set_aside(working, ledger, named), *_outdated(loop, named)]
+    warnings += _absent_facets(working, n)
     warned = [terminal.styled(line, "yellow") for line in warnings]
     lines += [*moved, *warned, *_told(ledger, words, named)]
     ledger.save()
@@ -166,7 +166,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
     return [*lines, f"{terminal.styled(done, 'green')}; open {page}"]
 
 
-def _ending(place, ledger, n, loop):
+def _ending(working, ledger, n, loop):
     """Return the text about what is new since the last successful run.
 
     The ledger stores it as long as the page and feedback.csv are unchanged.
@@ -178,7 +178,7 @@ def _ending(place, ledger, n, loop):
     from odl.alerts import read, show, verdicts
     from odl.stream import boilerplate
 
-    folder = place.folder_of("alerts")
+    folder = working.folder_of("alerts")
     done = [call.t for call in loop.done if call.step == "alerts"]
     now = [(ledger.digest(os.path.join(folder, f"{t}.h5")) or "")[:16] for t in range(n)]
     before = ledger.facts.get("ended", [] if not ending else None)
@@ -191,38 +191,38 @@ def _ending(place, ledger, n, loop):
     if watch is None or watch.periods[0].t > first:  # the page does not show all of them
         watch = verdicts.with_verdicts(read.alerts_of(".", last=n - first))
     periods = watch.periods[first - watch.periods[0].t :]
-    stream = Path(place.names["root"], place.names["corpus"])
+    stream = Path(working.names["root"], working.names["corpus"])
     cleaned = boilerplate.sentence(
-        stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5")
+        stream / "documents.h5", os.path.join(working.folder_of("features"), f"{n - 1}.h5")
     )
     text = "\n".join([show.styled_text(watch, periods), "", *filter(None, [cleaned])])
     ledger.set_fact("ending", [*key, text])
     return text
 
 
-def _begin_again(place, ledger):
+def _begin_again(working, ledger):
     """Prepare to compute all alerts again: note the events in feedback.csv, delete old formats."""
     from odl.alerts import periods
 
-    _note_events(place, ledger)
-    folder = place.folder_of("alerts")
+    _note_events(working, ledger)
+    folder = working.folder_of("alerts")
     if periods.are_earlier(folder):
         # The first period remains, because its format is checked again.
         for path in list(periods.paths(folder))[:0:-1]:
             ledger.forget(path)
 
 
-def _note_events(place, ledger):
+def _note_events(working, ledger):
     """Store the documents of the events in feedback.csv, by which `_renumber` finds the events."""
     from odl.alerts import feedback
 
     numbers = {entry.event for entry in feedback.read(".") if entry.event}
     if numbers and not ledger.facts.get("topics"):
-        ledger.set_fact("topics", feedback.members(place.folder_of("alerts"), numbers))
+        ledger.set_fact("topics", feedback.members(working.folder_of("alerts"), numbers))
         ledger.save()
 
 
-def _renumber(place, ledger):
+def _renumber(working, ledger):
     """Write new event numbers into feedback.csv; return sentences about the changes.
 
     It can be repeated after a kill.
@@ -233,7 +233,7 @@ def _renumber(place, ledger):
     from odl.alerts import feedback
 
     if before:
-        folder = place.folder_of("alerts")
+        folder = working.folder_of("alerts")
         entries, sentences = feedback.renumbered(feedback.read("."), folder, before)
         ledger.set_fact("renumbered", [entries, sentences])
         ledger.set_fact("topics", {})
@@ -246,9 +246,9 @@ def _renumber(place, ledger):
     return sentences
 
 
-def _documents(place, ledger):
+def _documents(working, ledger):
     """Return a phrase with the number of documents, its change, and implausible times."""
-    path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
+    path = os.path.join(working.names["root"], working.names["corpus"], "documents.h5")
     key, (noted, before) = ledger.digest(path), ledger.facts.get("counted", ["", None])
     if key == noted:
         return f"no new documents since the last run; {before:,} in all"
@@ -284,10 +284,10 @@ def _implausible(times, now):
     return int(wrong.sum()), int(wrong.argmax()) if wrong.any() else None
 
 
-def _set_aside(place, ledger, named):
+def _set_aside(working, ledger, named):
     """Write the table of documents that were set aside; return a list with a line about it."""
-    documents = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
-    table = os.path.join(place.config["results"], "set-aside.tsv")
+    documents = os.path.join(working.names["root"], working.names["corpus"], "documents.h5")
+    table = os.path.join(working.config["results"], "set-aside.tsv")
     of_watch = os.path.join("inbox", ".refused")
     *key, account = ledger.facts.get("aside", [""])
     if key != [*map(ledger.digest, (documents, table, of_watch))]:
@@ -349,13 +349,13 @@ def _outdated(loop, named):
     ]
 
 
-def _absent_facets(place, n):
+def _absent_facets(working, n):
     """Return a line about columns of `options.facets` that no document of the last period has."""
-    if not (wanted := place.stream["options"].get("facets")):
+    if not (wanted := working.stream["options"].get("facets")):
         return []
     from odl.files import storage
 
-    with storage.reading(place.path(STEPS["batch"].writes["output"], n - 1), "batch") as file:
+    with storage.reading(working.path(STEPS["batch"].writes["output"], n - 1), "batch") as file:
         rows = storage.read_strings(file, "facets") if "facets" in file else []
     present = {name for row in rows for name in json.loads(row or "{}")}
     if not (absent := [name for name in wanted if name not in present]):
@@ -443,13 +443,13 @@ class Progress:
         if self.text:
             self._show(self.text, f"  {duration(self.clock() - self.began)}", end=True)
 
-    def _show(self, text, more="", end=False, done=()):
+    def _show(self, text, times="", end=False, done=()):
         now, self.text = self.clock(), "" if end else text
         if self.live and (end or now - self.drawn > REDRAW_SECONDS):
             self.drawn = now
-            terminal.redraw(text + more, self.stream, *done)
+            terminal.redraw(text + times, self.stream, *done)
         elif end:
-            self.stream.write(text + more)
+            self.stream.write(text + times)
         self.stream.write("\n" * end)
         self.stream.flush()
 

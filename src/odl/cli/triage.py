@@ -124,7 +124,7 @@ NO_MARK = Mark(-1, 0)
         action="store_true",
         help="write a Snakefile, for a cluster; Snakemake then replaces odl run",
     ),
-    more="It prints what it detected, and writes FOLDER/odl.yaml.",
+    details="It prints what it detected, and writes FOLDER/odl.yaml.",
     examples=("odl init news posts/*.jsonl", "odl init mail archive.mbox --period month"),
 )
 def init(args):
@@ -171,7 +171,7 @@ def init(args):
         metavar="N",
         help="number of processes that read files (default: all cores)",
     ),
-    more="It reads, scores and learns new documents; finished steps are not repeated.",
+    details="It reads, scores and learns new documents; finished steps are not repeated.",
     examples=("odl run news", "odl run news --dry-run", "odl run news --wait 600"),
 )
 def run(args):
@@ -233,8 +233,8 @@ def run(args):
         action="store_true",
         help=f"end with status {NEWS} if something is new, {ALARM} at an alarm",
     ),
-    more="Without options it shows the last period. Events keep their numbers; `odl explain` takes "
-    "numbers and ids.\n"
+    details="Without options it shows the last period. Events keep their numbers; `odl explain` "
+    "takes numbers and ids.\n"
     "--seen alone shows what is new since the last --seen, and marks that as seen.",
     examples=(
         "odl new news",
@@ -316,7 +316,7 @@ def new(args):
         help="compare from this date on: 2026, 2026-03, 2026-03-14",
     ),
     argument("--format", choices=("text", "json", "html"), default="text"),
-    more="It computes the headlines of all periods again from stored features and scores, and "
+    details="It computes the headlines of all periods again from stored features and scores, and "
     "changes nothing in\n"
     "FOLDER. Settings without --set are those of odl.yaml. --format html prints a page: write it "
     "into a file.",
@@ -336,7 +336,7 @@ def backtest(args):
     "open the page about what is new in a browser",
     FOLDER_ARGUMENT,
     STREAM_OPTION,
-    more="Without a browser, as over ssh, it prints the path of the page.",
+    details="Without a browser, as over ssh, it prints the path of the page.",
     examples=("odl open news",),
 )
 def open(args):
@@ -361,8 +361,8 @@ def open(args):
         "folders", nargs="+", metavar="folder", help="folders with odl.yaml, or results/STUDY"
     ),
     STREAM_OPTION,
-    more="It reads requests from standard input and answers on standard output, so a client starts "
-    "it. Its tools\n"
+    details="It reads requests from standard input and answers on standard output, so a client "
+    "starts it. Its tools\n"
     "what_is_new, explain, search and documents only read. It needs the extra mcp.",
     examples=("odl mcp news", "odl mcp news tickets"),
 )
@@ -443,8 +443,8 @@ def _place_of_mark(args):
     argument("what", help="the id of a document, or an event (12 or event:12)"),
     STREAM_OPTION,
     argument("--format", choices=("text", "jsonl"), default="text"),
-    more="The shares of a document's words add up to its score; every document that was scored can "
-    "be asked for.",
+    details="The shares of a document's words add up to its score; every document that was scored "
+    "can be asked for.",
     examples=("odl explain news event:3", "odl explain news d21"),
 )
 def explain(args):
@@ -478,7 +478,7 @@ def explain(args):
     UNTIL_OPTION,
     NOTE_OPTION,
     argument("--known", action="store_true", help="write 'known' instead of 'muted'"),
-    more=FEEDBACK_HELP,
+    details=FEEDBACK_HELP,
     examples=("odl mute news event:3", "odl mute news source:spam.jsonl --note 'a mailing list'"),
 )
 def mute(args):
@@ -488,7 +488,7 @@ def mute(args):
 @subcommand(
     "always show an event, a document or a source",
     *(FOLDER_ARGUMENT, WHAT_ARGUMENT, STREAM_OPTION, UNTIL_OPTION, NOTE_OPTION),
-    more=FEEDBACK_HELP,
+    details=FEEDBACK_HELP,
     examples=("odl follow news event:3", "odl follow news event:3 --until 2026-12-31"),
 )
 def follow(args):
@@ -499,7 +499,8 @@ def follow(args):
     "take back what was said of an event, a document or a source",
     FOLDER_ARGUMENT,
     argument("what", help="as odl mute or odl follow named it"),
-    more="Its line of feedback.csv is gone: `odl new` obeys at once, the page after the next run.",
+    details="Its line of feedback.csv is gone: `odl new` obeys at once, the page after the next "
+    "run.",
     examples=("odl unmute news event:3", "odl unmute news source:spam.jsonl"),
 )
 def unmute(args):
@@ -535,7 +536,7 @@ def unmute(args):
     STREAM_OPTION,
     BY_OPTION,
     NOTE_OPTION,
-    more="It is a line of feedback.csv. No score changes and nothing is hidden: headlines like "
+    details="It is a line of feedback.csv. No score changes and nothing is hidden: headlines like "
     "those that you want\n"
     "move up in `odl new` and on the page. `odl new --plain` shows the order without verdicts.",
     examples=(
@@ -630,7 +631,8 @@ def _say(args, verdict):
         default="jsonl",
         help="text: print the headlines of learned periods as text, and no answers",
     ),
-    more="Documents are lines of JSON on standard input; answers are printed on standard output.\n"
+    details="Documents are lines of JSON on standard input; answers are printed on standard "
+    "output.\n"
     "Documents are stored in FOLDER/inbox. odl run reads them too, and gives the same results.",
     examples=(
         "odl watch news",
@@ -659,7 +661,7 @@ def watch(args):
 @subcommand(
     "let odl run the commands that a folder names",
     argument("folder"),
-    more="odl run gives each alert to the command notify of odl.yaml, and texts to "
+    details="odl run gives each alert to the command notify of odl.yaml, and texts to "
     "options.vectors.command. Another\n"
     "command, or another script of the folder that it runs, has to be trusted again.",
     examples=("odl trust news",),

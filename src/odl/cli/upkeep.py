@@ -18,7 +18,7 @@ ID_ARGUMENT = argument("id", help="id of a document, as odl new and odl explain 
 @subcommand(
     "print the complete text of a document, with its file and line",
     *(FOLDER_ARGUMENT, ID_ARGUMENT),
-    more="The text is read from the source file, not from the results.",
+    details="The text is read from the source file, not from the results.",
     examples=("odl show news d21",),
 )
 def show(args):
@@ -53,7 +53,7 @@ def show(args):
         action="store_true",
         help="print what would be learned again; change nothing",
     ),
-    more="Its text, its words and what was learned from them are removed: later periods are "
+    details="Its text, its words and what was learned from them are removed: later periods are "
     "learned again.\n"
     "Its line in the inbox is removed. Its row in your own file remains, but is no longer read: "
     "forgotten.txt\n"
@@ -155,7 +155,7 @@ def _row_of(folder, ident):
     ),
     argument("--stream", help="with --beside: the stream, if the study has several"),
     argument("--seed", type=int, help="with --beside: seed of the batches (default: the first)"),
-    more="AUC of novel documents by run and number of atoms, for documents with topics; "
+    details="AUC of novel documents by run and number of atoms, for documents with topics; "
     "report.html has more.",
     examples=("odl table results/default", "odl table results/default --beside mine.csv"),
 )
@@ -196,7 +196,7 @@ def _check_finished(folder):
 @subcommand(
     "compare every file of a study with its digests",
     argument("folder", help="results/STUDY, or a folder with odl.yaml"),
-    more="In a folder with odl.yaml also the inbox, forgotten.txt and the positions in followed "
+    details="In a folder with odl.yaml also the inbox, forgotten.txt and the positions in followed "
     "files.\n"
     "It prints each damaged file and what to do. The exit status is 1 if a file is damaged.",
     examples=("odl verify results/default", "odl verify news"),

@@ -67,8 +67,8 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     counts = data.counts[:]
-    places = _places(carried, data, before.previous)
-    documents = period_documents(step, counts, origins, stop_words, places)
+    new_numbers = _new_numbers(carried, data, before.previous)
+    documents = period_documents(step, counts, origins, stop_words, new_numbers)
 
     decided, past = decide(documents, scored, carried.past, settings)
     record = period_record(run, settings, data, scored, documents, decided)
@@ -100,14 +100,14 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     return replace(following, digest=periods.write(output, record, names, following))
 
 
-def period_documents(step, counts, origins, stop_words, places):
+def period_documents(step, counts, origins, stop_words, new_numbers):
     """Return the documents of a timestep in the form that `odl.alerts.decision` needs."""
     data, Q, words = step.data, step.P.weigh_words(counts), step.P.without_stop_words(counts)
     first, repeats = _groups(data, Q)
     return decision.PeriodDocuments(
         data.t, first, repeats, Q, words, excerpts.titled(data.titles, words, data.vocabulary),
         data.vocabulary, data.frequencies, data.n_before, data.times, origins.sources,
-        origins.texts, stop_words.languages(counts), origins.authors, places,
+        origins.texts, stop_words.languages(counts), origins.authors, new_numbers,
     )  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def _read_carried(previous, run, settings, t):
     )
 
 
-def _places(carried, data, previous):
+def _new_numbers(carried, data, previous):
     """Return the new number of each term of the previous period, None if numbers did not change."""
     return runs.places_of(carried.terms, data.terms, previous) if previous else None
 

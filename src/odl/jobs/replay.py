@@ -46,8 +46,8 @@ def replay(path, run, settings, n_periods, corpus_features=None):
         scored = alerts.read_novelty(path("scores", t), data)
         stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
         counts = data.counts[:]
-        places = runs.places_of(terms, data.terms, path("features", t - 1)) if t else None
-        documents = alerts.period_documents(step, counts, origins, stop_words, places)
+        new_numbers = runs.places_of(terms, data.terms, path("features", t - 1)) if t else None
+        documents = alerts.period_documents(step, counts, origins, stop_words, new_numbers)
         terms, languages = data.terms, mix(counts, stop_words)
         periods = []
         for i, alternative in enumerate(settings):

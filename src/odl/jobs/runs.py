@@ -233,12 +233,12 @@ def add_vector_scores(step, run, P, scored):
     return novelty.with_vectors(scored, step.meaning, distances, meaning), after._asdict()
 
 
-def places_of(known, wanted, path):
+def places_of(previous_terms, wanted, path):
     """Return the column in a timestep of each term of the previous checkpoint.
 
     Parameters
     ----------
-    known, wanted : ndarray of int64, or None
+    previous_terms, wanted : ndarray of int64, or None
         Ids of the terms of the checkpoint (`odl.files.checkpoints.Checkpoint`) and of the timestep.
     path : path-like
         Path of the checkpoint, for the error message.
@@ -253,13 +253,13 @@ def places_of(known, wanted, path):
     CheckpointError
         If only one of the two vocabularies is bounded.
     """
-    if (known is None) != (wanted is None):
-        bound = "without" if known is None else "with"
+    if (previous_terms is None) != (wanted is None):
+        bound = "without" if previous_terms is None else "with"
         defect = f"{path} is of a vocabulary {bound} a bound, the features are not"
         raise CheckpointError(
             defect, "one max_terms along a chain", f"delete {path} and run the same command again"
         )
-    return None if known is None else terms.places(known, wanted)
+    return None if previous_terms is None else terms.places(previous_terms, wanted)
 
 
 def check_previous(t, previous):

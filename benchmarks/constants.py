@@ -21,7 +21,7 @@ import numpy as np
 
 from odl.alerts import decision, events, gates, periods, show, surprise
 from odl.alerts.calibration import recent_after
-from odl.alerts.excerpts import titled
+from odl.alerts.excerpts import find_title_words
 from odl.config.sections import Alerts
 from odl.evaluation.scorefiles import read_parts
 from odl.files.documents import NO_TIME
@@ -89,7 +89,7 @@ class Decided(study.Stream):
             )
             arrivals = decision.PeriodDocuments(
                 record.t, first, repeats, weighed.weigh_words(counts), content_counts,
-                titled(data.titles, content_counts, data.vocabulary), data.vocabulary,
+                find_title_words(data.titles, content_counts, data.vocabulary), data.vocabulary,
                 data.frequencies, data.n_before, data.times, names.files, lambda rows: [], None,
             )  # fmt: skip
             self.given.append((arrivals, SimpleNamespace(score=score, empty=empty)))

@@ -193,7 +193,7 @@ def scored(name, seed, documents, parts):
         titles = [documents.titles[row] for row in part.tolist()]
         yield decision.PeriodDocuments(
             batch.t, near_duplicates(Q), np.zeros(len(part), dtype=bool), Q, content_counts,
-            excerpts.titled(titles, content_counts, batch.vocabulary), batch.vocabulary,
+            excerpts.find_title_words(titles, content_counts, batch.vocabulary), batch.vocabulary,
             batch.frequencies, batch.n_before, np.full(len(part), NO_TIME), [""] * len(part),
         ), scores, part.tolist()  # fmt: skip
 

@@ -27,8 +27,8 @@ def test_documents_of_one_author_have_one_row():
     numbers = authors.author_numbers(["Ada <ada@x.org>", "Bo", "ADA@x.org", "", "bo", ""])
     assert numbers.tolist() == [0, 1, 0, 3, 1, 5]
     X = sparse.csr_array(np.array([[2, 0], [0, 1], [1, 1], [1, 0], [0, 0], [1, 0]], dtype=float))
-    assert authors.joined(X, numbers).toarray().tolist() == [[1, 1], [0, 1], [1, 0], [1, 0]]
-    assert authors.joined(X[:0], numbers[:0]).shape == (0, 2)
+    assert authors.join_by_author(X, numbers).toarray().tolist() == [[1, 1], [0, 1], [1, 0], [1, 0]]
+    assert authors.join_by_author(X[:0], numbers[:0]).shape == (0, 2)
 
 
 def test_a_word_behind_an_at_is_the_name_of_an_account():

@@ -175,7 +175,7 @@ def test_many_small_words_have_a_bound():
 @pytest.mark.slow
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=20))
 def test_largest_remainders(values):
-    whole = breakdown.apportioned(values)
+    whole = breakdown.apportion(values)
     assert sum(whole) == round(sum(values)) and all(
         abs(a - b) < 1 + 1e-9 for a, b in zip(whole, values, strict=True)
     )

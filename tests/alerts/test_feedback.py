@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from odl.alerts import feedback
-from odl.alerts.feedback import FeedbackLine, Verdicts, renumbered
+from odl.alerts.feedback import FeedbackLine, Verdicts, renumber_events
 from odl.errors import DataError
 from odl.files import atomic, storage
 from odl.files.documents import NO_TIME
@@ -117,7 +117,7 @@ def test_lines_follow_their_events_to_other_numbers(tmp_path):
         FeedbackLine("event:4", "known"),
         FeedbackLine("x", "follow"),
     ]
-    kept, said = renumbered([*entries, FeedbackLine("event:8", "muted")], tmp_path, before)
+    kept, said = renumber_events([*entries, FeedbackLine("event:8", "muted")], tmp_path, before)
     assert kept == [
         FeedbackLine("event:7", "muted"),
         FeedbackLine("event:8", "muted"),
@@ -129,7 +129,7 @@ def test_lines_follow_their_events_to_other_numbers(tmp_path):
         "feedback.csv: event:4 is event:8 now, by 1 of its 1 documents",
         "feedback.csv: event:8 was said to be known and is muted now",
     ]
-    same, nothing = renumbered([FeedbackLine("event:7", "muted")], tmp_path, {"7": ["a", "b"]})
+    same, nothing = renumber_events([FeedbackLine("event:7", "muted")], tmp_path, {"7": ["a", "b"]})
     assert same == [FeedbackLine("event:7", "muted")] and nothing == []
 
 

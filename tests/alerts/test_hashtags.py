@@ -15,7 +15,7 @@ def test_documents_with_either_spelling_are_counted_together():
     given = PeriodDocuments(
         1, nothing, nothing > 0, X, X, X, WORDS, np.array([5, 4, 3, 2, 1]), 9, nothing, [""] * 3
     )
-    found = hashtags.joined(given)
+    found = hashtags.join_hashtags(given)
     assert found.counts.toarray().tolist() == [[1, 3, 0, 0, 0], [1, 0, 0, 0, 1], [0, 1, 0, 0, 0]]
     assert np.bincount(found.titled.indices, minlength=5).tolist() == [2, 2, 0, 0, 1]
     assert found.vocabulary == ["rain", "oscars", "#rain", "oscars", "#snow"]
@@ -26,7 +26,7 @@ def test_documents_with_either_spelling_are_counted_together():
         and given.frequencies[0] == 5
     )
     plain = given._replace(vocabulary=["a", "#b", "c", "d", "#e"])
-    assert hashtags.joined(plain) is plain
+    assert hashtags.join_hashtags(plain) is plain
 
 
 def test_words_of_a_document_are_found_by_both_spellings():

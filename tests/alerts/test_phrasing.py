@@ -48,7 +48,8 @@ def test_points_and_signs_belong_to_their_letters():
     assert phrasing.phrases([pointed], ["السلام", "عليكم"]) == [(pointed, ["السلام", "عليكم"])]
     assert phrasing.phrases(["हिन्दी में"], ["हिन्दी"]) == [("हिन्दी", ["हिन्दी"])]
     assert (
-        excerpts.marked(pointed, ["عليكم"], "{0}:{1} ".format) == "السَّلَامُ :False عَلَيْكُمْ:True :False "
+        excerpts.mark_words(pointed, ["عليكم"], "{0}:{1} ".format)
+        == "السَّلَامُ :False عَلَيْكُمْ:True :False "
     )
     assert phrasing.phrases(["감기약 값이"], ["감기", "기약"]) == [("감기약", ["감기", "기약"])]
     spelled = ["Straße", "İzmir", "#Flood", "Example.com"]
@@ -95,7 +96,7 @@ def test_a_run_ends_where_the_text_begins():
 
 def test_each_text_is_composed_once(monkeypatch):
     read = []
-    monkeypatch.setattr(phrasing, "_composed", lambda text: read.append(text) or text)
+    monkeypatch.setattr(phrasing, "_compose", lambda text: read.append(text) or text)
     texts = phrasing.Texts(["a", "", "b"])
     assert texts(np.arange(3)) == texts([0, 1, 2]) == ["a", "b"] and read == ["a", "b"]
 

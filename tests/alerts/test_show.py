@@ -257,7 +257,7 @@ def test_markdown_is_a_table_and_hostile_text_is_text():
         and "](<https://a.org/1>)" in row
     )
     assert "**dod, render, jpeg** (event 5, new)" in row
-    assert show.escaped("2012-03-02, a-b - c") == r"2012-03-02, a-b \- c"
+    assert show.escape_markdown("2012-03-02, a-b - c") == r"2012-03-02, a-b \- c"
 
 
 def test_slack_takes_the_message_however_much_is_new():

@@ -188,7 +188,7 @@ def test_verdicts_follow_their_events_to_other_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(feedback, "_periods", lambda _: iter([([7, 7], ["a", "b"])]))
     line = FeedbackLine("event:1", "", judged="yes", by="anna", period="3")
     entries = [line, line._replace(by="bob", judged="no"), FeedbackLine("event:1", "muted")]
-    kept, said = feedback.renumbered(entries, tmp_path, {"1": ["a", "b"]})
+    kept, said = feedback.renumber_events(entries, tmp_path, {"1": ["a", "b"]})
     assert [(one.what, one.by, one.judged, one.period) for one in kept] == [
         ("event:7", "anna", "yes", ""),
         ("event:7", "bob", "no", ""),

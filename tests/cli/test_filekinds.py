@@ -255,7 +255,7 @@ class TestSources:
         ],
     )  # fmt: skip
     def test_a_few_letters_are_of_a_usual_encoding(self, text, written, name):
-        assert filekinds.detected(text.encode(written)) == name
+        assert filekinds.detect_encoding(text.encode(written)) == name
 
     @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
     def test_delimiters(self, tmp_path, sign):
@@ -274,7 +274,7 @@ class TestSources:
 def test_quotation_marks_in_a_table_with_tabs_are_told(tmp_path, name, row, options, bare):
     path = tmp_path / name
     path.write_text(f"id\ttext\n{row}\n")
-    assert filekinds.unquoted([(name, str(path))], options) == (str(path) if bare else None)
+    assert filekinds.find_unquoted([(name, str(path))], options) == (str(path) if bare else None)
 
 
 def test_a_pdf_is_one_sentence(tmp_path):

@@ -153,13 +153,17 @@ def test_verdict_follows_the_numbers(made, monkeypatch):
             if (row["run"], row["k"]) == ("da", 20)
             else 0.7
         )
-    monkeypatch.setattr(studypage.FACTS, "paired", lambda chosen, name: (0.001, -0.01, 0.02))
+    monkeypatch.setattr(
+        studypage.FACTS, "paired_difference", lambda chosen, name: (0.001, -0.01, 0.02)
+    )
     shown = {"run": "da", "k": 20, "seed": 0}
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
     assert "are level. The baseline compares" in said and said.endswith(
         "no difference beyond chance."
     )
-    monkeypatch.setattr(studypage.FACTS, "paired", lambda chosen, name: (-0.03, -0.04, -0.02))
+    monkeypatch.setattr(
+        studypage.FACTS, "paired_difference", lambda chosen, name: (-0.03, -0.04, -0.02)
+    )
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
     assert said.startswith("A baseline without a dictionary is better here: ") and said.endswith(
         "worse beyond chance."

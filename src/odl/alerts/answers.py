@@ -112,7 +112,7 @@ def what_is_new(watch, since="", room=None):
             _headline(row.period, row.headline, row.examples) for row in show.rows_of(chosen)
         ],
     }
-    return _bounded(answer, "headlines", room=room)
+    return _shorten(answer, "headlines", room=room)
 
 
 def explain_event(watch, what):
@@ -155,7 +155,7 @@ def explain_event(watch, what):
         [_cut(own.word), round(own.inside, 4), round(own.before, 6)]
         for own in event.words[:MAX_LISTED]
     ]
-    return _bounded(answer, "headlines")
+    return _shorten(answer, "headlines")
 
 
 def documents_of(watch, number, n=10):
@@ -169,7 +169,7 @@ def documents_of(watch, number, n=10):
     event = _event_of(watch, number)
     members = _members(watch, event, min(max(int(n), 1), MAX_ENTRIES))
     answer = {**_head(watch), **_event(watch, event), "documents": members}
-    return _bounded(answer, "documents", event.size)
+    return _shorten(answer, "documents", event.size)
 
 
 def search(watch, words, n=10):
@@ -217,7 +217,7 @@ def search(watch, words, n=10):
     }
     for entry, (many, *_) in zip(answer["documents"], best, strict=True):
         entry["words_found"] = -many
-    return _bounded(answer, "documents", total)
+    return _shorten(answer, "documents", total)
 
 
 def _have(batch, data, columns):
@@ -386,7 +386,7 @@ def _explain_document(watch, t, row):
         entry["belongs_to"]["quoted"]["log_likelihood_ratios"] = [
             (_cut(word), has, round(ratio, 2)) for word, has, ratio in ratios
         ]
-    return _bounded({**_head(watch), "documents": [entry]}, "documents")
+    return _shorten({**_head(watch), "documents": [entry]}, "documents")
 
 
 def _cut(text, max_length=MAX_NAME):
@@ -395,7 +395,7 @@ def _cut(text, max_length=MAX_NAME):
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
-def _bounded(answer, key, total=None, room=None):
+def _shorten(answer, key, total=None, room=None):
     """Shorten the list `key` of an answer to `room` characters of JSON; add the number left out."""
     entries, shown = answer.pop(key), []
     room = (room or MAX_CHARACTERS) - len(json.dumps(answer, ensure_ascii=False)) - len(key) - 30

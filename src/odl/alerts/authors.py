@@ -39,7 +39,7 @@ def author_numbers(authors):
     return np.array(numbers, dtype=np.int64)
 
 
-def joined(X, numbers):
+def join_by_author(X, numbers):
     """Return a matrix with 1 where an author (row) has a document with a word (column)."""
     _, row = np.unique(numbers, return_inverse=True)
     shape = int(row.max(initial=-1)) + 1, len(row)

@@ -62,7 +62,7 @@ def leading(reasons, score):
     return words
 
 
-def joined(alert, words):
+def group_by_phrase(alert, words):
     """Return a list of (phrase, its words) for words of an alert.
 
     Phrases stored with the alert are used; words in none of them form phrases of its text.
@@ -80,7 +80,7 @@ def named_words(alert, max_words=NAMED_WORDS):
     If a single shared word would remain, it is included too.
     """
     reason_words = [reason.word for reason in named(alert, max_words)]
-    inside = {word for _, words in joined(alert, reason_words) for word in words}
+    inside = {word for _, words in group_by_phrase(alert, reason_words) for word in words}
     shared = alert.reasons[: alert.led]
     unnamed = [reason.share for reason in shared if reason.word not in inside]
     is_single = alert.rest and len(unnamed) + alert.rest.words == 1
@@ -92,14 +92,14 @@ def named_words(alert, max_words=NAMED_WORDS):
 def phrases(alert, max_words=NAMED_WORDS):
     """Return (phrase, share) for the named words, largest first, spelled as in the item's text."""
     shares = {reason.word: reason.share for reason in named_words(alert, max_words)}
-    names = joined(alert, list(shares))
+    names = group_by_phrase(alert, list(shares))
     summed = [(phrase, sum(shares.get(word, 0.0) for word in words)) for phrase, words in names]
     return sorted(summed, key=lambda phrase: -phrase[1])
 
 
 def near(alert, words):
     """Return phrases of the words of an atom, spelled as in the text of the item."""
-    return phrasing.chained(phrase for phrase, _ in phrasing.phrases([alert.text], words))
+    return phrasing.join_pieces(phrase for phrase, _ in phrasing.phrases([alert.text], words))
 
 
 def opening(alert):
@@ -108,7 +108,9 @@ def opening(alert):
     Each phrase is returned once. A single character of a script without spaces is left out: it is
     what remains of a pair without a particle.
     """
-    unique = dict.fromkeys(phrase for phrase, _ in joined(alert, alert.opening[:NAMED_WORDS]))
+    unique = dict.fromkeys(
+        phrase for phrase, _ in group_by_phrase(alert, alert.opening[:NAMED_WORDS])
+    )
     return [phrase for phrase in unique if len(phrase) > 1 or not phrasing.is_unspaced(phrase)]
 
 
@@ -138,7 +140,7 @@ def parts(alert):
     if not heads and alert.own > alert.score > 0:
         shares = _net(shares)
     shares.sort(key=lambda part: part[0] in ("down", "context"))  # positive parts first
-    percentages = apportioned([100 * share / total for _, _, share, _ in shares])
+    percentages = apportion([100 * share / total for _, _, share, _ in shares])
     rows = zip(shares, percentages, strict=True)
     return [
         ScorePart(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent
@@ -207,7 +209,7 @@ def _small(percent):
     )
 
 
-def apportioned(values):
+def apportion(values):
     """Round values to integers that add up to their rounded sum (method of largest remainders).
 
     Parameters
@@ -220,8 +222,8 @@ def apportioned(values):
 
     Examples
     --------
-    >>> from odl.alerts.breakdown import apportioned
-    >>> apportioned([33.4, 33.4, 33.2]), apportioned([70.5, 40.0, -10.5])
+    >>> from odl.alerts.breakdown import apportion
+    >>> apportion([33.4, 33.4, 33.2]), apportion([70.5, 40.0, -10.5])
     ([34, 33, 33], [71, 40, -11])
     """
     integers = [math.floor(value) for value in values]

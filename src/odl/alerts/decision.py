@@ -211,7 +211,7 @@ def decide(documents, scored, past, settings):
         History for the next period. Its `recent` is not updated: the caller appends the scores of
         the period.
     """
-    return _PeriodDecision(hashtags.joined(documents), scored, past, settings).decide()
+    return _PeriodDecision(hashtags.join_hashtags(documents), scored, past, settings).decide()
 
 
 class Candidate(NamedTuple):
@@ -341,7 +341,7 @@ class _PeriodDecision:
         X, titled = self.documents.counts[rows], self.documents.titled[rows]
         if any(self.documents.authors):
             numbers = authors.author_numbers([self.documents.authors[row] for row in rows.tolist()])
-            X, titled = authors.joined(X, numbers), authors.joined(titled, numbers)
+            X, titled = authors.join_by_author(X, numbers), authors.join_by_author(titled, numbers)
         return surprise.Counts.from_documents(X, titled)
 
     def _count_of_no_event(self):

@@ -76,8 +76,8 @@ def places(text, words):
         spans += _pairs_of_hangul(text, words)
     missing = words - {word for *_, word in spans}
     folded = text.casefold() if missing else ""
-    spaced = _spaced(folded)
-    missing = {word for word in missing if _spaced(word) in spaced}
+    spaced = _single_spaces(folded)
+    missing = {word for word in missing if _single_spaces(word) in spaced}
     return sorted(
         spans + _whole_words(text, [word for word in missing if _may_stand_alone(folded, word)])
     )
@@ -99,7 +99,7 @@ def _may_stand_alone(folded, word):
     return False
 
 
-def _spaced(text):
+def _single_spaces(text):
     """Return a text with single spaces, also in place of underscores."""
     if text.isalnum():
         return text
@@ -116,7 +116,7 @@ def _all_places(text):
     for chunk in text.split():
         start = text.index(chunk, end)
         end = start + len(chunk)
-        spans += [(start + first, start + last, word) for first, last, word in _placed(chunk)]
+        spans += [(start + first, start + last, word) for first, last, word in _find_words(chunk)]
     return spans
 
 
@@ -138,7 +138,7 @@ def _literal_places(text, words):
         chunk = text[start:].partition(" ")[0]
         spans += [
             (start + first, start + last, word)
-            for first, last, word in _placed(chunk)
+            for first, last, word in _find_words(chunk)
             if word in words
         ]
     return spans
@@ -148,17 +148,17 @@ def _pairs_of_hangul(text, words):
     """Return (start, end, word) for pairs of Korean syllables in chunks without any of `words`."""
     spans = []
     for chunk in CHUNK.finditer(text):
-        if HANGUL.search(chunk[0]) and not any(word in words for *_, word in _placed(chunk[0])):
+        if HANGUL.search(chunk[0]) and not any(word in words for *_, word in _find_words(chunk[0])):
             start = chunk.start()
             spans += [
                 (start + first, start + last, word)
-                for first, last, word in _placed(chunk[0], SPLIT_PAIRS)
+                for first, last, word in _find_words(chunk[0], SPLIT_PAIRS)
                 if word in words
             ]
     return spans
 
 
-def _placed(chunk, split=SPLIT_WORDS):
+def _find_words(chunk, split=SPLIT_WORDS):
     """Return (start, end, word) for the words of a chunk (`_cut`), cached for short chunks."""
     return _cut_short(chunk, split) if len(chunk) <= CACHED_CHARACTERS else _cut(chunk, split)
 
@@ -176,7 +176,7 @@ def _cut(chunk, split):
     for word in counted:
         span = _span_of(word, chunk, start, between)
         if span or len(counted) == 1:  # folded to other letters
-            first, last = _with_marks(chunk, *span) if span else _trimmed(chunk)
+            first, last = _with_marks(chunk, *span) if span else _trim(chunk)
             start = (span or (first,))[0] if UNSPACED.search(word) else last
             spans.append((first, last, word))
     return spans
@@ -221,7 +221,7 @@ def _is_mark(sign):
     return sign in VOWELS_BEHIND or unicodedata.category(sign)[0] == "M"
 
 
-def _trimmed(chunk):
+def _trim(chunk):
     """Return the span of a chunk without signs at its ends; letters, marks and digits remain."""
     positions = [
         position for position, sign in enumerate(chunk) if unicodedata.category(sign)[0] in "LMN"
@@ -238,7 +238,7 @@ def _whole_words(text, words):
     forms = {
         r"[\W_]+".join(map(re.escape, parts)): word
         for word in words
-        if (parts := _spaced(word).split())
+        if (parts := _single_spaces(word).split())
     }
     if not forms:
         return []
@@ -309,7 +309,7 @@ def _whole(text, start, end):
     return short if len(short) > len(section) // 2 else section
 
 
-def marked(text, words, mark):
+def mark_words(text, words, mark):
     """Return a text with some of its words marked by a function.
 
     Parameters
@@ -326,7 +326,7 @@ def marked(text, words, mark):
     return "".join([*pieces, mark(text[end:], False)])
 
 
-def titled(titles, counts, vocabulary):
+def find_title_words(titles, counts, vocabulary):
     """Return a matrix of the shape of `counts`: 1 for each word that is in the document's title.
 
     It has no entries if nearly all titles have all words of their texts.

@@ -297,7 +297,7 @@ def document_text(watch, document, earlier, meant, words):
     similar = [("most similar before", earlier), ("nearest by meaning", meant)]
     names = {"shares": shares, "terms": terms, "last_seen": last_seen, "near_words": breakdown.near}
     values = watch, view, headlines, ratios, similar
-    return show.printed("explain.jinja", names, "document", *values)
+    return show.render_macro("explain.jinja", names, "document", *values)
 
 
 def terms(ratios):
@@ -400,7 +400,7 @@ def event_text(watch, number):
     counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
     names = {"chart": chart, "rate": rate, "ITEMS_LISTED": ITEMS_LISTED}
     values = watch, event, " to ".join(dict.fromkeys(days)), states, documents, counted
-    return show.printed("explain.jinja", names, "event", *values)
+    return show.render_macro("explain.jinja", names, "event", *values)
 
 
 def rate(share):

@@ -308,7 +308,7 @@ def _periods(alerts):
             yield periods.read_event_numbers(path).tolist(), periods.read_names(path).ids
 
 
-def renumbered(entries, alerts, before):
+def renumber_events(entries, alerts, before):
     """Return lines of feedback.csv with new event numbers, and sentences on what changed.
 
     The new event is the one with most of the documents of the old event. A line without a new event

@@ -33,7 +33,7 @@ def with_bare(words):
     return {*words, *(word.removeprefix("#") for word in words)}
 
 
-def joined(documents):
+def join_hashtags(documents):
     """Return a copy of documents in which a hashtag and its word are one term, without "#".
 
     The term with the smaller number is used for both, so counts of earlier periods remain valid.
@@ -51,16 +51,16 @@ def joined(documents):
         vocabulary[first] = vocabulary[first].removeprefix("#")
         frequencies[first] += frequencies[term]
     return documents._replace(
-        counts=_moved(documents.counts, terms),
-        titled=_moved(documents.titled, terms),
+        counts=_move_columns(documents.counts, terms),
+        titled=_move_columns(documents.titled, terms),
         vocabulary=vocabulary,
         frequencies=frequencies,
     )
 
 
-def _moved(X, terms):
+def _move_columns(X, terms):
     """Return a matrix with column j moved to terms[j]; columns with the same target are added."""
     # Copy the arrays, because `sum_duplicates` changes them in place.
-    moved = sparse.csr_array((X.data.copy(), terms[X.indices], X.indptr.copy()), shape=X.shape)
-    moved.sum_duplicates()
-    return moved
+    result = sparse.csr_array((X.data.copy(), terms[X.indices], X.indptr.copy()), shape=X.shape)
+    result.sum_duplicates()
+    return result

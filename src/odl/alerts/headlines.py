@@ -197,7 +197,7 @@ def name_headline(draft, evidence, vocabulary, texts, period=None):
         else list(weights)
     )
     words = period.holders.keys() - weights if period else set()
-    return _fitting(_compound(part, read, words) for part in parts)
+    return _fit_columns(_compound(part, read, words) for part in parts)
 
 
 def _compound(part, texts, words=()):
@@ -230,7 +230,7 @@ def _compound(part, texts, words=()):
         (*NEIGHBOURS, NEIGHBOUR_SHARE, words),
     ):
         for is_after, pattern in enumerate((before, after)):
-            grown = [_grown(span, pattern, is_after) for span in spans]
+            grown = [_extend_span(span, pattern, is_after) for span in spans]
             neighbours = Counter(fold_case(other) for other, _ in grown if other)
             usual, count = min(
                 neighbours.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0)
@@ -256,7 +256,7 @@ def _whole_spans(part, text):
     return spans
 
 
-def _grown(span, pattern, after):
+def _extend_span(span, pattern, after):
     """Return a pattern's match next to a span (text, start, end), and the span with the match."""
     text, first, last = span
     before = text[max(0, first - MAX_NAME_COLUMNS) : first]
@@ -267,7 +267,7 @@ def _grown(span, pattern, after):
     return match[1], ((text, first, last + n) if after else (text, first - n, last))
 
 
-def _fitting(parts):
+def _fit_columns(parts):
     """Return the first parts of a name that fit into its columns.
 
     A part is left out if it begins with another part or another part begins with it.

@@ -50,7 +50,7 @@ class Texts:
     """
 
     def __init__(self, texts):
-        self.stored, self._composed = texts, cache(lambda row: _composed(texts[row]))
+        self.stored, self._composed = texts, cache(lambda row: _compose(texts[row]))
 
     def __call__(self, rows):
         """Return the stored texts of some rows, in NFC with single spaces."""
@@ -118,7 +118,7 @@ def _count_neighbours(texts, run, side):
     return *(signs.most_common(1) or [("", 0)])[0], signs.total()
 
 
-def _composed(text):
+def _compose(text):
     """Return a text in NFC, with single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
@@ -186,7 +186,7 @@ def phrases(texts, words, min_texts=1, period=None):
     """
     if not words:
         return []
-    texts = [_composed(text) for text in texts]
+    texts = [_compose(text) for text in texts]
     placed = [places(text, words) for text in texts]
     n_texts = Counter(word for spans in placed for word in {word for *_, word in spans})
     period = period or PeriodTexts(texts, len(texts))
@@ -249,13 +249,13 @@ def _chosen(spellings, n_texts, words, min_texts, period):
     return chosen
 
 
-def chained(words):
+def join_pieces(words):
     """Join overlapping pieces of words in scripts without spaces, without a text that spells them.
 
     Examples
     --------
-    >>> from odl.alerts.phrasing import chained
-    >>> chained(["衛星", "nasa", "気象", "象衛"])
+    >>> from odl.alerts.phrasing import join_pieces
+    >>> join_pieces(["衛星", "nasa", "気象", "象衛"])
     ['気象衛星', 'nasa']
     """
     runs: list[str] = []
@@ -336,7 +336,7 @@ def spell_remaining(text, words, covering, extend):
     >>> spell_remaining("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], extend=True)
     ['进入轨道']
     """
-    text = _composed(text)
+    text = _compose(text)
     covered = {
         position for first, last, _ in places(text, covering) for position in range(first, last)
     }

@@ -229,8 +229,8 @@ class DocumentView(NamedTuple):
         ]
 
     def marked(self, text, mark):
-        """Return a text with `words` marked by a function (`odl.alerts.excerpts.marked`)."""
-        return excerpts.marked(text, self.words, mark)
+        """Return a text with `words` marked by a function (`odl.alerts.excerpts.mark_words`)."""
+        return excerpts.mark_words(text, self.words, mark)
 
     def texts(self, columns=sys.maxsize):
         """Return (title, shortened to a number of columns; excerpt without that title)."""
@@ -558,9 +558,9 @@ def styled_text(watch, periods):
     if view.rows[HEADLINES_DETAILED:]:
         parts += [[f"Details of the first {HEADLINES_DETAILED}. Of any event: {EXPLAIN} NUMBER"]]
         moved = [f"{row.name}: {row.moved}" for row in view.rows[HEADLINES_DETAILED:] if row.moved]
-        parts += [[line for text in moved for line in fitted(text, columns)]]
+        parts += [[line for text in moved for line in wrap_line(text, columns)]]
     parts += [[view.novel_title, *novel]] if novel else []
-    parts += [[line for text in view.closing for line in fitted(text, columns)]]
+    parts += [[line for text in view.closing for line in wrap_line(text, columns)]]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
@@ -587,7 +587,7 @@ def terminal_width():
     return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)
 
 
-def printed(template, names, macro, *values):
+def render_macro(template, names, macro, *values):
     """Return the text of a template's macro, with its lines wrapped for the terminal.
 
     Parameters
@@ -603,11 +603,11 @@ def printed(template, names, macro, *values):
     columns = terminal_width()
     module = _TEMPLATES.get_template(template).make_module(names | {"columns": columns})
     lines = getattr(module, macro)(*values).rstrip("\n").split("\n")
-    fitting = [short for line in lines for short in fitted(line, columns)]
+    fitting = [short for line in lines for short in wrap_line(line, columns)]
     return terminal.for_stream("\n".join(fitting))
 
 
-def fitted(line, columns):
+def wrap_line(line, columns):
     """Return a line as a list of lines of at most `columns` columns, with a hanging indent.
 
     A line with a command is not wrapped: its FOLDER is filled in later.
@@ -655,7 +655,7 @@ def _details(row, columns):
     about = f" (event {headline.event}, {styled_state(headline.state)})" * bool(headline.event)
     lines = [shortened(f"{row.date}  {styled(name, 'bold')}{about}", columns)]
     lines += [f"  {FORM_NOTE}"] if headline.form else []
-    lines += fitted(f"  {row.moved}", columns) if row.moved else []
+    lines += wrap_line(f"  {row.moved}", columns) if row.moved else []
     also = [
         f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}"
         for t, other in row.others
@@ -683,7 +683,7 @@ def _document_lines(view, columns):
     return [
         f"    {isolated(_bold(title, view))}{notes}",
         *passage(view, text, 6, columns),
-        *(line.replace("\xa0", " ") for fact in facts for line in fitted(fact, columns)),
+        *(line.replace("\xa0", " ") for fact in facts for line in wrap_line(fact, columns)),
         styled(shortened(f"      {identity}", max(columns, len(document.id) + 12)), "faint"),
     ]
 
@@ -708,15 +708,16 @@ def as_markdown(watch, periods):
     return macros.markdown(list_of(watch, periods)).rstrip()
 
 
-def escaped(text):
+def escape_markdown(text):
     """Return a text with Markdown's signs escaped and without mentions of users."""
     return MARKDOWN.sub(r"\\\1", text).replace("@", "@&#8203;")
 
 
-def _linked(view):
+def _link_title(view):
     """Return the title of a document in Markdown: words in bold, linked to its address."""
     title = view.marked(
-        view.title, lambda text, is_word: f"**{escaped(text)}**" if is_word else escaped(text)
+        view.title,
+        lambda text, is_word: f"**{escape_markdown(text)}**" if is_word else escape_markdown(text),
     )
     return f"[{title}](<{view.document.url}>)" if LINK.fullmatch(view.document.url) else title
 
@@ -769,6 +770,6 @@ def _bullet(view):
 
 
 _TEMPLATES = templates.environment(os.path.dirname(__file__))
-_TEMPLATES.filters |= {"isolated": isolated, "escaped": escaped, "linked": _linked}
+_TEMPLATES.filters |= {"isolated": isolated, "escaped": escape_markdown, "linked": _link_title}
 _TEMPLATES.filters |= {"styled": styled, "styled_state": styled_state}
 _TEMPLATES.globals |= {"show": sys.modules[__name__], "padded": padded, "shortened": shortened}

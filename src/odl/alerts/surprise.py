@@ -172,7 +172,7 @@ class WordHistory(NamedTuple):
         """
         weight = 0.5 ** (1 / HALF_LIFE)
         recent, recent_titles = (
-            _rounded(before * weight + now)
+            _round(before * weight + now)
             for before, now in ((self.recent, counts.words), (self.recent_titles, counts.titles))
         )
         return WordHistory(
@@ -254,5 +254,5 @@ def presence(matrix):
     )
 
 
-def _rounded(values):
+def _round(values):
     return np.where(values < MIN_STORED_COUNT, 0.0, values.astype(np.float32).astype(np.float64))

@@ -62,7 +62,7 @@ def as_text(watch, periods):
             "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
         )
     names = {"group_phrases": group_phrases, "describe": describe, "WORD_TITLES": WORD_TITLES}
-    return show.printed("wordlist.jinja", names, "words", watch, periods)
+    return show.render_macro("wordlist.jinja", names, "words", watch, periods)
 
 
 def as_jsonl(watch, periods):

@@ -242,7 +242,7 @@ def _fill_step(parser, declared):
     )
 
 
-def _parsed(words):
+def _parse(words):
     """Return the parsed arguments, None without a command or for a step that this copy lacks."""
     from odl.config import places
 
@@ -327,7 +327,7 @@ def _main(words):
     command = "odl"
     try:
         try:
-            args = _parsed(words)
+            args = _parse(words)
             if args is None:
                 return 2
             command = f"odl {args.command}"

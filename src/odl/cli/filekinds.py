@@ -89,7 +89,7 @@ def find(sources, kind=None, only=False):
                 f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
             )
         named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
-    named = named if only else _gathered(named)
+    named = named if only else _gather(named)
     paths = [path for source in named for _, path in listing.expand(source, kind or "text") or ()]
     unknown = [path for path in paths if not listing.kind_of(path)]
     if kind or not unknown or (len(unknown) < len(paths) and all(map(_is_left_out, unknown))):
@@ -127,7 +127,7 @@ def _pattern_of(folder):
     )
 
 
-def _gathered(sources):
+def _gather(sources):
     """Replace files by a pattern if they are all files of a folder with their ending.
 
     A single file without an ending is not replaced.
@@ -305,14 +305,14 @@ def encoding_of(files, kind=None):
                 lines += [line] * (wrong <= MAX_DETECTED_LINES and is_other)
     if not wrong:
         return None, ""
-    name = detected(b"".join(lines))
+    name = detect_encoding(b"".join(lines))
     option, note = (["utf-8", name], f"; {good} others are UTF-8") if good else (name, "")
     first = f"the first, {first[0]}, becomes {first[1].decode(name, 'replace').strip()!r}"
     phrase = f"{name}: {wrong} lines are not UTF-8; {first}{note}; --encoding sets another one"
     return option, phrase
 
 
-def detected(data):
+def detect_encoding(data):
     """Return the encoding that chardet detects in bytes that are not UTF-8.
 
     It is cp1252 if this gives the same text. With few non-ASCII bytes, only encodings of web pages
@@ -390,7 +390,7 @@ def delimiter_of(files, kind, encoding):
     return "" if is_usual else f"{best!r}, as in {header[:60]!r}{skipped}"
 
 
-def unquoted(files, options):
+def find_unquoted(files, options):
     """Return the path of the first table with tabs and literal quotation marks, or None."""
     from odl.corpora import formats
 

@@ -93,7 +93,9 @@ def write(folder, sources, answers, force=False, snakemake=False):
     try:
         report = survey(list(sources) or [str(folder)], answers)
     except DataError as error:  # there is no odl.yaml yet, so advise options of odl init
-        raise DataError(_answered(error.given), error.expected, _answered(error.todo)) from error
+        raise DataError(
+            _name_init_options(error.given), error.expected, _name_init_options(error.todo)
+        ) from error
     files = listing.find_files(report.sources, report.options.get("kind"))
     if snakemake:
         refuse_names([_from(folder, path) for _, path in files], wildcards=True)
@@ -329,7 +331,7 @@ def _encoding(report, files, answers):
         report.say("delimiter", separated)
     if answers.get("unquoted"):
         report.set("quoted", False, "no: quotation marks are part of the text, as you say")
-    elif path := filekinds.unquoted(files, report.options):
+    elif path := filekinds.find_unquoted(files, report.options):
         why = f"no: quotation marks are part of the text, as in {path}"
         report.set("quoted", False, why)
 
@@ -612,11 +614,12 @@ def _check_aside(report, aside, todos, n, strict):
         )
         raise DataError(f"{account}: {'; '.join(parts)}", expected, todo)
     report.say(
-        "set aside", _answered(f"{account} by odl run, which lists them: {'; '.join(parts)}")
+        "set aside",
+        _name_init_options(f"{account} by odl run, which lists them: {'; '.join(parts)}"),
     )
 
 
-def _answered(text):
+def _name_init_options(text):
     """Return a message with options of odl.yaml replaced by those of odl init."""
     for option, answer in INIT_OPTIONS.items():
         text = text.replace(option, answer)

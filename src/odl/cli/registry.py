@@ -61,7 +61,7 @@ def schema(steps):
         entry = study["properties"][section]
         named = selecting(entry["additionalProperties"], key, entries, NEW_NAME_ADVICE)
         entry["additionalProperties"] = named
-    return {**SCHEMA_HEAD, **_anchored(study), "registry": registry(steps)}
+    return {**SCHEMA_HEAD, **_anchor_patterns(study), "registry": registry(steps)}
 
 
 def folder_schema(study_schema):
@@ -93,7 +93,7 @@ def folder_schema(study_schema):
         },
         project.DRIVER: {"type": "string", "enum": ["snakemake"]},
         project.ADDRESS: {
-            **_anchored(project.ADDRESS_SCHEMA),
+            **_anchor_patterns(project.ADDRESS_SCHEMA),
             "description": "address at which people open new.html, for links to events",
         },
         **study,
@@ -125,14 +125,16 @@ def _optional(schema):
     }
 
 
-def _anchored(schema):
+def _anchor_patterns(schema):
     """Return a schema with anchored patterns, as `odl.config.schema` matches complete texts."""
     if isinstance(schema, list):
-        return [*map(_anchored, schema)]
+        return [*map(_anchor_patterns, schema)]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: f"^{value}$" if key == "pattern" and isinstance(value, str) else _anchored(value)
+        key: f"^{value}$"
+        if key == "pattern" and isinstance(value, str)
+        else _anchor_patterns(value)
         for key, value in schema.items()
     }
 

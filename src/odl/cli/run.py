@@ -71,7 +71,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             "a folder of `odl run`",
             f"type: cd {folder} && snakemake --cores {processes.cores()}",
         )
-    with contextlib.chdir(folder), _told_from(named):
+    with contextlib.chdir(folder), _name_folder_in_errors(named):
         if os.path.isdir("inbox"):
             from odl.live import inbox  # of a watched folder
 
@@ -108,7 +108,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
 
 
 @contextlib.contextmanager
-def _told_from(named):
+def _name_folder_in_errors(named):
     """Add the name of the folder to an error, since its paths are relative to it."""
     try:
         yield
@@ -152,10 +152,10 @@ def _run(working, ledger, named, began, *, words, dry, **options):
     news = news.replace("odl new FOLDER", f"odl new {named}")
     lines = [news, _documents(working, ledger)]
     ledger.save()
-    warnings = [*_set_aside(working, ledger, named), *_outdated(loop, named)]
+    warnings = [*_set_aside(working, ledger, named), *_describe_outdated(loop, named)]
     warnings += _absent_facets(working, n)
     warned = [terminal.styled(line, "yellow") for line in warnings]
-    lines += [*moved, *warned, *_told(ledger, words, named)]
+    lines += [*moved, *warned, *_send_alerts(ledger, words, named)]
     ledger.save()
     page = os.path.join(named, "new.html")
     done = (
@@ -234,7 +234,7 @@ def _renumber(working, ledger):
 
     if before:
         folder = working.folder_of("alerts")
-        entries, sentences = feedback.renumbered(feedback.read("."), folder, before)
+        entries, sentences = feedback.renumber_events(feedback.read("."), folder, before)
         ledger.set_fact("renumbered", [entries, sentences])
         ledger.set_fact("topics", {})
     if ledger.facts.get("renumbered"):
@@ -319,7 +319,7 @@ def account_of(n, before=None):
     return f"{difference} than in the last run; {n:,} in all"
 
 
-def _told(ledger, words, named):
+def _send_alerts(ledger, words, named):
     """Send the alerts to the command of the folder, if there is one; return lines about it."""
     key = [*words, ledger.digest("new.html"), ledger.digest("feedback.csv")]
     if not words or ledger.facts.get(project.NOTIFY) == key:
@@ -332,7 +332,7 @@ def _told(ledger, words, named):
     return lines
 
 
-def _outdated(loop, named):
+def _describe_outdated(loop, named):
     """Return a line about results that another version of the code wrote."""
     if not loop.outdated:
         return []
@@ -464,7 +464,7 @@ def unread(folder, corpus):
     corpus : dict
         ``sources`` and ``options`` of the stream.
     """
-    named = [_placed(os.fspath(folder), source) for source in corpus["sources"]]
+    named = [_locate(os.fspath(folder), source) for source in corpus["sources"]]
     kind = corpus["options"].get("kind")
     siblings, left_out = filekinds.unread_siblings(named, kind), filekinds.left_out(named, kind)
     parts = [f"{filekinds.unread(siblings)} of {Path(folder, project.FILE)}"] * bool(siblings)
@@ -472,6 +472,6 @@ def unread(folder, corpus):
     return f"not read: {'; '.join(parts)}" if parts else ""
 
 
-def _placed(folder, source):
+def _locate(folder, source):
     path = os.path.join(folder, source)
     return path if os.path.exists(path) else os.path.join(glob.escape(folder), source)

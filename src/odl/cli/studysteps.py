@@ -19,7 +19,7 @@ def download(file, output, *, registry="data/corpora.csv"):
     download.download(file, output, registry, mirror=os.environ.get("ODL_MIRROR"))
 
 
-def _described(function):
+def _declare(function):
     """Declare a step that `odl.config.steps` describes.
 
     It writes the same record as the loop of `odl run`. Its inputs from the previous timestep become
@@ -108,7 +108,7 @@ def _page_inputs(arguments):
     }
 
 
-@_described
+@_declare
 def read(
     reader,
     output,
@@ -125,7 +125,7 @@ def read(
     """
 
 
-@_described
+@_declare
 def index(documents, table, order, *, seed: int, stream: Json, made=None):
     """Divide the stream into batches.
 
@@ -147,7 +147,7 @@ def aside(documents, output):
     tables.write_table(output, rows, columns)
 
 
-@_described
+@_declare
 def batch(documents, order, output, *, t: int, sha256=""):
     """Write the documents of one timestep.
 
@@ -155,7 +155,7 @@ def batch(documents, order, output, *, t: int, sha256=""):
     """
 
 
-@_described
+@_declare
 def features(output, batch, *, max_terms: int = 0):
     """Update vocabulary, frequencies and near-duplicates by a timestep.
 
@@ -164,7 +164,7 @@ def features(output, batch, *, max_terms: int = 0):
     """
 
 
-@_described
+@_declare
 def update(features, *, state, scores, timings, run: Json, corpus_features=None, history=None):
     """Score one timestep, then learn from it.
 
@@ -174,7 +174,7 @@ def update(features, *, state, scores, timings, run: Json, corpus_features=None,
     """
 
 
-@_described
+@_declare
 def alerts(
     features,
     scores,
@@ -193,7 +193,7 @@ def alerts(
     """
 
 
-@_described
+@_declare
 def newpage(output, folder, *, stream=None, home=None, study=None, atom=None, feed=None):
     """Write the page about what is new in a stream.
 

@@ -549,7 +549,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         titles, authors, sources = (
             [names[row] for row in rows] if names else [] for names in documents[1:]
         )
-        titled = excerpts.titled(titles, batch.content_counts, batch.words)
+        titled = excerpts.find_title_words(titles, batch.content_counts, batch.words)
         period = decision.PeriodDocuments(
             t, item, again, batch.Q, batch.content_counts, titled, batch.words, batch.before,
             self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows],

@@ -105,9 +105,10 @@ def period_documents(step, counts, origins, stop_words, new_numbers):
     data, Q, words = step.data, step.P.weigh_words(counts), step.P.without_stop_words(counts)
     first, repeats = _groups(data, Q)
     return decision.PeriodDocuments(
-        data.t, first, repeats, Q, words, excerpts.titled(data.titles, words, data.vocabulary),
-        data.vocabulary, data.frequencies, data.n_before, data.times, origins.sources,
-        origins.texts, stop_words.languages(counts), origins.authors, new_numbers,
+        data.t, first, repeats, Q, words,
+        excerpts.find_title_words(data.titles, words, data.vocabulary), data.vocabulary,
+        data.frequencies, data.n_before, data.times, origins.sources, origins.texts,
+        stop_words.languages(counts), origins.authors, new_numbers,
     )  # fmt: skip
 
 

@@ -229,7 +229,7 @@ def averages(rows, best):
     ]
 
 
-def paired(selection, name):
+def paired_difference(selection, name):
     """Return the paired difference of AUC between the shown run and a baseline.
 
     All evaluated documents are compared. It is undefined if the baselines are of another seed.
@@ -299,10 +299,10 @@ def by_timestep(selection):
         ]
         texts = [values.get((run, row["t"]), "") for run in [*sizes, *drawn]]
         rows.append([row["t"], dates, *counts, "yes" if row["seeds_listed"] > 0 else "", *texts])
-    return [*_sized(sizes), *drawn], rows
+    return [*_labels_with_size(sizes), *drawn], rows
 
 
-def _sized(sizes):
+def _labels_with_size(sizes):
     return [f"{run}, k\u00a0=\u00a0{k}" for run, k in sizes.items()]
 
 
@@ -389,7 +389,7 @@ PAGE_FUNCTIONS = (
     best_of,
     pivot,
     averages,
-    paired,
+    paired_difference,
     stream,
     runs,
     by_timestep,

@@ -48,7 +48,9 @@ def draw(selection):
         f"{name} {value:.3f}" for name, value in baselines
     )
     return Picture(
-        _against_k(frame, sizes, baselines) if len(sizes) > 1 else _ranked(selection, baselines),
+        _against_k(frame, sizes, baselines)
+        if len(sizes) > 1
+        else _draw_ranking(selection, baselines),
         caption,
         alt,
     )
@@ -84,7 +86,7 @@ def _against_k(frame, sizes, baselines):
     return legend_below(figure, 4)
 
 
-def _ranked(selection, baselines):
+def _draw_ranking(selection, baselines):
     """Draw a row for each run and reference, the best at the top, with a dot per seed."""
     averages = selection.frame("averages").dropna(subset=["average"])
     averages = selection.in_order(averages[averages["run"].isin(selection.runs)], "seed")

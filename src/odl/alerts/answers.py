@@ -269,6 +269,7 @@ def _event_of(watch, number):
 
 
 def _head(watch):
+    """Return the note and the name of the stream, with which each answer begins."""
     return {"note": NOTE, "stream": watch.corpus}
 
 

@@ -173,6 +173,7 @@ def _net(shares):
 
 
 def _words(count, kind=""):
+    """Return a number of words as text, such as "3 more words"."""
     return f"{count:,} {kind}word{'s' * (count != 1)}"
 
 

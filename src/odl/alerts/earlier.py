@@ -82,6 +82,7 @@ def _headlines(items, topic_of, events):
 
 
 def _headline(number, items, topic_of, events):
+    """Return the headline of a topic, or of a document without a topic, from its alerts."""
     words = tuple(dict.fromkeys(word for item in items for word in item.get("opening", ())))
     examples = tuple(item["row"] for item in items)
     if isinstance(number, tuple):

@@ -459,6 +459,7 @@ def remember_period(memory, t, X, rows):
 
 
 def _append_rows(matrix, rows):
+    """Return a sparse matrix with further rows at its end."""
     return sparse.csr_array(sparse.vstack([matrix, rows], format="csr"))
 
 

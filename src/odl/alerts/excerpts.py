@@ -112,6 +112,7 @@ def _text_places(text):
 
 
 def _all_places(text):
+    """Return (start, end, word) for all words of a text."""
     spans, end = [], 0
     for chunk in text.split():
         start = text.index(chunk, end)
@@ -218,6 +219,7 @@ def _with_marks(chunk, first, last):
 
 
 def _is_mark(sign):
+    """Return whether a character belongs to the letter before it."""
     return sign in VOWELS_BEHIND or unicodedata.category(sign)[0] == "M"
 
 

@@ -348,6 +348,7 @@ def shares(document):
 
 
 def _sum(rows):
+    """Return the sum of the shares of rows (share, label)."""
     return sum(share for share, _ in rows)
 
 

@@ -271,6 +271,7 @@ def _day(text, where="feedback"):
 
 
 def _date(text, where):
+    """Return the date in a text; `where` begins the error message."""
     try:
         return date.fromisoformat(text)
     except ValueError as error:

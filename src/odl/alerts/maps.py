@@ -100,6 +100,7 @@ def period_map(watch, period):
 
 
 def _headline_map(headline):
+    """Return the fields `HEADLINE_FIELDS` of a headline as a dict."""
     values = {**vars(headline), "documents": headline.size, "recurrence": headline.recurrence}
     return {name: values[name] for name in HEADLINE_FIELDS} | {"event": headline.event or None}
 
@@ -112,6 +113,7 @@ def headlines_map(period, headline=None):
 
 
 def _head(period):
+    """Return the version of the format, and number and times of a period, as a dict."""
     first, last = (date_of(time, exact=True) or None for time in (period.first, period.last))
     return {"version": JSON_VERSION, "period": period.t, "first": first, "last": last}
 

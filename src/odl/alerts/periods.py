@@ -162,6 +162,7 @@ def _json(values):
 
 
 def _write_names(file, names):
+    """Write ids, titles, source files and times of the documents (`Names`)."""
     sources = {source: number for number, source in enumerate(sorted(set(names.files)))}
     for name, texts in (("ids", names.ids), ("titles", names.titles), ("sources", list(sources))):
         storage.write_strings(file, name, texts)
@@ -209,6 +210,7 @@ def _ranks(period):
 
 
 def _write_carried(file, carried):
+    """Write the state for the next period (`Carried`)."""
     arrays = decision.as_arrays(carried.past)
     arrays |= {"opened": carried.opened, "documents": carried.documents}
     if carried.terms is not None:
@@ -315,6 +317,7 @@ def _headline(line):
 
 
 def _lines(file, name):
+    """Return the strings of a data set, an empty list if the file does not have it."""
     return storage.read_strings(file, name) if name in file else []
 
 
@@ -422,6 +425,7 @@ def read_births(path):
 
 
 def _heading(file):
+    """Return number, run and settings of a period as a dict."""
     run = {name: kind(storage.attribute(file, name)) for name, kind in RUN_FACTS.items()}
     settings = Alerts.earlier() | json.loads(storage.attribute(file, "settings"))
     settings = earlier.settings_of(settings) if storage.is_earlier(file) else settings
@@ -467,6 +471,7 @@ def read_carried(path, run=None, settings=None, t=None):
 
 
 def _other(path, kind, expected):
+    """Return the error about a file of another run, settings or timestep."""
     return StorageError(
         f"{path} is of {kind}", expected, f"delete {path} and run the same command again"
     )

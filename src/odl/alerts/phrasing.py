@@ -356,6 +356,7 @@ def spell_remaining(text, words, covering, extend):
 
 
 def _most_usual(spellings):
+    """Return the most frequent spelling, the first in alphabetical order among equals."""
     return min(spellings, key=lambda spelled: (-spellings[spelled], spelled))
 
 

@@ -130,6 +130,7 @@ class RidgeOrder:
         return Move(places, tuple(named))
 
     def _with_known_words(self, traits):
+        """Return traits without words that no judged headline has."""
         return traits._replace(words=traits.words & self.vocabulary)
 
     def _products(self, traits):

@@ -765,6 +765,7 @@ def _plain(text):
 
 
 def _bullet(view):
+    """Return the title of a document as a line of Slack, linked to its address."""
     title, url = _plain(view.title), view.document.url
     return "• " + (f"<{url}|{title}>" if LINK.fullmatch(url) else title)
 

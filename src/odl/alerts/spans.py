@@ -56,6 +56,7 @@ def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
 
 
 def _span(text, now):
+    """Return (begin, end) of the span of time that a text names."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     day, lowered = timedelta(days=1), text.lower()
     if lowered == "today":
@@ -100,4 +101,5 @@ def _ago(number, unit, now, today):
 
 
 def _month(year, number):
+    """Return the begin of a month."""
     return datetime(year, number, 1, tzinfo=UTC)

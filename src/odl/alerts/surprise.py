@@ -255,4 +255,5 @@ def presence(matrix):
 
 
 def _round(values):
+    """Return counts in single precision, small counts as 0."""
     return np.where(values < MIN_STORED_COUNT, 0.0, values.astype(np.float32).astype(np.float64))

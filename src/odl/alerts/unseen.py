@@ -184,6 +184,7 @@ def _rows(by_word, column):
 
 
 def _sources(items, by_word, column):
+    """Return the number of files whose items contain a word."""
     return len({items.sources[row] for row in _rows(by_word, column)} - {""})
 
 

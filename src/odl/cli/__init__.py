@@ -205,6 +205,7 @@ def _parser(with_steps=True):
 
 
 def _add_steps(parser):
+    """Add the parsers of all steps to the parser of `odl step`."""
     lines = [
         STEPS_SUMMARY,
         "",
@@ -232,6 +233,7 @@ def _fill(parser, declared):
 
 
 def _fill_step(parser, declared):
+    """Add help, arguments and the option --costs of a step to its parser."""
     _fill(parser, declared)
     names = inspect.signature(declared.function).parameters
     parser.set_defaults(

@@ -321,6 +321,7 @@ def _is_clock(value):
 
 
 def _numeric(value):
+    """Return whether a value is a number or a text of one."""
     return isinstance(value, int | float) or (
         isinstance(value, str) and fields.NUMBER.fullmatch(value.strip())
     )

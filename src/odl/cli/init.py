@@ -470,6 +470,7 @@ def _join_titles(report, sample, answers):
 
 
 def _plain(value):
+    """Return a text in lower case with single spaces; "" for other values."""
     return " ".join(value.lower().split()) if isinstance(value, str) else ""
 
 
@@ -627,10 +628,12 @@ def _name_init_options(text):
 
 
 def _day(milliseconds):
+    """Return the day of a time in ms as text."""
     return (fields.EPOCH + timedelta(milliseconds=milliseconds)).date().isoformat()
 
 
 def _minute(milliseconds):
+    """Return a time in ms as text with seconds, UTC."""
     return f"{fields.EPOCH + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 

@@ -199,10 +199,12 @@ def write(steps, folder=SCHEMA_FOLDER):
 
 
 def _file_of(module):
+    """Return the path of a module in the package, such as "corpora/newsgroups"."""
     return module.removeprefix("odl.").replace(".", "/")
 
 
 def _readers():
+    """Return the schema of the options of each reader."""
     entries = {}
     for name, module in corpora.readers().items():
         needed = {} if module.FILES is not None else {"required": ["sources"]}
@@ -219,6 +221,7 @@ def _modules():
 
 
 def _experiments():
+    """Return the schema of the settings of each experiment."""
     entries = {}
     for name, module in _modules().items():
         entries[name] = {
@@ -230,6 +233,7 @@ def _experiments():
 
 
 def _experiment(module):
+    """Return the facts about an experiment that the rules need."""
     facts = {"algorithms": list(module.ALGORITHMS)}
     if hasattr(module, "PART"):
         facts["part"] = {

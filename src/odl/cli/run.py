@@ -444,6 +444,7 @@ class Progress:
             self._show(self.text, f"  {duration(self.clock() - self.began)}", end=True)
 
     def _show(self, text, times="", end=False, done=()):
+        """Draw the current line on a terminal; write it to other streams if it has ended."""
         now, self.text = self.clock(), "" if end else text
         if self.live and (end or now - self.drawn > REDRAW_SECONDS):
             self.drawn = now
@@ -473,5 +474,6 @@ def unread(folder, corpus):
 
 
 def _locate(folder, source):
+    """Return a source relative to the working directory, as a path or a pattern."""
     path = os.path.join(folder, source)
     return path if os.path.exists(path) else os.path.join(glob.escape(folder), source)

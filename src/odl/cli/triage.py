@@ -128,6 +128,7 @@ NO_MARK = Mark(-1, 0)
     examples=("odl init news posts/*.jsonl", "odl init mail archive.mbox --period month"),
 )
 def init(args):
+    """Inspect documents, write a folder and print what was detected."""
     from odl.cli import init
 
     answers = {name: getattr(args, name) for name in INIT_ANSWERS}
@@ -175,6 +176,7 @@ def init(args):
     examples=("odl run news", "odl run news --dry-run", "odl run news --wait 600"),
 )
 def run(args):
+    """Run a folder and print the report."""
     from odl.cli import run
     from odl.config import project
 
@@ -245,6 +247,7 @@ def run(args):
     ),
 )
 def new(args):
+    """Print what is new in a stream; store the mark of --seen."""
     from odl.alerts import maps, read, show, verdicts, wordlist
 
     since = args.since or (SINCE_LAST if args.seen else None)
@@ -327,6 +330,7 @@ def new(args):
     ),
 )
 def backtest(args):
+    """Print the comparison of stored headlines with those of other settings."""
     from odl.cli import backtest
 
     print(backtest.report(args.folder, args.assignments, args.since, args.format))
@@ -340,6 +344,7 @@ def backtest(args):
     examples=("odl open news",),
 )
 def open(args):
+    """Open the page of a folder in a browser, or print its path."""
     import webbrowser
     from pathlib import Path
 
@@ -367,6 +372,7 @@ def open(args):
     examples=("odl mcp news", "odl mcp news tickets"),
 )
 def mcp(args):
+    """Answer an assistant until it closes the standard streams."""
     from odl.cli import assistants
 
     assistants.serve(args.folders, args.stream)
@@ -413,6 +419,7 @@ def _refuse_links(folder):
 
 
 def _stream(args):
+    """Return the name of the stream that the arguments select."""
     from odl.alerts import read
 
     return read.place_of(args.folder, args.stream).stream
@@ -448,6 +455,7 @@ def _place_of_mark(args):
     examples=("odl explain news event:3", "odl explain news d21"),
 )
 def explain(args):
+    """Print the explanation of a document or an event."""
     from odl.alerts import explain, maps, read
 
     watch = read.alerts_of(args.folder, args.stream)
@@ -482,6 +490,7 @@ def explain(args):
     examples=("odl mute news event:3", "odl mute news source:spam.jsonl --note 'a mailing list'"),
 )
 def mute(args):
+    """Write a line that mutes into feedback.csv."""
     _say(args, "known" if args.known else "muted")
 
 
@@ -492,6 +501,7 @@ def mute(args):
     examples=("odl follow news event:3", "odl follow news event:3 --until 2026-12-31"),
 )
 def follow(args):
+    """Write a line that follows into feedback.csv."""
     _say(args, "follow")
 
 
@@ -504,6 +514,7 @@ def follow(args):
     examples=("odl unmute news event:3", "odl unmute news source:spam.jsonl"),
 )
 def unmute(args):
+    """Delete the line that mutes or follows from feedback.csv."""
     from odl.alerts import feedback
 
     _refuse_links(args.folder)
@@ -546,6 +557,7 @@ def unmute(args):
     ),
 )
 def judge(args):
+    """Write, replace or delete the verdict of a user in feedback.csv."""
     import getpass
     from datetime import UTC, datetime
 
@@ -642,6 +654,7 @@ def _say(args, verdict):
     ),
 )
 def watch(args):
+    """Score documents as they arrive, from standard input, files or HTTP."""
     from odl.config import project
     from odl.live import lines, server
 
@@ -667,6 +680,7 @@ def watch(args):
     examples=("odl trust news",),
 )
 def trust(args):
+    """Allow `odl run` to start the commands that a folder names."""
     from odl.config import commands
 
     words = " and ".join(map(str, commands.trust(args.folder)))

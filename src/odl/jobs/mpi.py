@@ -177,6 +177,7 @@ def _write(comm, state, share, run, inferred, dual):
 
 
 def _finish(among, timings, phases, sent, inferred):
+    """Write the timings and print a summary, on rank 0."""
     if among.rank == 0:
         update.write_timings(timings, phases, len(inferred.iterations))
         rounds = float(np.mean(inferred.iterations)) if len(inferred.iterations) else 0.0

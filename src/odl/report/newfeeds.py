@@ -84,6 +84,7 @@ def _headline(watch, row, forms):
 
 
 def _document(watch, view, forms):
+    """Return the entry of a document."""
     ident, when = show.urn(watch, "document", view.document.id), _end(watch, view.document.t)
     return Story(
         ident, view.title, when, when, newparts.address(view.document.url), str(forms.item(view))

@@ -209,6 +209,7 @@ def _languages(watch):
 
 
 def _empty(watch):
+    """Return a finding on documents without words in the last periods, or None."""
     recent = watch.periods[-RECENT_PERIODS:]
     empty = sum(
         entry.items for period in recent for entry in period.withheld if entry.verdict == "empty"
@@ -226,6 +227,7 @@ def _empty(watch):
 
 
 def _mutes(watch):
+    """Return a finding on lines of feedback.csv that hide headlines, or None."""
     verdicts = [entry for entry in watch.feedback if entry.verdict in ("muted", "known")]
     if not verdicts:
         return None

@@ -60,6 +60,7 @@ def passage(view):
 
 
 def _mark(text, is_word):
+    """Return a piece of a text as HTML, marked if it is a word."""
     return element("mark", text) if is_word else escape(text)
 
 

@@ -44,6 +44,7 @@ class Selection:
         self._cache = {}
 
     def _runs(self):
+        """Return the runs to draw: those of the settings, or those with the most sizes."""
         learners = [entry for entry in self.plan if entry["algorithm"] != BASELINE]
         sizes = {}
         for entry in learners:

@@ -80,6 +80,7 @@ def main_table(tables_folder):
 
 
 def _average(row):
+    """Return the average AUC of a row as text, "-" if it is undefined."""
     return "" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "-"
 
 
@@ -303,6 +304,7 @@ def by_timestep(selection):
 
 
 def _labels_with_size(sizes):
+    """Return the names of runs with their numbers of atoms."""
     return [f"{run}, k\u00a0=\u00a0{k}" for run, k in sizes.items()]
 
 

@@ -21,6 +21,7 @@ PLACE = ("Result", 1.1)
 
 
 def draw(selection):
+    """Draw average AUC against the number of atoms, or a ranking of runs of one size."""
     frame = selection.frame("summary")
     frame = frame[frame["run"].isin(selection.runs)].dropna(subset=["average_mean"])
     if frame.empty:

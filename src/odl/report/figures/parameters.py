@@ -11,6 +11,7 @@ PLACE = ("Result", 1.2)
 
 
 def draw(selection):
+    """Draw average AUC against each parameter that the runs vary."""
     averages = selection.frame("averages")
     averages = averages[averages["algorithm"] != BASELINE].dropna(subset=["average"])
     sweeps = find_sweeps(averages, selection.shown["k"]) if len(averages) else []

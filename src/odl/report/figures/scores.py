@@ -10,6 +10,7 @@ PLACE = ("Scores", 0.1)
 
 
 def draw(selection):
+    """Draw the scores of the shown run over the stream."""
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
     if not batches:
         return absent("The stream has one batch only, which is not evaluated.")

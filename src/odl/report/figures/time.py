@@ -9,6 +9,7 @@ PLACE = ("Time and memory", 0.1)
 
 
 def draw(selection):
+    """Draw CPU seconds per timestep against the number of atoms."""
     frame = selection.frame("timing").dropna(subset=["score_cpu_s", "learn_cpu_s"])
     frame = frame[frame["run"].isin(selection.runs)]
     if frame.empty:

@@ -7,6 +7,7 @@ PLACE = ("Time and memory", 0.3)
 
 
 def draw(selection):
+    """Draw average AUC against CPU seconds."""
     costs = selection.frame("costs")
     costs = costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
     totals = costs.groupby(["run", "k"], as_index=False)["cpu_s"].sum()

@@ -1,4 +1,4 @@
-"""The streams, runs and experiments of a study: their files, settings and sizes, and the plan of the study."""
+"""Streams, runs and experiments of a study: files, settings, sizes, and the plan of the study."""
 
 import functools
 import hashlib
@@ -12,42 +12,36 @@ from odl.config.setting import earlier_of, without
 from odl.errors import ConfigError, DataError
 from odl.files.tables import read_cells
 
-EXPERIMENT_KEYS = (
-    "experiment",
-    "files",
-    "streams",
-    "learners",
-    "experiments",
-)  # keys that every experiment may have
-MAX_HASHED_BYTES = (
-    100_000_000  # bytes; of larger files only the size is hashed when Snakemake starts
-)
+# Keys that every experiment may have.
+EXPERIMENT_KEYS = ("experiment", "files", "streams", "learners", "experiments")
+# Bytes of a file whose content is hashed when Snakemake starts. Of larger files, only the size is.
+MAX_HASHED_BYTES = 100_000_000
 
-WILDCARD = re.compile(
-    r"\{\s*\w+\s*(,[^{}]*)?\}"
-)  # part of a file name that Snakemake takes for a wildcard
+# The part of a file name that Snakemake takes for a wildcard.
+WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")
 
 # Files are read in shares, one job each. The end of a share depends on nearby files only, so a file
 # that is added, removed or changed does not move the other shares.
 MIN_SHARE_BYTES = 1 << 20  # bytes of a share; doubled until there are at most MAX_SHARES shares
 MAX_SHARES = 128  # jobs
 MIN_SPLIT_BYTES = 2 * MIN_SHARE_BYTES  # bytes; one job reads a smaller corpus
-END_BYTE = 32  # a file may end a half full share if a byte of its digest is below: one file in 8
+# A file may end a half full share if the last byte of its digest is below: one file in 8.
+END_BYTE = 32
 
 
 def corpora_of(config):
-    """Return the names of the corpora of a study: its streams and the streams of its experiments, each once."""
-    more = [
+    """Return the names of the corpora of a study and of its experiments, each once."""
+    experiment_streams = [
         stream for entry in config["experiments"].values() for stream in entry.get("streams", [])
     ]
-    return list(dict.fromkeys([*config["streams"], *more]))
+    return list(dict.fromkeys([*config["streams"], *experiment_streams]))
 
 
 def order_seed(config, corpus, seed):
-    """Return the seed whose batches a seed uses: itself, or 0 if the order of the stream is not random."""
+    """Return the seed of the batch order: `seed` itself, or 0 if the order is not random."""
     settings = config["corpora"][corpus]
-    drawn = settings["protocol"] == "topic-entry" or settings["ties"] == "seeded"
-    return int(seed) if drawn else 0
+    is_random = settings["protocol"] == "topic-entry" or settings["ties"] == "seeded"
+    return int(seed) if is_random else 0
 
 
 def mirror_of(config):
@@ -56,7 +50,7 @@ def mirror_of(config):
 
 
 def sources_of(config, corpus, registry, data):
-    """Return the paths of the files of a corpus: the user's files, or the downloads listed in the registry.
+    """Return the paths of the files of a corpus: the user's files, or downloads of the registry.
 
     Parameters
     ----------
@@ -88,28 +82,34 @@ def own_files(config, corpus):
     from odl.files import listing
 
     settings = config["corpora"][corpus]
-    where, named = f"corpora.{corpus}.sources", set(settings["sources"])
+    key, named_files = f"corpora.{corpus}.sources", set(settings["sources"])
     try:
         members = listing.find_files(settings["sources"], settings.get("options", {}).get("kind"))
     except DataError as error:
-        raise ConfigError(f"{where}: {error.given}", error.expected, error.todo) from error
+        raise ConfigError(f"{key}: {error.given}", error.expected, error.todo) from error
     except OSError as error:
-        fault = f"{where} names {error.filename}, which cannot be read ({error.strerror})"
+        fault = f"{key} names {error.filename}, which cannot be read ({error.strerror})"
         raise ConfigError(
             fault, "a file, a folder or a pattern", "correct its permissions"
         ) from error
-    return [(name, path if path in named else str(Path(path))) for name, path in members]
+    return [(name, path if path in named_files else str(Path(path))) for name, path in members]
 
 
 def packages_of(options):
-    """Return the packages whose versions change documents: documented packages, word segmenter and text encoder."""
+    """Return the packages whose versions change documents.
+
+    These are the documented packages, the word segmenter and the text encoder.
+    """
     segmenter, vectors = (options.get("tokens") or {}).get("segment"), options.get("vectors")
-    named = [one for one in (segmenter, vectors) if isinstance(one, str)]
-    return (*options.get("packages", ()), *named)
+    names = [name for name in (segmenter, vectors) if isinstance(name, str)]
+    return (*options.get("packages", ()), *names)
 
 
 def encoder_of(options):
-    """Return a digest of the encoder's files: the model folder, or files named by the command; "" for other vectors."""
+    """Return a digest of the files of the text encoder; "" for other vectors.
+
+    The files are those of the model folder, or those that the encoder's command names.
+    """
     vectors = options.get("vectors")
     if not isinstance(vectors, dict):
         return ""
@@ -142,8 +142,11 @@ def refuse_names(paths, wildcards=False):
                 "rename it",
             )
         if wildcards and WILDCARD.search(path):
-            defect = f"the name of {path} contains {WILDCARD.search(path)[0]}, which is a wildcard of Snakemake"
-            raise ConfigError(defect, "names without such braces", "rename it")
+            given = (
+                f"the name of {path} contains {WILDCARD.search(path)[0]}, "
+                "which is a wildcard of Snakemake"
+            )
+            raise ConfigError(given, "names without such braces", "rename it")
 
 
 def contents_of(paths):
@@ -198,9 +201,8 @@ def shares_of(paths):
             current, filled = shares.setdefault(digest[:6].hex(), []), 0
         current.append(path)
         filled += length
-        if (
-            2 * filled > size and digest[-1] < END_BYTE
-        ):  # decided by this file alone, so later shares do not move
+        # Only this file decides, so later shares do not move.
+        if 2 * filled > size and digest[-1] < END_BYTE:
             current = None
     return shares if len(shares) > 1 or sum(sizes) > MIN_SPLIT_BYTES else {}
 
@@ -238,12 +240,12 @@ def run_of(config, run, /, **names):
 @functools.cache
 def _variants(key):
     """Return the schemas of all learners (key "learners") or readers (key "corpora") by name."""
-    known = schema.load_schema(places.SCHEMAS / "config.schema.json")
-    return schema.variants_of(known["properties"][key]["additionalProperties"])
+    config_schema = schema.load_schema(places.SCHEMAS / "config.schema.json")
+    return schema.variants_of(config_schema["properties"][key]["additionalProperties"])
 
 
 def earlier_learner(algorithm: str) -> dict:
-    """Return the hyper-parameters that records of earlier versions lack, with the values that such records mean.
+    """Return the hyper-parameters that records of earlier versions lack, with their values then.
 
     Examples
     --------
@@ -255,7 +257,7 @@ def earlier_learner(algorithm: str) -> dict:
 
 
 def earlier_options() -> dict:
-    """Return the options of the reader ``documents`` that records of earlier versions lack, with their values."""
+    """Return the options of ``documents`` that records of earlier versions lack, with values."""
     return earlier_of(_variants("corpora")["documents"]["properties"]["options"])
 
 
@@ -272,7 +274,7 @@ def learner_of(settings: dict) -> dict:
 
 
 def alerts_of(config):
-    """Return (run, atoms, seed) of the alerts of a study, or None. The default of atoms is the largest size."""
+    """Return (run, atoms, seed) of the alerts of a study, or None; by default the largest size."""
     run, k = config["alerts"]["run"], config["alerts"]["atoms"]
     return (
         (run, k or max(atoms_of(config, run)), config["report"]["seed"])
@@ -290,7 +292,7 @@ def regret_of(config, run):
 
 
 def emerging_of(config, run):
-    """Return the sizes of a run in which emerging topics are searched; the default is the largest size."""
+    """Return the sizes of a run in which emerging topics are searched; by default the largest."""
     emerging = config["emerging"]
     if not emerging["enabled"] or run not in (emerging["runs"] or config["runs"]):
         return []
@@ -299,7 +301,7 @@ def emerging_of(config, run):
 
 
 def experiment_of(config, name):
-    """Return the own settings of an experiment, without the keys that every experiment may have."""
+    """Return the settings of an experiment without `EXPERIMENT_KEYS`."""
     return {
         key: value
         for key, value in config["experiments"][name].items()
@@ -308,15 +310,17 @@ def experiment_of(config, name):
 
 
 def whole_experiment_of(config, name, whole):
-    """Return the own settings of an experiment, with the defaults of the schema."""
+    """Return the settings of an experiment without `EXPERIMENT_KEYS`, completed by defaults."""
     kinds = schema.variants_of(whole["properties"]["experiments"]["additionalProperties"])
-    known = kinds[config["experiments"][name]["experiment"]]["properties"]
-    defaults = {key: entry["default"] for key, entry in known.items() if "default" in entry}
+    properties = kinds[config["experiments"][name]["experiment"]]["properties"]
+    defaults = {key: entry["default"] for key, entry in properties.items() if "default" in entry}
     return {**defaults, **experiment_of(config, name)}
 
 
 def study_of(config, name):
-    """Return the settings of the study that an experiment uses: its streams, its learners, evaluation and seeds.
+    """Return the settings of a study that an experiment uses.
+
+    These are its streams, learners, evaluation and seeds.
 
     Parameters
     ----------
@@ -348,7 +352,9 @@ def study_of(config, name):
 
 
 def plan(config, lengths):
-    """Return the plan of a study: an entry for each run, size and seed, and for the baselines of each order.
+    """Return the plan of a study.
+
+    It has an entry for each run, size and seed, and for the baselines of each order.
 
     Parameters
     ----------
@@ -419,11 +425,11 @@ def lengths(config):
     StorageError
         If an index is missing or was changed.
     """
-    root, found = f"{config['results']}/{config['study']}", {}
+    root, n_timesteps = f"{config['results']}/{config['study']}", {}
     for corpus in config["streams"]:
         for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
-            found[corpus, seed] = len(read_index(f"{root}/{corpus}/seed{seed}/index.tsv"))
-    return found
+            n_timesteps[corpus, seed] = len(read_index(f"{root}/{corpus}/seed{seed}/index.tsv"))
+    return n_timesteps
 
 
 def read_index(path):

@@ -1,4 +1,4 @@
-"""Checks across the settings of a configuration: names that it uses are defined, and settings are compatible."""
+"""Checks across the settings of a configuration: names are defined, settings are compatible."""
 
 import json
 import re
@@ -12,7 +12,7 @@ RESERVED_RUNS = ("baselines", "batches", "features")  # folders next to those of
 
 
 def check_config(config, schema):
-    """Check a configuration against the schema (`odl.config.schema.check_map`) and its settings against each other.
+    """Check a configuration against the schema, and its settings against each other.
 
     Missing settings are set to their defaults, and the atoms of a run whose size follows from its
     memory are set.
@@ -31,9 +31,12 @@ def check_config(config, schema):
 
 def _check_results(folder):
     """Refuse a folder name with a special meaning for Snakemake or on a command line."""
-    wrong = next((sign for sign in folder if sign in "{}" or not sign.isprintable()), None)
-    if wrong or folder.startswith("-") or "://" in folder or folder != folder.strip():
-        expected = "a folder's name without braces, control characters, '://', and a minus or spaces at its ends"
+    forbidden = next((sign for sign in folder if sign in "{}" or not sign.isprintable()), None)
+    if forbidden or folder.startswith("-") or "://" in folder or folder != folder.strip():
+        expected = (
+            "a folder's name without braces, control characters, '://', "
+            "and a minus or spaces at its ends"
+        )
         raise ConfigError(f"results is {folder!r}", expected, "rename it")
 
 
@@ -58,7 +61,7 @@ def _check_doubles(config):
 
 
 def check_each_once(lists):
-    """Refuse a list with a repeated value, which would count as another seed or write the same files.
+    """Refuse a list with a repeated value, which would count twice or write the same files.
 
     Parameters
     ----------
@@ -70,12 +73,16 @@ def check_each_once(lists):
     ConfigError
         Names the value.
     """
-    for where, values in lists.items():
-        seen = set()  # values, or their repr if not hashable; 1 and 1.0 are equal
+    for key, values in lists.items():
+        earlier_values = set()  # values, or their repr if not hashable; 1 and 1.0 are equal
         keys = [value if isinstance(value, (str, int, float)) else repr(value) for value in values]
-        double = next((value for value in keys if value in seen or seen.add(value)), None)
-        if double is not None:
-            raise ConfigError(f"{where} names {double!r} twice", "each value once", "remove one")
+        repeated = next(
+            (value for value in keys if value in earlier_values or earlier_values.add(value)), None
+        )
+        if repeated is not None:
+            raise ConfigError(
+                f"{key} names {repeated!r} twice", "each value once", "remove one of the two"
+            )
 
 
 def _check_names(config, schema):
@@ -84,7 +91,9 @@ def _check_names(config, schema):
     if not config["streams"]:
         if not config["experiments"]:
             raise ConfigError(
-                "streams is empty", "a stream, or something under experiments", "add one"
+                "streams is empty",
+                "a stream, or an experiment under experiments",
+                "add a stream or an experiment",
             )
         return  # experiments only: streams and runs are not used
     _check_among("streams", config["streams"], config["corpora"], "add it to corpora")
@@ -116,14 +125,14 @@ def _check_among(where, values, known, todo):
             raise ConfigError(f"{where} names {value!r}", expected, advice(value, known, todo))
 
 
-def _check_able(config, where, names, fact, algorithms):
-    """Refuse names that are not runs, and runs whose algorithm lacks an ability (a key of the registry)."""
+def _check_able(config, where, names, ability, algorithms):
+    """Refuse names that are no runs, and runs whose algorithm lacks an ability of the registry."""
     _check_among(where, names, config["runs"], "correct it or add it to runs")
-    able = [name for name, facts in algorithms.items() if facts[fact]]
+    allowed = [name for name, facts in algorithms.items() if facts[ability]]
     for name in names:
-        if (algorithm := config["learners"][name]["algorithm"]) not in able:
-            defect = f"{where} names '{name}', whose algorithm is {algorithm}"
-            raise ConfigError(defect, f"one of {', '.join(able)}", "remove it")
+        if (algorithm := config["learners"][name]["algorithm"]) not in allowed:
+            given = f"{where} names '{name}', whose algorithm is {algorithm}"
+            raise ConfigError(given, f"one of {', '.join(allowed)}", "remove it")
 
 
 def _sizes(config, runs):
@@ -136,14 +145,14 @@ def _settle_memory(config, schema):
     settings = variants_of(schema["properties"]["learners"]["additionalProperties"])
     for run in config["runs"]:
         entry = config["learners"][run]
-        extra = schema["registry"]["learners"][entry["algorithm"]]["numbers_per_atom"]
-        if not extra:
+        n_numbers = schema["registry"]["learners"][entry["algorithm"]]["numbers_per_atom"]
+        if not n_numbers:
             continue
         defaults = settings[entry["algorithm"]]["properties"]
         memory, terms = (entry.get(key, defaults[key]["default"]) for key in ("memory", "terms"))
-        size = memory // (terms + extra)
+        size = memory // (terms + n_numbers)
         if not size:
-            expected = f"room for one atom, terms and {extra} numbers"
+            expected = f"room for one atom, terms and {n_numbers} numbers"
             raise ConfigError(
                 f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms"
             )
@@ -155,17 +164,23 @@ def _settle_memory(config, schema):
 
 
 def _check_start(config, name, algorithms):
-    """Refuse more atoms than documents in the first batch, except for learners that add atoms on demand."""
+    """Refuse more atoms than documents in the first batch.
+
+    Learners that add atoms on demand are excepted.
+    """
     batches = config["corpora"][name]["batches"]
     for run in config["runs"] if batches["by"] == "documents" else ():
-        most, opens = (
+        n_atoms, adds_atoms = (
             max(atoms_of(config, run)),
             algorithms[config["learners"][run]["algorithm"]]["opens"],
         )
-        if most > batches["initial"] and not opens:
-            defect = f"run '{run}' has {most} atoms and corpora.{name}.batches.initial is {batches['initial']}"
+        if n_atoms > batches["initial"] and not adds_atoms:
+            given = (
+                f"run '{run}' has {n_atoms} atoms and corpora.{name}.batches.initial is "
+                f"{batches['initial']}"
+            )
             raise ConfigError(
-                defect, "no more atoms than documents to start from", "lower atoms or raise initial"
+                given, "no more atoms than documents to start from", "lower atoms or raise initial"
             )
 
 
@@ -175,23 +190,29 @@ def _check_corpus(config, name):
     TopicEntry.from_map(corpus["topic_entry"])
     if corpus["reader"] == "documents" and not corpus["sources"]:
         raise ConfigError(
-            f"corpora.{name}.sources is empty", "the files or the folder to read", "name them"
+            f"corpora.{name}.sources is empty",
+            "the files or the folder to read",
+            "add their paths to sources",
         )
 
 
 def _check_bound(config):
-    """Refuse a bounded vocabulary together with ``idf: corpus`` or regret, which need removed terms."""
-    most = Features.from_map(config["features"]).max_terms
-    for run in config["runs"] if most else ():
+    """Refuse a bounded vocabulary with ``idf: corpus`` or regret, which need removed terms."""
+    max_terms = Features.from_map(config["features"]).max_terms
+    for run in config["runs"] if max_terms else ():
         if run_of(config, run)["features"]["idf"] == "corpus":
-            defect = f"features.max_terms is {most} and run '{run}' has idf 'corpus'"
+            given = f"features.max_terms is {max_terms} and run '{run}' has idf 'corpus'"
             raise ConfigError(
-                defect, "frequencies of all terms, or idf 'past' or 'none'", "change one of them"
+                given,
+                "frequencies of all terms, or idf 'past' or 'none'",
+                "set features.max_terms to 0, or idf to 'past' or 'none'",
             )
-    if most and config["regret"]["enabled"]:
-        defect = f"features.max_terms is {most} and regret is enabled"
+    if max_terms and config["regret"]["enabled"]:
+        given = f"features.max_terms is {max_terms} and regret is enabled"
         raise ConfigError(
-            defect, "a vocabulary without removal if regret is measured", "change one of them"
+            given,
+            "a vocabulary without removal if regret is measured",
+            "set features.max_terms to 0 or regret.enabled to false",
         )
 
 
@@ -202,17 +223,27 @@ def _check_meaning(config):
         for name in config["streams"] if weight != 0 else ():
             options = config["corpora"][name]["options"]
             if not options.get("vectors") and not (options.get("columns") or {}).get("vector"):
-                defect = f"run '{run}' has features.meaning {json.dumps(weight)}, and corpora.{name} has no vectors"
-                todo = "set options.vectors or options.columns.vector of the corpus, or features.meaning to 0"
-                raise ConfigError(defect, "a stream whose documents have vectors", todo)
+                given = (
+                    f"run '{run}' has features.meaning {json.dumps(weight)}, "
+                    f"and corpora.{name} has no vectors"
+                )
+                todo = (
+                    "set options.vectors or options.columns.vector of the corpus, "
+                    "or features.meaning to 0"
+                )
+                raise ConfigError(given, "a stream whose documents have vectors", todo)
         if weight != 0 and run in config["ranks"]:
-            defect = f"run '{run}' has features.meaning {json.dumps(weight)}, and agents on ranks"
-            raise ConfigError(defect, "one of them", "set features.meaning of the run to 0")
+            given = f"run '{run}' has features.meaning {json.dumps(weight)}, and agents on ranks"
+            raise ConfigError(
+                given, "no vectors for a run on ranks", "set features.meaning of the run to 0"
+            )
 
 
 def _check_experiments(config):
-    """Refuse unknown names in experiments, and experiments that need each other in a circle."""
-    waits = {name: entry.get("experiments", []) for name, entry in config["experiments"].items()}
+    """Refuse unknown names in experiments, and experiments that wait for each other."""
+    waiting_for = {
+        name: entry.get("experiments", []) for name, entry in config["experiments"].items()
+    }
     for name, entry in config["experiments"].items():
         for key, table in (
             ("streams", "corpora"),
@@ -224,14 +255,16 @@ def _check_experiments(config):
             )
         for stream in entry.get("streams", []):
             _check_corpus(config, stream)
-    while waits:
-        ready = [name for name, others in waits.items() if not set(others) & waits.keys()]
+    while waiting_for:
+        ready = [
+            name for name, others in waiting_for.items() if not set(others) & waiting_for.keys()
+        ]
         if not ready:
-            defect = f"experiments {', '.join(waits)} wait for each other"
+            given = f"experiments {', '.join(waiting_for)} wait for each other"
             raise ConfigError(
-                defect, "an experiment that needs no other", "remove a name from experiments"
+                given, "an experiment that needs no other", "remove a name from experiments"
             )
-        waits = {name: others for name, others in waits.items() if name not in ready}
+        waiting_for = {name: others for name, others in waiting_for.items() if name not in ready}
 
 
 def _check_trees(config):
@@ -250,21 +283,21 @@ def _check_trees(config):
 
 
 def _check_shown(config):
-    """Refuse runs, sizes and seeds of report, alerts and emerging topics that the study does not run."""
+    """Refuse runs, sizes and seeds of report, alerts and emerging that the study does not have."""
     report, alerts, emerging = config["report"], config["alerts"], config["emerging"]
     FollowedAlerts.from_map(alerts)
     runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
-    named = {
+    run_settings = {
         "report.runs": report["runs"],
         "report.run": [report["run"]],
         "alerts.run": [alerts["run"]],
     }
-    named |= {"emerging.runs": emerging["runs"]} if emerging["enabled"] else {}
-    for where, names in named.items():
+    run_settings |= {"emerging.runs": emerging["runs"]} if emerging["enabled"] else {}
+    for key, names in run_settings.items():
         todo = "correct it or add it to runs" + (
-            ", or set it to null" if where == "alerts.run" else ""
+            ", or set it to null" if key == "alerts.run" else ""
         )
-        _check_among(where, [name for name in names if name], config["runs"], todo)
+        _check_among(key, [name for name in names if name], config["runs"], todo)
     sizes = {"report.atoms": ([report["atoms"]], runs)}
     sizes |= {"alerts.atoms": ([alerts["atoms"]], [alerts["run"]])} if alerts["run"] else {}
     sizes |= (
@@ -272,14 +305,17 @@ def _check_shown(config):
         if emerging["enabled"]
         else {}
     )
-    for where, (values, among) in sizes.items():
+    for key, (values, size_runs) in sizes.items():
         _check_among(
-            where, [k for k in values if k], _sizes(config, among), "correct it or add it to atoms"
+            key,
+            [k for k in values if k],
+            _sizes(config, size_runs),
+            "correct it or add it to atoms",
         )
     _check_among("report.seed", [report["seed"]], config["seeds"], "correct it or add it to seeds")
     if alerts["run"] in config["ranks"]:
-        defect = f"alerts.run names '{alerts['run']}', which runs on MPI ranks"
-        raise ConfigError(defect, "a run with all atoms in one process", "name another run")
+        given = f"alerts.run names '{alerts['run']}', which runs on MPI ranks"
+        raise ConfigError(given, "a run with all atoms in one process", "name another run")
 
 
 def _check_regret(config):
@@ -287,12 +323,14 @@ def _check_regret(config):
     settings = config["regret"]
     if not settings["runs"]:
         raise ConfigError(
-            "regret is enabled without runs", "names among runs", "add some to regret.runs"
+            "regret is enabled without runs", "names among runs", "add a run to regret.runs"
         )
     if config["checkpoints"]["keep"]:
-        defect = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
+        given = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
         raise ConfigError(
-            defect, "all checkpoints where regret is computed", "set one of them to 0 or false"
+            given,
+            "all checkpoints where regret is computed",
+            "set checkpoints.keep to 0 or regret.enabled to false",
         )
     _check_among(
         "regret.sizes",

@@ -1,4 +1,4 @@
-"""The complete configuration of a study (`Study`). Larger sections have their own files in `odl.config.model`."""
+"""The configuration of a study (`Study`). Larger sections are in `odl.config.model`."""
 
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -13,9 +13,9 @@ from odl.config.schema import closed
 from odl.config.setting import NAME_ITEMS, SIZE_ITEMS, Section, is_section, merge, setting
 
 __all__ = [
-    "Alerts", "Baselines", "Batches", "BestFixed", "Chain", "Checkpoints", "Emerging", "EvaluatedStream",
-    "Evaluation", "Features", "FollowedAlerts", "Order", "Regret", "Report", "SmallDictionary", "Stream",
-    "Study", "TopicEntry", "Weighting",
+    "Alerts", "Baselines", "Batches", "BestFixed", "Chain", "Checkpoints", "Emerging",
+    "EvaluatedStream", "Evaluation", "Features", "FollowedAlerts", "Order", "Regret", "Report",
+    "SmallDictionary", "Stream", "Study", "TopicEntry", "Weighting",
 ]  # fmt: skip
 # Pattern of the name of a study or a corpus: lower-case ASCII letters, letters of other scripts,
 # digits and hyphens.
@@ -30,8 +30,8 @@ class Checkpoints(Section):
 
     keep: int = setting(
         0,
-        "interval between retained checkpoints; the last two of a chain are always retained; 0: retain all. Not "
-        "allowed with `regret.enabled`, which reads all of them",
+        "interval between retained checkpoints; the last two of a chain are always retained; "
+        "0: retain all. Not allowed with `regret.enabled`, which reads all of them",
         "timesteps",
         minimum=0,
     )
@@ -87,12 +87,13 @@ class Study(Section):
     results: str = setting(
         "results",
         "folder of all results",
-        values="a path, without braces, control characters, `://`, and a minus or spaces at its ends",
+        values="a path, without braces, control characters, `://`, and a minus or spaces "
+        "at its ends",
         minLength=1,
     )
     streams: list[str] = setting(
-        meaning="corpora to run; `[]` for a study of `experiments` only, which ignores `runs`, `atoms`, `baselines`, "
-        "`regret`, `emerging`, `alerts` and `report`",
+        meaning="corpora to run; `[]` for a study of `experiments` only, which ignores `runs`, "
+        "`atoms`, `baselines`, `regret`, `emerging`, `alerts` and `report`",
         values="names under `corpora`",
         **NAME_ITEMS,
     )
@@ -107,15 +108,17 @@ class Study(Section):
         ),
     )
     seeds: list[int] = setting(
-        meaning="seeds of the study; each gives another order of the stream, schedule of topics and start",
+        meaning="seeds of the study; each gives another order of the stream, schedule of topics "
+        "and start",
         values="whole numbers from 0",
         items={"type": "integer", "minimum": 0},
         minItems=1,
     )
     features: Features
     atoms: list[int] = setting(
-        meaning="sizes k of the dictionary; each is a separate chain. With `batches.by: documents` a size may not "
-        "exceed `batches.initial`. `adaptive` adds atoms on demand, up to k; the memory of `levels` sets its size",
+        meaning="sizes k of the dictionary; each is a separate chain. With `batches.by: "
+        "documents` a size may not exceed `batches.initial`. `adaptive` adds atoms on demand, "
+        "up to k; the memory of `levels` sets its size",
         values="atoms",
         minItems=1,
         **SIZE_ITEMS,
@@ -137,7 +140,8 @@ class Study(Section):
     baselines: Baselines
     mirror: str = setting(
         "",
-        "where downloads are searched first; the environment variable `ODL_MIRROR` takes precedence",
+        "where downloads are searched first; the environment variable `ODL_MIRROR` takes "
+        "precedence",
         values="a folder or a base address (http, https, file); empty: none",
     )
     evaluate: Evaluation
@@ -145,8 +149,8 @@ class Study(Section):
     ranks: dict = setting({}, additionalProperties={"type": "integer", "minimum": 1})
     block: int = setting(
         10,
-        "timesteps of a chain submitted to a cluster as one job ([docs/clusters.md](../docs/clusters.md)); no effect "
-        "on local runs and on results",
+        "timesteps of a chain submitted to a cluster as one job "
+        "([docs/clusters.md](../docs/clusters.md)); no effect on local runs and on results",
         values="timesteps; 0: one job per timestep",
         minimum=0,
     )

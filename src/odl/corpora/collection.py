@@ -1,4 +1,4 @@
-"""The reader ``documents`` of user files: texts or term counts in tables, mail, feeds, logs or text files."""
+"""The reader ``documents`` of user files: tables, mail, feeds, logs and text files."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ DEFAULT_COLUMNS = {
 }
 COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "source", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
-NAMED_ONLY = ("author", "source")  # also of mail and feeds, which are read if they are named
+NAMED_ONLY = ("author", "source")  # roles that are read only if columns names them
 OPTIONS = {
     "columns": closed(
         {role: {"type": ["string", "null"]} for role in COLUMN_ROLES}
@@ -59,22 +59,23 @@ OPTIONS = {
     "vectors": encoder.VECTORS_SCHEMA,
     "changed": {"type": "string", "enum": ["keep", "new"]},
     "forgotten": {"type": "array", "items": {"type": "string"}},
-    "strict": {
-        "type": "boolean",
-        "earlier": False,
-    },  # of files in which all can be read, both give the same
+    # Records of earlier versions lack this option: their files, without faults, give the same
+    # documents with either value.
+    "strict": {"type": "boolean", "earlier": False},
     "needs_time": {"type": "boolean", "earlier": True},
 }
 
-OWN_COLUMNS = {
-    role: role for role in COLUMN_ROLES if role not in NAMED_ONLY
-}  # columns of mail, feeds, logs and texts
+# Columns of mail, feeds, logs and texts, whose readers give them these names.
+OWN_COLUMNS = {role: role for role in COLUMN_ROLES if role not in NAMED_ONLY}
 SUBJECT_LINE = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
-DAMAGE_REASONS = {  # key of a row of mail or feeds -> reason in the list of documents set aside
+DAMAGE_REASONS = {  # key of a damaged row -> reason in the list of documents set aside
     "repaired": "items that are not XML, repaired",
     "replaced": "documents with bytes that fit no encoding, read as U+FFFD",
 }
-WRONG_TIME = "correct it, or set another column (--time, columns.time) or the format of times (--time-format)"
+WRONG_TIME = (
+    "correct it, or set another column (--time, columns.time) "
+    "or the format of times (--time-format)"
+)
 WITHOUT_TIME = Unreadable(
     "it has no time", "add them, or choose another source of all times: --times modified, or name"
 )
@@ -82,9 +83,9 @@ OTHER_COLUMNS = (
     "correct them, or set another column (--text, columns.text); "
     "use a separate folder for files with other columns"
 )
-FACET_ROLE = "facets "  # before the name of a column of facets, in the roles of columns
-FACET_CHARACTERS = 100  # longer values of facets are cut
-DIGEST_BYTES = 16  # size of the digest of a row's content
+FACET_ROLE = "facets "  # prefix of the role of a facet column
+FACET_CHARACTERS = 100  # characters of a facet value; longer values are cut
+DIGEST_BYTES = 16  # bytes of the digest of a row's content
 
 
 def read(sources, options):
@@ -99,11 +100,12 @@ def read(sources, options):
           source, vector; null for a column that is not used. A name other than the default must
           exist in tables. url, author, source and vector are only read if they are named; a named
           author also reads the authors of mail and feeds. ``source`` of mail and feeds is one of
-          author, category (of feeds) and title. The texts of a list become paragraphs, a list for time
-          (date and clock) by spaces. ``topics: category`` also reads the categories of feeds.
-        - ``facets``: names of further columns of tables, whose values are counted beside events
-          (default none).
-        - ``separator``: between the topics of a string (default ";"; null: one topic per string).
+          author, category (of feeds) and title. A list of columns for text becomes paragraphs; a
+          list for time (date and clock) is joined by spaces. ``topics: category`` also reads the
+          categories of feeds.
+        - ``facets``: names of further columns of tables; events report how often each of their
+          values occurs (default none).
+        - ``separator``: string between topics (default ";"; null: a string is one topic).
         - ``quoted``: whether quotation marks may enclose the fields of CSV files (default true).
         - ``delimiter``: of CSV files (default: detected).
         - ``encoding``: default utf-8; in a list of two, the second decodes bytes that do not fit
@@ -170,15 +172,19 @@ def columns_of(options):
 
 
 def own_columns(kind, columns):
-    """Return role -> column of mail, texts, logs and feeds; authors, sources and categories if `columns` names them."""
+    """Return role -> column of mail, texts, logs and feeds.
+
+    Authors and sources are included only if `columns` names them, categories of feeds only if it
+    names them as topics.
+    """
     topics = (
         {"topics": listing.CATEGORY}
         if kind == "feed" and columns.get("topics") == listing.CATEGORY
         else {}
     )
-    named = {"author": "author"} if "author" in columns else {}
-    named |= {"source": columns["source"]} if "source" in columns else {}
-    return OWN_COLUMNS | topics | named
+    optional = {"author": "author"} if "author" in columns else {}
+    optional |= {"source": columns["source"]} if "source" in columns else {}
+    return OWN_COLUMNS | topics | optional
 
 
 def names_of(column):
@@ -187,12 +193,15 @@ def names_of(column):
 
 
 def value_of(row, column, between="\n\n"):
-    """Return the value of a row in a column. Strings of several columns are joined; another value is returned alone."""
+    """Return the value of a row in one column, or in several columns joined by `between`.
+
+    If a value in several columns is not a string, this value is returned alone, to be refused.
+    """
     if not isinstance(column, list):
         return row.get(column)
     values = [row[name] for name in column if not fields.missing(row.get(name))]
-    wrong = next((value for value in values if not isinstance(value, str)), None)
-    return wrong if wrong is not None else between.join(values) if values else None
+    not_text = next((value for value in values if not isinstance(value, str)), None)
+    return not_text if not_text is not None else between.join(values) if values else None
 
 
 def values_by_role(row, columns):
@@ -204,7 +213,9 @@ def values_by_role(row, columns):
 
 
 def documents_in(name, path, form, columns, strict=True):
-    """Yield (place, row, with_ids) of each document of a file: its values by role, and whether it must have an id.
+    """Yield (location, row, with_ids) of each document of a file.
+
+    The row maps roles to values; with_ids says whether it must have an id.
 
     Parameters
     ----------
@@ -214,58 +225,67 @@ def documents_in(name, path, form, columns, strict=True):
     columns : dict
         Result of `columns_of`.
     strict : bool
-        Whether a fault is raised. Otherwise the row is an `Unreadable`: of one document; of the
-        rest of the file if the place begins with ``after``; of the complete file if the place is
-        empty. With the place ``read``, it is the number of documents that were read but are
-        damaged.
+        Whether a fault raises an error. Otherwise the row is an `Unreadable`. It applies to one
+        document; if the location begins with ``after``, to the remainder of the file; if the
+        location is empty, to the complete file. With the location ``read``, its text is the number
+        of documents that were read but are damaged.
 
     Raises
     ------
     DataError
         For a fault, if strict.
     """
-    kind, last, seen, with_ids, damaged = form.kind_of(path), "", set(), None, Counter()
+    kind, last_location, columns_seen, with_ids, n_damaged = (
+        form.kind_of(path),
+        "",
+        set(),
+        None,
+        Counter(),
+    )
     tabular = kind in listing.TABULAR
     columns = columns if tabular else own_columns(kind, columns)
     try:
-        for place, row in rows(path, form, name):
+        for location, row in rows(path, form, name):
             if isinstance(row, Unreadable):
                 if strict:
-                    raise _refusal(path, place, row)
-                yield place, row, False
-                last = place
+                    raise _refusal(path, location, row)
+                yield location, row, False
+                last_location = location
                 continue
             if with_ids is None:
                 with_ids = columns.get("id") in row
                 _check_header(path, kind, row, columns, strict)
-            seen.update(row)
+            columns_seen.update(row)
             if tabular and (fault := _without_text(row, columns)):
                 if strict:
-                    raise _refusal(path, place, fault)
-                yield place, fault, False
-                last = place
+                    raise _refusal(path, location, fault)
+                yield location, fault, False
+                last_location = location
                 continue
-            damaged.update([] if tabular else row.keys() & DAMAGE_REASONS.keys())
+            n_damaged.update([] if tabular else row.keys() & DAMAGE_REASONS.keys())
             roles = values_by_role(row, columns)
-            yield place, roles, with_ids or not (strict or fields.missing(roles.get("id")))
-            last = place
+            yield location, roles, with_ids or not (strict or fields.missing(roles.get("id")))
+            last_location = location
         if tabular and strict:
-            check_columns_seen(path, seen, columns)
+            check_columns_seen(path, columns_seen, columns)
     except DataError as error:
         if strict:
             raise
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
-        yield last and setaside.REST_PREFIX + last, Unreadable(reason), False
-    for name in () if strict else sorted(damaged):
+        yield last_location and setaside.REST_PREFIX + last_location, Unreadable(reason), False
+    for name in () if strict else sorted(n_damaged):
         yield (
             setaside.DAMAGED_BUT_READ,
-            Unreadable(f"{DAMAGE_REASONS[name]}: {damaged[name]:,}"),
+            Unreadable(f"{DAMAGE_REASONS[name]}: {n_damaged[name]:,}"),
             False,
         )
 
 
 def _check_header(path, kind, row, columns, strict):
-    """Refuse a file by the columns of its first row; if not strict, only in formats whose rows have equal columns."""
+    """Refuse a file whose first row lacks required columns.
+
+    If not strict, only formats in which all rows have the same columns are checked.
+    """
     if strict or kind in ("csv", "parquet"):
         check_first_row(path, row, columns)
     if not strict and kind in ("csv", "parquet"):
@@ -277,16 +297,17 @@ def _check_header(path, kind, row, columns, strict):
 
 def _without_text(row, columns):
     """Return an `Unreadable` if a row has no column of text or counts; else ""."""
-    wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
-    if any(name in row for name in wanted):
+    expected_names = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
+    if any(name in row for name in expected_names):
         return ""
     return Unreadable(
-        f"it has neither {' nor '.join(wanted)}, but the columns {_listed(row)}", OTHER_COLUMNS
+        f"it has neither {' nor '.join(expected_names)}, but the columns {_listed(row)}",
+        OTHER_COLUMNS,
     )
 
 
-def _refusal(path, place, reason):
-    return DataError(f"{path} {place}: {reason}", "a readable document", "correct or remove it")
+def _refusal(path, location, reason):
+    return DataError(f"{path} {location}: {reason}", "a readable document", "correct or remove it")
 
 
 class Register:
@@ -300,10 +321,13 @@ class Register:
     """
 
     def __init__(self, changed="keep"):
-        self.changed, self.contents, self.again = changed, {}, []
+        self.changed, self.contents, self.again = changed, {}, []  # again: repeated rows
 
     def name(self, identity, content):
-        """Return the id of a row as a document, or None if it is left out. Call `enter` to register it."""
+        """Return the id under which a row becomes a document, or None for a repeated row.
+
+        The caller registers the document by `enter`.
+        """
         first = self.contents.get(identity)
         name = (
             identity + name_end(content)
@@ -320,7 +344,7 @@ class Register:
         self.contents[name] = content
 
     def repeats(self):
-        """Return the numbers of rows that were left out."""
+        """Return the numbers of repeated rows, with equal and with other content."""
         n_changed = sum(self.contents[identity] != content for identity, content in self.again)
         n_changed = n_changed if self.changed == "keep" else 0
         return Repeats(len(self.again) - n_changed, n_changed)
@@ -378,7 +402,7 @@ class Parser:
 
 
 def check_id(row, with_ids, kind=None):
-    """Raise ValueError if a row lacks an id although the first row of its file has one, or the other way round."""
+    """Raise ValueError if a row has an id and the first row of its file has none, or vice versa."""
     if (kind is None or kind in listing.TABULAR) and with_ids == fields.missing(row.get("id")):
         reason = "it has no id" if with_ids else "it has an id, but the first row has none"
         raise ValueError(
@@ -425,7 +449,7 @@ class ParsedRow(NamedTuple):
     taken : list of int
         Number of characters that each cleaner removed.
     title, url, author, source, facets, excerpt : str
-        The facets are a JSON object (`facets_of`), the excerpt is the beginning of the cleaned text.
+        The facets are a JSON object (`facets_of`); the excerpt begins the cleaned text.
     shingle_words : bytes
         Result of `odl.text.shingles.Shingler.words`.
     vector : ndarray or None
@@ -467,7 +491,11 @@ class Collection:
         )
         self.meaning = encoder.encoder_of(options.get("vectors"))
         if self.meaning and "vector" in self.columns:
-            raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
+            raise ConfigError(
+                "vectors and columns.vector are both set",
+                "vectors of an encoder, or a column of vectors",
+                "remove vectors or columns.vector",
+            )
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
         self.changed, self.forgotten = (
@@ -493,20 +521,20 @@ class Collection:
         self._begin()
 
     def add_file(self, name, path, form):
-        """Add the documents of a file. What cannot be read is set aside; if strict, it raises `DataError`."""
+        """Add the documents of a file. A fault is set aside; if strict, it raises `DataError`."""
         kind = form.kind_of(path)
-        for place, row, with_ids in documents_in(name, path, form, self.columns, self.strict):
+        for location, row, with_ids in documents_in(name, path, form, self.columns, self.strict):
             if isinstance(row, Unreadable):
-                self.aside.append(setaside.aside(name, place, row))
+                self.aside.append(setaside.aside(name, location, row))
                 continue
             try:
-                self.add_row(name, place, row, with_ids, kind)
+                self.add_row(name, location, row, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
                 if self.strict:
                     raise (
-                        error if isinstance(error, ConfigError) else _refusal(path, place, error)
+                        error if isinstance(error, ConfigError) else _refusal(path, location, error)
                     ) from error
-                self.aside.append(setaside.aside(name, place, error))
+                self.aside.append(setaside.aside(name, location, error))
 
     def add_row(self, name, place, row, with_ids, kind=None):
         """Add one document. A wrong field raises ValueError before anything is changed.
@@ -531,16 +559,16 @@ class Collection:
     def _parsed(self, row, identity, content, kind):
         """Return the cleaned text of a row, and the `ParsedRow`."""
         time, topics, counted, text = self.parser.parse(row, kind)
-        taken, passages = [0] * len(self.cleaner.names), ({}, {})
+        removed, passages = [0] * len(self.cleaner.names), ({}, {})
         if counted is not None:
             text, counts = "", ([*map(self.counted.numbers.__getitem__, counted)], counted.values())
         else:
-            text, taken = self.cleaner.apply(text)
+            text, removed = self.cleaner.apply(text)
             if self.splitter is None:
                 counts = self.counted.count(text)
             else:
-                whole, *passages = count_words(text, self.counted.count)
-                counts = whole.keys(), whole.values()
+                all_counts, *passages = count_words(text, self.counted.count)
+                counts = all_counts.keys(), all_counts.values()
         vector, n_words = self._vector(row), sum(counts[1])
         if n_words < self.min_words:
             return text, ParsedRow(identity, content, time, n_words)
@@ -555,7 +583,7 @@ class Collection:
             topics,
             counts,
             passages,
-            taken,
+            removed,
             title=one_line(clean(text if fields.missing(title) else without_ansi(str(title)))),
             url=fields.parse_url(row.get("url")),
             author=fields.parse_author(row.get("author")),
@@ -631,7 +659,7 @@ class Collection:
         return vector
 
     def finish(self):
-        """Return the documents; refuse them if none has a token."""
+        """Return the documents; raise `DataError` if none has a token."""
         documents = self.documents()
         check_held(documents, {"min_words": self.min_words}, len(documents.vocabulary))
         return documents
@@ -689,17 +717,17 @@ def facets_of(row):
     >>> facets_of({"id": "a", "facets airline": "JetBlue", "facets gate": None})
     '{"airline": "JetBlue"}'
     """
-    found = {}
+    facets = {}
     for role, value in row.items():
         if role.startswith(FACET_ROLE) and not fields.missing(value):
             text = ", ".join(map(str, value if isinstance(value, list) else [value]))
             name = role.removeprefix(FACET_ROLE)
-            found[name] = one_line(clean(without_ansi(text)), FACET_CHARACTERS)
-    return json.dumps(found, ensure_ascii=False) if found else ""
+            facets[name] = one_line(clean(without_ansi(text)), FACET_CHARACTERS)
+    return json.dumps(facets, ensure_ascii=False) if facets else ""
 
 
 def subject_of(text):
-    """Return the subject of a text that begins with the headers of a message; None for other texts."""
+    """Return the subject if a text begins with the headers of a message; else None."""
     header = text.lstrip().split("\n\n", 1)[0] if isinstance(text, str) else ""
     return match[1].strip() if (match := SUBJECT_LINE.search(header)) else None
 
@@ -708,13 +736,19 @@ def check_held(documents, options, n_terms):
     """Refuse documents without any token."""
     if not len(documents) and not documents.dropped and documents.aside:
         first = documents.aside[0]
-        fault = f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: {first.reason}"
+        fault = (
+            f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: "
+            f"{first.reason}"
+        )
         raise DataError(
             fault, "documents that can be read", "correct the files, or the options of the reader"
         )
     n_dropped = len(documents.dropped.ids) if documents.dropped else 0
     if not n_terms and n_dropped:
-        fault = f"all {len(documents) + n_dropped} documents have fewer than {options['min_words']} words"
+        fault = (
+            f"all {len(documents) + n_dropped} documents have fewer than "
+            f"{options['min_words']} words"
+        )
         raise DataError(fault, "longer documents", "lower min_words or clean less")
     if not n_terms:
         fault = f"none of the {len(documents)} documents contains a token"
@@ -724,29 +758,32 @@ def check_held(documents, options, n_terms):
 
 def check_first_row(path, row, columns):
     """Refuse a file whose first row has neither text nor counts."""
-    wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
-    if not any(name in row for name in wanted):
-        hint = next((near for name in wanted if (near := nearest(name, row))), "")
-        expected = (
-            " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts"
+    expected_names = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
+    if not any(name in row for name in expected_names):
+        hint = next(
+            (suggestion for name in expected_names if (suggestion := nearest(name, row))), ""
         )
-        todo = delimiter_of(row) or "rename it, or set columns.text or columns.counts"
+        expected = (
+            " or ".join(f"a column {name!r}" for name in expected_names)
+            or "a column of text or counts"
+        )
+        todo = delimiter_of(row) or "rename a column, or set columns.text or columns.counts"
         raise DataError(f"{path} has the columns {_listed(row)}{hint}", expected, todo)
 
 
 def check_columns_seen(path, seen, columns):
-    """Refuse a file without a column that the options name, or with a default name in another spelling.
+    """Refuse a file that lacks a column which the options name.
 
-    Default columns are optional. A column that differs from a default name in case or outer white
-    space only is refused, since it would be ignored silently.
+    Default columns are optional. If a column differs from a default name only in case or outer
+    white space, the file is refused too, since the column would be ignored.
     """
     for role, name in ((role, name) for role, names in columns.items() for name in names_of(names)):
         if name in seen:
             continue
-        alike = next(
+        similar_name = next(
             (str(other) for other in seen if str(other).strip().lower() == name.lower()), None
         )
-        if name != DEFAULT_COLUMNS.get(role) or alike is not None:
+        if name != DEFAULT_COLUMNS.get(role) or similar_name is not None:
             fault = f"{path} has the columns {_listed(seen)}{nearest(name, seen)}"
             raise DataError(fault, f"a column {name!r}", f"rename it, or set columns.{role}")
 

@@ -22,38 +22,30 @@ from odl.files import listing
 from odl.files.packing import opened
 
 DELIMITERS = ";\t|,"
-UNIQUE_COLUMNS = (
-    "id",
-    "time",
-    "text",
-    "counts",
-    "topics",
-    "title",
-)  # column names that must not be repeated
+# Columns whose name must occur once in a table. Other repeated names get a number.
+UNIQUE_COLUMNS = ("id", "time", "text", "counts", "topics", "title")
 TIME_SOURCES = ("name", "front-matter", "modified")
 DAY_IN_NAME = re.compile(
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)"
 )
 HEADER_LINES = 200  # lines from which the delimiter of a table is detected
-ESCAPED_BYTE = re.compile(
-    "[\udc80-\udcff]"
-)  # a byte that does not fit the encoding, as Python escapes it
+# A byte that does not fit the encoding, as the error handler "surrogateescape" of Python writes it.
+ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
 NULL_FIELD = r"\N"  # missing value in database exports
 ANY_DIGIT = re.compile(r"\d")
-LEADING_LINE = re.compile(
-    r"\s*|sep=.|#TYPE .*"
-)  # line above the header: blank, or of Excel or PowerShell
+# A line above the header: blank, the separator line of Excel, or the type line of PowerShell.
+LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")
 PARQUET_BATCH = 1024  # rows of Parquet in memory
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
-recorded: dict = {}  # path -> time in seconds to use in place of the last change of the file
+recorded: dict = {}  # path -> time (seconds) to use instead of the file's modification time
 FRONT_MATTER_PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
 
 
 @dataclass(frozen=True)
 class Form:
-    """How files are written.
+    """Format of the files of a corpus.
 
     Parameters
     ----------
@@ -80,15 +72,16 @@ class Form:
     time_formats: tuple = ()
 
     def kind_of(self, path):
-        """Return the kind of a file: the given one, or the one that its name and content tell."""
+        """Return the kind of a file: the option, or else detected from its name and content."""
         return self.kind or listing.kind_in(path)
 
 
 def rows(path, form=Form(), name=None):
-    """Yield (place, row) of a file: "line 3", "row 3", "message 3" or "item 3", and a dict of column -> value.
+    """Yield (location, row) of each row of a file.
 
-    For a row that cannot be read, an `odl.corpora.checks.Unreadable` is yielded in its place. One
-    row is in memory at a time; for Parquet, `PARQUET_BATCH` rows.
+    The location is "line 3", "row 3", "message 3" or "item 3"; the row maps columns to values. For
+    a row that cannot be read, an `odl.corpora.checks.Unreadable` is yielded instead. One row is in
+    memory at a time; for Parquet, `PARQUET_BATCH` rows.
 
     Parameters
     ----------
@@ -104,9 +97,9 @@ def rows(path, form=Form(), name=None):
     """
     empty = True
     try:
-        for place, row in _rows(path, form, name or os.path.basename(path)):
+        for location, row in _rows(path, form, name or os.path.basename(path)):
             empty = False
-            yield place, row
+            yield location, row
     except UnicodeDecodeError as error:
         raise _located(path, form.encoding, error) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
@@ -120,10 +113,10 @@ def rows(path, form=Form(), name=None):
 
 def all_rows(path, form):
     """Yield the rows of `rows`; raise `DataError` for a row that cannot be read."""
-    for place, row in rows(path, form):
+    for location, row in rows(path, form):
         if isinstance(row, Unreadable):
-            raise DataError(f"{path} {place}: {row}", "a readable row", "correct it")
-        yield place, row
+            raise DataError(f"{path} {location}: {row}", "a readable row", "correct this row")
+        yield location, row
 
 
 def _rows(path, form, name):
@@ -164,7 +157,7 @@ def _located(path, encoding, error):
 
 
 def _numbered(file, encoding):
-    """Yield (number, text) of each line; `Unreadable` for a line that is too long or not in the encoding."""
+    """Yield (number, text) of each line; `Unreadable` if it is too long or not in the encoding."""
     number, first = 0, True
     while data := file.readline(MAX_LINE):
         number += 1
@@ -210,30 +203,32 @@ def _json_rows(file, encoding):
 
 
 def _csv_rows(binary, path, delimiter, encoding, quoted):
-    """Yield the rows of a table. After a wrong record, which is `Unreadable`, reading resumes at the next line."""
-    limit = csv.field_size_limit(
-        MAX_LINE
-    )  # the default refuses texts of more than 131072 characters
+    """Yield the rows of a table. After a record with a fault, reading resumes at the next line."""
+    # The default of the csv module refuses fields of more than 131072 characters.
+    limit = csv.field_size_limit(MAX_LINE)
     errors = encoding.errors if encoding.second else "surrogateescape"
     try:
         with io.TextIOWrapper(binary, encoding=encoding.start(), errors=errors, newline="") as file:
-            every = lines(file, path)
-            head = list(islice(every, HEADER_LINES))
-            every = chain(head, every)
-            sign = delimiter or usual_delimiter(path)
-            for change in mending(head, sign) if quoted else ():
-                head, every = [change(line) for line in head], map(change, every)
+            all_lines = lines(file, path)
+            head = list(islice(all_lines, HEADER_LINES))
+            all_lines = chain(head, all_lines)
+            guessed_delimiter = delimiter or usual_delimiter(path)
+            for change in mending(head, guessed_delimiter) if quoted else ():
+                head, all_lines = [change(line) for line in head], map(change, all_lines)
             delimiter, above = beginning_of(head, path, delimiter)
             before, after = unnamed(head, delimiter, above)
             yield from _records(
-                _Lines(every), path, delimiter, quoted, encoding, above, before, after
+                _Lines(all_lines), path, delimiter, quoted, encoding, above, before, after
             )
     finally:
         csv.field_size_limit(limit)
 
 
 class _Lines:
-    """Iterator over lines that stores those of the current record, so that reading can resume after its first line."""
+    """Iterator over lines that stores the lines of the current record.
+
+    So reading can resume at the second line of a record with a fault.
+    """
 
     def __init__(self, source):
         self.source, self.record, self.again, self.number = source, [], [], 0
@@ -259,14 +254,18 @@ class _Lines:
 
 
 def _records(source, path, delimiter, quoted, encoding, above, before, after):
-    """Yield (place, row) of a table: `above` records are skipped, then a header follows, with names added around it."""
+    """Yield (location, row) of a table.
+
+    `above` records are skipped. The next one is the header; the names in `before` and `after` are
+    added to it.
+    """
 
     def reader():
         return csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
 
     header, records = None, reader()
     while True:
-        place = f"line {source.begin()}"
+        location = f"line {source.begin()}"
         try:
             fields = next(records, None)
         except csv.Error as error:
@@ -274,14 +273,17 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
                 "correct it, or set options.quoted: false if quotation marks are part of the text"
             )
             if any('\\"' in line for line in source.record):
-                todo = "correct it: write a quotation mark in a quoted field twice, not after a backslash"
+                todo = (
+                    "correct it: write a quotation mark in a quoted field twice, "
+                    "not after a backslash"
+                )
             if header is None:
                 raise DataError(
-                    f"{path} {place} is not CSV ({error})", "quoted fields", todo
+                    f"{path} {location} is not CSV ({error})", "quoted fields", todo
                 ) from error
             source.go_back()
             records = reader()
-            yield place, Unreadable(f"it is not CSV ({error}); {todo}")
+            yield location, Unreadable(f"it is not CSV ({error}); {todo}")
             continue
         if fields is None:
             return
@@ -294,27 +296,28 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
         elif fields and len(fields) != len(header):
             if todo := delimiter_of(header):
                 raise DataError(
-                    f"{path} {place} has {len(fields)} field{'s' * (len(fields) > 1)}",
+                    f"{path} {location} has {len(fields)} field{'s' * (len(fields) > 1)}",
                     f"{len(header)} as in the header",
                     todo,
                 )
             if any(field.strip() for field in fields):
                 yield (
-                    place,
+                    location,
                     Unreadable(
-                        f"it has {len(fields)} field{'s' * (len(fields) > 1)}, the header {len(header)}"
+                        f"it has {len(fields)} field{'s' * (len(fields) > 1)}, "
+                        f"the header {len(header)}"
                     ),
                 )
         elif fields:
             if NULL_FIELD in fields:
                 fields = ["" if field == NULL_FIELD else field for field in fields]
-            wrong = next(
+            unfit_field = next(
                 (text for text in fields if not text.isascii() and ESCAPED_BYTE.search(text)), None
             )
-            if wrong is not None:
-                yield place, _unfit(encoding, ord(ESCAPED_BYTE.search(wrong)[0]) - 0xDC00)
+            if unfit_field is not None:
+                yield location, _unfit(encoding, ord(ESCAPED_BYTE.search(unfit_field)[0]) - 0xDC00)
             else:
-                yield place, dict(zip(header, fields, strict=True))
+                yield location, dict(zip(header, fields, strict=True))
 
 
 def _parquet_rows(path):
@@ -331,12 +334,12 @@ def _parquet_rows(path):
             if len(set(names)) < len(names):
                 raise ValueError("two columns have one name")
             batches = file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False)
-            every = (
+            all_values = (
                 values
                 for batch in batches
                 for values in zip(*map(_values, batch.columns), strict=True)
             )
-            for number, values in enumerate(every, start=1):
+            for number, values in enumerate(all_values, start=1):
                 yield f"row {number}", dict(zip(names, values, strict=True))
     except (
         pa.ArrowException,
@@ -351,7 +354,10 @@ def _parquet_rows(path):
 
 
 def _values(column):
-    """Return a column as a list of Python values; dates and timestamps as datetimes in UTC, rounded to milliseconds."""
+    """Return a column as a list of Python values.
+
+    Dates and timestamps become datetimes in UTC, rounded down to milliseconds.
+    """
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
@@ -369,22 +375,24 @@ def usual_delimiter(path):
 
 
 def beginning_of(head, path, delimiter=None):
-    """Return (delimiter, number of records above the header) of a table, from its first lines."""
-    usual = usual_delimiter(path)
-    best = delimiter or delimiter_in(head, usual)
+    """Return (delimiter, number of records above the header), from the first lines of a table."""
+    default = usual_delimiter(path)
+    best = delimiter or delimiter_in(head, default)
     if fitting_fields(head, best):
         return best, 0
-    signs = [delimiter] if delimiter else dict.fromkeys((usual, *DELIMITERS))
+    signs = [delimiter] if delimiter else dict.fromkeys((default, *DELIMITERS))
     return next(
-        ((sign, above) for sign in signs if (above := records_above(head, sign))), (best, 0)
+        ((candidate, above) for candidate in signs if (above := records_above(head, candidate))),
+        (best, 0),
     )
 
 
 def records_above(head, sign):
-    """Return the number of records above a clear header, such as the title of a report; 0 if there is no clear header.
+    """Return the number of records above a clear header, such as the title of a report.
 
-    Records above it have fewer fields, and nearly all records below it have as many. The header has
-    no digits, while some column below has digits in nearly all rows.
+    A clear header has no digits and as many fields as at least 90 % of the records below it, while
+    some column below it has digits in at least 90 % of these. The records above have fewer fields.
+    Without a clear header, the number is 0.
     """
     try:
         rows = [
@@ -396,18 +404,20 @@ def records_above(head, sign):
         return 0
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     above = next((number for number, row in enumerate(rows) if len(row) >= width), 0)
-    header, below = (
+    header, following = (
         rows[above] if rows else [],
         [row for row in rows[above + 1 :] if len(row) == width],
     )
-    if width < 2 or len(header) != width or len(below) < max(2, 0.9 * (len(rows) - above - 1)):
+    if width < 2 or len(header) != width or len(following) < max(2, 0.9 * (len(rows) - above - 1)):
         return 0
-    plain = (
+    has_names = (
         all(field.strip() and not ANY_DIGIT.search(field) for field in header)
         and len(set(header)) == width
     )
-    with_digits = (sum(ANY_DIGIT.search(row[n]) is not None for row in below) for n in range(width))
-    return above if plain and max(with_digits) >= 0.9 * len(below) else 0
+    with_digits = (
+        sum(ANY_DIGIT.search(row[n]) is not None for row in following) for n in range(width)
+    )
+    return above if has_names and max(with_digits) >= 0.9 * len(following) else 0
 
 
 def unnamed(head, sign, above):
@@ -431,7 +441,10 @@ def unnamed(head, sign, above):
 
 
 def mending(head, sign):
-    """Return the changes of lines (functions) that a table needs so that all its rows have the same length."""
+    """Return functions of one line that make all rows of a table equally long.
+
+    One removes spaces before quotation marks, one doubles marks after a backslash (`doubled`).
+    """
     spaced = re.compile(rf'(?:^|(?<={re.escape(sign)})) +"')
     if any(map(spaced.search, head)) and not _fits(head, sign):
         without = partial(spaced.sub, '"')
@@ -441,7 +454,10 @@ def mending(head, sign):
 
 
 def has_backslashes(head, sign):
-    """Return whether quotation marks follow a backslash, as in MySQL exports, and rows fit only if this is undone."""
+    """Return whether backslashes escape quotation marks, as in MySQL exports.
+
+    This is so if all rows have the same length with the marks doubled, and not without.
+    """
     return (
         any('\\"' in line for line in head)
         and not _fits(head, sign)
@@ -450,12 +466,15 @@ def has_backslashes(head, sign):
 
 
 def doubled(line):
-    """Return a line in which each quotation mark after a backslash is replaced by two quotation marks."""
+    """Return a line with each quotation mark after a backslash doubled, without the backslash."""
     return ESCAPED_QUOTE.sub(r'\1""', line)
 
 
 def _fits(head, sign):
-    """Return whether all records of the first lines have the same length; the last one may be incomplete."""
+    """Return whether all records of the first lines have the same length.
+
+    The last record may be incomplete if the table continues after these lines.
+    """
     rows, records = [], csv.reader(head, delimiter=sign, strict=True)
     try:
         rows.extend(row for row in records if row)
@@ -466,7 +485,7 @@ def _fits(head, sign):
 
 
 def delimiter_in(head, usual):
-    """Return the delimiter that gives the most fields in the first lines of a table; the usual one if several do."""
+    """Return the delimiter that gives the most fields; the usual one if several give as many."""
     head = [line for line in head if not LEADING_LINE.fullmatch(line.rstrip("\r\n"))]
     return max(
         (usual, *(sign for sign in ",;\t|" if sign != usual)),
@@ -475,7 +494,7 @@ def delimiter_in(head, usual):
 
 
 def fitting_fields(head, sign):
-    """Return the number of fields of the header if at least 90 % of the rows have as many; else 0."""
+    """Return the number of fields of the header if at least 90 % of the rows have it; else 0."""
     try:
         rows = [row for row in csv.reader(head, delimiter=sign) if row]
     except csv.Error:
@@ -485,34 +504,36 @@ def fitting_fields(head, sign):
 
 
 def delimiter_of(columns):
-    """Return advice if a table has one column whose name contains a delimiter; else ""."""
-    only = str(next(iter(columns), "")) if len(columns) == 1 else ""
-    sign = max(DELIMITERS, key=only.count)
-    return f"set the option delimiter, such as delimiter: {sign!r}" if sign in only else ""
+    """Return advice if the only column has a name that contains a delimiter; else ""."""
+    only_name = str(next(iter(columns), "")) if len(columns) == 1 else ""
+    sign = max(DELIMITERS, key=only_name.count)
+    return f"set the option delimiter, such as delimiter: {sign!r}" if sign in only_name else ""
 
 
 def _header(path, fields):
-    """Return column names without repetitions: the second "Labels", as in issue trackers, becomes "Labels.2"."""
-    double = next(
+    """Return column names without repetitions: a second "Labels" becomes "Labels.2"."""
+    repeated = next(
         (name for name, n in Counter(fields).most_common() if n > 1 and name in UNIQUE_COLUMNS),
         None,
     )
-    if double:
+    if repeated:
         raise DataError(
-            f"{path} has two columns {double!r}", "different names in its first line", "rename one"
+            f"{path} has two columns {repeated!r}",
+            "different names in its first line",
+            "rename one of the two columns",
         )
     names: dict = {}
     for name in fields:
-        other, n = name, 1
-        while other in names:
+        unique_name, n = name, 1
+        while unique_name in names:
             n += 1
-            other = f"{name}.{n}"
-        names[other] = None
+            unique_name = f"{name}.{n}"
+        names[unique_name] = None
     return list(names)
 
 
 def _text_row(file, path, name, encoding, times=None):
-    """Return the row of a text file: id, time, text, title, and the url and topics of its front matter.
+    """Return the row of a text file: id, time, text, title, and url and topics of its front matter.
 
     Parameters
     ----------
@@ -539,33 +560,33 @@ def _text_row(file, path, name, encoding, times=None):
         raise DataError(f"{path} is longer than {MAX_LINE >> 20} MiB", "a text", "split it")
     text = encoding.text(data, first=True)
     front = FRONT_MATTER.match(text)
-    said = (
+    front_matter = (
         {key.lower(): value.strip("\"'") for key, value in FRONT_MATTER_PAIR.findall(front[1])}
         if front
         else {}
     )
     text = text[front.end() :] if front else text
-    title = said.get("title") or next(
+    title = front_matter.get("title") or next(
         (line.strip(" #\t") for line in text.splitlines() if line.strip()), ""
     )
-    if "title" in said:
+    if "title" in front_matter:
         text = f"{title}\n{text}"
     row = {
         "id": os.path.splitext(name)[0],
         "text": text,
         "title": title,
-        "url": said.get("url") or said.get("link"),
+        "url": front_matter.get("url") or front_matter.get("link"),
     }
-    if said.get("topics"):
-        row["topics"] = said["topics"].strip("[]").replace(",", ";")
-    return {**row, "time": _time(path, name, said, times)}
+    if front_matter.get("topics"):
+        row["topics"] = front_matter["topics"].strip("[]").replace(",", ";")
+    return {**row, "time": _time(path, name, front_matter, times)}
 
 
-def _time(path, name, said, times):
+def _time(path, name, front_matter, times):
     if times == "modified":
         return datetime.fromtimestamp(_modified(path), UTC).isoformat()
-    if times != "name" and said.get("date"):
-        return said["date"]
+    if times != "name" and front_matter.get("date"):
+        return front_matter["date"]
     return day_of(name) if times != "front-matter" else None
 
 
@@ -580,6 +601,6 @@ def changed(path):
 
 def day_of(name):
     """Return the day or month in the name of a file, in ISO 8601; None if it contains none."""
-    days = list(DAY_IN_NAME.finditer(name.replace("/", "-")))
-    match = next((match for match in reversed(days) if match[3]), days[-1] if days else None)
+    dates = list(DAY_IN_NAME.finditer(name.replace("/", "-")))
+    match = next((match for match in reversed(dates) if match[3]), dates[-1] if dates else None)
     return "-".join(part for part in match.groups() if part) if match else None

@@ -1,4 +1,4 @@
-"""Lines of logs: the time at the beginning of each line, in the formats of common loggers, and the remaining text."""
+"""Lines of logs: the time at the beginning of each line, and the remaining text."""
 
 import json
 import re
@@ -9,9 +9,9 @@ from odl.corpora import times
 from odl.corpora.checks import Unreadable
 from odl.files.escaping import without_ansi
 
-# direction marks, which chat exports write before a time
+# Direction marks, which chat exports write before a time.
 DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"
-MAX_LEADING_LINES = 10_000  # leading lines without a time that may take the first time found
+MAX_LEADING_LINES = 10_000  # leading lines without a time that get the first time below them
 MONTH_PATTERN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 ZONE_NAMES = "|".join(
     sorted(times.ZONE_HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True)
@@ -27,10 +27,13 @@ BEFORE_TIME = (
     rf"(?P<level>\[?\b(?i:{LEVEL_PATTERN}|[DIWEF](?=,))\b\]?[\s:,|-]*)?[\[(]?"
 )
 TIME_PATTERNS = (
-    rf"\d{{4}}(?P<sep>[-/.])\d\d(?P=sep)\d\d(?:[T ,_]+{CLOCK_PATTERN}{ZONE_PATTERN})(?:\[\w+/\w+\])?",
+    rf"\d{{4}}(?P<sep>[-/.])\d\d(?P=sep)\d\d(?:[T ,_]+{CLOCK_PATTERN}{ZONE_PATTERN})"
+    r"(?:\[\w+/\w+\])?",
     r"(?:19|20)\d{6}[T _-]?\d\d:?\d\d:?\d\d(?:[.,]\d+)?Z?(?!\d)",
-    rf"(?:[A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -]{MONTH_PATTERN}[a-z]*[ .,-]+\d{{2,4}}[ ,:T]+{CLOCK_PATTERN}{ZONE_PATTERN}",
-    rf"[A-Z][a-z]{{2}},? {MONTH_PATTERN} +\d{{1,2}} {CLOCK_PATTERN}{ZONE_PATTERN} \d{{4}}(?: [+-]\d{{4}}\b)?",
+    rf"(?:[A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -]{MONTH_PATTERN}[a-z]*[ .,-]+\d{{2,4}}[ ,:T]+"
+    rf"{CLOCK_PATTERN}{ZONE_PATTERN}",
+    rf"[A-Z][a-z]{{2}},? {MONTH_PATTERN} +\d{{1,2}} {CLOCK_PATTERN}{ZONE_PATTERN} \d{{4}}"
+    r"(?: [+-]\d{4}\b)?",
     rf"{MONTH_PATTERN}[a-z]* \d{{1,2}},? \d{{4}},? {CLOCK_PATTERN}{ZONE_PATTERN}",
     rf"\d{{1,2}}(?P<mark>[-/.])\d{{1,2}}(?P=mark)\d{{2,4}}[ ,T]+{CLOCK_PATTERN}{ZONE_PATTERN}",
     r"1\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?=[\s\]:,|])",
@@ -43,17 +46,21 @@ YEARLESS_PATTERNS = (
 GLOG_PATTERN = r"[IWEFD]?(?P<glog>\d{8} \d\d:\d\d:\d\d(?:\.\d+)?)"
 AFTER_TIME = r"[\])]?[\s:,|-]*"
 TIME_STAMP = re.compile(
-    rf"{BEFORE_TIME}(?:(?P<whole>{'|'.join(TIME_PATTERNS)})|{GLOG_PATTERN}|(?:{'|'.join(YEARLESS_PATTERNS)})){AFTER_TIME}"
+    rf"{BEFORE_TIME}(?:(?P<whole>{'|'.join(TIME_PATTERNS)})|{GLOG_PATTERN}"
+    rf"|(?:{'|'.join(YEARLESS_PATTERNS)})){AFTER_TIME}"
 )
+# The time in logs of web servers.
 WEB_SERVER_TIME = re.compile(
     rf"\[(?P<whole>\d\d/{MONTH_PATTERN}/\d{{4}}:\d\d:\d\d:\d\d [+-]\d{{4}})\]\s*"
-)  # time in logs of web servers
-LOGFMT_TIME = re.compile(
-    r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)=(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
 )
-# time after one or two words, as in logs of load balancers and Redis
+LOGFMT_TIME = re.compile(
+    r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)="
+    r"(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
+)
+# The time after one or two words, as in logs of load balancers and Redis.
 TIME_AFTER_WORDS = re.compile(
-    rf"\S{{1,40}} (?:\S{{1,40}} )?[\[(]?(?P<whole>{TIME_PATTERNS[0]}|{TIME_PATTERNS[2]}){AFTER_TIME}"
+    r"\S{1,40} (?:\S{1,40} )?"
+    rf"[\[(]?(?P<whole>{TIME_PATTERNS[0]}|{TIME_PATTERNS[2]}){AFTER_TIME}"
 )
 LTSV_TIME = re.compile(r"(?:^|\t)time:\[?(?P<whole>[^\t\]]{8,})\]?(?:\t|$)")
 CONTAINER_STREAM = re.compile(r"(?:stdout|stderr) [FP] ")
@@ -64,45 +71,48 @@ TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "
 def rows(
     lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tuple = ()
 ) -> Iterator[tuple]:
-    """Yield (place, row) of each line that is not blank. A line without a time gets the time of the line before.
+    """Yield (location, row) of each line that is not blank.
 
-    Lines before the first time get the first time. Each line is a document, also in a stack trace,
-    since a watched line must be answered before the next one arrives.
+    A line without a time gets the time of the line before, or else the first time below it. Each
+    line is a document, also in a stack trace, since a watched line must be answered before the next
+    one arrives.
 
     Parameters
     ----------
     lines : iterable of (str, str or Unreadable)
-        Place and text of each line.
+        Location and text of each line.
     latest : datetime, optional
         Latest possible moment of times without a year. Without it, such times are ignored.
     formats : sequence of str
         Formats of `datetime.strptime` that are tried first at the beginning of each line.
     """
-    own = (
+    own_pattern = (
         re.compile(rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}")
         if formats
         else None
     )
     waiting: list | None = []
-    time, behind = None, None
-    for place, line in lines:
+    time, after_words = None, None
+    for location, line in lines:
         if isinstance(line, Unreadable):
-            yield place, line
+            yield location, line
             continue
         text = without_ansi(line).strip().lstrip(DIRECTION_MARKS)
         if not text:
             continue
-        behind = TIME_AFTER_WORDS.match(text) is not None if behind is None else behind
-        found, text = split(text, latest, own, formats, behind)
-        time = found or time
+        after_words = (
+            TIME_AFTER_WORDS.match(text) is not None if after_words is None else after_words
+        )
+        line_time, text = split(text, latest, own_pattern, formats, after_words)
+        time = line_time or time
         row = {"id": None, "time": time, "text": text, "title": text}
         if waiting is None:
-            yield place, row
+            yield location, row
             continue
-        waiting.append((place, row))
+        waiting.append((location, row))
         if time is not None or len(waiting) > MAX_LEADING_LINES:
-            for first, one in waiting:
-                yield first, {**one, "time": time}
+            for location_, waiting_row in waiting:
+                yield location_, {**waiting_row, "time": time}
             waiting = None
     yield from waiting or ()
 
@@ -135,28 +145,31 @@ def split(text, latest=None, own=None, formats=(), behind=False):
 
 
 def _time_of(stamp, latest, formats):
-    found = stamp.groupdict()
+    groups = stamp.groupdict()
     if formats:
-        return _formatted(found["whole"], latest, formats)
-    if found.get("glog"):
-        return f"{found['glog'][:8]} {found['glog'][9:]}"
-    if whole := found.get("quoted") or found["whole"]:
-        return whole
-    month = found["name"] or (found["mmdd"] or found["dashed"])[:2]
-    day = found["day"] or (found["mmdd"] or found["dashed"])[-2:]
-    moment = _parsed(f"2000 {month} {day}", f"%Y {'%b' if found['name'] else '%m'} %d")
+        return _formatted(groups["whole"], latest, formats)
+    if groups.get("glog"):
+        return f"{groups['glog'][:8]} {groups['glog'][9:]}"
+    if complete_time := groups.get("quoted") or groups["whole"]:
+        return complete_time
+    month = groups["name"] or (groups["mmdd"] or groups["dashed"])[:2]
+    day = groups["day"] or (groups["mmdd"] or groups["dashed"])[-2:]
+    moment = _parsed(f"2000 {month} {day}", f"%Y {'%b' if groups['name'] else '%m'} %d")
     if latest is None or moment is None:
         return None
-    return f"{_with_year(moment, latest):%Y-%m-%d} {found['clock'] or found['clock2'] or found['clock3']}"
+    clock = groups["clock"] or groups["clock2"] or groups["clock3"]
+    return f"{_with_year(moment, latest):%Y-%m-%d} {clock}"
 
 
 def _formatted(text, latest, formats):
     """Return a time in one of the formats of strptime, as ISO 8601."""
-    for one in formats:
-        dated = any(sign in one for sign in ("%Y", "%y", "%G"))
-        moment = _parsed(text, one) if dated else _parsed(f"2000 {text}", f"%Y {one}")
-        if moment and (dated or latest):
-            return (moment if dated else _with_year(moment, latest)).isoformat()
+    for time_format in formats:
+        has_year = any(sign in time_format for sign in ("%Y", "%y", "%G"))
+        moment = (
+            _parsed(text, time_format) if has_year else _parsed(f"2000 {text}", f"%Y {time_format}")
+        )
+        if moment and (has_year or latest):
+            return (moment if has_year else _with_year(moment, latest)).isoformat()
     return None
 
 
@@ -179,7 +192,7 @@ def _with_year(moment, latest):
 
 
 def _from_json(text, time):
-    """Return (time, message) of a line that is a JSON object; the line itself if it has no message."""
+    """Return (time, message) of a line of JSON; without a message, the line itself."""
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
@@ -192,16 +205,17 @@ def _from_json(text, time):
         ),
         None,
     )
-    own = next(
+    own_time = next(
         (row[name] for name in TIME_KEYS if isinstance(row.get(name), str | int | float)), None
     )
-    return own if time is None else time, text if message is None else message.strip()
+    return own_time if time is None else time, text if message is None else message.strip()
 
 
 def latest_of(day=None, modified=None):
-    """Return the latest possible moment of times without a year: 32 days after a day or month, or a day after a change.
+    """Return the latest possible moment of times without a year.
 
-    The day is that in the name of the file, which may be the first or the last day of a log.
+    This is 32 days after the day or month in the name of the file, which may be the first or the
+    last day of a log; else a day after the last change of the file; else None.
     """
     if day is not None:
         begin = datetime.fromisoformat(day if len(day) > 7 else f"{day}-01").replace(tzinfo=UTC)
@@ -210,15 +224,15 @@ def latest_of(day=None, modified=None):
 
 
 def lacks_year(lines: Iterable[str]) -> str | None:
-    """Return the first time without a year if most lines with a time have such a time; else None."""
-    found = [
+    """Return the first time without a year, if most times in the lines have none; else None."""
+    stamps = [
         stamp
         for line in lines
         if (stamp := TIME_STAMP.match(without_ansi(line).strip().lstrip(DIRECTION_MARKS)))
     ]
-    without = [stamp for stamp in found if not (stamp["whole"] or stamp["glog"])]
-    first = next((stamp for stamp in without), None)
-    if first is None or 2 * len(without) <= len(found):
+    yearless = [stamp for stamp in stamps if not (stamp["whole"] or stamp["glog"])]
+    first = next((stamp for stamp in yearless), None)
+    if first is None or 2 * len(yearless) <= len(stamps):
         return None
     names = (("name", "day", "clock"), ("mmdd", "clock2"), ("dashed", "clock3"))
     return next(" ".join(first[name] for name in group) for group in names if first[group[0]])

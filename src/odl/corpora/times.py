@@ -13,21 +13,19 @@ from odl.files.documents import NO_TIME
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SPREADSHEET_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
-SPREADSHEET_DAYS = 20_000, 73_051  # range of such days: 1954 to 2099
+SPREADSHEET_DAYS = 20_000, 73_051  # days since that epoch: 1954 to 2099
 MAX_SECONDS, MAX_MILLISECONDS, MAX_MICROSECONDS, MAX_NANOSECONDS = 10**11, 10**14, 10**17, 10**20
 MAX_TIME_LENGTH = 200  # characters; a longer text is refused before the patterns below search it
-MIN_TIME, MAX_TIME = (
-    -62_135_596_800_000,
-    253_402_300_800_000,
-)  # milliseconds of the years 1 to 9999 in UTC
+# Milliseconds since 1970 at the begin of year 1 and at the end of year 9999, in UTC.
+MIN_TIME, MAX_TIME = -62_135_596_800_000, 253_402_300_800_000
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
 DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day of a spreadsheet, with a decimal comma
-COMPACT_TIME = re.compile(
-    r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?"
-)  # 8, 12, 14 or 17 digits
+# A time of 8, 12, 14 or 17 digits: day, with minutes, with seconds, with milliseconds.
+COMPACT_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")
+# Zero dates, which databases and programming languages write for a missing time.
 ZERO_DATE = re.compile(
     r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?"
-)  # no time
+)
 ISO_WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
 DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./ -])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})")
@@ -35,31 +33,31 @@ YEAR_FIRST = re.compile(r"(\d{4}) ?[-/.:年년] ?(\d\d?) ?[-/.:月월] ?(\d\d?)(
 NET_TICKS = re.compile(r"\\?/Date\((-?\d+)(?:[+-]\d{4})?\)\\?/")
 CLOCK_TIME = re.compile(
     r"(?<![\d:.,])(?:\b(?P<before>[AaPp])\.?[Mm]\.?\s+)?(?P<hour>\d{1,2})(?:"
-    r"[:hH](?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,:](?P<part>\d{1,9}))?)?(?:\s*(?P<half>[AaPp])\.?\s?[Mm]\b\.?)?"
+    r"[:hH](?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,:](?P<part>\d{1,9}))?)?"
+    r"(?:\s*(?P<half>[AaPp])\.?\s?[Mm]\b\.?)?"
     r"|\s*(?P<alone>[AaPp])\.?\s?[Mm]\b(?!\.?\s+\d{1,2}:)\.?)"
 )
 DOTTED_CLOCK = re.compile(
-    r"(?<=[\s,])(?P<hour>\d{1,2})\.(?P<minute>\d\d)(?:\.(?P<second>\d\d))?(?:\s*(?P<half>[AaPp])[Mm])?$"
+    r"(?<=[\s,])(?P<hour>\d{1,2})\.(?P<minute>\d\d)(?:\.(?P<second>\d\d))?"
+    r"(?:\s*(?P<half>[AaPp])[Mm])?$"
 )
 ZONE_OFFSET = re.compile(r"(?:^|(?<=[A-Za-z\s]))([+-])(\d{1,2})(?::?(\d\d))?(?::?\d\d)?(?!\d)")
-ZONE_REMARK = re.compile(
-    r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$"
-)  # a remark after the zone; the monotonic clock of Go
-ZONE_NAME = re.compile(
-    r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$"
-)  # name of a zone
+# A remark after the zone: a name in parentheses, or the monotonic clock of Go.
+ZONE_REMARK = re.compile(r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$")
+# The name of a zone, such as Europe/Zurich, with or without brackets.
+ZONE_NAME = re.compile(r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$")
 
 
-def _colons(found):
-    """Return a clock in Chinese, Japanese or Korean with colons."""
-    return f"{found[1]}:{found[2]:0>2}:{found[3] or '':0>2}"
+def _colons(match):
+    """Return a match of a Chinese, Japanese or Korean clock as hours:minutes:seconds."""
+    return f"{match[1]}:{match[2]:0>2}:{match[3] or '':0>2}"
 
 
-NORMAL_FORMS = (  # (pattern, replacement) that brings other forms into usual ones
+NORMAL_FORMS = (  # (pattern, replacement): rewrites less usual forms of dates and clocks
     (re.compile(r"(\d{8})[ T_-]?(\d\d):?(\d\d):?(\d\d)(?!\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"^(\d{4})(\d\d)(\d\d)(?=[ T])"), r"\1-\2-\3"),
     (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
-    (re.compile(r"(\d{4}):(?=\d\d:\d\d:\d\d)"), r"\1 "),  # of web servers
+    (re.compile(r"(\d{4}):(?=\d\d:\d\d:\d\d)"), r"\1 "),  # logs of web servers
     (re.compile(r"(\d)T(?=\d)|(?<=\d) @ (?=\d)"), r"\1 "),  # T of ISO 8601, @ of dashboards
     (
         re.compile(
@@ -79,17 +77,20 @@ MONTH_NAMES = (
 WEEKDAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DATE_FILLERS = {"at", "of", "on", "the", "st", "nd", "rd", "th"}
 ZONE_HOURS = {
-    "Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2, "MEZ": 1, "MESZ": 2,
-    "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9, "HKT": 8, "AWST": 8, "AEST": 10, "AEDT": 11, "NZST": 12,
-    "NZDT": 13, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+    "Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "CET": 1, "CEST": 2,
+    "MET": 1, "MEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3, "MSK": 3,
+    "JST": 9, "KST": 9, "HKT": 8, "AWST": 8, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
+    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
 DIRECTIVE_PATTERNS = {  # directive of strptime -> pattern
-    **dict.fromkeys("dmHIMSUWV", r"\d{1,2}"), **dict.fromkeys("bBaAp", r"[^\W\d_]+\.?"), "Y": r"\d{4}", "G": r"\d{4}",
-    "y": r"\d\d", "j": r"\d{1,3}", "f": r"\d{1,6}", "u": r"\d", "w": r"\d", "Z": r"[A-Za-z]+", "%": "%",
+    **dict.fromkeys("dmHIMSUWV", r"\d{1,2}"), **dict.fromkeys("bBaAp", r"[^\W\d_]+\.?"),
+    "Y": r"\d{4}", "G": r"\d{4}", "y": r"\d\d", "j": r"\d{1,3}", "f": r"\d{1,6}",
+    "u": r"\d", "w": r"\d", "Z": r"[A-Za-z]+", "%": "%",
     "z": r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)",
 }  # fmt: skip
-MAIL_DATE = re.compile(  # usual form of RFC 2822, in most mail and feeds
-    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) "
+MAIL_DATE = re.compile(  # date of RFC 2822 in its usual form, as in most mail and feeds
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?(\d{1,2}) "
+    r"(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) "
     r"(\d\d):(\d\d):(\d\d) (?:([+-]\d\d)(\d\d)|GMT|UTC?)"
 )
 MONTH_NUMBERS = {name[:3].title(): number for number, name in enumerate(MONTH_NAMES, 1)}
@@ -110,7 +111,7 @@ def missing(value):
 
 
 def parse_time(value, dates=None, formats=()):
-    """Return a time as milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
+    """Return a time as milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` if missing.
 
     Strings are ISO 8601, or a date in numbers or with the name of a month, a clock of 24 or 12
     hours and a zone, in the orders of mail, databases, programming languages and spreadsheets.
@@ -170,14 +171,15 @@ def check_formats(option):
         If a directive is unknown.
     """
     formats = tuple([option] if isinstance(option, str) else option or ())
-    for one in formats:
+    for time_format in formats:
         unknown = next(
-            (sign for sign in re.findall(r"%(.?)", one) if sign not in DIRECTIVE_PATTERNS), None
+            (sign for sign in re.findall(r"%(.?)", time_format) if sign not in DIRECTIVE_PATTERNS),
+            None,
         )
-        if unknown is not None or "%" not in one:
+        if unknown is not None or "%" not in time_format:
             expected = "directives of Python's strptime, such as '%d.%m.%Y %H:%M:%S %z'"
             raise ConfigError(
-                f"time_format is {one!r}", expected, f"correct {'%' + (unknown or '')!r}"
+                f"time_format is {time_format!r}", expected, f"correct {'%' + (unknown or '')!r}"
             )
     return formats
 
@@ -185,31 +187,32 @@ def check_formats(option):
 def pattern_of(formats):
     """Return a regular expression for the times that fit one of the formats."""
     parts = []
-    for one in formats:
-        pieces = re.split(r"%(.)|(\s+)", one)
-        literal, directive, space = pieces[::3], pieces[1::3], pieces[2::3]
-        found = [
+    for time_format in formats:
+        split_format = re.split(r"%(.)|(\s+)", time_format)
+        literal, directive, space = split_format[::3], split_format[1::3], split_format[2::3]
+        patterns = [
             DIRECTIVE_PATTERNS[sign] if sign else r"\s+"
             for sign, _ in zip(directive, space, strict=True)
         ]
         parts.append(
             "".join(
-                re.escape(text) + more for text, more in zip(literal, [*found, ""], strict=True)
+                re.escape(text) + pattern
+                for text, pattern in zip(literal, [*patterns, ""], strict=True)
             )
         )
     return "|".join(parts)
 
 
 def _by_formats(text, formats):
-    for one in formats:
+    for time_format in formats:
         try:
-            return datetime.strptime(text, one)
+            return datetime.strptime(text, time_format)
         except ValueError:
             continue
     if ISO_WITH_ZONE.fullmatch(text):
         return _from_text(text, None)
-    listed = ", ".join(map(repr, formats))
-    raise ValueError(f"the time {text!r} does not fit time_format {listed}")
+    formats_shown = ", ".join(map(repr, formats))
+    raise ValueError(f"the time {text!r} does not fit time_format {formats_shown}")
 
 
 def _in_ascii(text):
@@ -230,25 +233,28 @@ def _from_digits(text):
     except ValueError as error:
         if len(digits) < 12:
             raise ValueError(f"the time {text!r} is no year and no day YYYYMMDD") from error
-    whole, _, fraction = digits.partition(".")
-    size = abs(int(whole))
+    integer_part, _, fraction = digits.partition(".")
+    size = abs(int(integer_part))
     if SPREADSHEET_DAYS[0] <= size < SPREADSHEET_DAYS[1] and not digits.startswith("-"):
         return round(Decimal(digits) * 86_400_000) + (SPREADSHEET_EPOCH - EPOCH) // timedelta(
             milliseconds=1
         )
     if 10**8 <= size < MAX_SECONDS:
         thousandths = int(f"{fraction:0<3}"[:3])
-        return int(whole) * 1000 + (-thousandths if whole.startswith("-") else thousandths)
+        return int(integer_part) * 1000 + (
+            -thousandths if integer_part.startswith("-") else thousandths
+        )
     if MAX_SECONDS <= size < MAX_NANOSECONDS:
         unit = 1 if size < MAX_MILLISECONDS else 1000 if size < MAX_MICROSECONDS else 1_000_000
-        return int(whole) // unit
+        return int(integer_part) // unit
     raise ValueError(
-        f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; {TIME_FORMAT_ADVICE}"
+        f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; "
+        f"{TIME_FORMAT_ADVICE}"
     )
 
 
 def _from_text(text, dates):
-    if (found := MAIL_DATE.fullmatch(text)) and (moment := _from_mail(*found.groups())):
+    if (mail_date := MAIL_DATE.fullmatch(text)) and (moment := _from_mail(*mail_date.groups())):
         return moment
     try:
         return datetime.fromisoformat(text)
@@ -290,25 +296,25 @@ def _from_mail(day, month, year, hour, minute, second, hours, minutes):
 
 def _split(text):
     """Return (text without clock, zone and weekday; clock as timedelta; zone or None)."""
-    rest, zone = ZONE_REMARK.sub("", text), None
-    if region := ZONE_NAME.search(rest):
-        rest = rest[: region.start()]
+    remaining, zone = ZONE_REMARK.sub("", text), None
+    if region := ZONE_NAME.search(remaining):
+        remaining = remaining[: region.start()]
         zone = _region(text, region[1] or region[2])
-    for form, other in NORMAL_FORMS:
-        rest = form.sub(other, rest)
-    clock, match = timedelta(), CLOCK_TIME.search(rest) or DOTTED_CLOCK.search(rest)
+    for form, replacement in NORMAL_FORMS:
+        remaining = form.sub(replacement, remaining)
+    clock, match = timedelta(), CLOCK_TIME.search(remaining) or DOTTED_CLOCK.search(remaining)
     if match:
-        after = rest[match.end() :]
-        if offset := ZONE_OFFSET.search(after):
+        after_clock = remaining[match.end() :]
+        if offset := ZONE_OFFSET.search(after_clock):
             sign, hours, minutes = offset.groups("0")
             zone = _zone(text, (1 if sign == "+" else -1) * (60 * int(hours) + int(minutes)))
-            after = after[: offset.start()] + " " + after[offset.end() :]
-        clock, rest = _clock(text, match), rest[: match.start()] + " " + after
-    for word in LETTER_RUN.findall(rest):
-        named = ZONE_HOURS.get(word)
+            after_clock = after_clock[: offset.start()] + " " + after_clock[offset.end() :]
+        clock, remaining = _clock(text, match), remaining[: match.start()] + " " + after_clock
+    for word in LETTER_RUN.findall(remaining):
+        zone_hours = ZONE_HOURS.get(word)
         weekday = len(word) > 1 and any(name.startswith(word.lower()) for name in WEEKDAY_NAMES)
         weekday = weekday or word.lower() in _names()[1]
-        if named is None and not weekday and word.lower() not in DATE_FILLERS | _names()[2]:
+        if zone_hours is None and not weekday and word.lower() not in DATE_FILLERS | _names()[2]:
             if (
                 match
                 and 2 < len(word) < 6
@@ -322,9 +328,9 @@ def _split(text):
                     )
             else:
                 continue
-        zone = _zone(text, 60 * named) if zone is None and named is not None else zone
-        rest = re.sub(rf"(?<![^\W\d_]){word}(?![^\W\d_])\.?", " ", rest, count=1)
-    return rest.strip(" ,.\t\n"), clock, zone
+        zone = _zone(text, 60 * zone_hours) if zone is None and zone_hours is not None else zone
+        remaining = re.sub(rf"(?<![^\W\d_]){word}(?![^\W\d_])\.?", " ", remaining, count=1)
+    return remaining.strip(" ,.\t\n"), clock, zone
 
 
 def _region(text, name):
@@ -341,15 +347,18 @@ def _zone(text, minutes):
 
 
 def _clock(text, match):
-    """Return the time of day. A leap second is the end of the second before it, 24:00 the beginning of the next day."""
-    found = match.groupdict("")
-    half = (found.get("half") or found.get("before") or found.get("alone") or "").lower()
-    hour, minute, second = (int(found.get(name) or 0) for name in ("hour", "minute", "second"))
-    part = int(f"{found.get('part') or '':0<6}"[:6])
-    if half and 1 <= hour <= 12:
-        hour = hour % 12 + 12 * (half == "p")
-    whole = hour == 24 and not minute and not second and not part
-    if not (hour < 24 or whole) or minute > 59 or second > 60:
+    """Return the time of day as a timedelta.
+
+    A leap second becomes the end of the second before it, 24:00 the begin of the next day.
+    """
+    groups = match.groupdict("")
+    am_or_pm = (groups.get("half") or groups.get("before") or groups.get("alone") or "").lower()
+    hour, minute, second = (int(groups.get(name) or 0) for name in ("hour", "minute", "second"))
+    part = int(f"{groups.get('part') or '':0<6}"[:6])
+    if am_or_pm and 1 <= hour <= 12:
+        hour = hour % 12 + 12 * (am_or_pm == "p")
+    is_midnight = hour == 24 and not minute and not second and not part
+    if not (hour < 24 or is_midnight) or minute > 59 or second > 60:
         raise ValueError(
             f"the time {text!r} has the clock {match[0].strip()!r}, which does not exist"
         )
@@ -358,19 +367,25 @@ def _clock(text, match):
 
 
 def _month(word):
-    """Return the number of a month by its English name, at least three letters of it, or a name in `months.txt`."""
-    low = word.lower()
+    """Return the number of a month, or None.
+
+    English names may be cut to three letters; `months.txt` has those of other languages.
+    """
+    lower_name = word.lower()
     english = (
-        next((at for at, name in enumerate(MONTH_NAMES, 1) if name.startswith(low)), None)
-        if len(low) > 2
+        next((at for at, name in enumerate(MONTH_NAMES, 1) if name.startswith(lower_name)), None)
+        if len(lower_name) > 2
         else None
     )
-    return english or _names()[0].get(low)
+    return english or _names()[0].get(lower_name)
 
 
 @lru_cache(maxsize=1)
 def _names():
-    """Return (month name -> number, weekday names, filler words) of 42 languages, from Unicode CLDR."""
+    """Return (month name -> number, weekday names, filler words).
+
+    The names are of 42 languages, from Unicode CLDR.
+    """
     lines = (files("odl.corpora") / "months.txt").read_text(encoding="utf-8").splitlines()
     *months, weekdays, fillers = (line for line in lines if not line.startswith("#"))
     return (
@@ -382,17 +397,18 @@ def _names():
 
 def _day_of(text, day, dates):
     """Return year, month and day of a date."""
-    if found := YEAR_LAST.fullmatch(day):
-        return _in_order(text, found, dates)
-    if found := YEAR_FIRST.fullmatch(day):
-        return tuple(map(int, found.groups()))
+    if match := YEAR_LAST.fullmatch(day):
+        return _in_order(text, match, dates)
+    if match := YEAR_FIRST.fullmatch(day):
+        return tuple(map(int, match.groups()))
     words, numbers = LETTER_RUN.findall(day), re.findall(r"\d+", day)
     if len(words) == 2 and day.lower().startswith("mar"):  # mardi, martes, marți
         del words[0]
     month = _month(words[0]) if len(words) == 1 else None
     if month is None or not re.fullmatch(r"[\w\s,./'-]*", day) or not 1 <= len(numbers) <= 2:
         raise ValueError(
-            f"the time {text!r} is in no form that is known, such as 1998-04-06T12:30:00Z; {TIME_FORMAT_ADVICE}"
+            f"the time {text!r} is in no form that is known, such as 1998-04-06T12:30:00Z; "
+            f"{TIME_FORMAT_ADVICE}"
         )
     if len(numbers[0]) == 4:
         return int(numbers[0]), month, int(numbers[1]) if len(numbers) == 2 else 1
@@ -416,7 +432,10 @@ def year_last(value):
 
 
 def _in_order(text, match, dates):
-    """Return year, month and day of a date with the year last. The numbers or the option tell the order."""
+    """Return year, month and day of a date with the year last.
+
+    The option decides the order of day and month, or else a number above 12.
+    """
     first, second = int(match["first"]), int(match["second"])
     if dates not in DATES:
         if first <= 12 and second <= 12 and first != second:

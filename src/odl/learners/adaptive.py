@@ -18,9 +18,8 @@ from odl.learners.base import ArraySpec, Learner, Scores, State, setting
 from odl.learners.clusters import AGES, FULL_ACTIONS, Clusters, reading, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
-EMPTY_ATOM_DOCUMENTS = (
-    1e-12  # number of documents of an atom without words, so that it is merged first
-)
+# Number of documents of an atom without words, so that it is merged before all others.
+EMPTY_ATOM_DOCUMENTS = 1e-12
 
 
 class Explained(NamedTuple):
@@ -41,7 +40,8 @@ class Explained(NamedTuple):
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl import learners
     >>> learner = learners.make("adaptive")
-    >>> learner.explain(learner.fresh(csc_array(np.eye(3)[:, :2])), csr_array([[0.6, 0.8, 0.0]])).atoms
+    >>> state = learner.fresh(csc_array(np.eye(3)[:, :2]))
+    >>> learner.explain(state, csr_array([[0.6, 0.8, 0.0]])).atoms
     array([[1, 0]])
     """
 
@@ -52,7 +52,9 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterLearner(Learner):
-    """Base class of `adaptive` and `levels`: atoms are sums of documents, scores are distances to the nearest atoms.
+    """Base class of `adaptive` and `levels`: clusters of documents, scored by cosine.
+
+    An atom is a sum of documents; a score is the distance of a document to the nearest atoms.
 
     Parameters
     ----------
@@ -80,9 +82,9 @@ class ClusterLearner(Learner):
 
     Examples
     --------
-    >>> from odl import learners
     >>> from odl.learners.adaptive import ClusterLearner
-    >>> [name for name in learners.LEARNERS if issubclass(learners.learner_class(name), ClusterLearner)]
+    >>> from odl.learners import LEARNERS, learner_class
+    >>> [name for name in LEARNERS if issubclass(learner_class(name), ClusterLearner)]
     ['adaptive', 'levels']
     """
 
@@ -103,7 +105,7 @@ class ClusterLearner(Learner):
 
 @dataclass(frozen=True)
 class Adaptive(ClusterLearner):
-    """Score documents by their distance to the nearest atoms, relative to the cohesion of these atoms.
+    """Score documents by their distance to the nearest atoms, relative to the atoms' cohesion.
 
     With c_j the cosine of the document and atom j (weights raised to the power `flatten`), S_j the
     sum and n_j the number of its documents, and rho_j = ||S_j|| / n_j the cohesion (mean cosine of
@@ -153,7 +155,10 @@ class Adaptive(ClusterLearner):
         return self.contrast > 0 or self.context > 0
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first batch with an empty dictionary that may grow to `n_atoms`; `rng` is not used."""
+        """Learn the first batch from an empty dictionary of at most `n_atoms` atoms.
+
+        `rng` is not used.
+        """
         check_atoms(P, n_atoms, on_demand=self.opens)
         nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
         nothing.arrays["limit"][0] = n_atoms
@@ -188,11 +193,16 @@ class Adaptive(ClusterLearner):
         return state
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
-        """Return the state with terms renumbered and dropped; atoms that lose terms are rescaled to unit norm."""
+        """Return the state with terms renumbered and dropped.
+
+        Atoms that lose terms are rescaled to unit norm.
+        """
         return rescale_atoms(state, super().move_terms(state, places, n_terms))
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Score documents by their nearest atoms; codes are non-negative least-squares weights of these atoms.
+        """Score documents by their nearest atoms.
+
+        The codes are non-negative least-squares weights of these atoms.
 
         Equation `adaptive-score` of docs/method.md.
 
@@ -201,14 +211,18 @@ class Adaptive(ClusterLearner):
         Scores
             The residual is the distance to the atoms, the penalty is the part that `contrast` adds.
         """
-        found = self.explain(state, P)
-        residual, penalty = 1.0 - found.similarity, np.zeros(P.shape[0])
+        explained = self.explain(state, P)
+        residual, penalty = 1.0 - explained.similarity, np.zeros(P.shape[0])
         if self.in_batch:
             residual, penalty = combine_with_peers(
                 P, residual, self.contrast, self.context, self.peers
             )
         return Scores(
-            self.code(state, P, found), np.maximum(residual, 0.0), penalty, 0.0, (found.atoms,)
+            self.code(state, P, explained),
+            np.maximum(residual, 0.0),
+            penalty,
+            0.0,
+            (explained.atoms,),
         )
 
     def code(self, state: State, P: sparse.csr_array, found: Explained) -> sparse.csr_array:
@@ -221,38 +235,42 @@ class Adaptive(ClusterLearner):
 
         The state caches the result of the last batch, so that `learn` can reuse that of `score`.
         """
-        batch, found = state.derived.get(("explained", self), (None, None))
+        batch, explained = state.derived.get(("explained", self), (None, None))
         if batch is P:
-            return found
+            return explained
         with reading(state, self.flatten) as index:
             scale, recent_scale = self._scales(state, index.owner)
             if self.recency:
-                plain, near = likeness.nearest_twice(P, index, self.nearest, scale, recent_scale)
+                without_recency, nearest = likeness.nearest_twice(
+                    P, index, self.nearest, scale, recent_scale
+                )
             else:
-                plain = near = likeness.nearest(P, index, self.nearest, scale, flat=True)
-        found = Explained(self._mean(near), near.columns, plain.columns)
-        state.derived["explained", self] = P, found
-        return found
+                without_recency = nearest = likeness.nearest(
+                    P, index, self.nearest, scale, flat=True
+                )
+        explained = Explained(self._mean(nearest), nearest.columns, without_recency.columns)
+        state.derived["explained", self] = P, explained
+        return explained
 
-    def _mean(self, near):
-        """Return the weighted mean similarity of documents to their nearest atoms, summed from the nearest on."""
-        mean = np.zeros(len(near.columns))
-        for weight, values in zip(self._weights, near.similarity.T, strict=False):
+    def _mean(self, nearest):
+        """Return the weighted mean similarity to the nearest atoms, summed from the nearest on."""
+        mean = np.zeros(len(nearest.columns))
+        for weight, values in zip(self._weights, nearest.similarity.T, strict=False):
             mean += weight * values
         return mean
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
-        """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion over the nearest atoms.
+        """Return the share p_i (p_i - q_i) of each word in the score.
 
-        Atoms are flattened. The share is negative if the atoms have a larger weight of the word
-        than the document. With `context` or `contrast`, shares are scaled by the weight of the
-        document's own distance in its score.
+        q = sum_r w_r a_(r) / rho_(r)^cohesion over the nearest atoms, which are flattened. A share
+        is negative if the atoms have a larger weight of the word than the document. With `context`
+        or `contrast`, shares are scaled by the weight of the document's own distance in its score.
 
         Equation `adaptive-shares` of docs/method.md.
         """
         P = sparse.csr_array(P)
-        near = scores.nearest[0] if scores.nearest else self.explain(state, P).atoms
-        return with_data(P, self.share_entries(state, P, near))
+        atoms = scores.nearest[0] if scores.nearest else self.explain(state, P).atoms
+        return with_data(P, self.share_entries(state, P, atoms))
 
     def share_entries(
         self, state: State, P: sparse.csr_array, neighbours: np.ndarray
@@ -261,21 +279,25 @@ class Adaptive(ClusterLearner):
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
-        used, place = np.unique(np.maximum(atoms, 0), return_inverse=True)
+        used, atom_positions = np.unique(np.maximum(atoms, 0), return_inverse=True)
         A = sparse.csc_array(state.dictionary[:, used])
-        starts, _, plain = likeness.compressed(A)
+        starts, _, weights_of_atoms = likeness.compressed(A)
         scale = self._scales(state, slice(None))[1][used]
-        data = likeness.flattened(starts, plain, self.flatten) * np.repeat(scale, np.diff(starts))
-        flattened = sparse.csr_matrix(
-            (data, A.indices, A.indptr), shape=A.shape[::-1]
-        )  # atoms x terms
+        data = likeness.flattened(starts, weights_of_atoms, self.flatten) * np.repeat(
+            scale, np.diff(starts)
+        )
+        # atoms x terms
+        flattened = sparse.csr_matrix((data, A.indices, A.indptr), shape=A.shape[::-1])
         flattened = widen(flattened, n_columns=P.shape[1])
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-        each = place.reshape(atoms.shape)[rows].ravel(), np.repeat(P.indices, atoms.shape[1])
-        parts = weights[rows] * values_at(flattened, *each).reshape(atoms[rows].shape)
-        q = sum(parts.T, np.zeros(P.nnz))
-        own = (1.0 - self.context) / (1.0 + self.contrast)
-        return own * P.data * (P.data - q)
+        entries = (
+            atom_positions.reshape(atoms.shape)[rows].ravel(),
+            np.repeat(P.indices, atoms.shape[1]),
+        )
+        products = weights[rows] * values_at(flattened, *entries).reshape(atoms[rows].shape)
+        q = sum(products.T, np.zeros(P.nnz))
+        own_weight = (1.0 - self.context) / (1.0 + self.contrast)
+        return own_weight * P.data * (P.data - q)
 
     def with_room(self, state: State, n_atoms: int) -> State:
         """Return the state with a higher limit of atoms."""
@@ -283,9 +305,12 @@ class Adaptive(ClusterLearner):
         return replace(state, arrays={**state.arrays, "limit": limit})
 
     def _scales(self, state, which):
-        """Return 1 / rho_j^cohesion of atoms, and its product with their recency factors; cache the last result."""
-        known, scales = state.derived.get(("scales", self), (None, None))
-        if known is not which:
+        """Return 1 / rho_j^cohesion of atoms, and the same times their recency factors.
+
+        The last result is cached.
+        """
+        cached_for, scales = state.derived.get(("scales", self), (None, None))
+        if cached_for is not which:
             size, members = (state.arrays[name][which] for name in ("size", "members"))
             cohesion = size / np.maximum(members, 1e-300)
             scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
@@ -313,27 +338,28 @@ class Adaptive(ClusterLearner):
         return self.clusters(state, P)[0].state(state.updates + 1)
 
     def clusters(self, state: State, P: sparse.csr_array) -> tuple:
-        """Return the clusters after learning a batch, and whether forgetting has rescaled all atoms."""
+        """Return (clusters after learning a batch, whether forgetting has rescaled all atoms)."""
         state = self.fit_terms(state, P.shape[1])
-        arrays, worth, halves = dict(state.arrays), 1.0, False
+        arrays, document_weight, halves = dict(state.arrays), 1.0, False
         if self.recency and state.shape[1]:
             arrays |= with_matches(
                 arrays, ages(state), arrays["members"], self.explain(state, P).matches
             )
         if self.half_life:
             seen = int(arrays["seen"][0])
-            (halvings, _), (after, rest) = (
+            (halvings, _), (n_halvings, since_halving) = (
                 divmod(n, self.half_life) for n in (seen, seen + P.shape[0])
             )
-            worth = 2.0 ** (rest / self.half_life)
-            halves = after > halvings
+            document_weight = 2.0 ** (since_halving / self.half_life)
+            halves = n_halvings > halvings
             if halves:
                 arrays |= {
-                    name: arrays[name] * 0.5 ** (after - halvings) for name in ("members", "size")
+                    name: arrays[name] * 0.5 ** (n_halvings - halvings)
+                    for name in ("members", "size")
                 }
                 state.derived.pop("merging", None)
         settings = {name: getattr(self, name) for name in ("terms", "same", "full", "flatten")}
-        clusters = Clusters(state.with_arrays(arrays), P.shape[1], settings, worth)
+        clusters = Clusters(state.with_arrays(arrays), P.shape[1], settings, document_weight)
         clusters.learn(P)
         return clusters, halves
 
@@ -344,7 +370,10 @@ def ages(state: State) -> np.ndarray:
 
 
 def rescale_atoms(before: State, after: State) -> State:
-    """Return state `after` with atoms that lost terms rescaled to unit norm, and ||S_j|| of their remaining terms."""
+    """Return `after` with atoms that lost terms since `before` rescaled to unit norm.
+
+    The norms ||S_j|| become those of the remaining terms.
+    """
     A, size, members = after.dictionary, after.arrays["size"], after.arrays["members"]
     lost = np.diff(A.indptr) < np.diff(before.dictionary.indptr)
     columns = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr))
@@ -394,21 +423,23 @@ def combine_with_peers(
     >>> from scipy.sparse import csr_array
     >>> from odl.learners.adaptive import combine_with_peers
     >>> P = csr_array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> residual, penalty = combine_with_peers(P, np.array([0.2, 0.9, 0.4]), contrast=0.5, context=0.3, peers=2)
+    >>> s = np.array([0.2, 0.9, 0.4])
+    >>> residual, penalty = combine_with_peers(P, s, contrast=0.5, context=0.3, peers=2)
     >>> (residual + penalty).round(3)
     array([0.413, 0.685, 0.53 ])
     """
-    total = P.shape[0]
-    most = min(peers, total - 1)
-    if most < 1:
-        return scores / (1.0 + contrast), np.zeros(total)
-    alike, cosines = likeness.nearest_among(P, most)
+    n_documents = P.shape[0]
+    n_peers = min(peers, n_documents - 1)
+    if n_peers < 1:
+        return scores / (1.0 + contrast), np.zeros(n_documents)
+    peer_documents, cosines = likeness.nearest_among(P, n_peers)
     weights = cosines**2
     sums = weights.sum(axis=1)
     share = np.where(sums > 0, context, 0.0)
     weights /= np.where(sums > 0, sums, 1.0)[:, None]
     parts = scores / (1.0 + contrast), contrast / (1.0 + contrast) * cosines.sum(axis=1) / peers
     residual, penalty = (
-        (1.0 - share) * part + share * (weights * part[alike]).sum(axis=1) for part in parts
+        (1.0 - share) * part + share * (weights * part[peer_documents]).sum(axis=1)
+        for part in parts
     )
     return residual, penalty

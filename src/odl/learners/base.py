@@ -1,4 +1,4 @@
-"""Base classes of the learners: hyper-parameters, the state, and the functions that score and learn.
+"""Base classes of the learners: hyper-parameters, state, and the functions to score and learn.
 
 A batch is scored with the current dictionary, then learned by ``accumulate`` and ``update``
 (GENNVL, ICASSP 2013). Hyper-parameters are a frozen dataclass. Everything that changes is in the
@@ -60,10 +60,10 @@ class ArraySpec(NamedTuple):
         """Return whether a value matches the specification for the named sizes."""
         if (_layout(value), value.dtype, value.ndim) != (self.layout, self.dtype, len(self.shape)):
             return False
-        free = {**sizes, "positions": None}
+        expected_sizes = {**sizes, "positions": None}
         if any(
-            free.get(want, want) not in (None, size)
-            for want, size in zip(self.shape, value.shape, strict=True)
+            expected_sizes.get(expected, expected) not in (None, size)
+            for expected, size in zip(self.shape, value.shape, strict=True)
         ):
             return False
         low, high = (sizes.get(bound, bound) for bound in self.between)
@@ -75,15 +75,17 @@ class ArraySpec(NamedTuple):
         """Return a description for error messages, with the named sizes."""
         shape = [f"{sizes[size]} {size}" if size in sizes else str(size) for size in self.shape]
         low, high = (sizes.get(bound, bound) for bound in self.between)
-        words = f"{self.layout} {np.dtype(self.dtype)} of {' x '.join(shape)}"
-        return words if low == -np.inf else f"{words} within {low} to {high}"
+        description = f"{self.layout} {np.dtype(self.dtype)} of {' x '.join(shape)}"
+        return description if low == -np.inf else f"{description} within {low} to {high}"
 
 
 DICTIONARY = ArraySpec("csc", ("terms", "atoms"))
 
 
 def check_arrays(specs, dictionary, arrays, start, path):
-    """Raise CheckpointError unless the arrays of a checkpoint match their specifications; kernels do not check them.
+    """Raise CheckpointError unless the arrays of a checkpoint match their specifications.
+
+    The kernels do not check them.
 
     Parameters
     ----------
@@ -103,11 +105,14 @@ def check_arrays(specs, dictionary, arrays, start, path):
         such array.
     """
     sizes = {**dict(zip(("terms", "atoms"), dictionary.shape, strict=False)), "start": start}
-    wanted, stored = {"dictionary": DICTIONARY, **specs}, {"dictionary": dictionary, **arrays}
-    for name in sorted(wanted | stored):
+    expected_specs, stored = (
+        {"dictionary": DICTIONARY, **specs},
+        {"dictionary": dictionary, **arrays},
+    )
+    for name in sorted(expected_specs | stored):
         layout = _text(stored[name]) if name in stored else "nothing"
-        expected = wanted[name].text(sizes) if name in wanted else "nothing"
-        if "nothing" in (layout, expected) or not wanted[name].fits(stored[name], sizes):
+        expected = expected_specs[name].text(sizes) if name in expected_specs else "nothing"
+        if "nothing" in (layout, expected) or not expected_specs[name].fits(stored[name], sizes):
             todo = f"delete {path} and run the same command again"
             raise CheckpointError(f"{path} holds {layout} as {name}", expected, todo)
 
@@ -118,12 +123,12 @@ def _layout(value):
 
 def _text(value):
     """Return a description of an array for error messages."""
-    words = (
+    description = (
         f"{_layout(value)} {value.dtype} of {' x '.join(map(str, value.shape)) or 'no dimension'}"
     )
     if _layout(value) == "dense" and value.size:
-        words += f" within {value.min()} to {value.max()}"
-    return words
+        description += f" within {value.min()} to {value.max()}"
+    return description
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,7 @@ class State:
     derived: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getattr__(self, name):
-        """Build the dictionary of a state made by `from_columns` when it is first read."""
+        """Build the dictionary of a state from `from_columns` when it is first read."""
         if name != "dictionary":
             raise AttributeError(name)
         object.__setattr__(self, name, self.columns.matrix(self.shape[0]))
@@ -177,7 +182,9 @@ class State:
 
     @classmethod
     def from_columns(cls, columns: Any, n_terms: int, arrays: dict, updates: int) -> "State":
-        """Return a state with the dictionary given as columns; the matrix is built when `dictionary` is first read.
+        """Return a state with the dictionary given as columns.
+
+        The matrix is built when `dictionary` is first read.
 
         Parameters
         ----------
@@ -339,7 +346,7 @@ class Learner(Section, abc.ABC):
         return state.with_arrays(arrays, n_terms)
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
-        """Return the state with terms renumbered and dropped as `places` says; columns of atoms do not change.
+        """Return the state with terms renumbered and dropped; the order of atoms does not change.
 
         Parameters
         ----------
@@ -383,7 +390,10 @@ class Learner(Section, abc.ABC):
         )
 
     def with_room(self, state: State, n_atoms: int) -> State:
-        """Return a state whose dictionary may grow to n_atoms; learners of fixed size return it unchanged."""
+        """Return a state whose dictionary may grow to n_atoms.
+
+        Learners of fixed size return the state unchanged.
+        """
         return state
 
     def learn(
@@ -393,7 +403,7 @@ class Learner(Section, abc.ABC):
         X: sparse.csr_array,
         history: Sequence[sparse.csr_array] = (),
     ) -> State:
-        """Return the state after learning a batch with codes X: `update` with the statistics from `accumulate`.
+        """Return the state after learning a batch: `update` with the result of `accumulate`.
 
         Parameters
         ----------
@@ -413,11 +423,11 @@ class Learner(Section, abc.ABC):
         return self.update(state, self.accumulate(state, P, X))
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> Any:
-        """Return the statistics of a batch at the current dictionary; learners that override `learn` need none."""
+        """Return statistics of a batch; learners that override `learn` need not define it."""
         raise NotImplementedError
 
     def update(self, state: State, statistics: Any) -> State:
-        """Return the state after an update with statistics; learners that override `learn` need none."""
+        """Return the updated state; learners that override `learn` need not define it."""
         raise NotImplementedError
 
 
@@ -427,7 +437,9 @@ def parameters(learner_class: type[Learner]) -> dict[str, Field]:
     Examples
     --------
     >>> from odl import learners
-    >>> [name for name in learners.parameters(learners.learner_class("projected_gradient"))]
-    ['lam', 'rounds', 'start_terms', 'carry', 'solver', 'iterations', 'phi', 'relaxation', 'per_document', 'eta']
+    >>> list(learners.parameters(learners.learner_class("projected_gradient")))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['lam', 'rounds', 'start_terms', 'carry', 'solver', 'iterations', 'phi', 'relaxation',
+     'per_document', 'eta']
     """
     return {entry.name: entry for entry in fields(learner_class)}

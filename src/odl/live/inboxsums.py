@@ -1,4 +1,4 @@
-"""Digests of the lines of the inbox, to report accepted documents that are missing and to remove other lines."""
+"""Digests of the lines of the inbox: report missing documents and remove lines not accepted."""
 
 import contextlib
 import glob
@@ -15,19 +15,21 @@ from odl.files.atomic import replacing
 FOLDER = "inbox"
 FILE_NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
 DAMAGED_FOLDER = f"{FOLDER}/damaged"  # copies of files as they were before a repair
-# published file -> [size, time, inode] at its last check without a fault
+# File that maps a published file to [size, time, inode] at its last check without a fault.
 CHECKED_PATH = f"{FOLDER}/.checked.json"
-NEXT_SUFFIX = ".next"  # of a file of digests that becomes valid when the file of lines is replaced
+NEXT_SUFFIX = ".next"  # suffix of digests that become valid when the file of lines is replaced
 
 
 def paths(pattern):
     """Return the paths of files of the inbox that match a pattern, hidden ones included."""
-    found = (path for hidden in ("", ".") for path in glob.glob(f"{FOLDER}/{hidden}{pattern}"))
-    return [path for path in found if FILE_NAME.fullmatch(os.path.basename(path))]
+    candidates = (path for hidden in ("", ".") for path in glob.glob(f"{FOLDER}/{hidden}{pattern}"))
+    return [path for path in candidates if FILE_NAME.fullmatch(os.path.basename(path))]
 
 
 class Sums:
-    """Digests of the lines of a growing file, stored next to it. After a kill the last ones may be missing.
+    """Digests of the lines of a growing file, in a file next to it.
+
+    After a kill, the last digests may be missing.
 
     Parameters
     ----------
@@ -42,20 +44,19 @@ class Sums:
 
     def __init__(self, path):
         self.path = sums_of(path)
-        found, self.file = _digests(path), None
-        with contextlib.suppress(
-            StorageError
-        ):  # `check` has reported damaged digests; they are not overwritten
-            known = read_sums(path) or ([], False)
-            more = linesums.compare(known[0], found).unknown
-            self.written = [*known[0], *(found[place] for place in more)]
+        digests, self.file = _digests(path), None
+        # `check` has reported damaged digests; they are not overwritten.
+        with contextlib.suppress(StorageError):
+            stored = read_sums(path) or ([], False)
+            unknown = linesums.compare(stored[0], digests).unknown
+            self.written = [*stored[0], *(digests[position] for position in unknown)]
             linesums.write(self.path, self.written, closed=False)
             self.file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - it stays open
             return
-        self.written = found
+        self.written = digests
 
     def append(self, lines):
-        """Append the digests of lines that are on the disk. If that fails, `close` writes them later."""
+        """Append the digests of lines that are on the disk; after an error, `close` writes them."""
         digests = [linesums.digest_of(line) for line in lines]
         text = "".join(
             linesums.record(len(self.written) + at, digest) for at, digest in enumerate(digests)
@@ -82,7 +83,7 @@ class Sums:
 
 
 def check(mend=True):
-    """Compare the files of the inbox with the digests of their lines; return a sentence for each that differs.
+    """Compare the files of the inbox with their digests; return a sentence for each difference.
 
     A file with lines that were not accepted, or in another order, is copied to `DAMAGED_FOLDER` and
     rewritten with the accepted lines. Files of earlier versions have no digests and get them. An
@@ -94,15 +95,15 @@ def check(mend=True):
         Whether to repair files. If false, nothing is written, and files that were checked before
         are read again too.
     """
-    sentences, known = [], _checked() if mend else {}
+    sentences, checked_before = [], _checked() if mend else {}
     checked = {}
     for path in sorted(paths("*.jsonl*")):
         name, grows = os.path.basename(path), os.path.basename(path).startswith(".")
         try:
             if mend:
                 _finish(path)
-            if not grows and known.get(name) == _state(path):
-                checked[name] = known[name]
+            if not grows and checked_before.get(name) == _state(path):
+                checked[name] = checked_before[name]
                 continue
             sentence = _check(path, grows, mend)
         except (StorageError, OSError) as error:
@@ -112,38 +113,38 @@ def check(mend=True):
         elif not grows:
             checked[name] = _state(path)
     sentences += _lost()
-    if mend and checked != known:
+    if mend and checked != checked_before:
         with replacing(CHECKED_PATH) as temporary, open(temporary, "w", encoding="utf-8") as file:
             json.dump(checked, file)
     return sentences
 
 
 def _check(path, grows, mend):
-    """Return a sentence on how a file differs from its digests, "" if it does not; repair it with `mend`."""
+    """Return how a file differs from its digests; "" if it does not. With `mend`, repair it."""
     sums = read_sums(path)  # before the lines: a watch writes the digests after the lines
     lines, fault = lines_of(path)
-    found = [linesums.digest_of(line) for line in lines]
+    digests = [linesums.digest_of(line) for line in lines]
     if sums is None and not fault:  # written by an earlier version
-        whole = [line.endswith(b"\n") for line in lines]
-        if mend and grows and not all(whole):
+        complete = [line.endswith(b"\n") for line in lines]
+        if mend and grows and not all(complete):
             rewrite(path, lines[:-1])
-            found = found[:-1]
+            digests = digests[:-1]
         if mend and not grows:
-            linesums.write(sums_of(path), found)
+            linesums.write(sums_of(path), digests)
         return ""
     written, closed = sums or ([], False)
     if sums and not closed and not grows:
-        todo = f"look whether {path} is whole, then delete {sums_of(path)}"
+        todo = f"look whether {path} is complete, then delete {sums_of(path)}"
         raise StorageError(
             f"{sums_of(path)} was cut after it was written", "a last line with their number", todo
         )
-    missing, unknown, reordered = linesums.compare(written, found)
+    missing, unknown, reordered = linesums.compare(written, digests)
     if (
         grows
         and not missing
         and not reordered
         and not fault
-        and unknown == [*range(len(written), len(found))]
+        and unknown == [*range(len(written), len(digests))]
     ):
         if mend and lines and not lines[-1].endswith(b"\n"):
             rewrite(path, lines[:-1])
@@ -153,18 +154,26 @@ def _check(path, grows, mend):
     copied = ""
     if mend and (unknown or reordered or fault):
         copied = f"; the file as it was is {copy_damaged(path)}"
-        place = dict(zip(found, lines, strict=True))
-        gone = {*missing}
-        rewrite(path, [place[digest] for at, digest in enumerate(written) if at not in gone])
+        line_of_digest = dict(zip(digests, lines, strict=True))
+        missing_positions = {*missing}
+        rewrite(
+            path,
+            [
+                line_of_digest[digest]
+                for position, digest in enumerate(written)
+                if position not in missing_positions
+            ],
+        )
     parts = [
-        f"{len(missing)} of {len(written)} documents that were accepted are missing ({_places(missing)})"
+        f"{len(missing)} of {len(written)} documents that were accepted are missing "
+        f"({_places(missing)})"
     ]
     parts = [
         *(parts if missing else []),
-        *([f"{_places(unknown)} changed or doubled"] if unknown else []),
+        *([f"{_places(unknown)} changed or repeated"] if unknown else []),
     ]
     parts += [*(["lines in another order"] if reordered else []), *([fault] if fault else [])]
-    accept = f"restore it from a backup, or delete {sums_of(path)} to go on without them"
+    accept = f"restore it from a backup, or delete {sums_of(path)} to continue without them"
     todo = accept if missing else "nothing is lost"
     return str(
         StorageError(f"{path}: {', '.join(parts)}{copied}", "the lines that were accepted", todo)
@@ -179,20 +188,23 @@ def _places(numbers):
 
 def _lost():
     """Yield a sentence for each file of digests whose file of lines does not exist."""
-    there = {sums_of(path) for path in paths("*.jsonl*")}
+    digest_paths = {sums_of(path) for path in paths("*.jsonl*")}
     for path in sorted(glob.glob(f"{FOLDER}/.*.sums")):
         with contextlib.suppress(StorageError):
             digests, _ = linesums.read(path, "") or ([], False)
-            if path not in there and digests:
+            if path not in digest_paths and digests:
                 file = f"{FOLDER}/{os.path.basename(path)[1:].removesuffix('.sums')}.jsonl"
-                todo = f"restore it from a backup, or delete {path} to go on without them"
+                todo = f"restore it from a backup, or delete {path} to continue without them"
                 yield str(
                     StorageError(f"{file} is gone, with {len(digests)} documents", "the file", todo)
                 )
 
 
 def lines_of(path):
-    """Return (lines, fault) of a file. If it cannot be unpacked to its end, fault says so and lines has the rest."""
+    """Return (lines, fault) of a file.
+
+    If the file cannot be unpacked to its end, fault says so, and lines has those before.
+    """
     lines = []
     try:
         with _opened(path, "rb", packed=packing.is_packed(path)) as file:
@@ -213,14 +225,15 @@ def _digests(path):
 
 
 def sums_of(path):
-    """Return the path of the digests of a file; it does not change when the file is published or packed."""
+    """Return the path of the digests of a file, also after it is published or packed."""
     return f"{FOLDER}/.{os.path.basename(path).lstrip('.').partition('.')[0]}.sums"
 
 
 def read_sums(path):
+    """Return (digests, whether their file is complete) of a file; None if it has no digests."""
     sums = sums_of(path)
     return linesums.read(
-        sums, f"look whether {path} is whole, then delete {sums}: it is written again"
+        sums, f"look whether {path} is complete, then delete {sums}: it is written again"
     )
 
 
@@ -252,13 +265,16 @@ def _state(path):
 def _checked():
     with contextlib.suppress(OSError, ValueError):
         with open(CHECKED_PATH, encoding="utf-8") as file:
-            known = json.load(file)
-        return known if isinstance(known, dict) else {}
+            checked = json.load(file)
+        return checked if isinstance(checked, dict) else {}
     return {}
 
 
 def _finish(path):
-    """Complete a `remove` that was killed: the new digests are valid if the file no longer has the removed line."""
+    """Complete a `remove` that was killed.
+
+    The new digests are valid if the file no longer has the removed line.
+    """
     sums = sums_of(path)
     with contextlib.suppress(FileNotFoundError, StorageError):
         if following := linesums.read(sums + NEXT_SUFFIX, ""):

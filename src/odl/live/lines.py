@@ -1,4 +1,4 @@
-"""Read documents for a watch, one JSON line each, from standard input or from the growing files of a directory."""
+"""Read documents for a watch, a JSON line each, from standard input or the files of a directory."""
 
 import errno
 import json
@@ -20,26 +20,26 @@ from odl.live.judge import DOCUMENT_SIZE
 from odl.live.openperiod import GROUP_SIZE
 from odl.live.watch import follow, json_record
 
-MAX_LINE_SIZE = (
-    DOCUMENT_SIZE + 1
-)  # bytes of a line with its line break; the rest of a longer line is skipped
+# Bytes of a line with its line break. Bytes beyond are skipped.
+MAX_LINE_SIZE = DOCUMENT_SIZE + 1
 READ_SIZE = 1 << 20  # bytes per read
 POLL_SECONDS = 0.2  # longest wait for input before the watch checks the process that learns
 SCAN_SECONDS = 0.5  # pause between two scans of the directory
-FOLLOWED_SUFFIXES = (
-    ".jsonl",
-    ".ndjson",
-)  # in any case; a file that was renamed since (rotated) is still read
+# Suffixes of the files that are read, in any case. A file that was renamed since its first lines
+# were read (rotated) is read on.
+FOLLOWED_SUFFIXES = (".jsonl", ".ndjson")
 WRONG_SUFFIX = "the name ends in neither .jsonl nor .ndjson"
-INPUT_NAME = "the input"  # standard input, in messages
+INPUT_NAME = "the input"  # name of standard input in messages
 MAX_SHOWN_NAMES = 10  # file names per message about ignored files
-# NUL too: a program that writes to a log after it was truncated leaves NUL bytes first
+# Bytes of a blank line. A program that writes to a truncated log leaves NUL bytes first.
 BLANK_BYTES = b"\0 \t\r\n"
 OFFSETS_PATH = f"{inbox.FOLDER}/.followed.json"  # how far each file was read
 
 
 def run(directory=None, tolerance=0.0, by_clock=False, strict=False, text=False):
-    """Watch for the working folder: read standard input to its end, or the files of a directory until a signal.
+    """Watch for the working folder: read standard input, or the files of a directory.
+
+    Standard input is read to its end, a directory until a signal.
 
     Parameters
     ----------
@@ -85,7 +85,10 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False, text=False)
 
 
 def place_of(number):
-    """Return (source, place) of a line. Lines of standard input are numbered per watch, so their place has a time."""
+    """Return (source, location) of a line.
+
+    Lines of standard input are numbered per watch, so their location includes the current time.
+    """
     name, line = number
     return name, f"line {line}" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime()) * (
         name == INPUT_NAME
@@ -109,27 +112,35 @@ def text_record(alerts, period):
 
 
 def _groups(watch, ended):
-    """Yield groups of numbered lines of standard input, and an empty group every `POLL_SECONDS` without input."""
-    rest, number, whole = b"", 0, False
-    while not whole and not ended():
+    """Yield groups of numbered lines of standard input.
+
+    Every `POLL_SECONDS` without input, an empty group is yielded.
+    """
+    incomplete, number, at_end = b"", 0, False
+    while not at_end and not ended():
         if not select.select([sys.stdin], [], [], POLL_SECONDS)[0]:
             yield []
             continue
         piece = os.read(sys.stdin.fileno(), READ_SIZE)
-        whole = not piece
-        *lines, rest = (rest + piece + b"\n" * (whole and bool(rest))).split(b"\n")
-        if len(rest) > MAX_LINE_SIZE:
-            rest = rest[:MAX_LINE_SIZE]  # still too long for a document, so it is refused
+        at_end = not piece
+        *lines, incomplete = (incomplete + piece + b"\n" * (at_end and bool(incomplete))).split(
+            b"\n"
+        )
+        if len(incomplete) > MAX_LINE_SIZE:
+            incomplete = incomplete[
+                :MAX_LINE_SIZE
+            ]  # still too long for a document, so it is refused
         for first in range(0, len(lines), GROUP_SIZE):
             yield _numbered(INPUT_NAME, lines[first : first + GROUP_SIZE], number + first)
         number += len(lines)
 
 
 class Files:
-    """Reads the growing files of a directory. Offsets are stored, so the next watch continues where this one ended.
+    """Reader of the growing files of a directory.
 
-    The key of a file is its inode and the checksum of its first line. So a renamed file continues
-    at its offset, and a file that was emptied and written again is read from its beginning.
+    Offsets are stored, so that the next watch continues where this one ended. The key of a file is
+    its inode and the checksum of its first line. So a renamed file continues at its offset, and a
+    file that was emptied and written again is read from its beginning.
 
     Attributes
     ----------
@@ -148,130 +159,141 @@ class Files:
         """Yield groups of new numbered lines; an empty group after each scan that finds none."""
         self.read = read_places()
         while not ended():
-            group, places, more = [], {}, False
-            for lines, key, place in self._grown():
+            group, offsets, group_is_full = [], {}, False
+            for lines, key, offset in self._grown():
                 if len(group) + len(lines) > GROUP_SIZE:
                     yield group
-                    self._store(places)
-                    group, places, more = [], {}, True
+                    self._store(offsets)
+                    group, offsets, group_is_full = [], {}, True
                 group += lines
-                places[key] = place
+                offsets[key] = offset
                 if ended():
                     break
             yield group
-            if places:
-                self._store(places)  # the watch has stored the group when it asks for the next one
-            if not more:
+            if offsets:
+                self._store(offsets)  # the watch has stored the group when it asks for the next one
+            if not group_is_full:
                 time.sleep(SCAN_SECONDS)
 
     def _grown(self):
-        """Scan the directory; yield (numbered lines, key of their file, offset after them) of new complete lines."""
+        """Scan the directory; yield (numbered lines, file key, offset after them) of new lines."""
         before, self.looked, ignored, self.ignored = self.looked, {}, self.ignored, {}
         unread = (
             key
             for path, (_, key, _) in before.items()
             if key and key not in self.read and _is_source(path)
         )
-        begun = {key.split()[0] for key in unread}  # inodes of files without a complete line so far
-        known = begun.union(key.split()[0] for key in self.read)
+        incomplete_inodes = {
+            key.split()[0] for key in unread
+        }  # inodes of files without a complete line so far
+        read_inodes = incomplete_inodes.union(key.split()[0] for key in self.read)
         try:
             with os.scandir(self.directory) as entries:
-                found = {one.path: str(one.inode()) for one in entries if one.name[0] != "."}
-        except (
-            OSError
-        ) as error:  # the directory may return with its files, so their offsets are retained
-            found, self.looked, self.ignored = {}, before, {self.directory: error.strerror}
+                inodes = {
+                    entry.path: str(entry.inode()) for entry in entries if entry.name[0] != "."
+                }
+        except OSError as error:
+            # The directory may return with its files, so their offsets are retained.
+            inodes, self.looked, self.ignored = {}, before, {self.directory: error.strerror}
         paths = sorted(
-            path for path, number in found.items() if _is_source(path) or number in known
+            path for path, inode in inodes.items() if _is_source(path) or inode in read_inodes
         )
-        self.ignored |= dict.fromkeys((path for path in found.keys() - {*paths}), WRONG_SUFFIX)
+        self.ignored |= dict.fromkeys((path for path in inodes.keys() - {*paths}), WRONG_SUFFIX)
         for path in sorted(paths, key=_is_source):  # rotated files first: their lines are older
             try:
-                yield from self._look(path, before.get(path, (None, None, False)), begun)
+                yield from self._look(
+                    path, before.get(path, (None, None, False)), incomplete_inodes
+                )
             except OSError as error:
                 if os.path.lexists(path):  # otherwise it was deleted during the scan
                     self.ignored[path] = error.strerror
                 if error.strerror != WRONG_SUFFIX:
                     self.looked.pop(path, None)  # the next scan tries it again
-        _name({path: why for path, why in self.ignored.items() if ignored.get(path) != why})
+        _name(
+            {path: reason for path, reason in self.ignored.items() if ignored.get(path) != reason}
+        )
         # A file that is renamed during a scan is found by the next one, so the keys of the last
         # scan are retained too.
-        there = {key for _, key, _ in (*before.values(), *self.looked.values())}
-        held = {found.get(path) for path in self.ignored}
+        known_keys = {key for _, key, _ in (*before.values(), *self.looked.values())}
+        ignored_inodes = {inodes.get(path) for path in self.ignored}
         self.read = {
-            key: place for key, place in self.read.items() if key in there or key.split()[0] in held
+            key: offset
+            for key, offset in self.read.items()
+            if key in known_keys or key.split()[0] in ignored_inodes
         }
 
     def _look(self, path, before, begun):
-        """Yield from `_lines` for a file that grew since the last scan; raise OSError if it is not to be read."""
+        """Yield from `_lines` for a file that grew since the last scan.
+
+        A file that is not to be read raises OSError.
+        """
         state = os.stat(path)
         if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
-        signs = state.st_ino, state.st_size, state.st_mtime_ns
-        self.looked[path], same = before, before[0] == signs
-        if same and before[2]:
+        state_now = state.st_ino, state.st_size, state.st_mtime_ns
+        self.looked[path], unchanged = before, before[0] == state_now
+        if unchanged and before[2]:
             return
         with open(
             path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)
         ) as file:
             first = file.readline(MAX_LINE_SIZE)
-            ended = (
-                first if _is_whole(first) else first + b"\n"
-            )  # the same key before and after the line break comes
-            key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(ended)}"
-            self.looked[path] = signs, key, same
+            # The line break is added, so that the key is the same before and after it is written.
+            complete = first if _is_whole(first) else first + b"\n"
+            key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(complete)}"
+            self.looked[path] = state_now, key, unchanged
             if not (_is_source(path) or key in self.read or key.split()[0] in begun):
                 raise OSError(errno.EINVAL, WRONG_SUFFIX)
-            if _is_whole(first) or same:
-                yield from self._lines(file, key, same)
+            if _is_whole(first) or unchanged:
+                yield from self._lines(file, key, unchanged)
 
     def _lines(self, file, key, last):
-        """Yield (numbered lines, key, [bytes, lines] after them) for each group of new lines of a file.
+        """Yield (numbered lines, key, [bytes, lines] read so far) for each group of new lines.
 
         With `last` (the file has not grown since the last scan), also a complete document without a
         line break.
         """
-        place, number = self.read.get(key, (0, 0))
-        place, number = (place, number) if place <= os.fstat(file.fileno()).st_size else (0, 0)
-        file.seek(max(place - 1, 0))
-        end = file.read(1) if place else b"\n"
-        if end == b"}":  # a document was read before its line break was written: skip that
-            rest = file.readline(MAX_LINE_SIZE)
-            place += len(rest) * (not rest.strip())
-            file.seek(place)
-        inside = end not in (
-            b"\n",
-            b"}",
-        )  # in the rest of a line that is too long; its beginning was refused
+        offset, number = self.read.get(key, (0, 0))
+        offset, number = (offset, number) if offset <= os.fstat(file.fileno()).st_size else (0, 0)
+        file.seek(max(offset - 1, 0))
+        last_byte = file.read(1) if offset else b"\n"
+        if last_byte == b"}":  # a document was read before its line break was written: skip that
+            line_end = file.readline(MAX_LINE_SIZE)
+            offset += len(line_end) * (not line_end.strip())
+            file.seek(offset)
+        # Whether the offset is inside a line that is too long, whose beginning was refused.
+        in_long_line = last_byte not in (b"\n", b"}")
         while True:
             lines, size = [], 0
             while len(lines) < GROUP_SIZE and size < READ_SIZE:
                 line = file.readline(MAX_LINE_SIZE)
                 if not (_is_whole(line) or (last and _is_document(line))):
                     break
-                hole = not line.strip(b"\0")
-                lines += [line] * (not inside and not hole)
-                inside = not (hole or line.endswith(b"\n"))
+                is_nul = not line.strip(b"\0")
+                lines += [line] * (not in_long_line and not is_nul)
+                in_long_line = not (is_nul or line.endswith(b"\n"))
                 size += len(line)
             if not size:
                 break
-            place += size
+            offset += size
             yield (
                 _numbered(os.path.basename(file.name), lines, number),
                 key,
-                [place, number := number + len(lines)],
+                [offset, number := number + len(lines)],
             )
 
     def _store(self, places):
         """Store the offsets after groups of lines that the inbox has stored."""
         self.read |= places
-        files = {key: [*place, _check_of(key, place)] for key, place in self.read.items()}
+        files = {key: [*offset, _check_of(key, offset)] for key, offset in self.read.items()}
         with replacing(OFFSETS_PATH) as temporary, open(temporary, "w", encoding="utf-8") as file:
             json.dump({"count": len(files), "files": files}, file)
 
 
 def read_places():
-    """Return how far files were read: key -> [bytes, lines]. Records of earlier versions have no digests.
+    """Return how far files were read: key -> [bytes, lines].
+
+    Records of earlier versions have no digests.
 
     Raises
     ------
@@ -283,18 +305,25 @@ def read_places():
         with open(OFFSETS_PATH, encoding="utf-8") as file:
             stored = json.load(file)
         if "count" not in stored:
-            return {str(key): [int(place), int(number)] for key, (place, number) in stored.items()}
-        files = {key: [place, number] for key, (place, number, _) in stored["files"].items()}
-        wrong = [
-            key for key, place in files.items() if stored["files"][key][2] != _check_of(key, place)
+            return {
+                str(key): [int(offset), int(number)] for key, (offset, number) in stored.items()
+            }
+        files = {key: [offset, number] for key, (offset, number, _) in stored["files"].items()}
+        changed = [
+            key
+            for key, offset in files.items()
+            if stored["files"][key][2] != _check_of(key, offset)
         ]
-        if len(files) == stored["count"] and not wrong:
+        if len(files) == stored["count"] and not changed:
             return files
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         pass
-    todo = f"restore it, or delete {OFFSETS_PATH} to read all files again (documents without ids are then stored twice)"
+    todo = (
+        f"restore it, or delete {OFFSETS_PATH} to read all files again "
+        "(documents without ids are then stored twice)"
+    )
     raise StorageError(
         f"{OFFSETS_PATH} was changed after it was written", "up to where files were read", todo
     )
@@ -328,13 +357,13 @@ def _name(ignored):
     """Print the names of ignored files, a dict of path -> reason."""
     for why in dict.fromkeys(ignored.values()):
         names = sorted(os.path.basename(path) for path, reason in ignored.items() if reason == why)
-        more = f" and {len(names) - MAX_SHOWN_NAMES} more" if len(names) > MAX_SHOWN_NAMES else ""
-        said = visible(f"{', '.join(names[:MAX_SHOWN_NAMES])}{more} not read: {why}")
-        print(f"odl watch: {said}", file=sys.stderr, flush=True)
+        others = f" and {len(names) - MAX_SHOWN_NAMES} more" if len(names) > MAX_SHOWN_NAMES else ""
+        message = visible(f"{', '.join(names[:MAX_SHOWN_NAMES])}{others} not read: {why}")
+        print(f"odl watch: {message}", file=sys.stderr, flush=True)
 
 
 def _numbered(name, lines, before):
-    """Return ((name, number), line) for each line that is not blank; the first has the number `before` + 1."""
+    """Return ((name, number), line) of each line that is not blank; `before` lines precede them."""
     return [
         ((name, number), line)
         for number, line in enumerate(lines, before + 1)
@@ -343,15 +372,17 @@ def _numbered(name, lines, before):
 
 
 def _check(directory):
-    """Raise `ParameterError` if a path is no directory, or `odl run` reads files of it as a source."""
+    """Raise `ParameterError` if a path is no directory, or a source of `odl run` is in it."""
     if not os.path.isdir(directory):
-        raise ParameterError(f"--follow {directory}", "a directory", "correct it")
-    own = [source for source in project.read(".")["sources"] if source != inbox.SOURCE]
-    for _, path in (pair for source in own for pair in listing.expand(source, "jsonl") or ()):
+        raise ParameterError(f"--follow {directory}", "a directory", "name an existing directory")
+    other_sources = [source for source in project.read(".")["sources"] if source != inbox.SOURCE]
+    for _, path in (
+        pair for source in other_sources for pair in listing.expand(source, "jsonl") or ()
+    ):
         if os.path.samefile(os.path.dirname(path) or ".", directory):
             given = f"--follow {directory}, of which {project.FILE} reads {os.path.basename(path)}"
             raise ParameterError(
                 given,
                 "a directory of other files",
-                "leave it out of sources, or follow another one",
+                f"remove it from sources in {project.FILE}, or follow another directory",
             )

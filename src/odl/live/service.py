@@ -1,4 +1,4 @@
-"""Web service of ``odl watch --http``: takes documents, and serves answers, alerts, pages, feeds and metrics."""
+"""Web service of ``odl watch --http``: documents, answers, alerts, pages, feeds and metrics."""
 
 import getpass
 import hmac
@@ -35,24 +35,25 @@ MAX_ADDRESSES = 10_000  # addresses whose rate is recorded, before those without
 MAX_READERS = 2  # requests that read results at the same time
 READER_WAIT_SECONDS = 5.0  # longest wait of other requests for results
 MAX_FIELD_LENGTH = 1000  # characters of a field of feedback
-FEEDBACK_FIELDS = (*feedback.FEEDBACK_COLUMNS, "judged", "by")  # of the body of a request
+FEEDBACK_FIELDS = (*feedback.FEEDBACK_COLUMNS, "judged", "by")  # fields of a request
 JSON_LINES_TYPES, JSON_TYPE = ("application/x-ndjson", "application/jsonl"), "application/json"
 UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
-TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-# gets an attribute that enables the page's buttons; does not occur unescaped in feeds
+TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)  # tail probabilities
+# Tag of the page that gets an attribute which enables its buttons. Feeds contain it escaped only.
 MAIN_TAG = b'<main id="main"'
 RESPONSE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
-    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
-    "img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' data:; "
+    "style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'none'",
 }
 
 
 class Service:
-    """The application (WSGI).
+    """WSGI application that answers the requests to a watch.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ class Service:
         self.readers, self.meters = threading.BoundedSemaphore(MAX_READERS), Meters(desk)
         self.rules = Map(
             [
-                Rule(path, endpoint=(name, *more), methods=[method])
-                for path, method, name, *more in ROUTES
+                Rule(path, endpoint=(name, *arguments), methods=[method])
+                for path, method, name, *arguments in ROUTES
             ],
             merge_slashes=False,
         )
@@ -82,8 +83,8 @@ class Service:
         try:
             response = self.refusal(request)
             if response is None:
-                (name, *more), arguments = self.rules.bind_to_environ(environ).match()
-                response = getattr(self, name)(request, *more, **arguments)
+                (name, *endpoint_arguments), arguments = self.rules.bind_to_environ(environ).match()
+                response = getattr(self, name)(request, *endpoint_arguments, **arguments)
         except HTTPException as error:
             response = error.get_response(environ)
             response = error.response or reply(
@@ -112,19 +113,19 @@ class Service:
             secret = (login.token or login.password or "") if login else ""
             if not hmac.compare_digest(secret.encode(), self.token.encode()):
                 return reply(
-                    {"error": "the token is missing, or another one"},
+                    {"error": "the token is missing or wrong; send the token of odl watch"},
                     401,
                     authenticate='Basic realm="odl"',
                 )
         elif not self.token and address.hostname not in LOOPBACK:  # protects from DNS rebinding
-            return reply({"error": "only localhost is answered where there is no token"}, 421)
+            return reply({"error": "without a token, only requests to localhost are answered"}, 421)
         origin = request.headers.get("Origin")
         if (
             request.method == "POST"
             and origin is not None
             and urlsplit(origin).netloc != address.netloc
         ):
-            return reply({"error": "a page of another site has sent this"}, 403)
+            return reply({"error": "the request was sent by a page of another site"}, 403)
         return None
 
     def answer(self, request, learn):
@@ -138,7 +139,8 @@ class Service:
                 self.meters.too_large += len(lines)
             return reply(
                 {
-                    "error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"
+                    "error": f"{len(lines)} documents; "
+                    f"expected {self.desk.most} at most in a request"
                 },
                 413,
             )
@@ -162,7 +164,10 @@ class Service:
         return reply(answers[0], 422 if "error" in maps[0] else 200)
 
     def too_soon(self, address, count):
-        """Return for how many seconds an address must wait to send `count` documents; if 0, count them."""
+        """Return for how many seconds an address must wait to send `count` documents.
+
+        If the result is 0, the documents are counted against the rate of the address.
+        """
         now = time.monotonic()
         with self.alone:
             due = max(self.due.get(address, now), now)
@@ -178,7 +183,7 @@ class Service:
         """Limit the number of requests that read results: their cost grows with the stream."""
         if not self.readers.acquire(timeout=READER_WAIT_SECONDS):
             raise ServiceUnavailable(
-                response=reply({"error": "others are reading; ask again"}, 503, after=1)
+                response=reply({"error": "other requests are reading; ask again"}, 503, after=1)
             )
         try:
             if self.desk.ended:
@@ -207,19 +212,19 @@ class Service:
             return reply(maps.event_map(watch, number))
 
     def document(self, request, ident):
-        """Return the reasons of a document's score: its answer in the open period, or the result of a learned one."""
+        """Return the reasons of a document's score, of the open period or a learned one."""
         if self.desk.watch and (answer := self.desk.watch.current.answers.get(ident)):
             return reply(answer)
         with self.turn():
             watch = read.alerts_of(".")
-            place = explain.find(watch.place, ident)
-            if place is None:
+            location = explain.find(watch.place, ident)
+            if location is None:
                 return reply({"error": "there is no such document"}, 404)
-            found, earlier, *_ = explain.explain_document(watch.place, *place)
-            return reply(maps.explained_map(watch, found, earlier.id if earlier else None))
+            explained, earlier, *_ = explain.explain_document(watch.place, *location)
+            return reply(maps.explained_map(watch, explained, earlier.id if earlier else None))
 
     def feedback(self, request):
-        """Write a line of feedback.csv, or remove it, and request a run that writes the page again."""
+        """Write or remove a line of feedback.csv, and request a run that writes the page again."""
         entry, judges = entry_of(body_of(request, JSON_TYPE))
         with self.turn():
             try:
@@ -240,11 +245,14 @@ class Service:
                     self.desk.renew = True
             except DataError as error:
                 return reply({"error": str(error)}, 400)
-        more = {"judged": entry.judged or None, "by": entry.by} if judges else {}
-        return reply({"what": entry.what, "verdict": entry.verdict or None, **more})
+        verdict_fields = {"judged": entry.judged or None, "by": entry.by} if judges else {}
+        return reply({"what": entry.what, "verdict": entry.verdict or None, **verdict_fields})
 
     def judged(self, entry):
-        """Write the verdict of a user into feedback.csv, or remove it if `judged` is empty; return its line."""
+        """Write the verdict of a user into feedback.csv; return its line.
+
+        If `judged` is empty, the line is removed.
+        """
         feedback.check_entry(entry._replace(judged=entry.judged or feedback.ANSWERS[0]))
         now = datetime.now(UTC)
         line = verdicts.line_of(
@@ -276,8 +284,8 @@ class Service:
 
     def health(self, request):
         """Return whether the watch is running."""
-        at_work = self.desk.watch is not None and not self.desk.ended
-        return reply({"status": "ok" if at_work else "not at work"}, 200 if at_work else 503)
+        running = self.desk.watch is not None and not self.desk.ended
+        return reply({"status": "ok" if running else "not at work"}, 200 if running else 503)
 
     def metrics(self, request):
         """Return the metrics in the format of Prometheus."""
@@ -314,8 +322,11 @@ def reply(body, status=200, allow=None, *, kind=JSON_TYPE, after=None, authentic
 
 
 def body_of(request, *kinds):
-    """Return the body of a request; refuse it unless it has one of some media types, is in UTF-8 and not packed."""
-    charset, packed = (
+    """Return the body of a request in one of the given media types.
+
+    A body with another type, not in UTF-8 or compressed is refused.
+    """
+    charset, encoding = (
         request.mimetype_params.get("charset", "utf-8"),
         request.headers.get("Content-Encoding", "identity"),
     )
@@ -323,34 +334,40 @@ def body_of(request, *kinds):
         raise UnsupportedMediaType(
             f"a body of {request.mimetype or 'no type'}; expected {' or '.join(kinds[:2])}"
         )
-    if charset.lower() not in ("utf-8", "utf8", "us-ascii") or packed.lower() != "identity":
+    if charset.lower() not in ("utf-8", "utf8", "us-ascii") or encoding.lower() != "identity":
         raise UnsupportedMediaType("a body that is packed, or not in UTF-8; expected plain UTF-8")
     return request.get_data(cache=False)
 
 
 def entry_of(body):
-    """Return the line of feedback.csv for the JSON body of a request, and whether it is a verdict on a headline."""
+    """Return (line of feedback.csv, whether it is a verdict on a headline) of a JSON body."""
     try:
-        said = json.loads(body)
+        request = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadRequest("a body that is no JSON, or nested too deeply") from error
-    given = said if isinstance(said, dict) else {}
-    texts = {name: "" if given.get(name) is None else given[name] for name in FEEDBACK_FIELDS}
+        raise BadRequest("the body is not JSON, or nested too deeply") from error
+    fields = request if isinstance(request, dict) else {}
+    texts = {name: "" if fields.get(name) is None else fields[name] for name in FEEDBACK_FIELDS}
     if not all(isinstance(text, str) and len(text) <= MAX_FIELD_LENGTH for text in texts.values()):
-        raise BadRequest(f"a field of feedback is no text of at most {MAX_FIELD_LENGTH} characters")
+        raise BadRequest(
+            f"a field of feedback is not a text of at most {MAX_FIELD_LENGTH} characters"
+        )
     entry = feedback.FeedbackLine(
         **{name: " ".join(clean(text).split()) for name, text in texts.items()}
     )
-    if not entry.what or ("verdict" in given) == ("judged" in given):
+    if not entry.what or ("verdict" in fields) == ("judged" in fields):
         raise BadRequest(
-            "expected what (event:NUMBER, source:FILE or the id of a document) and either verdict or judged, "
-            f"as {JSON_TYPE}"
+            "expected what (event:NUMBER, source:FILE or the id of a document) "
+            f"and either verdict or judged, as {JSON_TYPE}"
         )
-    return entry, "judged" in given
+    return entry, "judged" in fields
 
 
 def drift(watch):
-    """Return the share of items of the open period with a tail of at most `alerts.tail`, divided by `alerts.tail`."""
+    """Return the ratio of novel documents of the open period to those expected by chance.
+
+    A document is novel if its tail probability is at most `alerts.tail`, which is also the share
+    of novel documents that chance brings.
+    """
     n_items = watch.current.n_items
     return (
         len(watch.current.candidates) / (n_items * watch.judge.settings.tail)
@@ -372,7 +389,7 @@ class Meters:
         self.tails = Histogram(
             "odl_tail", "Tail probabilities of documents.", buckets=TAIL_BUCKETS, **common
         )
-        of_watch = {
+        gauges = {
             "documents": ("Documents accepted since the start.", lambda watch: watch.n_accepted),
             "late": (
                 "Documents that came after the end of their period.",
@@ -405,7 +422,7 @@ class Meters:
         }
         waiting = Gauge("odl_waiting", "Documents that wait to be answered.", **common)
         waiting.set_function(lambda: float(desk.waiting))
-        for name, (text, value) in of_watch.items():
+        for name, (text, value) in gauges.items():
             gauge = Gauge(f"odl_{name}", text, **common)
             gauge.set_function(lambda value=value: float(value(desk.watch)) if desk.watch else 0.0)
 

@@ -1,4 +1,4 @@
-"""``odl watch``: answer and store documents when they arrive, and start `odl run` to learn a period after its end."""
+"""``odl watch``: answer and store documents on arrival; let `odl run` learn each ended period."""
 
 import contextlib
 import json
@@ -30,10 +30,9 @@ RUN_WAIT_SECONDS = 3600.0  # longest wait for a run of another process
 GRACE_SECONDS = 3.0  # time after a signal to finish the work
 # Exit statuses of a run that was ended by a signal.
 STOPPED_STATUSES = {code for number in processes.SIGNALS for code in (-number, 128 + number)}
-NOT_JUDGED = dict.fromkeys(
-    ("dictionary", "score", "tail", "reasons", "topic", "topic_name")
-)  # nothing is learned yet
-# Beginnings of lines of a run that the watch prints.
+# Fields of the answer to a document that cannot be judged, since nothing is learned yet.
+NOT_JUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))
+# Beginnings of the lines printed by a run that the watch prints too.
 VERSION_PREFIX, COMMAND_PREFIXES = (
     "computed by another version of odl",
     (f"{project.NOTIFY}:", f"{project.NOTIFY} was"),
@@ -48,10 +47,10 @@ def json_record(alerts, period):
 class LiveWatch:
     """The watch of the working folder.
 
-    A document goes through `take`: it is read, assigned to a period, judged by what is learned,
-    stored in the inbox and answered. When a period has ended (`end`), its file in the inbox gets
-    the name under which `odl run` reads it, and a run starts in another process (`learn`). `poll`
-    and `finish` load what the run has learned.
+    `take` reads a document, assigns it to a period, judges it with the dictionary learned so far,
+    stores it in the inbox and answers it. When a period has ended, `end` gives its file in the
+    inbox the name under which `odl run` reads it, and `learn` starts a run in another process.
+    `poll` and `finish` load what the run has learned.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class LiveWatch:
     refuse : callable
         Called with a list of pairs: (number of a line that cannot be read, reason).
     place_of : callable
-        Maps the number of a line to its source and its place in the source.
+        Maps the number of a line to its source and its location in the source.
     tolerance : float
         Seconds that a period stays open after a document of the next one has come, or after its end
         by the clock.
@@ -111,11 +110,10 @@ class LiveWatch:
         self._resume()
 
     def _resume(self):
-        """Open the period that an earlier watch had open, or the last learned period if that is later."""
+        """Open the period that an earlier watch left open, or the last learned one if later."""
         stored = [label for label in self.inbox.periods() if label <= inboxes.today()]
-        last = (
-            self.inbox.begun()[:1] or stored[-1:]
-        )  # after a kill the open period is hidden, after a signal it is not
+        # The file of the open period is hidden after a kill, but not after a signal.
+        last = self.inbox.begun()[:1] or stored[-1:]
         learned = [] if self.current.begin is None else [self.current.begin]
         begin = max([*map(begin_of_label, last), *learned], default=None)
         before = [] if begin is None else [label for label in stored if label < label_of(begin)]
@@ -139,7 +137,7 @@ class LiveWatch:
         if project.read(".").get(project.DRIVER) == "snakemake":
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(
-                given, "one of odl run", "write another by odl init, without --snakemake"
+                given, "driver: odl run", "create another folder by odl init, without --snakemake"
             )
         commands.named(".")  # raises an error for a command that cannot be used
         folder = folders.opened(os.path.basename(os.getcwd()))
@@ -150,7 +148,10 @@ class LiveWatch:
             or not {"id", "time"} <= arrivals.columns.keys()
             or kind not in (None, "jsonl")
         ):
-            given = f"batches by {by} of files of kind {kind or 'any'} with the columns {', '.join(arrivals.columns)}"
+            given = (
+                f"batches by {by} of files of kind {kind or 'any'} with the columns "
+                f"{', '.join(arrivals.columns)}"
+            )
             todo = "set batches: {by: period}, and columns of ids and times"
             raise ConfigError(
                 given, "calendar periods, and ids and times that lines of JSON have too", todo
@@ -161,7 +162,7 @@ class LiveWatch:
         self._load()
 
     def configure_again(self):
-        """Read odl.yaml again; if it has a mistake, print it and continue with the settings before."""
+        """Read odl.yaml again; if it has a mistake, print that and retain the old settings."""
         try:
             self.configure()
         except OdlError as error:
@@ -172,7 +173,7 @@ class LiveWatch:
             )
 
     def earlier_error(self):
-        """Return the error for results that an earlier version wrote, None if this version wrote them."""
+        """Return the error for results that an earlier version wrote; None for current results."""
         return folders.earlier_error(self.folder, os.path.basename(os.getcwd()))
 
     # Learned state
@@ -216,14 +217,13 @@ class LiveWatch:
         """Answer and store lines of input, a list of (number, bytes)."""
         rows, faults = self._rows(lines)
         while rows:
-            n_own = next(
-                (place for place, row in enumerate(rows) if self._ends_period(row)), len(rows)
+            n_in_period = next(
+                (position for position, row in enumerate(rows) if self._ends_period(row)), len(rows)
             )
-            faults += self._accept(rows[:n_own])
-            rows = rows[n_own:]
-            if rows and (
-                fault := self._faults_of(rows[0])
-            ):  # a document that is refused ends no period
+            faults += self._accept(rows[:n_in_period])
+            rows = rows[n_in_period:]
+            # A document that is refused ends no period.
+            if rows and (fault := self._faults_of(rows[0])):
                 faults, rows = faults + fault, rows[1:]
             elif rows and self.current.begin is None:
                 self._open(self._period_of(rows[0]))
@@ -243,15 +243,15 @@ class LiveWatch:
         self.refusals.add(refused)
 
     def judge_only(self, lines):
-        """Answer lines as `take` does, but without a period; they are not stored, counted or compared."""
+        """Answer lines as `take` does, without storing or counting them or opening a period."""
         rows, faults = self._rows(lines)
-        own = [row.identity or None for row in rows]
-        for place, row in enumerate(rows):
-            row.identity = row.columns[self.columns["id"]] = str(place)
+        identities = [row.identity or None for row in rows]
+        for position, row in enumerate(rows):
+            row.identity = row.columns[self.columns["id"]] = str(position)
         faults += self._judge(rows)
         answers = [
-            (row, {**row.answer, "id": ident})
-            for row, ident in zip(rows, own, strict=True)
+            (row, {**row.answer, "id": identity})
+            for row, identity in zip(rows, identities, strict=True)
             if row.answer
         ]
         self.tell([(row.number, as_json(answer)) for row, answer in answers])
@@ -268,7 +268,7 @@ class LiveWatch:
         return rows, faults
 
     def _period_of(self, row):
-        """Return the begin of the document's period, or of the period of the clock if the document's is later."""
+        """Return the begin of a document's period; a time in the future counts as now."""
         return begin_of(min(row.time, clock()) - self.tolerance, self.calendar)
 
     def _ends_period(self, row):
@@ -276,19 +276,19 @@ class LiveWatch:
         return self.current.begin is None or self._period_of(row) > self.current.begin
 
     def _accept(self, rows):
-        """Answer documents and store them; return (number, fault) of those that cannot be judged."""
-        new = {}
+        """Answer and store documents; return (number, fault) of those that cannot be judged."""
+        rows_by_id = {}
         for row in rows:
             self._assign(row)
             if self.current.find(row.identity) is None:
-                new.setdefault(row.identity, row)
-        faults = self._judge([*new.values()], self.current)
-        accepted, lines = [row for row in new.values() if row.answer is not None], {}
+                rows_by_id.setdefault(row.identity, row)
+        faults = self._judge([*rows_by_id.values()], self.current)
+        accepted, lines = [row for row in rows_by_id.values() if row.answer is not None], {}
         for row in accepted:
             columns = {**row.columns, ANSWER_KEY: {"answer": row.answer, "sent": row.sent}}
             lines.setdefault(row.label, []).append(json.dumps(columns).encode() + b"\n")
         self.inbox.append(lines)
-        written = {label: iter(each) for label, each in lines.items()}
+        written = {label: iter(period_lines) for label, period_lines in lines.items()}
         for row in accepted:
             self.current.answers[row.identity] = as_json(row.answer)
             self.shares.add(row, next(written[row.label]))
@@ -303,7 +303,7 @@ class LiveWatch:
         return faults
 
     def _assign(self, row):
-        """Set the period of a document; a late one gets the open period, and its time becomes the period's begin."""
+        """Set the period of a document. A late one gets the open period and its begin as time."""
         names, begin = names_of(self.columns["time"]), self.current.begin
         if begin_of(row.time, self.calendar) < begin:
             row.sent = str(value_of(row.columns, self.columns["time"], " "))
@@ -314,8 +314,9 @@ class LiveWatch:
             row.identity = row.columns[self.columns["id"]] = f"{row.label}-{os.urandom(8).hex()}"
 
     def _judge(self, rows, period=None):
-        """Set the answers of documents, compared with those of a period; return (number, fault) of the others.
+        """Set the answers of documents; return (number, fault) of those that cannot be judged.
 
+        If a period is given, the documents are also compared with each other and added to it.
         If documents fail together, each is judged alone, to find the one with the fault. A fault of
         the disk or of a command is raised: it is not the fault of a document.
         """
@@ -334,19 +335,19 @@ class LiveWatch:
             if len(rows) == 1:
                 return [(row.number, fault_of(error)) for row in rows]
             return [fault for row in rows for fault in self._judge([row], period)]
-        places = {name: place for place, name in enumerate(documents.ids)}
+        rows_of_ids = {name: position for position, name in enumerate(documents.ids)}
         for row, fault in zip(rows, faults, strict=True):
             if not fault:
-                place = places.get(row.identity)
+                position = rows_of_ids.get(row.identity)
                 row.answer = {
                     "id": row.identity,
                     "provisional": True,
                     "period": row.label or None,
                     "late": row.late,
                 }
-                row.answer |= NOT_JUDGED if place is None else judged[place]
+                row.answer |= NOT_JUDGED if position is None else judged[position]
                 if period is not None:
-                    period.complete(row, documents, place, self.judge)
+                    period.complete(row, documents, position, self.judge)
         return [(row.number, fault) for row, fault in zip(rows, faults, strict=True) if fault]
 
     def _faults_of(self, row):
@@ -364,15 +365,17 @@ class LiveWatch:
             self.current.resume(self.inbox, self.arrivals, self.judge)
 
     def end(self, begin=None):
-        """End the open period, start a run that learns it, and open the period with the given begin, if any."""
+        """End the open period, start a run that learns it, and open the period that begins then.
+
+        Without `begin`, no period is opened.
+        """
         if self.period_waits:
             self.finish()
         ended = [
             label for label in self.inbox.begun() if begin is None or begin_of_label(label) < begin
         ]
-        for label in (
-            ended
-        ):  # before the next period opens: the watch after a kill opens the first hidden one
+        # Publish before the next period opens: after a kill, a watch opens the first hidden one.
+        for label in ended:
             self.shares.close(label, *self.inbox.publish(label))
         if begin is not None and not ended and not self.learned:
             self.current.begin = begin
@@ -383,22 +386,24 @@ class LiveWatch:
             self.learn()
 
     def learn(self):
-        """Start a run that learns ended periods and writes the pages; if one is under way, start it afterwards."""
+        """Start a run that learns ended periods, or request one after the run under way."""
         self.run_again = self.learned is not None
         if not self.run_again:
             self.learned = self.thread.submit(self._run)
 
     def _run(self):
-        """Run the folder; return the judge from now on, the last learned timestep and records of learned periods."""
+        """Run the folder; return (judge, last learned timestep, records of learned periods)."""
         self.shares.wait()
         if not self.runner.start():  # a signal came
             return self.judge, self.last_learned, []
         status, lines = self.runner.wait()
         for line in lines:
-            of_version = line.startswith(VERSION_PREFIX)
-            if (of_version and not self.warned_of_version) or line.startswith(COMMAND_PREFIXES):
+            is_version_warning = line.startswith(VERSION_PREFIX)
+            if (is_version_warning and not self.warned_of_version) or line.startswith(
+                COMMAND_PREFIXES
+            ):
                 print(f"odl watch: {line}", file=sys.stderr, flush=True)
-            self.warned_of_version |= of_version
+            self.warned_of_version |= is_version_warning
         if status:
             if status not in STOPPED_STATUSES:
                 if lines[-1] != self.fault:  # the same fault may end the run of every period
@@ -430,7 +435,7 @@ class LiveWatch:
             self.end(begin)
 
     def finish(self):
-        """Wait for the run that is under way, load what it learned, and report the records of its periods."""
+        """Wait for the run under way, load what it learned, and report its periods."""
         if self.learned:
             self.judge, self.last_learned, records = self.learned.result()
             self.learned, self.period_waits = None, False
@@ -439,7 +444,11 @@ class LiveWatch:
                 self.learn()
 
     def close(self, drained=False):
-        """End the watch: after the end of its input (the last period is learned), or after a signal (`drained`)."""
+        """End the watch.
+
+        Without `drained` its input has ended, and the last period is learned. With it a signal
+        came, and the open period continues in the next watch.
+        """
         if not drained:
             if self.n_accepted or self.inbox.begun():
                 self.end()
@@ -470,9 +479,8 @@ class LiveWatch:
                 "correct what is printed above, then type odl run",
             )
         self.run_again = False
-        with contextlib.suppress(
-            OdlError, OSError
-        ):  # the run may have ended before the signal reached it
+        # The run may have ended before the signal reached it.
+        with contextlib.suppress(OdlError, OSError):
             self.finish()
 
 
@@ -498,9 +506,8 @@ def follow(groups, *settings):
         arrived.add(number)
         if number == signal.SIGALRM:
             heed(number, frame)
-        elif (
-            number != signal.SIGHUP and not signal.getitimer(signal.ITIMER_REAL)[0]
-        ):  # a second signal gives no delay
+        # A second signal does not extend the time.
+        elif number != signal.SIGHUP and not signal.getitimer(signal.ITIMER_REAL)[0]:
             signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
@@ -522,14 +529,13 @@ def follow(groups, *settings):
                 watch.close(drained=True)
                 raise
             watch.close(drained=bool(arrived))
-        except (
-            processes.Stopped
-        ):  # end as after a kill: a command, a lock or the reader of the answers does not return
+        except processes.Stopped:
+            # A command, a lock or the reader of the answers does not return: end as after a kill.
             if watch:
                 watch.runner.stop()
             message = (
                 f"ended {GRACE_SECONDS:g} s after a signal; send documents without an answer again"
             )
             print(f"odl watch: {message}", file=sys.stderr, flush=True)
-            os._exit(0)  # threads may wait, too
+            os._exit(0)  # an ordinary exit would wait for the threads
     signal.setitimer(signal.ITIMER_REAL, 0)

@@ -6,14 +6,17 @@ Every function is idempotent: applied a second time it changes nothing.
 import re
 
 HEADER_NAMES = (
-    "approved article-i.d. bcc cc content-length content-transfer-encoding content-type date delivered-to distribution "
-    "expires followup-to from importance in-reply-to keywords lines list-id message-id mime-version newsgroups "
-    "nntp-posting-host nntp-posting-user organisation organization originator path priority received references "
-    "reply-to return-path sender sent status subject summary to user-agent xref "
+    "approved article-i.d. bcc cc content-length content-transfer-encoding content-type date "
+    "delivered-to distribution expires followup-to from importance in-reply-to keywords lines "
+    "list-id message-id mime-version newsgroups nntp-posting-host nntp-posting-user organisation "
+    "organization originator path priority received references reply-to return-path sender sent "
+    "status subject summary to user-agent xref "
     "an betreff datum gesendet kopie von asunto enviado fecha para envoyé objet "
-    "发件人 收件人 抄送 主题 日期 发送时间 寄件者 收件者 主旨 差出人 宛先 件名 日付 送信日時 จาก ถึง เรื่อง วันที่"
+    "发件人 收件人 抄送 主题 日期 发送时间 寄件者 收件者 主旨 差出人 宛先 件名 日付 送信日時 "
+    "จาก ถึง เรื่อง วันที่"
 )
 HEADER_NAMES = frozenset(HEADER_NAMES.split())
+# Headers that form a block without a second header, at the top of a text.
 ALONE = frozenset(
     ["from", "message-id", "newsgroups", "path", "received", "return-path", "subject", "betreff"]
 )
@@ -26,18 +29,22 @@ MAX_PART_LINE = 300  # characters of a line that introduces a quotation, or of a
 QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
 MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # excludes smileys
 WROTE = re.compile(
-    r"(?:\b(?:wrote|writes|says|said|schrieb|schreibt|escribió|schreef|skrev)|a écrit|ha scritto)\b[^:]{0,80}:\s*$"
+    r"(?:\b(?:wrote|writes|says|said|schrieb|schreibt|escribió|schreef|skrev)"
+    r"|a écrit|ha scritto)\b[^:]{0,80}:\s*$"
     r"|(?:写道|寫道|書きました|เขียนว่า)\s*[:：]\s*$"
 )
 ADDRESSED = re.compile(
-    r"[@<].{0,200}\b(?:wrote|writes|schrieb|schreibt|escribió|schreef|skrev|écrit|scritto)\b.{0,80}:\s*$"
-    r"|[@<].{0,200}(?:写道|寫道|書きました|เขียนว่า)\s*[:：]\s*$|\d年.{0,100}<\S{1,80}@\S{1,80}>\s*[:：]\s*$"
+    r"[@<].{0,200}\b(?:wrote|writes|schrieb|schreibt|escribió|schreef|skrev|écrit|scritto)\b"
+    r".{0,80}:\s*$"
+    r"|[@<].{0,200}(?:写道|寫道|書きました|เขียนว่า)\s*[:：]\s*$"
+    r"|\d年.{0,100}<\S{1,80}@\S{1,80}>\s*[:：]\s*$"
 )
 ARTICLE = re.compile(r"[ \t]*In (?:article|message|<)[^<]{0,80}<?[^<>\s]{1,200}>")
 DATE_PREFIXES = ("On", "Am", "Le", "El", "Il", "Op")
 DATED = re.compile(rf"[ \t]*(?:{'|'.join(DATE_PREFIXES)})\b.{{0,100}}\d.{{0,180}}[^.:!?\s]\s*$")
 ORIGINAL = re.compile(
-    r"\s*-{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original"
+    r"\s*-{2,}\s*"
+    r"(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original"
     r"|原始邮件|原始郵件|元のメッセージ|ข้อความต้นฉบับ)\s*-{2,}\s*$",
     re.I,
 )
@@ -47,7 +54,9 @@ DASHES = re.compile(r"-- \r?$")
 DASH_LINE = re.compile(r"--\s*$")
 RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
 LAST_PARAGRAPH = re.compile(r"(?:(.*\S)\s*?\n[ \t\r]*\n)?(\S.*)", re.S)
-TOKEN = re.compile(r"(?m)^[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?=: ?\S)")  # of a trailer
+TOKEN = re.compile(  # token of a trailer, such as Signed-off-by
+    r"(?m)^[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?=: ?\S)"
+)
 TRAILERS = re.compile(
     rf"(?:(?:{TOKEN.pattern[5:]}|\(cherry picked from ).*(?:\n[ \t]+\S.*)*(?:\n|\Z))+"
 )
@@ -55,22 +64,27 @@ CONTACT = re.compile(
     r"\S@\S|\bwww\.|://|\d{3}[-. )/]{1,3}\d{3}|\b(?:phone|tel|fax|e-?mail|internet|bitnet)\b", re.I
 )
 CLOSING = re.compile(
-    r"\s*(?:(?:(?:with )?(?:kind|best|warm) )?regards|best wishes|sincerely(?: yours)?|yours (?:sincerely|truly)|"
-    r"cheers|(?:mit )?(?:freundlichen|besten|herzlichen|schönen|viele) Grüßen?|MfG|cordialement|saludos|此致(?:敬礼)?"
+    r"\s*(?:(?:(?:with )?(?:kind|best|warm) )?regards|best wishes|sincerely(?: yours)?"
+    r"|yours (?:sincerely|truly)|cheers"
+    r"|(?:mit )?(?:freundlichen|besten|herzlichen|schönen|viele) Grüßen?|MfG"
+    r"|cordialement|saludos|此致(?:敬礼)?"
     r"|敬具|(?:どうぞ)?よろしくお願い(?:いた|致)?します|ขอแสดงความนับถือ)\s*[,.!，。！]?\s*$",
     re.I,
 )
-SENTENCE = re.compile(
-    r"[。？]\s*$"
-)  # a signature has no sentence; よろしくお願いします also precedes ordinary text
+# End of a sentence. A signature contains none, so that よろしくお願いします before ordinary text is
+# no closing formula.
+SENTENCE = re.compile(r"[。？]\s*$")
 DEVICE = re.compile(
-    r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的|ส่งจาก [iA]).{0,60}"
+    r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的"
+    r"|ส่งจาก [iA]).{0,60}"
     r"|[A-Za-z].{0,40}から送信)$"
 )
 
 
 def drop_headers(text: str) -> str:
-    """Drop blocks of mail or news headers, at the top and before forwarded parts, except the text of the subject.
+    """Drop blocks of mail or news headers, except the text of the subject.
+
+    Blocks are removed at the top of the text and before forwarded parts.
 
     Examples
     --------
@@ -83,45 +97,49 @@ def drop_headers(text: str) -> str:
     >>> drop_headers(text).splitlines()
     ['Orbit', '', 'The rocket lifts.']
     """
-    lines, kept, at, top = text.split("\n"), [], 0, True
-    while at < len(lines):
-        opened = top or not kept[-1].strip()
-        end, subject = _header_block(lines, at, top) if opened else (at, "")
-        if end > at:
-            at = end
+    lines, retained, number, top = text.split("\n"), [], 0, True
+    while number < len(lines):
+        may_begin = top or not retained[-1].strip()
+        end, subject = _header_block(lines, number, top) if may_begin else (number, "")
+        if end > number:
+            number = end
             if subject:
-                kept.append(subject)
+                retained.append(subject)
                 top = False
             continue
-        top = top and not lines[at].strip()
-        kept.append(lines[at])
-        at += 1
-    return "\n".join(kept)
+        top = top and not lines[number].strip()
+        retained.append(lines[number])
+        number += 1
+    return "\n".join(retained)
 
 
 def _header_block(lines, first, top):
-    """Return the end of the block of headers that begins at line `first` (`first` if none does), and its subject."""
-    at = first + bool(top and MBOX.match(lines[first]))
-    known, subject, name = set(), [], None
-    while at < len(lines) and lines[at].strip():
-        if match := HEADER_START.match(lines[at]):
+    """Return (end, subject) of the block of headers that begins at line `first`.
+
+    The end is `first` if no block begins there.
+    """
+    number = first + bool(top and MBOX.match(lines[first]))
+    header_names, subject, name = set(), [], None
+    while number < len(lines) and lines[number].strip():
+        if match := HEADER_START.match(lines[number]):
             name = match[1].lower()
             if name in HEADER_NAMES or name.startswith(("x-", "resent-")):
-                known.add(name)
-        elif lines[at][0] not in " \t" or (name is None and not (top and at == first)):
-            return first, ""  # only at the top of a cut file, a continuation line may come first
+                header_names.add(name)
+        elif lines[number][0] not in " \t" or (name is None and not (top and number == first)):
+            # A continuation line may come first only at the top of a cut file.
+            return first, ""
         if name in SUBJECTS:
-            subject.append(lines[at][match.end() if match else 0 :].strip())
-        at += 1
-    if len(known) < 2 and not (top and known & ALONE):
+            subject.append(lines[number][match.end() if match else 0 :].strip())
+        number += 1
+    if len(header_names) < 2 and not (top and header_names & ALONE):
         return first, ""
-    return at, _bare(" ".join(subject))
+    return number, _bare(" ".join(subject))
 
 
 def _bare(subject):
-    """Return a subject without "Re:" and the like, and without a prefix that would be read as a header again."""
-    at = 0
-    while match := HEADER_START.match(subject, at):
+    """Return a subject without prefixes that end in a colon: "Re:", and names of headers."""
+    start = 0
+    while match := HEADER_START.match(subject, start):
         name = match[1].lower()
         if (
             name not in HEADER_NAMES
@@ -129,14 +147,16 @@ def _bare(subject):
             and not name.startswith(("x-", "resent-"))
         ):
             break
-        at = match.end()
-        while at < len(subject) and subject[at].isspace():
-            at += 1
-    return subject[at:]
+        start = match.end()
+        while start < len(subject) and subject[start].isspace():
+            start += 1
+    return subject[start:]
 
 
 def drop_quotes(text: str) -> str:
-    """Drop quoted lines, the lines that introduce them ("X wrote:"), and all lines below "Original Message".
+    """Drop quoted lines and the lines that introduce them ("X wrote:").
+
+    All lines below "Original Message" are dropped as well.
 
     A line is quoted if it begins with ">" (up to four initials may precede it), or with "|", ":" or
     "}" and is next to a quoted line.
@@ -151,50 +171,56 @@ def drop_quotes(text: str) -> str:
     'Here the sun shines.'
     """
     lines = text.split("\n")
-    short = (at for at, line in enumerate(lines) if "--" in line and len(line) <= MAX_PART_LINE)
-    end = next((at for at in short if ORIGINAL.match(lines[at])), len(lines))
+    short = (
+        number for number, line in enumerate(lines) if "--" in line and len(line) <= MAX_PART_LINE
+    )
+    end = next((number for number in short if ORIGINAL.match(lines[number])), len(lines))
     kinds = [_kind(line) for line in lines[:end]]
-    kept, below, adjacent = (
-        [],
-        False,
-        False,
-    )  # whether the next line that is not blank, and the next line, is dropped
-    for at in range(end - 1, -1, -1):
-        kind = kinds[at]
+    # The text is read backwards: whether the next line that is not blank, and the next line, is
+    # dropped.
+    retained, next_dropped, adjacent_dropped = [], False, False
+    for number in range(end - 1, -1, -1):
+        kind = kinds[number]
         if kind == "marked":
-            drop = any(0 <= other < end and kinds[other] in QUOTES for other in (at - 1, at + 1))
+            drop = any(
+                0 <= neighbour < end and kinds[neighbour] in QUOTES
+                for neighbour in (number - 1, number + 1)
+            )
         elif kind == "dated":
-            drop = adjacent and kinds[at + 1] in ("addressed", "wrote")
+            drop = adjacent_dropped and kinds[number + 1] in ("addressed", "wrote")
         else:
-            drop = kind in QUOTES or (kind == "wrote" and below)
+            drop = kind in QUOTES or (kind == "wrote" and next_dropped)
         if not drop:
-            kept.append(lines[at])
-        adjacent = drop
+            retained.append(lines[number])
+        adjacent_dropped = drop
         if kind != "blank":
-            below = drop
-    return "\n".join(reversed(kept))
+            next_dropped = drop
+    return "\n".join(reversed(retained))
 
 
 QUOTES = ("quoted", "marked", "addressed")
 
 
 def _kind(line):
-    """Return what a line is for `drop_quotes`. Single characters are tested before patterns, which take longer."""
-    bare = line.strip()
-    if not bare:
+    """Return what a line is for `drop_quotes`: its class, such as "quoted" or "wrote".
+
+    Single characters are tested before patterns, which take longer.
+    """
+    stripped = line.strip()
+    if not stripped:
         return "blank"
-    arrow = ">" in bare
+    arrow = ">" in stripped
     if arrow and QUOTED.match(line):
         return "quoted"
-    if bare[0] in "|:}" and MARKED.match(line):
+    if stripped[0] in "|:}" and MARKED.match(line):
         return "marked"
     if len(line) <= MAX_PART_LINE:
-        colon = bare[-1] in ":："
+        colon = stripped[-1] in ":："
         if (arrow and ARTICLE.match(line)) or (colon and ADDRESSED.search(line)):
             return "addressed"
         if colon and WROTE.search(line):
             return "wrote"
-        if bare[:2] in DATE_PREFIXES and DATED.match(line):
+        if stripped[:2] in DATE_PREFIXES and DATED.match(line):
             return "dated"
     return "other"
 
@@ -216,35 +242,38 @@ def drop_signatures(text: str) -> str:
     'The rocket lifts.'
     """
     lines = text.split("\n")
-    end, at, filled, gaps, blank = len(lines), len(lines) - 1, 0, 0, 0
-    while at >= 0 and filled <= MAX_SIGNATURE:
-        line = lines[at]
+    end, number, n_filled, n_gaps, gap_follows = len(lines), len(lines) - 1, 0, 0, 0
+    while number >= 0 and n_filled <= MAX_SIGNATURE:
+        line = lines[number]
         if line and not line.isspace():
             if len(line) > MAX_PART_LINE:
                 break
-            closed = CLOSING.match(line) and not any(map(SENTENCE.search, lines[at + 1 : end]))
-            cut = bool(DASHES.match(line) or closed or DEVICE.match(line))
-            compact = gaps == 0 and (
-                DASH_LINE.match(line) or (RULE.match(line) and _has_contact(lines[at + 1 : end]))
+            is_closing = CLOSING.match(line) and not any(
+                map(SENTENCE.search, lines[number + 1 : end])
             )
-            if cut or compact:
-                end, filled, gaps = at, 0, 0
+            is_begin = bool(DASHES.match(line) or is_closing or DEVICE.match(line))
+            begins_without_gap = n_gaps == 0 and (
+                DASH_LINE.match(line)
+                or (RULE.match(line) and _has_contact(lines[number + 1 : end]))
+            )
+            if is_begin or begins_without_gap:
+                end, n_filled, n_gaps = number, 0, 0
             else:
-                filled, gaps = filled + 1, gaps + blank
-            blank = 0
+                n_filled, n_gaps = n_filled + 1, n_gaps + gap_follows
+            gap_follows = 0
         else:
-            blank = int(filled > 0)
-        at -= 1
-    rest = lines[:end]
-    return "\n".join(rest) if any(line and not line.isspace() for line in rest) else text
+            gap_follows = int(n_filled > 0)
+        number -= 1
+    remaining = lines[:end]
+    return "\n".join(remaining) if any(line and not line.isspace() for line in remaining) else text
 
 
 def drop_trailers(text: str) -> str:
     """Drop the trailers of a commit: the last paragraph, if all its lines are "Token: value".
 
-    Lines that continue one are indented, as in git-interpret-trailers. One token at least has a
-    hyphen and a capital (Signed-off-by, Change-Id), so that a last line such as "PS: see you"
-    stays.
+    Indented lines continue a trailer, as in git-interpret-trailers. At least one token must have a
+    hyphen and a capital (Signed-off-by, Change-Id), so that a last line such as "PS: see you" is
+    not dropped.
 
     Examples
     --------

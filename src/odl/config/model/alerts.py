@@ -27,14 +27,15 @@ class Alerts(Section):
 
     budget: float = setting(
         20,
-        "maximum number of headlines of a period (of documents with `gates: false`); below 1, this share of the "
-        "period's documents, at least one",
+        "maximum number of headlines of a period (of documents with `gates: false`); below 1, "
+        "this share of the period's documents, at least one",
         values="headlines from 1, or a share",
         exclusiveMinimum=0,
     )
     level: float = setting(
         0.01,
-        "largest p of a period with alerts, and of a headline: about one ordinary period in 100 has alerts",
+        "largest p of a period with alerts, and of a headline: about one ordinary period in 100 "
+        "has alerts",
         **POSITIVE_SHARE,
     )
     tail: float = setting(
@@ -45,8 +46,8 @@ class Alerts(Section):
     )
     certain: float = setting(
         10.0,
-        "-log10 of the tail probability at which a headline is an alert by itself, however often the stream has "
-        "something new; 0: never",
+        "-log10 of the tail probability at which a headline is an alert by itself, however often "
+        "the stream has something new; 0: never",
         values="at least 0",
         minimum=0,
     )
@@ -58,25 +59,29 @@ class Alerts(Section):
     )
     warm_up: int = setting(
         50,
-        "number of earlier scores that a period needs to have alerts; with fewer it is shown as unproven",
+        "number of earlier scores that a period needs to have alerts; with fewer it is shown "
+        "as unproven",
         "documents",
         minimum=1,
     )
     gates: bool = setting(
         False,
-        "`true`: a period has headlines, and only if its words, its volume or a document are unusual at `level`. "
-        "`false`: the most novel documents of each period are alerts, by `tail`",
+        "`true`: a period has headlines, and only if its words, its volume or a document are "
+        "unusual at `level`. `false`: the most novel documents of each period are alerts, by "
+        "`tail`",
         earlier=False,
     )
     rest: bool = setting(
         False,
-        "whether to store the number and the sum of the further words that raise and lower the score of a document",
+        "whether to store the number and the sum of the further words that raise and lower the "
+        "score of a document",
         earlier=False,
     )
 
     unseen: int = setting(
         0,
-        "number of a period's items that must have a word never seen before for it to be listed; 0: no list. "
+        "number of a period's items that must have a word never seen before for it to be listed; "
+        "0: no list. "
         "`odl init` sets 3",
         "items",
         earlier=0,
@@ -87,17 +92,27 @@ class Alerts(Section):
     )
 
     def check(self) -> None:
-        """Refuse a budget that is neither a number nor a share, and settings with which there are never alerts."""
+        """Refuse a budget that is neither a number nor a share, and settings without any alert."""
         if self.budget > 1 and self.budget != int(self.budget):
             expected = "items a period (1, 2, ...) or a share below 1"
-            raise ParameterError(f"alerts.budget is {self.budget!r}", expected, "correct budget")
+            raise ParameterError(
+                f"alerts.budget is {self.budget!r}",
+                expected,
+                "set budget to an integer or to a share below 1",
+            )
         if self.window < self.warm_up:
-            fault = f"alerts.window is {self.window} and warm_up {self.warm_up}, so that no period has alerts"
+            fault = (
+                f"alerts.window is {self.window} and warm_up {self.warm_up}, "
+                "so that no period has alerts"
+            )
             raise ParameterError(
                 fault, "a window of at least warm_up scores", "raise window or lower warm_up"
             )
         if self.tail < 1 / (1 + self.window):
-            fault = f"alerts.tail is {self.tail!r} with a window of {self.window}: nothing can be an alert"
+            fault = (
+                f"alerts.tail is {self.tail!r} with a window of {self.window}: "
+                "nothing can be an alert"
+            )
             raise ParameterError(
                 fault, f"a tail of at least 1/{1 + self.window}", "raise tail or window"
             )
@@ -106,9 +121,8 @@ class Alerts(Section):
         """Return the budget of a period as a number of items."""
         if self.budget >= 1:
             return int(self.budget)
-        return max(
-            1, math.ceil(round(self.budget * n_items, 9))
-        )  # 0.07 of 100 is 7.000000000000001 in binary
+        # The product is rounded: 0.07 of 100 is 7.000000000000001 in binary.
+        return max(1, math.ceil(round(self.budget * n_items, 9)))
 
 
 @dataclass(frozen=True)

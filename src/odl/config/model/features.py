@@ -15,8 +15,7 @@ class Weighting(Section):
     >>> from odl.config.sections import Weighting
     >>> Weighting(tf="log")  # doctest: +NORMALIZE_WHITESPACE
     Weighting(tf='log', idf='past', min_df=0, max_share=1.0, languages=False, pieces=0.0,
-    meaning=0.0,
-              meaning_bytes=320000, vocabulary='growing')
+              meaning=0.0, meaning_bytes=320000, vocabulary='growing')
     """
 
     place: ClassVar[str] = "features"
@@ -26,35 +25,38 @@ class Weighting(Section):
     )
     idf: str = setting(
         "past",
-        "documents in which document frequencies are counted: earlier batches (for batch 0, itself), or the entire "
-        "corpus; or no idf. `corpus` uses later documents, as the papers do; appended documents then change every step",
+        "documents in which document frequencies are counted: earlier batches (for batch 0, "
+        "itself), or the entire corpus; or no idf. `corpus` uses later documents, as the papers "
+        "do; appended documents then change every step",
         enum=["past", "corpus", "none"],
     )
     min_df: int = setting(
         0,
-        "number of earlier documents (with `idf: corpus`, of documents) that a term needs to be used; 0: also use "
-        "terms never seen before",
+        "number of earlier documents (with `idf: corpus`, of documents) that a term needs to be "
+        "used; 0: also use terms never seen before",
         "documents",
         minimum=0,
     )
     max_share: float = setting(
         1.0,
-        "maximum document frequency of a term, as a share of the earlier documents. A term above it that is in at "
-        "least 30 documents is a stop word of the stream (weight 0). `odl init` sets .5",
+        "maximum document frequency of a term, as a share of the earlier documents. A term above "
+        "it that is in at least 30 documents is a stop word of the stream (weight 0). "
+        "`odl init` sets .5",
         earlier=1.0,
         **POSITIVE_SHARE,
     )
     languages: bool = setting(
         False,
-        "whether to give no weight to stop words in the language of each document, which is detected "
-        "(docs/method.md#words). `odl init` sets `true`",
+        "whether to give no weight to stop words in the language of each document, which is "
+        "detected (docs/method.md#words). `odl init` sets `true`",
         earlier=False,
     )
     pieces: float = setting(
         0.0,
-        "weight of pieces of words relative to words, in runs of `levels` and `adaptive`. Pieces are runs of four "
-        "characters, which inflected forms share (docs/method.md#pieces-of-words). `odl init` sets it if most new "
-        "words are forms of known ones",
+        "weight of pieces of words relative to words, in runs of `levels` and `adaptive`. Pieces "
+        "are runs of four characters, which inflected forms share "
+        "(docs/method.md#pieces-of-words). `odl init` sets it if most new words are forms of "
+        "known ones",
         values="from 0, below 1",
         earlier=0.0,
         minimum=0,
@@ -62,8 +64,9 @@ class Weighting(Section):
     )
     meaning: float | None = setting(
         0.0,
-        "weight of vectors relative to words, in streams with vectors (docs/method.md#meaning-beside-words). `null`: "
-        "16/(16 + n), at most 2/3, where n is the median number of distinct words of a document so far. 0: words only",
+        "weight of vectors relative to words, in streams with vectors "
+        "(docs/method.md#meaning-beside-words). `null`: 16/(16 + n), at most 2/3, where n is the "
+        "median number of distinct words of a document so far. 0: words only",
         values="0 to 1, or `null`",
         earlier=0.0,
         minimum=0,
@@ -87,9 +90,11 @@ class Features(Weighting):
 
     max_terms: int = setting(
         0,
-        "maximum size of the vocabulary of a stream, for all runs. If it is exceeded after a batch, the terms not seen "
-        "for the longest time are removed, rare ones first; a removed term that returns counts as new "
-        "([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not allowed with `idf: corpus` or with regret",
+        "maximum size of the vocabulary of a stream, for all runs. If it is exceeded after a "
+        "batch, the terms not seen for the longest time are removed, rare ones first; a removed "
+        "term that returns counts as new "
+        "([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not allowed with `idf: corpus` or "
+        "with regret",
         values="terms, `0` keeps all",
         minimum=0,
     )

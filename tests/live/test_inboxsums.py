@@ -71,7 +71,7 @@ DAMAGES = {
     "deleted": (lambda lines: [*lines[:2], *lines[3:]], r"1 of 10 .*\(line 3\)", 9),
     "doubled": (
         lambda lines: [*lines[:2], lines[1], *lines[2:]],
-        "line 3 changed or doubled.*nothing is lost",
+        "line 3 changed or repeated.*nothing is lost",
         10,
     ),
     "reordered": (lambda lines: lines[::-1], "another order.*nothing is lost", 10),

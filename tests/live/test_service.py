@@ -253,9 +253,9 @@ def test_buttons_judge_a_headline_and_take_it_back(news, tmp_path):
         ({"what": "w4-2", "verdict": "muted", "until": "soon"}, "expected a date"),
         (
             {"what": "w4-2", "verdict": "muted", "note": "x" * 1001},
-            "no text of at most 1000 characters",
+            "not a text of at most 1000 characters",
         ),
-        ({"what": "w4-2", "verdict": ["muted"]}, "no text of at most 1000 characters"),
+        ({"what": "w4-2", "verdict": ["muted"]}, "not a text of at most 1000 characters"),
         ({"what": "w4-2"}, "expected what"),
         ({"verdict": "muted"}, "expected what"),
         ({}, "expected what"),

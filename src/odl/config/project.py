@@ -18,32 +18,27 @@ SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
 SCHEMA = SCHEMAS / "odl.schema.json"  # schema of odl.yaml, for editors
 SCHEMA_COPY = ".odl.schema.json"  # its copy next to odl.yaml
-# Comment by which the YAML language server of editors finds the schema of a file, without a network.
+# Comment by which the YAML server of editors finds the schema of a file, without a network.
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA_COPY}"
-FORGOTTEN = (
-    listing.FORGOTTEN
-)  # file next to odl.yaml: digests of the ids of forgotten documents, one per line
+# File next to odl.yaml: digests of the ids of forgotten documents, one per line.
+FORGOTTEN = listing.FORGOTTEN
 VERIFIED = ".verified.json"  # file in the results of odl run: digests of verified files
 DRIVER = "driver"  # key: "snakemake" if Snakemake runs the folder
-# file next to odl.yaml: answers of options.vectors.command, by digest of the text
+# File next to odl.yaml: answers of options.vectors.command, by digest of the text.
 VECTORS = ".vectors.sqlite"
 NOTIFY = "notify"  # key: command that receives each alert
 ADDRESS = "address"  # key: address at which people open new.html, for links to events
 ADDRESS_SCHEMA = {"type": "string", "pattern": "(https?|file)://[^#\\s<>|]+"}
 ORDER_BY_VERDICTS = "order_by_verdicts"  # key: whether verdicts move headlines in lists
 OWN_KEYS = (DRIVER, NOTIFY, ADDRESS, ORDER_BY_VERDICTS)  # keys of odl.yaml that no study has
-STREAM_KEYS = (
-    "sources",
-    "options",
-    "ties",
-    "batches",
-)  # keys of odl.yaml for its stream; others are of a study
+# Keys of odl.yaml that describe its stream. The others are those of a study.
+STREAM_KEYS = ("sources", "options", "ties", "batches")
 KEEP = 20  # interval between retained checkpoints, in timesteps
 LEARNER = "levels"  # default run
 
 
 def expand(config):
-    """Return the configuration of a study that an odl.yaml stands for.
+    """Return the configuration of a study for the content of an odl.yaml.
 
     Parameters
     ----------
@@ -71,22 +66,22 @@ def expand(config):
         raise ConfigError(
             f"{FILE} has no sources",
             "the files of the documents",
-            "name them, or run odl init again",
+            "add their paths to sources, or run odl init again",
         )
     _check_keys(general)
     stream = {key: config[key] for key in STREAM_KEYS if key in config}
     options = stream.get("options") or {}
     if isinstance(options, dict):  # the schema refuses other types later
-        more = {"forgotten": digests} if (digests := forgotten(".")) else {}
-        stream["options"] = {**_rule(stream), **options, **more}
+        forgotten_option = {"forgotten": digests} if (digests := forgotten(".")) else {}
+        stream["options"] = {**_rule(stream), **options, **forgotten_option}
     runs = (
         general["runs"] if isinstance(general.get("runs"), list) and general["runs"] else [LEARNER]
     )
-    run, named = runs[0], general.get("atoms") or None
-    atoms = named or min(500, _initial(stream))
+    run, atoms_setting = runs[0], general.get("atoms") or None
+    atoms = atoms_setting or min(500, _initial(stream))
     atoms = atoms if isinstance(atoms, list) else [atoms]
-    shown = atoms[0] if named else None
-    whole = {
+    shown_atoms = atoms[0] if atoms_setting else None
+    study_config = {
         "study": name,
         "streams": [name],
         "corpora": {name: {"reader": "documents", **stream}},
@@ -97,20 +92,19 @@ def expand(config):
         "emerging": {"enabled": False},
         "checkpoints": {"keep": KEEP},
         # Settings that the odl.yaml of an earlier version lacks have the value of that version.
-        "alerts": {**Alerts.earlier(), "run": run, "atoms": shown},
+        "alerts": {**Alerts.earlier(), "run": run, "atoms": shown_atoms},
         "features": Weighting.earlier(),
         "learners": {LEARNER: earlier_learner(LEARNER)},
-        "report": {"runs": runs, "run": run, "atoms": shown, "seed": 0},
+        "report": {"runs": runs, "run": run, "atoms": shown_atoms, "seed": 0},
     }
-    if named and run == LEARNER:
-        whole["learners"][LEARNER] |= {
-            "atoms": atoms
-        }  # check_config refuses a size that its memory does not give
-    return merge({**general, "atoms": atoms}, whole)
+    if atoms_setting and run == LEARNER:
+        # check_config refuses a size that does not follow from the memory of the learner.
+        study_config["learners"][LEARNER] |= {"atoms": atoms}
+    return merge({**general, "atoms": atoms}, study_config)
 
 
 def without_removed(config):
-    """Return an odl.yaml without removed keys of ``alerts``, and the names of the keys that were dropped."""
+    """Return (odl.yaml without removed keys of ``alerts``, names of these keys)."""
     alerts = config.get("alerts")
     removed = [key for key in alerts if key in Alerts.removed] if isinstance(alerts, dict) else []
     if not removed:
@@ -120,17 +114,17 @@ def without_removed(config):
 
 
 def checked(config):
-    """Return `expand(config)`, or exit with a one-line message. For Snakefiles, which print long tracebacks."""
+    """Return `expand(config)`, or exit with a one-line message: Snakefiles print tracebacks."""
     try:
-        whole = expand(config)
-        root = Path(str(whole.get("results", "results")), str(whole["study"]))
+        study_config = expand(config)
+        root = Path(str(study_config.get("results", "results")), str(study_config["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
-            defect, todo = (
+            given, todo = (
                 f"{root} was written by odl run",
                 f"type odl run, or write '{DRIVER}: snakemake' into {FILE}",
             )
-            raise ConfigError(defect, "one driver per folder", todo)
-        return whole
+            raise ConfigError(given, "one driver per folder", todo)
+        return study_config
     except ConfigError as error:
         sys.exit(f"odl: {error}")
 
@@ -165,19 +159,23 @@ def read(folder):
 
         def construct_mapping(self, node, deep=False):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
-            if twice is not None:
+            repeated = next((key for n, key in enumerate(keys) if key in keys[:n]), None)
+            if repeated is not None:
                 raise ConfigError(
-                    f"{path} has the key {twice} twice", "each key once", "put both under one"
+                    f"{path} has the key {repeated} twice",
+                    "each key once",
+                    "move the lines of both under one key",
                 )
             return super().construct_mapping(node, deep)
 
         def whole_number(self, node):
             number = self.construct_yaml_int(node)
             if abs(number) > MAX_INTEGER:
-                place = f"{path} line {node.start_mark.line + 1}"
+                location = f"{path} line {node.start_mark.line + 1}"
                 raise ConfigError(
-                    f"{place} has a whole number beyond 2^63 - 1", "a smaller one", "correct it"
+                    f"{location} has an integer beyond 2^63 - 1",
+                    "a smaller number",
+                    "write a smaller number",
                 )
             return number
 
@@ -188,7 +186,9 @@ def read(folder):
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(
-            f"{path} cannot be read ({reason})", "lines `key: value`", "correct it"
+            f"{path} cannot be read ({reason})",
+            "lines `key: value`",
+            "correct the line that the reason names",
         ) from error
     if not isinstance(config, dict):
         raise ConfigError(f"{path} contains no keys", "lines `key: value`", "run odl init again")
@@ -196,7 +196,7 @@ def read(folder):
 
 
 def orders_by_verdicts(folder):
-    """Return whether verdicts move headlines in lists: `order_by_verdicts` of odl.yaml, by default true.
+    """Return whether verdicts move headlines in lists (`order_by_verdicts`, by default true).
 
     Raises
     ------
@@ -206,7 +206,7 @@ def orders_by_verdicts(folder):
     value = read(folder).get(ORDER_BY_VERDICTS, True) if (Path(folder) / FILE).is_file() else True
     if not isinstance(value, bool):
         given = f"{ORDER_BY_VERDICTS} in {Path(folder) / FILE} is {value!r}"
-        raise ConfigError(given, "true or false", "correct it, or leave it out")
+        raise ConfigError(given, "true or false", "write true or false, or remove the key")
     return value
 
 
@@ -234,9 +234,9 @@ def forgotten(folder):
         text = path.read_bytes().decode("ascii", "replace")
     except FileNotFoundError:
         return []
-    plain = text.split()
-    if plain and all(re.fullmatch("[0-9a-f]{32}", word) for word in plain):
-        return plain
+    words = text.split()
+    if words and all(re.fullmatch("[0-9a-f]{32}", word) for word in words):
+        return words
     todo = "restore it from a backup, or delete it: odl run then names the lines to write into it"
     digests, closed = linesums.parse(text, path, todo)
     if not closed:
@@ -251,16 +251,16 @@ def forget(folder, digest):
 
 
 def results_of(folder):
-    """Return the folder of results of a user's folder: the key ``results`` of a readable odl.yaml, or "results"."""
+    """Return the folder of results: the key ``results`` of a readable odl.yaml, or "results"."""
     try:
-        named = read(folder).get("results")
+        results = read(folder).get("results")
     except ConfigError:  # odl run reports it
-        named = None
-    return named if isinstance(named, str) else "results"
+        results = None
+    return results if isinstance(results, str) else "results"
 
 
 def address_of(folder):
-    """Return the address of the page of a user's folder (the key ``address``), "" if it is unknown or wrong."""
+    """Return the address of the page (key ``address``); "" if it is not set or wrong."""
     try:
         address = read(folder).get(ADDRESS, "")
         check_map(address, ADDRESS_SCHEMA, ADDRESS)
@@ -270,17 +270,26 @@ def address_of(folder):
 
 
 def name_of(folder):
-    """Return a name for a study, from the name of a folder: lower-case letters of any script, digits and hyphens."""
-    signs = unicodedata.normalize("NFC", folder.lower())
-    name = "".join(sign if unicodedata.category(sign)[0] in "LMN" else "-" for sign in signs)
+    """Return a name for a study, from the name of a folder.
+
+    It has lower-case letters of any script, digits and hyphens.
+    """
+    characters = unicodedata.normalize("NFC", folder.lower())
+    name = "".join(
+        character if unicodedata.category(character)[0] in "LMN" else "-"
+        for character in characters
+    )
     return "-".join(re.findall(NAME_PATTERN.replace("-]", "]"), name)) or "mine"
 
 
 def _rule(stream):
-    """Return default options of a user's stream: unreadable documents, and undated ones if needed, are set aside."""
+    """Return the default options of the reader for a user's stream.
+
+    Documents that cannot be read are set aside, also for a missing time if batches are periods.
+    """
     batches = stream.get("batches")
-    by = batches.get("by", Batches.by) if isinstance(batches, dict) else Batches.by
-    return {"strict": False} | ({"needs_time": True} if by == "period" else {})
+    batches_by = batches.get("by", Batches.by) if isinstance(batches, dict) else Batches.by
+    return {"strict": False} | ({"needs_time": True} if batches_by == "period" else {})
 
 
 def _initial(stream):

@@ -1,4 +1,4 @@
-"""Settings as fields of frozen dataclasses: type, range, unit, description and default, written once.
+"""Settings as fields of frozen dataclasses: type, range, unit, description and default.
 
 The schema, the check, the default and the row of config/README.md follow from the field.
 """
@@ -20,16 +20,12 @@ JSON_TYPES = {
     str: "string",
     types.NoneType: "null",
 }
-POSITIVE_SHARE: dict[str, Any] = {
-    "exclusiveMinimum": 0,
-    "maximum": 1,
-}  # JSON Schema of 0 < share <= 1
-NAME_ITEMS: dict[str, Any] = {
-    "items": {"type": "string", "minLength": 1}
-}  # JSON Schema of a list of names
-SIZE_ITEMS: dict[str, Any] = {
-    "items": {"type": "integer", "minimum": 1}
-}  # JSON Schema of a list of dictionary sizes
+# JSON schema of a share: 0 < share <= 1.
+POSITIVE_SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
+# JSON schema of a list of names.
+NAME_ITEMS: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
+# JSON schema of a list of dictionary sizes.
+SIZE_ITEMS: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 
 
 def setting(
@@ -54,7 +50,7 @@ def setting(
     earlier
         Value that reproduces the versions without this setting; required for settings newer than
         `tests/config/settings.json`. A record without the setting means this value, and a record
-        with this value leaves the setting out. Therefore folders of these versions are not learned
+        with this value leaves the setting out. So results of these versions are not computed
         again.
     **limits
         Keywords of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength,
@@ -114,14 +110,17 @@ class Section:
             At the first wrong key or value. For a typo it names the nearest key.
         """
         check_map(values, _closed(cast(type, cls)), cls.place if place is None else place)
-        inner = {
+        sections = {
             entry.name: entry.type
             for entry in fields(cls)
             if is_section(entry.type) and entry.name in values
         }
         try:
             return cls(
-                **{**values, **{name: kind.from_map(values[name]) for name, kind in inner.items()}}
+                **{
+                    **values,
+                    **{name: kind.from_map(values[name]) for name, kind in sections.items()},
+                }
             )
         except ParameterError as error:
             raise ConfigError(error.given, error.expected, error.todo) from None
@@ -146,21 +145,21 @@ class Section:
 
     @classmethod
     def earlier(cls) -> dict:
-        """Return the newer fields with the values that reproduce earlier versions, nested as in a configuration."""
+        """Return the newer fields with the values that reproduce earlier versions, nested."""
         return earlier_of(_closed(cast(type, cls)))
 
     @classmethod
     def schema(cls) -> dict:
-        """Return the JSON schema of the section, closed."""
+        """Return the JSON schema of the section, which allows no other keys."""
         entries = fields(cls)
-        needed = [
-            one.name
-            for one in entries
-            if not is_section(one.type) and one.default is one.default_factory
+        required = [
+            entry.name
+            for entry in entries
+            if not is_section(entry.type) and entry.default is entry.default_factory
         ]
-        properties = {one.name: _schema(one) for one in entries}
+        properties = {entry.name: _schema(entry) for entry in entries}
         removed = {"x-removed": cls.removed} if cls.removed else {}
-        return closed(properties, *needed) | removed
+        return closed(properties, *required) | removed
 
 
 @cache
@@ -175,11 +174,11 @@ def is_section(kind: Any) -> bool:
 
 
 def _schema(entry):
-    """Return the schema of a field: its type from the annotation, the other keywords from `setting`."""
+    """Return the schema of a field: type of its annotation, other keywords of `setting`."""
     if is_section(entry.type):
         return entry.type.schema()
-    said = entry.metadata if "limits" in entry.metadata else setting(**entry.metadata).metadata
-    described = {"description": said["meaning"]} if said["meaning"] else {}
+    metadata = entry.metadata if "limits" in entry.metadata else setting(**entry.metadata).metadata
+    description = {"description": metadata["meaning"]} if metadata["meaning"] else {}
     factory = {} if entry.default_factory is MISSING else {"default": entry.default_factory()}
     try:
         kind = _kind(entry.type)
@@ -189,7 +188,7 @@ def _schema(entry):
             fault, "bool, int, float, str, or a list of one", "change its annotation"
         ) from None
     default = factory if entry.default is MISSING else {"default": entry.default}
-    return {**kind, **default, **said["limits"], **described}
+    return {**kind, **default, **metadata["limits"], **description}
 
 
 def _kind(kind):
@@ -197,20 +196,21 @@ def _kind(kind):
         return {"type": "array", "items": _kind(get_args(kind)[0])}
     if kind is dict:
         return {"type": "object"}
-    kinds = [JSON_TYPES[one] for one in get_args(kind) or (kind,)]
+    kinds = [JSON_TYPES[type_] for type_ in get_args(kind) or (kind,)]
     return {"type": kinds[0] if len(kinds) == 1 else kinds}
 
 
 def table(section: type[Section], key: str, inside: bool = True) -> str:
-    """Return the rows of config/README.md for a section and, with `inside`, for the sections in it."""
+    """Return the rows of config/README.md for a section and, with `inside`, its sections."""
     lines = []
     for entry in fields(section):
-        inner, said = f"{key}.{entry.name}".lstrip("."), entry.metadata
+        nested_key, metadata = f"{key}.{entry.name}".lstrip("."), entry.metadata
         if is_section(entry.type):
-            lines.append(table(cast(type[Section], entry.type), inner) if inside else "")
-        elif said["meaning"]:
+            lines.append(table(cast(type[Section], entry.type), nested_key) if inside else "")
+        elif metadata["meaning"]:
             lines.append(
-                f"| `{inner}` | {said['meaning']} | {_values(entry)} | {_default(entry)} |\n"
+                f"| `{nested_key}` | {metadata['meaning']} | {_values(entry)} "
+                f"| {_default(entry)} |\n"
             )
     return "".join(lines)
 
@@ -237,8 +237,8 @@ def _default(entry):
         return f"`{json.dumps(entry.default_factory())}`"
     if entry.default is MISSING:
         return "(the default study's)"
-    plain = isinstance(entry.default, str) and entry.default
-    return f"`{plain or json.dumps(entry.default)}`"
+    text = isinstance(entry.default, str) and entry.default
+    return f"`{text or json.dumps(entry.default)}`"
 
 
 def earlier_of(schema: dict) -> dict:
@@ -247,7 +247,8 @@ def earlier_of(schema: dict) -> dict:
     Examples
     --------
     >>> from odl.config.setting import earlier_of
-    >>> earlier_of({"properties": {"old": {"type": "integer"}, "new": {"type": "integer", "earlier": 0}}})
+    >>> new = {"type": "integer", "earlier": 0}
+    >>> earlier_of({"properties": {"old": {"type": "integer"}, "new": new}})
     {'new': 0}
     """
     values = {}
@@ -260,7 +261,7 @@ def earlier_of(schema: dict) -> dict:
 
 
 def without(values: dict, earlier: dict) -> dict:
-    """Return the settings without those that have the value which earlier versions implied (`earlier`).
+    """Return the settings without those whose value earlier versions implied (`earlier`).
 
     Examples
     --------
@@ -268,17 +269,19 @@ def without(values: dict, earlier: dict) -> dict:
     >>> without({"size": 3, "new": 0}, {"new": 0})
     {'size': 3}
     """
-    left = {}
+    remaining = {}
     for name, value in values.items():
         if isinstance(value, dict) and isinstance(earlier.get(name), dict):
-            left[name] = without(value, earlier[name])
+            remaining[name] = without(value, earlier[name])
         elif name not in earlier or value != earlier[name]:
-            left[name] = value
-    return left
+            remaining[name] = value
+    return remaining
 
 
 def differing(before, now, within=""):
-    """Return the names of the settings that differ between two maps; names in nested maps have dots.
+    """Return the names of the settings that differ between two maps.
+
+    A name in a nested map has the outer name and a dot before it.
 
     Examples
     --------
@@ -288,10 +291,10 @@ def differing(before, now, within=""):
     """
     names = []
     for name in sorted({*before, *now}):
-        one, other = before.get(name), now.get(name)
-        if isinstance(one, dict) and isinstance(other, dict):
-            names += differing(one, other, f"{within}{name}.")
-        elif one != other:
+        earlier_value, value = before.get(name), now.get(name)
+        if isinstance(earlier_value, dict) and isinstance(value, dict):
+            names += differing(earlier_value, value, f"{within}{name}.")
+        elif earlier_value != value:
             names.append(within + name)
     return names
 

@@ -1,4 +1,4 @@
-"""Helpers of readers: checks of sources, options and content, packed files, and documents of texts."""
+"""Helpers of readers: checks of sources, options and content, and packed files."""
 
 import io
 import os
@@ -15,24 +15,24 @@ from odl.files.documents import Documents, one_line
 from odl.text import encoder
 from odl.text.tokens import count_words
 
-FETCH = "download it again, or put the right file there"
+FETCH = "download it again, or replace it by the right file"  # advice for a damaged download
 MAX_LINE = 1 << 26  # characters of a line
 MAX_MEMBER_BYTES = 1 << 28  # bytes of a file in an archive
 
 
 class Unreadable(str):
-    """Reason why a document cannot be read. Readers yield it in place of a row and continue with the next row.
+    """Reason why a document cannot be read. Readers yield it instead of a row and continue.
 
     Attributes
     ----------
     todo : str
-        What to do; "" if the reason says it.
+        Advice; "" if the reason contains it.
     """
 
     todo: str
 
     def __new__(cls, reason: object, todo: str = "") -> "Unreadable":
-        """Return a reason. If it is an error raised with an `Unreadable`, return that one, with its `todo`."""
+        """Return a reason. For an error that was raised with an `Unreadable`, return that one."""
         if isinstance(reason, Exception) and reason.args and isinstance(reason.args[0], cls):
             return reason.args[0]
         new = super().__new__(cls, reason)
@@ -52,9 +52,10 @@ def check_options(reader: str, options: dict, allowed: dict) -> None:
     --------
     >>> from odl.corpora.checks import check_options
     >>> check_options("mine", {"yaer": 2026}, {"year": {"type": "integer"}})
+    ... # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    odl.errors.ConfigError: 'mine.yaer' is not a key of the configuration; expected one of year; did you mean 'year'?
+    odl.errors.ConfigError: 'mine.yaer' is not a key ...; did you mean 'year'?
     """
     schema.check_map(options, schema.closed(allowed), reader)
 
@@ -70,10 +71,10 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
     Examples
     --------
     >>> from odl.corpora.checks import check_sources
-    >>> check_sources("mine", [], ["posts.tsv"])
+    >>> check_sources("mine", [], ["posts.tsv"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    odl.errors.DataError: 0 source files for mine; expected 1: posts.tsv; correct the list of sources.
+    odl.errors.DataError: 0 source files for mine; expected 1: posts.tsv; correct ...
     """
     if len(sources) != len(files):
         expected = (f"{len(files)}: " + ", ".join(files)) if files else "none"
@@ -99,7 +100,7 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
     ...     int("many")
     Traceback (most recent call last):
         ...
-    odl.errors.DataError: posts.tsv cannot be read (invalid literal ... 'many'); expected a table of posts; ...
+    odl.errors.DataError: posts.tsv cannot be read (invalid literal ...); expected a table ...
     """
     try:
         yield
@@ -110,7 +111,7 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
         raise DataError(f"{path} cannot be read ({reason})", what, FETCH) from error
 
 
-def check_content(path, counted, known):
+def check_content(path, counted, expected):
     """Refuse a corpus if a counted quantity differs from the known value.
 
     Raises
@@ -118,7 +119,7 @@ def check_content(path, counted, known):
     DataError
         Names the first quantity that differs.
     """
-    for name, value in known.items():
+    for name, value in expected.items():
         if counted[name] != value:
             raise DataError(f"{path} has {counted[name]} as its {name}", f"{value}", FETCH)
 
@@ -142,13 +143,13 @@ def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Docume
     fields: list[tuple] = []
 
     def texts():
-        for *own, text in records:
-            fields.append(tuple(own))
+        for *columns, text in records:
+            fields.append(tuple(columns))
             yield text
 
-    meaning = encoder.encoder_of(options.get("vectors"))
+    text_encoder = encoder.encoder_of(options.get("vectors"))
     counts, vocabulary = count_words(
-        meaning.through(texts()) if meaning else texts(), options.get("tokens")
+        text_encoder.through(texts()) if text_encoder else texts(), options.get("tokens")
     )
     ids, times, topics, titles = (
         map(list, zip(*fields, strict=True)) if fields else ([], [], [], [])
@@ -160,7 +161,7 @@ def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Docume
         times=np.array(times, dtype=np.int64),
         topics=topics,
         titles=list(map(one_line, titles)),
-        vectors=meaning.vectors() if meaning else None,
+        vectors=text_encoder.vectors() if text_encoder else None,
     )
 
 
@@ -195,12 +196,12 @@ def lines(file, path):
 
 
 def table(file, path, columns):
-    """Yield the fields of each line of a tab-separated table, after checking the column names in its first line."""
-    others = (line.rstrip("\r\n").split("\t") for line in lines(file, path))
-    header = next(others, [""])
+    """Yield the fields of each line of a tab-separated table with the given column names."""
+    rows = (line.rstrip("\r\n").split("\t") for line in lines(file, path))
+    header = next(rows, [""])
     if header != list(columns):
         raise DataError(f"{path} has the columns {', '.join(header)}", ", ".join(columns), FETCH)
-    for number, fields in enumerate(others, start=2):
+    for number, fields in enumerate(rows, start=2):
         if len(fields) != len(columns):
             raise DataError(
                 f"{path} line {number} has {len(fields)} fields", f"{len(columns)}", FETCH
@@ -210,7 +211,10 @@ def table(file, path, columns):
 
 @contextmanager
 def packing(output: str | os.PathLike) -> Iterator[Any]:
-    """Context with a binary file that writes gzip into another file, without name and time: bytes are reproducible."""
+    """Context with a binary file that writes gzip into another file.
+
+    The name and the time are left out of gzip's header, so that the bytes are reproducible.
+    """
     import gzip
 
     with open(output, "wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
@@ -218,7 +222,9 @@ def packing(output: str | os.PathLike) -> Iterator[Any]:
 
 
 def tar_members(path, wanted=None):
-    """Yield (name, bytes) of the regular files of a tar.gz archive, in order. Nothing is extracted to disk.
+    """Yield (name, bytes) of the regular files of a tar.gz archive, in order.
+
+    Nothing is extracted to disk.
 
     Parameters
     ----------
@@ -242,7 +248,6 @@ def tar_members(path, wanted=None):
                     if member.size > MAX_MEMBER_BYTES:
                         raise ValueError(f"{member.name} has more than {MAX_MEMBER_BYTES} bytes")
                     yield member.name, archive.extractfile(member).read()
-        while stream.read(
-            1 << 20
-        ):  # tarfile ignores a missing end; reading on verifies the checksum
+        # tarfile ignores a missing end; reading to the end verifies the checksum.
+        while stream.read(1 << 20):
             pass

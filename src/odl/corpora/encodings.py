@@ -1,4 +1,4 @@
-"""Encodings: the option ``encoding``, and decoding of bytes with a stated encoding that may be wrong (mail, feeds).
+"""Encodings: the option ``encoding``, and decoding of mail and feeds, whose encoding may be wrong.
 
 Files in UTF-16 or UTF-32 begin with a byte order mark; they are converted to UTF-8 while they are
 read.
@@ -23,7 +23,7 @@ ENCODING_SCHEMA = {
 ASCII_BYTES = bytes(range(128))
 SHOWN_BYTES = 12  # bytes on both sides of a wrong byte in a message
 BYTE_ORDER_MARKS = (
-    # the first begins like that of UTF-16
+    # The mark of UTF-32 comes first: it begins with that of UTF-16.
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
@@ -34,39 +34,27 @@ FOREIGN_HEADS = {
     b"PAR1": "Parquet",
     b"\x89PNG": "a PNG image",
 }
-CONTROL_BYTES = {
-    *range(1, 9),
-    *range(14, 27),
-    28,
-    29,
-    30,
-    31,
-}  # control characters that do not occur in text
-MAX_ZERO_RATIO = 0.7  # zeros at even : odd places, or odd : even; below it, the text is UTF-16
+# Control characters that do not occur in text.
+CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}
+MAX_ZERO_RATIO = 0.7  # ratio of zeros at even and odd positions; below it, a text is UTF-16
 ZERO_BYTES = 4096  # bytes of a file in which zeros are searched
 RECODED_BYTES = 1 << 16  # bytes that are converted at once
 UTF8_MARK, REPLACEMENT = codecs.BOM_UTF8, "\ufffd"
 FALLBACK = "cp1252"  # encoding of bytes that are not UTF-8, if none is stated
-TEXT_CODECS = re.compile(
-    r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp"
-)  # names of Python's codecs of text
+# Names of Python's codecs of text.
+TEXT_CODECS = re.compile(r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp")
 CODE_PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
 SEVEN_BIT = re.compile(r"iso2022|hz|utf-7")  # 7-bit encodings, which are valid UTF-8
 ISO2022_ESCAPE = b"\x1b$"  # starts two-byte characters in ISO-2022
-MULTIBYTE = (
-    "gb18030",
-    "big5hkscs",
-    "cp932",
-    "cp949",
-    "euc_jp",
-    "johab",
-    "cp874",
-)  # of characters from U+0800
+# Encodings in which a character from U+0800 on has several bytes.
+MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")
 MAX_CHANCE_CHARACTERS = 6  # non-ASCII characters of a text that may be UTF-8 by chance
 NEXT_TO_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
+# An incomplete UTF-8 character at the end.
 CUT_CHARACTER = re.compile(
     rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
-)  # incomplete UTF-8 character at the end
+)
+# Codec -> codecs that also have the characters which vendors added, in the order of the attempts.
 WIDER_CODECS = {
     "gbk": ["gb18030"],
     "big5hkscs": ["big5hkscs", "cp950"],
@@ -74,9 +62,8 @@ WIDER_CODECS = {
 }
 WIDER_CODECS |= {"iso2022_jp": ["iso2022_jp_ext", "iso2022_jp"]}
 JIS_ESCAPE = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
-META_CHARSET = re.compile(
-    rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I
-)  # of HTML
+# The encoding in a meta element of HTML.
+META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
 META_BYTES = 4096  # bytes of HTML in which the meta element is searched
 
 
@@ -110,7 +97,7 @@ class Encoding:
 
     @property
     def wide(self):
-        """Whether characters have several bytes (UTF-16, UTF-32); then a file is converted to UTF-8 first."""
+        """Whether characters have at least two bytes (UTF-16, UTF-32); files are then converted."""
         return codecs.lookup(self.name).name in WIDE_ENCODINGS
 
     def start(self):
@@ -127,22 +114,28 @@ UTF8 = Encoding()
 
 @lru_cache(maxsize=256)
 def codecs_of(label: str) -> list[str]:
-    """Return Python's codecs for the stated name of an encoding, as browsers interpret it; empty if it says nothing.
+    """Return Python's codecs for the stated name of an encoding, as browsers interpret it.
+
+    The list is empty for ASCII and unknown names, which say nothing.
 
     Examples
     --------
-    >>> codecs_of("ISO-8859-1"), codecs_of("gb2312"), codecs_of("cp-850"), codecs_of("us-ascii"), codecs_of("rot13")
-    (['cp1252'], ['gb18030'], ['cp850'], [], [])
+    >>> [codecs_of(label) for label in ("ISO-8859-1", "gb2312", "cp-850", "us-ascii", "rot13")]
+    [['cp1252'], ['gb18030'], ['cp850'], [], []]
     """
     label = label.strip(" \t\r\n\"'").lower()
-    found = webencodings.lookup(label)
-    if found is not None and found.name not in ("replacement", "x-user-defined"):
-        name = found.codec_info.name
+    web_encoding = webencodings.lookup(label)
+    if web_encoding is not None and web_encoding.name not in ("replacement", "x-user-defined"):
+        name = web_encoding.codec_info.name
     else:
-        page = CODE_PAGE.match(label)
+        code_page = CODE_PAGE.match(label)
         name = next(
             filter(
-                None, map(_codec, (f"cp{page[1]}" if page else "", label, label.removeprefix("x-")))
+                None,
+                map(
+                    _codec,
+                    (f"cp{code_page[1]}" if code_page else "", label, label.removeprefix("x-")),
+                ),
             ),
             "",
         )
@@ -181,14 +174,16 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     (('“Größe”', 0), ('Größe', 0))
     """
     names = codecs_of(label) or [name for name in codecs_of(default.name) if name != "utf-8"]
-    shifted = bool(names and SEVEN_BIT.match(names[0]))
-    if data.isascii() and not shifted and ISO2022_ESCAPE not in data and b"\0" not in data:
+    has_escapes = bool(names and SEVEN_BIT.match(names[0]))
+    if data.isascii() and not has_escapes and ISO2022_ESCAPE not in data and b"\0" not in data:
         return data.decode("ascii"), 0
-    marked = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None)
-    if marked or (names and names[0] in WIDE_ENCODINGS and b"\0" in data):
-        return _replacing(data, marked or names[0])
-    if shifted or (data.isascii() and ISO2022_ESCAPE in data):
-        return _shifted(data, names if shifted else WIDER_CODECS["iso2022_jp"])
+    encoding_of_mark = next(
+        (name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None
+    )
+    if encoding_of_mark or (names and names[0] in WIDE_ENCODINGS and b"\0" in data):
+        return _replacing(data, encoding_of_mark or names[0])
+    if has_escapes or (data.isascii() and ISO2022_ESCAPE in data):
+        return _shifted(data, names if has_escapes else WIDER_CODECS["iso2022_jp"])
     data = data.removeprefix(UTF8_MARK)
     text = _strictly(data, "utf-8")
     if text is not None and not (names and names[0] in MULTIBYTE and _short_by_chance(text)):
@@ -196,11 +191,13 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS] or [
         default.second or FALLBACK
     ]
-    mixed = text is None and _mostly_utf8(data)
-    readings = (_strictly(data, name) for name in names if not mixed or name in MULTIBYTE)
-    if (reading := next((one for one in readings if one is not None), text)) is not None:
+    mostly_utf8 = text is None and _mostly_utf8(data)
+    readings = (_strictly(data, name) for name in names if not mostly_utf8 or name in MULTIBYTE)
+    if (
+        reading := next((decoded for decoded in readings if decoded is not None), text)
+    ) is not None:
         return reading, 0
-    if mixed:
+    if mostly_utf8:
         text = Encoding(second=names[0]).text(CUT_CHARACTER.sub(b"", data)) + REPLACEMENT * bool(
             CUT_CHARACTER.search(data)
         )
@@ -216,11 +213,14 @@ def _strictly(data, name):
 
 
 def _short_by_chance(text):
-    """Return whether a text may be UTF-8 by chance: a few two-byte characters, none next to a Latin letter."""
-    others = text.translate(dict.fromkeys(range(128)))
+    """Return whether a text may be UTF-8 by chance.
+
+    It then has few characters of two bytes, and none next to a Latin letter.
+    """
+    non_ascii = text.translate(dict.fromkeys(range(128)))
     return (
-        len(others) <= MAX_CHANCE_CHARACTERS
-        and max(others, default="") < "\u0800"
+        len(non_ascii) <= MAX_CHANCE_CHARACTERS
+        and max(non_ascii, default="") < "\u0800"
         and not NEXT_TO_LATIN.search(text)
     )
 
@@ -238,9 +238,12 @@ def _mostly_utf8(data):
 
 
 def _shifted(data, names):
-    """Return the result of `decode` for an encoding with escape sequences; a Japanese one may contain cp932."""
+    """Return the result of `decode` for an encoding with escape sequences.
+
+    A Japanese one may contain characters of cp932.
+    """
     readings = (_strictly(data, name) for name in names)
-    if (text := next((one for one in readings if one is not None), None)) is not None:
+    if (text := next((reading for reading in readings if reading is not None), None)) is not None:
         return text, 0
     if not data.isascii():
         return decode(data, "utf-8")
@@ -272,8 +275,8 @@ def _shift_jis(row, cell):
 
 def meta_charset(html: bytes) -> str:
     """Return the encoding in the meta element of HTML, or ""."""
-    found = META_CHARSET.search(html, 0, META_BYTES)
-    return found[1].decode("ascii", "replace") if found else ""
+    match = META_CHARSET.search(html, 0, META_BYTES)
+    return match[1].decode("ascii", "replace") if match else ""
 
 
 def check_encoding(value):
@@ -287,7 +290,9 @@ def check_encoding(value):
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not 1 <= len(names) <= 2:
         raise ConfigError(
-            f"encoding is {value!r}", "a name such as utf-8, or a list of two", "correct it"
+            f"encoding is {value!r}",
+            "a name such as utf-8, or a list of two",
+            "write one name, or two in brackets",
         )
     for name in names:
         try:
@@ -297,17 +302,22 @@ def check_encoding(value):
         except (LookupError, TypeError, ValueError):
             fits = False
         if not fits:
-            expected = "a name such as utf-8, cp1252, utf-16 or latin-1, two only if ASCII is ASCII in both"
+            expected = (
+                "a name such as utf-8, cp1252, utf-16 or latin-1, "
+                "two only if ASCII is ASCII in both"
+            )
             raise ConfigError(
-                f"encoding is {name!r}", expected, "correct it, or convert the files to UTF-8"
+                f"encoding is {name!r}",
+                expected,
+                "name another encoding, or convert the files to UTF-8",
             )
     return Encoding(*names)
 
 
-def not_decoded(path, place, encoding, error):
-    """Return the error for bytes that do not fit an encoding, with their place and an encoding to try."""
+def not_decoded(path, location, encoding, error):
+    """Return the error for bytes that do not fit an encoding; it names a second one to try."""
     data, byte = error.object, error.object[error.start]
-    near = (
+    excerpt = (
         data[max(0, error.start - SHOWN_BYTES) : error.start + SHOWN_BYTES]
         .split(b"\n")[0]
         .decode("cp1252", "replace")
@@ -315,17 +325,20 @@ def not_decoded(path, place, encoding, error):
     name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else encoding.name
     second = "latin-1" if name.lower() == "cp1252" else "cp1252"
     todo = (
-        f"set the option encoding, such as [{name.lower()}, {second}], which reads {near!r} there"
+        f"set the option encoding, such as [{name.lower()}, {second}], "
+        f"which reads {excerpt!r} there"
     )
     return DataError(
-        f"{path} {place} is not {name} (byte 0x{byte:02x})",
+        f"{path} {location} is not {name} (byte 0x{byte:02x})",
         f"{name} text",
         f"{todo}, or convert the file",
     )
 
 
 def recoded(file, path, encoding):
-    """Return (open file, encoding of its bytes). A file in UTF-16 or UTF-32 is converted to UTF-8 while it is read.
+    """Return (open file, encoding of its bytes).
+
+    A file in UTF-16 or UTF-32 is converted to UTF-8 while it is read.
 
     Parameters
     ----------
@@ -354,13 +367,17 @@ def recoded(file, path, encoding):
 
 def wide_name(head, path):
     """Return the encoding of a file with these first bytes if it is UTF-16 or UTF-32, else None."""
-    marked = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None)
-    if begin := next((name for begin, name in FOREIGN_HEADS.items() if head.startswith(begin)), ""):
+    encoding_of_mark = next(
+        (name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None
+    )
+    if file_type := next(
+        (name for file_type, name in FOREIGN_HEADS.items() if head.startswith(file_type)), ""
+    ):
         raise DataError(
-            f"{path} begins like {begin}", "text", "convert it, or name the files to read"
+            f"{path} begins like {file_type}", "text", "convert it, or name the files to read"
         )
-    if marked or _is_text(head):
-        return marked
+    if encoding_of_mark or _is_text(head):
+        return encoding_of_mark
     if len({*head} & CONTROL_BYTES) > 2:
         fault = f"{path} contains zeros and control characters, like an image or a compressed file"
         raise DataError(fault, "text", "convert it, or name the files to read")
@@ -369,10 +386,10 @@ def wide_name(head, path):
 
 
 def _is_text(head):
-    """Return whether bytes are text. Zeros in it may be gaps, as a crash leaves them in a log."""
+    """Return whether bytes are text. Zeros may be gaps that a crash left in a log."""
     if b"\0" not in head:
         return True
-    even, odd = (head[place::2].count(0) for place in (0, 1))
+    even, odd = (head[start::2].count(0) for start in (0, 1))
     alternate = min(even, odd) < MAX_ZERO_RATIO * max(even, odd) and 10 * (even + odd) > len(head)
     return not alternate and len({*head} & CONTROL_BYTES) <= 2
 
@@ -400,9 +417,9 @@ class _Recoded(io.RawIOBase):
                 ) from error
             if not block:
                 break
-        taken, self.left = self.left[: len(buffer)], self.left[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
+        output, self.left = self.left[: len(buffer)], self.left[len(buffer) :]
+        buffer[: len(output)] = output
+        return len(output)
 
     def close(self):
         self.file.close()

@@ -1,4 +1,4 @@
-"""JSON objects in files: one per line, over several lines, in a list, or in a table that is one object."""
+"""JSON objects in files: one per line, over several lines, in a list, or in one large object."""
 
 import json
 import re
@@ -7,20 +7,22 @@ from odl.corpora.checks import MAX_LINE, Unreadable
 from odl.files.contents import ASSIGNED
 
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")  # RFC 7464 has \x1e
+BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")  # includes the separator \x1e of RFC 7464
 HALF_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-MAX_DEPTH, MAX_KEYS = 3, 50  # nested objects whose values become columns: levels, keys
-MIN_TABLE_ROWS = 3  # objects in an object, by id, that are read as documents
+MAX_DEPTH, MAX_KEYS = 3, 50  # levels and keys of nested objects whose values become columns
+MIN_TABLE_ROWS = 3  # smallest number of objects in an object, by id, that are read as documents
+
 PANDAS_ADVICE = 'pandas writes objects with orient="records", lines=True'
-NO_TELEMETRY_TIME = (None, "", 0, "0")  # values that mean no time
+NO_TELEMETRY_TIME = (None, "", 0, "0")  # values of a missing time
 DECODER = json.JSONDecoder()
 PYTHON_REPR = re.compile(r"\{\s*'")
 
 
 def rows(lines):
-    """Yield (place, row) of each object, or (place, `Unreadable`). Of repeated keys, the last one is used.
+    """Yield (location, row) of each object, or (location, `Unreadable`).
 
-    A value in a nested object is also a column with both names and a dot: ``message.text``.
+    If a key is repeated, its last value is used. A value in a nested object is also a column with
+    both names and a dot: ``message.text``.
 
     Parameters
     ----------
@@ -28,32 +30,37 @@ def rows(lines):
         Number and text of each line.
     """
     first = None
-    for number, (place, row) in enumerate(_objects(lines)):
+    for number, (location, row) in enumerate(_objects(lines)):
         if isinstance(row, dict) and isinstance(row.get("resourceLogs"), list):
             yield from (
-                (f"{place}.{at}", one) for at, one in enumerate(_of_telemetry(row), start=1)
+                (f"{location}.{position}", inner_row)
+                for position, inner_row in enumerate(_of_telemetry(row), start=1)
             )
             continue
-        if number == 0 and isinstance(row, dict) and (held := _table_in(row) or _list_in(row)):
-            first = place, row, held
+        if (
+            number == 0
+            and isinstance(row, dict)
+            and (inner_rows := _table_in(row) or _list_in(row))
+        ):
+            first = location, row, inner_rows
             continue
         if first:
             yield first[0], flattened(first[1])
             first = None
-        yield place, row if isinstance(row, Unreadable) else flattened(row)
+        yield location, row if isinstance(row, Unreadable) else flattened(row)
     if first:  # it is the only object in the file
-        for at, one in enumerate(first[2], start=1):
+        for position, inner_row in enumerate(first[2], start=1):
             row = (
-                flattened(one)
-                if isinstance(one, dict)
-                else Unreadable(f"it is a JSON {type(one).__name__}")
+                flattened(inner_row)
+                if isinstance(inner_row, dict)
+                else Unreadable(f"it is a JSON {type(inner_row).__name__}")
             )
-            yield f"object {at}", row
+            yield f"object {position}", row
 
 
 def _objects(lines):
-    """Yield (place, object or Unreadable). One object is in memory at a time."""
-    pending, depth, size, tried, listed = [], 0, 0, 1, None
+    """Yield (location, object or Unreadable). One object is in memory at a time."""
+    pending, depth, size, tried, in_list = [], 0, 0, 1, None
     for number, line in lines:
         if isinstance(line, Unreadable):
             yield from _alone(pending)
@@ -62,11 +69,11 @@ def _objects(lines):
             continue
         if not pending:
             text = line.strip(" \t\r\n,\x1e\0\ufeff")
-            if listed is None and text:
+            if in_list is None and text:
                 text = ASSIGNED.sub("", text)
-                listed = text.startswith("[") and (len(text) == 1 or text[1:].lstrip()[:1] == "{")
-                text = text[1:].lstrip() if listed else text
-            if not text or (listed and text == "]"):
+                in_list = text.startswith("[") and (len(text) == 1 or text[1:].lstrip()[:1] == "{")
+                text = text[1:].lstrip() if in_list else text
+            if not text or (in_list and text == "]"):
                 continue
             if text[0] == "{" and text[-1] == "}":
                 try:
@@ -76,39 +83,48 @@ def _objects(lines):
                     pass
             line, depth, size, tried = text, 0, 0, 1
         pending.append((number, line))
-        bare = JSON_STRING.sub("", line)
-        depth += bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
+        outside_strings = JSON_STRING.sub("", line)
+        depth += (
+            outside_strings.count("{")
+            + outside_strings.count("[")
+            - outside_strings.count("}")
+            - outside_strings.count("]")
+        )
         size += len(line)
-        whole = depth <= 0 or '"' in bare or pending[0][1][:1] not in "{[" or size > MAX_LINE
-        if whole or len(pending) >= 2 * tried:
+        may_be_complete = (
+            depth <= 0 or '"' in outside_strings or pending[0][1][:1] not in "{[" or size > MAX_LINE
+        )
+        if may_be_complete or len(pending) >= 2 * tried:
             tried = len(pending)
-            found, wrong = _split(pending, listed)
-            if whole or wrong:
-                yield from found if found is not None else _alone(pending)
+            objects, is_final = _split(pending, in_list)
+            if may_be_complete or is_final:
+                yield from objects if objects is not None else _alone(pending)
                 pending, depth = [], 0
     if pending:
         yield from _alone(pending)
 
 
-def _split(pending, listed):
+def _split(pending, in_list):
     """Return (objects of lines or None, whether further lines cannot complete them)."""
     text = "\n".join(line.rstrip("\r\n") for _, line in pending)
-    at, found = BETWEEN_OBJECTS.match(text).end(), []
-    while at < len(text):
-        if listed and text[at:].strip(" \t\r\n,]") == "":
+    position, objects = BETWEEN_OBJECTS.match(text).end(), []
+    while position < len(text):
+        if in_list and text[position:].strip(" \t\r\n,]") == "":
             break
-        number = pending[0][0] + text.count("\n", 0, at)
+        number = pending[0][0] + text.count("\n", 0, position)
         try:
-            row, at = DECODER.raw_decode(text, at)
+            row, position = DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
             return None, error.pos < len(text.rstrip()) and not error.msg.startswith("Unterminated")
         except (ValueError, RecursionError):
             return None, True
         row = row if isinstance(row, dict) else _no_object(row)
-        same = sum(place.split(".")[0] == f"line {number}" for place, _ in found[-MAX_KEYS:])
-        found.append((f"line {number}.{same + 1}" if same else f"line {number}", row))
-        at = BETWEEN_OBJECTS.match(text, at).end()
-    return found, True
+        n_on_line = sum(
+            location.split(".")[0] == f"line {number}" for location, _ in objects[-MAX_KEYS:]
+        )
+        objects.append((f"line {number}.{n_on_line + 1}" if n_on_line else f"line {number}", row))
+        position = BETWEEN_OBJECTS.match(text, position).end()
+    return objects, True
 
 
 def _alone(pending):
@@ -123,12 +139,12 @@ def _alone(pending):
         except RecursionError:
             row = Unreadable("it is not JSON (nested too deeply)")
         except ValueError as error:
-            spelled = (
+            hint = (
                 "; it is Python's repr(), which json.dumps() would write as JSON"
                 if PYTHON_REPR.match(text)
                 else ""
             )
-            row = Unreadable(f"it is not JSON ({error}){spelled}")
+            row = Unreadable(f"it is not JSON ({error}){hint}")
         yield f"line {number}", row
 
 
@@ -138,21 +154,27 @@ def _no_object(value):
 
 
 def _table_in(row):
-    """Return the rows of an object that is a table, else None: columns and data, columns of objects, or objects by id.
+    """Return the rows of an object that is a table, else None.
+
+    It has columns and data, or columns of objects, or objects by id.
 
     These are pandas' ``to_json`` with ``orient="split"``, by default, and with "index".
     """
     columns, data, inner = row.get("columns"), row.get("data"), list(row.values())
     if isinstance(columns, list) and isinstance(data, list) and data:
-        same = all(isinstance(one, list) and len(one) == len(columns) for one in data)
-        return [dict(zip(map(str, columns), one, strict=True)) for one in data] if same else None
-    if len(inner) < 2 or not all(type(one) is dict and one for one in inner):
+        all_match = all(isinstance(item, list) and len(item) == len(columns) for item in data)
+        return (
+            [dict(zip(map(str, columns), item, strict=True)) for item in data]
+            if all_match
+            else None
+        )
+    if len(inner) < 2 or not all(type(item) is dict and item for item in inner):
         return None
-    if all(one.keys() == inner[0].keys() for one in inner) and all(map(str.isdecimal, inner[0])):
+    if all(item.keys() == inner[0].keys() for item in inner) and all(map(str.isdecimal, inner[0])):
         return [{name: column[number] for name, column in row.items()} for number in inner[0]]
-    texts = [{name for name, value in one.items() if isinstance(value, str)} for one in inner]
+    texts = [{name for name, value in item.items() if isinstance(value, str)} for item in inner]
     shared = len(inner) >= MIN_TABLE_ROWS and set.intersection(*texts)
-    return [{"id": name, **one} for name, one in row.items()] if shared else None
+    return [{"id": name, **item} for name, item in row.items()] if shared else None
 
 
 def _has_sentence(value):
@@ -163,40 +185,43 @@ def _has_sentence(value):
 
 def _list_in(row, depth=1):
     """Return the only list of objects in an object or in nested objects, else None."""
-    plain = depth < MAX_DEPTH and not any(
+    may_go_deeper = depth < MAX_DEPTH and not any(
         isinstance(value, str) and " " in value.strip() for value in row.values()
     )
-    inner = [one for one in row.values() if isinstance(one, dict)] if plain else []
-    deeper = [found for one in inner if (found := _list_in(one, depth + 1))]
+    inner = [item for item in row.values() if isinstance(item, dict)] if may_go_deeper else []
+    deeper = [inner_list for item in inner if (inner_list := _list_in(item, depth + 1))]
     lists = [
         value
         for value in row.values()
         if isinstance(value, list) and value and isinstance(value[0], dict)
     ]
-    texts = any(
+    has_long_text = any(
         isinstance(value, str) and " " in value.strip() and len(value) > 200
         for value in row.values()
     )
     lists = lists or deeper
     if len(lists) > 1:  # the list with sentences, not lists of names and keys
-        lists = [one for one in lists if any(map(_has_sentence, one[:MAX_KEYS]))]
-    return lists[0] if len(lists) == 1 and not texts else None
+        lists = [item for item in lists if any(map(_has_sentence, item[:MAX_KEYS]))]
+    return lists[0] if len(lists) == 1 and not has_long_text else None
 
 
 def _of_telemetry(row):
-    """Return the records of an OpenTelemetry export of logs: body, time, severity and attributes."""
-    found = []
+    """Return the records of an OpenTelemetry export: body, time, severity and attributes."""
+    records_out = []
     for resource in _objects_in(row, "resourceLogs"):
         scopes = _objects_in(resource, "scopeLogs") or _objects_in(
             resource, "instrumentationLibraryLogs"
         )
         for record in [record for scope in scopes for record in _objects_in(scope, "logRecords")]:
             values = (
-                one
-                for one in _objects_in(record, "attributes")
+                attribute
+                for attribute in _objects_in(record, "attributes")
                 + _objects_in(resource.get("resource"), "attributes")
             )
-            named = {str(one.get("key")): _any_value(one.get("value")) for one in values}
+            attributes = {
+                str(attribute.get("key")): _any_value(attribute.get("value"))
+                for attribute in values
+            }
             time = next(
                 (
                     record[name]
@@ -205,15 +230,15 @@ def _of_telemetry(row):
                 ),
                 None,
             )
-            found.append(
+            records_out.append(
                 {
-                    **named,
+                    **attributes,
                     "time": time,
                     "body": _any_value(record.get("body")),
                     "severity": record.get("severityText"),
                 }
             )
-    return found
+    return records_out
 
 
 def _objects_in(row, name):
@@ -222,13 +247,16 @@ def _objects_in(row, name):
 
 
 def _any_value(value):
-    """Return a value of OpenTelemetry, such as {"stringValue": "started"}; lists and maps as JSON strings."""
-    only = next(iter(value.values()), None) if isinstance(value, dict) else value
-    return json.dumps(only, ensure_ascii=False) if isinstance(only, dict | list) else only
+    """Return a value of OpenTelemetry, such as {"stringValue": "started"}, as a plain value.
+
+    Lists and maps become JSON strings.
+    """
+    inner = next(iter(value.values()), None) if isinstance(value, dict) else value
+    return json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict | list) else inner
 
 
 def document_of(value, names):
-    """Return the columns of a JSON value that must be one document with one of the columns `names`.
+    """Return the columns of a JSON value that is one document with one of the columns `names`.
 
     Raises
     ------
@@ -254,14 +282,14 @@ def document_of(value, names):
 
 
 def flattened(row):
-    """Return a row with the values of nested objects as further columns, such as ``message.text``."""
+    """Return a row with values of nested objects as further columns, such as ``message.text``."""
     if any(type(value) is dict for value in row.values()):
         return {**row, **{name: value for name, value in _inner(row) if name not in row}}
     return row
 
 
 def _inner(row, prefix="", depth=0):
-    """Yield (dotted name, value) of nested objects. An object of numbers only is one value: counts."""
+    """Yield (dotted name, value) of nested objects, except objects of numbers, which are counts."""
     for name, value in row.items():
         if type(value) is dict and len(value) <= MAX_KEYS and depth < MAX_DEPTH:
             if all(isinstance(one, int | float) for one in value.values()):
@@ -278,5 +306,5 @@ def mended(text):
     return re.sub(r"\\\\|(?:\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F]..", _whole, text)
 
 
-def _whole(found):
-    return found[0] if found[0] == r"\\" or len(found[0]) == 12 else "?"
+def _whole(match):
+    return match[0] if match[0] == r"\\" or len(match[0]) == 12 else "?"

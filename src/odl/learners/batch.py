@@ -1,4 +1,7 @@
-"""The learner `batch` (BATCH-IMPL, NIPS 2012 supplement, Algorithm 4): fit the dictionary to all documents so far."""
+"""The learner `batch`: fit the dictionary to all documents so far.
+
+It is BATCH-IMPL of the NIPS 2012 supplement, Algorithm 4.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +18,12 @@ from odl.learners.base import State, setting
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
-# rise of F that is accepted, relative to the norm of the documents: the coder's duality gap
+# Largest accepted rise of F, relative to the norm of the documents: the coder's duality gap.
 OBJECTIVE_SLACK = 1e-9
 
 
 class Alternation(NamedTuple):
-    """Dictionary, codes, and the values of F at the start and after each half step of an alternation."""
+    """Result of an alternation; `trace` has F at the start and after each half step."""
 
     dictionary: sparse.csc_array
     codes: sparse.csr_array
@@ -29,11 +32,13 @@ class Alternation(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch(L1Learner):
-    """Minimise F(A, X) = ||P_[t] - X A^T||_1 + lam ||X||_1 over A and X, P_[t] all documents up to timestep t.
+    """Minimise F(A, X) = ||P_[t] - X A^T||_1 + lam ||X||_1 over A and X.
+
+    P_[t] has all documents up to timestep t.
 
     Each timestep adds `growth` atoms to the last dictionary, then alternates
 
-        A = argmin_{A >= 0, ||A_j||_1 <= 1} ||P_[t] - X A^T||_1      (Algorithm 3, starting at the last A)
+        A = argmin_{A >= 0, ||A_j||_1 <= 1} ||P_[t] - X A^T||_1      (Algorithm 3 from the last A)
         X = argmin_{X >= 0} ||P_[t] - X A^T||_1 + lam ||X||_1        (the coder)
 
     until F decreases by less than `tolerance` (relative), or `alternations` times. There are at
@@ -93,7 +98,7 @@ class Batch(L1Learner):
     grows: ClassVar[bool] = True
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` alternations on the first batch."""
+        """Learn the first dictionary: documents as atoms, then `rounds` alternations."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         X = self.score(State(A), P).codes
         A, _, trace = self.alternate(P, A, X, self.rounds)
@@ -106,7 +111,7 @@ class Batch(L1Learner):
         X: sparse.csr_array,
         history: Sequence[sparse.csr_array] = (),
     ) -> State:
-        """Return the state after fitting the dictionary to the history and the batch P with its codes X."""
+        """Return the state after fitting the dictionary to the history and the batch P."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         past = [widen(earlier, n_columns=P.shape[1]) for earlier in history]
         codes = [self.score(State(A), earlier).codes for earlier in past]
@@ -120,7 +125,7 @@ class Batch(L1Learner):
     def alternate(
         self, P: sparse.csr_array, A: sparse.csc_array, X: sparse.csr_array, most: int
     ) -> Alternation:
-        """Alternate dictionary and codes, starting at A and X, until F converges or `most` times.
+        """Alternate dictionary and codes from A and X, until F converges or at most `most` times.
 
         Equation `batch` of docs/method.md.
 
@@ -149,7 +154,10 @@ class Batch(L1Learner):
         return Alternation(A, X, trace)
 
     def _code(self, P, A, X):
-        """Return codes of P on A that are at least as good as X for each document, and the sum of their objectives."""
+        """Return (codes of P on A, sum of their objectives).
+
+        A code that is worse than that of X is replaced by the code of X.
+        """
         scores = self.score(State(A), P)
         values = scores.residual + scores.penalty
         if self.solver == "exact":
@@ -161,7 +169,7 @@ class Batch(L1Learner):
 
 
 def _append(trace, value, slack):
-    """Append a value of F to the trace; raise OdlError if it exceeds the last one by more than the slack."""
+    """Append a value of F to the trace; raise OdlError if it rises by more than the slack."""
     if not value <= trace[-1] + slack:
         expected = f"at most {trace[-1]!r}, up to {slack:.1g}"
         raise OdlError(
@@ -171,7 +179,7 @@ def _append(trace, value, slack):
 
 
 def new_atoms(P, objective, count, start_terms, lam):
-    """Return atoms made from the documents with the largest objective.
+    """Return atoms that start from the documents with the largest objective.
 
     Parameters
     ----------
@@ -191,9 +199,9 @@ def new_atoms(P, objective, count, start_terms, lam):
     -------
     csc_array, shape (n_terms, n_new_atoms)
     """
-    holds = sparse.csr_array((np.ones(P.nnz), P.indices, P.indptr), shape=P.shape)
+    contains = sparse.csr_array((np.ones(P.nnz), P.indices, P.indptr), shape=P.shape)
 
     def enters(_, atom):
-        return holds @ atom.toarray().ravel() > (1.0 + lam) / 2.0
+        return contains @ atom.toarray().ravel() > (1.0 + lam) / 2.0
 
     return sparse_atoms.new_atoms(P, objective, count, enters, start_terms=start_terms)

@@ -1,5 +1,6 @@
-"""The learner `batch_l2` (L2-BATCH, NIPS 2012 supplement, Algorithm 5): non-negative sparse coding of all documents.
+"""The learner `batch_l2`: non-negative sparse coding of all documents so far.
 
+It is L2-BATCH of the NIPS 2012 supplement, Algorithm 5.
 Each timestep alternates exact codes and block coordinate descent over the atoms, with the squared
 l2 loss.
 """
@@ -20,7 +21,7 @@ from odl.prox.projections import MatrixLike, as_integer, check_signs, real_matri
 
 @dataclass(frozen=True)
 class BatchL2(Learner):
-    """Score by min_{x >= 0} ||p - A x||_2 + lam ||x||_1; learn by non-negative sparse coding of all documents.
+    """Score by min_{x >= 0} ||p - A x||_2 + lam ||x||_1; learn by sparse coding of all documents.
 
     P_[t] has the documents of all batches up to timestep t. Each timestep adds `growth` atoms to
     the last dictionary. The following steps then alternate until the relative decrease of the
@@ -88,7 +89,7 @@ class BatchL2(Learner):
     grows: ClassVar[bool] = True
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` alternations on the first batch."""
+        """Learn the first dictionary: documents as atoms, then `rounds` alternations."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, "l2")
         return self.fresh(self.fit(P, A, self.rounds).A)
 
@@ -137,7 +138,10 @@ class BatchL2(Learner):
         return fit(P, A, self.lam, alternations=most, sweeps=self.sweeps, tolerance=self.tolerance)
 
     def enters(self, P: sparse.csr_array, atom: sparse.csc_array) -> np.ndarray:
-        """Return a mask of the documents whose code would use the atom if it were the only one: a^T p > lam ||p||_2."""
+        """Return a mask of the documents whose code would use the atom if it were the only one.
+
+        The condition is a^T p > lam ||p||_2.
+        """
         norms = np.sqrt(np.asarray(P.multiply(P).sum(axis=1))).ravel()
         return (P @ atom).toarray().ravel() > self.lam * norms
 
@@ -160,13 +164,13 @@ class Fit(NamedTuple):
 
 
 def check_atoms(A):
-    """Return the dictionary as CSC; raise ParameterError for negative weights or atoms outside the unit l2 ball."""
+    """Return the dictionary as CSC; raise unless A >= 0 and ||a_j||_2 <= 1."""
     A = real_matrix(A, "A", sparse.csc_array)
     check_signs(A, "A")
-    longest = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).max(initial=0.0))
-    if longest > 1.0 + 1e-9:
+    max_norm = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).max(initial=0.0))
+    if max_norm > 1.0 + 1e-9:
         raise ParameterError(
-            f"an atom of length {longest:.6g}", "a length of at most 1", "scale the atoms of A"
+            f"an atom of length {max_norm:.6g}", "a length of at most 1", "scale the atoms of A"
         )
     return A
 
@@ -174,7 +178,9 @@ def check_atoms(A):
 def update_dictionary(
     P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: int = 1
 ) -> sparse.csc_array:
-    """Decrease ``1/2 ||P - X A^T||_F^2`` over A >= 0 and ``||a_j||_2 <= 1`` by block coordinate descent; X is fixed.
+    """Decrease ``1/2 ||P - X A^T||_F^2`` over A >= 0, ``||a_j||_2 <= 1`` for fixed X.
+
+    The method is block coordinate descent.
 
     With B = P^T X and C = X^T X, the exact minimiser for atom j is
 
@@ -218,24 +224,26 @@ def update_dictionary(
     """
     P, X, A = real_matrix(P, "P"), real_matrix(X, "X"), check_atoms(A)
     if P.shape[0] != X.shape[0] or P.shape[1] != A.shape[0] or X.shape[1] != A.shape[1]:
-        defect = f"P, X and A of shapes {P.shape}, {X.shape} and {A.shape}"
+        given = f"P, X and A of shapes {P.shape}, {X.shape} and {A.shape}"
         raise ParameterError(
-            defect,
+            given,
             "documents x terms, documents x atoms, terms x atoms",
             "build them on one stream",
         )
     check_signs(X, "X")
     by_atom = sparse.csr_array(X.T)
     B, C = sparse.csr_array(by_atom @ P).sorted_indices(), (by_atom @ X).toarray()
-    terms, weights = (np.split(part, A.indptr[1:-1]) for part in (A.indices, A.data))
+    terms, weights = (np.split(values, A.indptr[1:-1]) for values in (A.indices, A.data))
     for _ in range(as_integer(sweeps, "sweeps", 1)):
         for j in np.flatnonzero(C.diagonal() > 0.0):
-            near = [i for i in np.flatnonzero(C[j]) if i != j]
-            others = np.zeros(A.shape[0])
-            for i in near:
-                others[terms[i]] += C[j, i] * weights[i]
+            neighbours = [i for i in np.flatnonzero(C[j]) if i != j]
+            other_atoms = np.zeros(A.shape[0])
+            for i in neighbours:
+                other_atoms[terms[i]] += C[j, i] * weights[i]
             rows = B.indices[B.indptr[j] : B.indptr[j + 1]]
-            atom = np.maximum(B.data[B.indptr[j] : B.indptr[j + 1]] - others[rows], 0.0) / C[j, j]
+            atom = (
+                np.maximum(B.data[B.indptr[j] : B.indptr[j + 1]] - other_atoms[rows], 0.0) / C[j, j]
+            )
             positive = atom > 0.0
             terms[j], weights[j] = (
                 rows[positive],
@@ -254,7 +262,9 @@ def fit(
     sweeps: int = 1,
     tolerance: float = 1e-3,
 ) -> Fit:
-    """Fit a dictionary by non-negative sparse coding: alternate exact codes and block coordinate descent.
+    """Fit a dictionary by non-negative sparse coding.
+
+    Exact codes and block coordinate descent over the atoms alternate on the problem
 
         min_{A, X >= 0}  1/2 ||P - X A^T||_F^2 + lam sum(X)    subject to  ||a_j||_2 <= 1
 
@@ -295,7 +305,8 @@ def fit(
     --------
     >>> import numpy as np
     >>> from odl.learners import batch_l2
-    >>> scores = batch_l2.fit(np.array([[0.6, 0.8], [0.8, 0.6]]), np.array([[1.0], [0.0]]), lam=0.1, alternations=3)
+    >>> P, A = np.array([[0.6, 0.8], [0.8, 0.6]]), np.array([[1.0], [0.0]])
+    >>> scores = batch_l2.fit(P, A, lam=0.1, alternations=3)
     >>> scores.A.toarray().ravel().round(2), np.round(scores.trace, 3)
     (array([0.71, 0.71]), array([0.63 , 0.208, 0.208]))
     """

@@ -22,8 +22,8 @@ FULL_ACTIONS = {
     "retire": atom_clusters.RETIRE,
 }
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
-NO_LIMIT = 1 << 62  # terms of a sum that is not cut
-# Smallest norm ||S_j|| when atoms merge: squares of smaller ones are not in the range of single precision.
+NO_LIMIT = 1 << 62  # number of terms that stands for no limit on an atom
+# Smallest norm ||S_j|| when atoms merge. Squares of smaller ones are below single precision.
 MIN_NORM = 2.0**-50
 # Limits of the bins of ages, in documents.
 AGE_EDGES = np.array(
@@ -31,9 +31,7 @@ AGE_EDGES = np.array(
 )
 PRIOR = 100.0  # matches added to both counters of each bin
 BINS = len(AGE_EDGES) + 1
-AGE_BINS = np.searchsorted(
-    AGE_EDGES, np.arange(10001), side="right"
-)  # bin of each age up to 10,000
+AGE_BINS = np.searchsorted(AGE_EDGES, np.arange(10001), side="right")  # bin of each age to 10,000
 AGES = {name: ArraySpec("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
@@ -43,9 +41,9 @@ class Clusters:
     Parameters
     ----------
     state : State
-        Its cached index and products are taken over, so that it has none afterwards.
+        The clusters take over its cached index and products and change them in place.
     n_terms : int
-        Vocabulary of the batch.
+        Size of the vocabulary of the batch.
     settings : dict
         terms, same, full and flatten of `odl.learners.adaptive.Adaptive`.
     worth : float
@@ -67,24 +65,24 @@ class Clusters:
         self.atoms = state.derived.pop("merging", None)
 
     def learn(self, P):
-        """Learn documents, rows of unit norm, cut to as many of their heaviest words as an atom keeps.
+        """Learn documents, rows of unit norm, cut to the number of words that an atom may have.
 
         Equation `merging` of docs/method.md.
         """
         starts, terms, weights = shortened(P, self.settings["terms"])
         for first in range(0, P.shape[0], LEARN_BLOCK):
             ends = starts[first : first + LEARN_BLOCK + 1]
-            own = slice(ends[0], ends[-1])
-            self._learn(likeness.Rows(ends - ends[0], terms[own], weights[own]))
+            entries = slice(ends[0], ends[-1])
+            self._learn(likeness.Rows(ends - ends[0], terms[entries], weights[entries]))
 
     def _learn(self, P):
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
         k, n_numbers = len(arrays["size"]), index.numbers.count
-        alone = likeness.NO_LISTS._replace(
+        empty_lists = likeness.NO_LISTS._replace(
             starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64)
         )
-        new = likeness.inverted(documents, n_numbers) if count > 1 else alone
+        lists_of_documents = likeness.inverted(documents, n_numbers) if count > 1 else empty_lists
         if self.atoms is None:
             room = int(arrays["limit"][0])
             merges = self.settings["full"] == "merge" and k + count > room
@@ -93,7 +91,7 @@ class Clusters:
         used, birth = padded(arrays["used"], room), padded(arrays["birth"], room)
         owner = np.concatenate([index.owner, np.empty(count, dtype=np.int64)])
         weight = np.concatenate([arrays["size"][index.owner], np.full(count, self.worth)])
-        pieces = documents, index.lists.rows(), new.rows()
+        pieces = documents, index.lists.rows(), lists_of_documents.rows()
         slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
         rule = float(self.settings["same"]), FULL_ACTIONS[self.settings["full"]]
         atom_clusters.learn(pieces, owner, merging_size(weight), *slots, seen, *rule)
@@ -103,14 +101,16 @@ class Clusters:
         self._cut(owner, weight, P)
 
     def _cut(self, owner, weight, P):
-        """Sum the pieces of every changed atom, and cut the sum to its heaviest terms."""
+        """Replace each changed atom by the sum of its pieces, cut to its heaviest terms.
+
+        A piece is an atom before the batch or a document of the batch.
+        """
         index, before, n_atoms = self.index, self.index.owner, len(self.arrays["used"])
-        now, others = owner[: len(before)], np.zeros(n_atoms + 1, dtype=bool)
-        others[now[now != before]] = others[owner[len(before) :]] = True
-        changed = np.flatnonzero(others[:-1])
-        places = np.full(
-            n_atoms + 1, -1
-        )  # the last one, as in `others`: of pieces that are of no atom
+        now, is_changed = owner[: len(before)], np.zeros(n_atoms + 1, dtype=bool)
+        is_changed[now[now != before]] = is_changed[owner[len(before) :]] = True
+        changed = np.flatnonzero(is_changed[:-1])
+        # The last entry of `places` and `is_changed` is for pieces that belong to no atom.
+        places = np.full(n_atoms + 1, -1)
         places[changed] = np.arange(len(changed))
         source = np.concatenate([before, len(index.columns.spans) + np.arange(len(P.starts) - 1)])
         rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
@@ -125,7 +125,7 @@ class Clusters:
         self._keep(changed)
 
     def _keep(self, changed):
-        """Update products and prices of merging after atoms were cut, if all slots are used."""
+        """Update inner products and merging costs of changed atoms; drop them if slots are free."""
         atoms, size = self.atoms, merging_size(self.arrays["size"])
         room = len(atoms.documents)
         if not len(atoms.gram) or len(size) < room:
@@ -154,14 +154,20 @@ def index_of(state, power):
 
 
 def taken_index(state, power):
-    """Take the index from a state, to change it for a later state; somebody who reads it keeps the old one."""
+    """Remove the index from a state and return it for a later state.
+
+    If another thread reads the index, a new one is built instead.
+    """
     index = state.derived.pop(("index", power), None)
     return likeness.indexed(state.dictionary, power) if index is None or index.readers else index
 
 
 @contextmanager
 def reading(state, power):
-    """Context in which the index of a state does not change, even if another thread learns from the state."""
+    """Context in which the index of a state does not change.
+
+    It is meant for a thread that scores while another thread learns from the state.
+    """
     index = None
     while index is None or state.derived.get(("index", power)) is not index:
         if index:
@@ -187,7 +193,10 @@ def merging_size(size):
 
 
 def products(size, index, which, gram):
-    """Fill rows and columns of a matrix with the inner products of some atoms and all, of these sizes."""
+    """Fill rows and columns of `gram` with inner products of the atoms in `which` and all atoms.
+
+    The atoms have the norms in `size`.
+    """
     rows = index.columns.spans[which], *index.columns[1:3]
     pieces = index.numbers.place, index.lists.rows(), index.owner
     inverted_lists.grams(which, rows, *pieces, size, gram)
@@ -196,7 +205,10 @@ def products(size, index, which, gram):
 
 
 def merging(arrays, index, room, merges=True):
-    """Return the atoms of a state as a `Merging` with `room` slots; with inner products if atoms may merge."""
+    """Return the atoms of a state as a `Merging` with `room` slots.
+
+    If atoms may merge, it includes their inner products.
+    """
     size, k = merging_size(arrays["size"]), len(arrays["size"])
     gram = np.empty((room, room) if merges else (0, 0), dtype=np.float32)
     atoms = mergeable(gram, padded(arrays["members"], room), padded(size, room), k)
@@ -206,7 +218,7 @@ def merging(arrays, index, room, merges=True):
 
 
 def mergeable(gram, documents, size, n_atoms):
-    """Return a `Merging` without any known prices; it has as many slots as `documents`."""
+    """Return a `Merging` without known merging costs; it has as many slots as `documents`."""
     k = len(documents)
     atoms = Merging(
         gram,
@@ -230,15 +242,17 @@ def mergeable(gram, documents, size, n_atoms):
 
 
 def shortened(P, most):
-    """Return the rows of documents, cut to their `most` heaviest words; among equals the first."""
+    """Return the rows of documents, cut to their `most` heaviest words; for ties, the first ones."""
     rows = likeness.compressed(P)
     if np.diff(rows.starts).max(initial=0) <= most:
         return rows
     terms, weights = rows.terms.copy(), rows.weights.copy()
     starts, sizes = np.empty_like(rows.starts), np.empty(P.shape[0])
     inverted_lists.heaviest(most, (rows.starts, terms, weights), starts, sizes)
-    own = slice(starts[-1])
-    return likeness.Rows(starts, terms[own], weights[own] * np.repeat(sizes, np.diff(starts)))
+    entries = slice(starts[-1])
+    return likeness.Rows(
+        starts, terms[entries], weights[entries] * np.repeat(sizes, np.diff(starts))
+    )
 
 
 def with_matches(
@@ -251,14 +265,14 @@ def with_matches(
     Parameters
     ----------
     counters : dict of str to ndarray
-        ``matches`` and ``expected`` so far, of `AGES`.
+        Counters ``matches`` and ``expected`` before the batch; see `AGES`.
     ages : ndarray of int64, shape (n,)
         Ages of the atoms in memory.
     weights : ndarray, shape (n,)
-        Documents of each atom; their sum is above 0.
+        Number of documents of each atom; the sum is above 0.
     matches : ndarray of int64, shape (n_documents, m)
-        Atoms that each document matches best, -1 where there are fewer. They share its matches by
-        their documents.
+        Atoms that each document matches best, -1 for none. A document counts as m matches, which
+        its atoms share in proportion to their number of documents.
 
     Returns
     -------
@@ -269,21 +283,21 @@ def with_matches(
     >>> import numpy as np
     >>> from odl.learners import clusters
     >>> none = {"matches": np.zeros(clusters.BINS), "expected": np.zeros(clusters.BINS)}
-    >>> ages, documents, matches = np.array([10, 60, 70]), np.array([1.0, 1.0, 2.0]), np.array([[0, -1], [0, 2]])
-    >>> after = clusters.with_matches(none, ages, documents, matches)
+    >>> ages, documents = np.array([10, 60, 70]), np.array([1.0, 1.0, 2.0])
+    >>> after = clusters.with_matches(none, ages, documents, np.array([[0, -1], [0, 2]]))
     >>> after["matches"][:3].round(2), after["expected"][:3]
     (array([1.67, 1.33, 0.  ]), array([0.75, 2.25, 0.  ]))
     """
-    bins, there = _bins(ages), matches >= 0
+    bins, is_match = _bins(ages), matches >= 0
     shares, remembered = (
-        np.where(there, weights[matches], 0.0),
+        np.where(is_match, weights[matches], 0.0),
         np.bincount(bins, weights, minlength=BINS),
     )
-    shares *= (there.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
+    shares *= (is_match.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
     return {
         "matches": counters["matches"]
-        + np.bincount(bins[matches[there]], shares[there], minlength=BINS),
-        "expected": counters["expected"] + there.sum() * remembered / remembered.sum(),
+        + np.bincount(bins[matches[is_match]], shares[is_match], minlength=BINS),
+        "expected": counters["expected"] + is_match.sum() * remembered / remembered.sum(),
     }
 
 
@@ -298,7 +312,7 @@ def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) 
     Parameters
     ----------
     counters : dict of str to ndarray
-        As of `with_matches`.
+        Result of `with_matches`.
     ages : ndarray of int64
     power : float
 
@@ -310,7 +324,7 @@ def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) 
     --------
     >>> import numpy as np
     >>> from odl.learners import clusters
-    >>> counters = {"matches": np.full(clusters.BINS, 300.0), "expected": np.full(clusters.BINS, 300.0)}
+    >>> counters = {name: np.full(clusters.BINS, 300.0) for name in ("matches", "expected")}
     >>> counters["matches"][0] = 1500.0
     >>> clusters.recency_of(counters, np.array([0, 49, 50]), power=0.5).round(3)
     array([1.295, 1.295, 0.648])

@@ -1,4 +1,7 @@
-"""The learner `diffusion`: dictionary learning over a network of agents (Chen, Towfic and Sayed 2014)."""
+"""The learner `diffusion`: dictionary learning over a network of agents.
+
+Its source is Chen, Towfic and Sayed 2014.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +18,9 @@ from odl.learners.sparse_atoms import draw_atoms, widen
 
 @dataclass(frozen=True)
 class Diffusion(Learner):
-    """Code by min_y f(x - W y) + h(y), solved over agents that exchange the dual variable nu; learn by proximal steps.
+    """Code by min_y f(x - W y) + h(y), solved over agents that exchange the dual variable nu.
 
-    Agent k updates its atoms after each document x by W_k <- Proj(prox(W_k + mu_w nu_k y_k^T)).
+    Agent k then updates its atoms by W_k <- Proj(prox(W_k + mu_w nu_k y_k^T)).
 
     Parameters
     ----------
@@ -123,11 +126,11 @@ class Diffusion(Learner):
     def agents_of(self, n_atoms: int) -> tuple[np.ndarray, networks.Network]:
         """Return the agent of each atom and the network of the agents."""
         owner = coding.owners(n_atoms, self.agents or n_atoms)
-        drawn = (self.network, int(owner[-1]) + 1, self.seen_by, self.network_seed)
-        return owner, _network(*drawn, degree=self.degree, probability=self.probability)
+        graph_arguments = (self.network, int(owner[-1]) + 1, self.seen_by, self.network_seed)
+        return owner, _network(*graph_arguments, degree=self.degree, probability=self.probability)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` passes over the first batch."""
+        """Learn the first dictionary: documents as atoms, then `rounds` passes."""
         state = State(self.first_atoms(P, n_atoms, rng))
         for _ in range(self.rounds):
             state = self.learn(state, P, None)
@@ -143,7 +146,7 @@ class Diffusion(Learner):
         return A
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents on the dictionary; the score is the minimum of the objective or the value over the network."""
+        """Code documents. The score is the minimum of the objective, or its value over the network."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
@@ -161,8 +164,8 @@ class Diffusion(Learner):
         scale = self.scale(P)
         score, penalty = best.score * scale, best.penalty * scale
         if self.relative:
-            silent = (np.diff(best.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
-            score[silent] = 1.0  # f(x) / f(x) without rounding errors, so that these documents tie
+            without_code = (np.diff(best.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
+            score[without_code] = 1.0  # f(x) / f(x) without rounding errors: these documents tie
         gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
         return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
 
@@ -171,7 +174,7 @@ class Diffusion(Learner):
         return self.model.residual.value(residual[:, None])
 
     def scale(self, P: sparse.csr_array) -> np.ndarray:
-        """Return the factor of the score of each document: 1/f(x) if scores are relative, else 1."""
+        """Return the factor of each document's score: 1/f(x) if scores are relative, else 1."""
         if not self.relative:
             return np.ones(P.shape[0])
         empty = coding.empty_cost(P, self.model)
@@ -180,7 +183,7 @@ class Diffusion(Learner):
     def network_scores(
         self, P: sparse.csr_array, codes: sparse.csr_array, score: np.ndarray, best: coding.Coded
     ) -> Scores:
-        """Return the scores of a network, with the largest relative distance from the optimum `best` as gap.
+        """Return the scores of a network; the gap is the largest relative distance to `best`.
 
         Parameters
         ----------
@@ -200,7 +203,7 @@ class Diffusion(Learner):
         X: sparse.csr_array,
         history: Sequence[sparse.csr_array] = (),
     ) -> State:
-        """Learn the documents one by one: code each with the current atoms, then update the atoms."""
+        """Learn documents one by one: code each with the current atoms, then update the atoms."""
         A = self.fit_terms(state, P.shape[1]).dictionary
         owner, network = self.agents_of(A.shape[1])
         if self._optimal(network):

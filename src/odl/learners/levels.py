@@ -1,8 +1,8 @@
 """The learner `levels`: many small atoms, and groups of them, in one memory of fixed size.
 
 The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by
-agglomerative clustering until a fifth of their number is left; a group is the sum of its atoms, so
-only the group of each atom is stored. Small atoms separate documents of topics that consist of
+The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by
+agglomerative clustering into a fifth of their number; a group is the sum of its atoms, so
 threads, groups those of topics with few words of their own.
 """
 
@@ -23,7 +23,7 @@ from odl.learners.clusters import NO_LIMIT, index_of, merging, reading, taken_in
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
-# numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group
+# Numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group.
 PER_ATOM = 5
 REGROUP = 500  # documents after which atoms are grouped again
 
@@ -92,11 +92,11 @@ class Levels(ClusterLearner):
         ParameterError
             If no atom fits.
         """
-        most = self.memory // (self.terms + PER_ATOM)
-        if most < 1:
+        n_atoms = self.memory // (self.terms + PER_ATOM)
+        if n_atoms < 1:
             expected = f"at least {self.terms + PER_ATOM}, one atom of {self.terms} terms"
             raise ParameterError(f"memory {self.memory}", expected, "raise memory or lower terms")
-        return most
+        return n_atoms
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
@@ -111,7 +111,10 @@ class Levels(ClusterLearner):
         }
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first batch with an empty dictionary; `n_atoms` is only checked, `rng` is not used."""
+        """Learn the first batch from an empty dictionary.
+
+        `n_atoms` is only checked, and `rng` is not used.
+        """
         check_atoms(P, n_atoms, on_demand=True)
         return replace(
             self.learn(self.fresh(sparse.csc_array((P.shape[1], 0))), P, None), updates=0
@@ -126,38 +129,52 @@ class Levels(ClusterLearner):
         return State(state.dictionary, arrays)
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
-        """Return the state with terms renumbered and dropped; atoms that lose terms are rescaled to unit norm."""
+        """Return the state with terms renumbered and dropped.
+
+        Atoms that lose terms are rescaled to unit norm.
+        """
         return rescale_atoms(state, super().move_terms(state, places, n_terms))
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Score documents by their nearest atoms and groups; codes are non-negative weights of the atoms.
+        """Score documents by their nearest atoms and groups.
+
+        The codes are non-negative least-squares weights of the atoms.
 
         Equation `levels-score` of docs/method.md.
         """
         parts = self._parts(state)
-        found = [learner.explain(of, P) for _, learner, of in parts]
+        explained = [learner.explain(level_state, P) for _, learner, level_state in parts]
         similarity = sum(
-            weight * one.similarity for (weight, _, _), one in zip(parts, found, strict=True)
+            weight * explained_level.similarity
+            for (weight, _, _), explained_level in zip(parts, explained, strict=True)
         )
         residual = np.maximum(1.0 - similarity, 0.0)
         if self.in_batch:
             residual = with_peers(P, residual, self.context, self.peers)
-        codes = self._atoms.code(state, P, found[0])
-        return Scores(codes, residual, np.zeros(P.shape[0]), 0.0, tuple(one.atoms for one in found))
+        codes = self._atoms.code(state, P, explained[0])
+        return Scores(
+            codes,
+            residual,
+            np.zeros(P.shape[0]),
+            0.0,
+            tuple(explained_level.atoms for explained_level in explained),
+        )
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
-        """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
+        """Return the share p_i (p_i - q_i) of each word as `adaptive` does; q is over both levels.
 
-        Below 0 for a word that the atoms have more of than the document. With `context` it is the
-        share of the document's own score, times 1 - `context`, or 1 - .3 `context` in batches of
-        fewer than 100 documents.
+        A share is negative if the atoms have a larger weight of the word than the document. With
+        `context`, shares are scaled by the weight of the document's own score: 1 - `context`, or
+        1 - .3 `context` in batches of fewer than 100 documents.
         """
-        P, words = sparse.csr_array(P), np.zeros(P.nnz)
-        for level, (weight, learner, of) in enumerate(self._parts(state)):
-            near = scores.nearest[level] if scores.nearest else learner.explain(of, P).atoms
-            words += weight * learner.share_entries(of, P, near)
+        P, word_shares = sparse.csr_array(P), np.zeros(P.nnz)
+        for level, (weight, learner, level_state) in enumerate(self._parts(state)):
+            atoms = (
+                scores.nearest[level] if scores.nearest else learner.explain(level_state, P).atoms
+            )
+            word_shares += weight * learner.share_entries(level_state, P, atoms)
         share = share_of_peers(self.context, P.shape[0]) if P.shape[0] < ORDERED else self.context
-        return with_data(P, (1.0 - share) * words)
+        return with_data(P, (1.0 - share) * word_shares)
 
     def learn(
         self,
@@ -166,7 +183,7 @@ class Levels(ClusterLearner):
         X: sparse.csr_array,
         history: Sequence[sparse.csr_array] = (),
     ) -> State:
-        """Let the documents join, open and merge atoms in their order, and group the atoms every 500 documents.
+        """Let documents join, open and merge atoms; group the atoms every 500 documents.
 
         The codes are not used. Until the next grouping each new atom is a group.
         """
@@ -177,29 +194,34 @@ class Levels(ClusterLearner):
         )
         new = clusters.state(state.updates + 1)
         arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
-        since, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
+        grouped_at, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
         if "room" in state.derived and "merging" in new.derived:
             new.derived["room"] = state.derived.pop("room")
-        if since == 0 or seen - since >= REGROUP:
-            group, since = self._grouped(new), seen
+        if grouped_at == 0 or seen - grouped_at >= REGROUP:
+            group, grouped_at = self._grouped(new), seen
         else:
             group = np.full(new.shape[1], -1)
             group[: len(state.arrays["group"])] = state.arrays["group"]
             group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1
-        after = new.with_arrays(arrays | {"group": group, "grouped": np.array([since])})
-        if "groups" in state.derived and since == state.arrays["grouped"][0] and not halved:
+        after = new.with_arrays(arrays | {"group": group, "grouped": np.array([grouped_at])})
+        if "groups" in state.derived and grouped_at == state.arrays["grouped"][0] and not halved:
             after.derived["groups"] = self._sums_of_groups(after, state, clusters.changed)
         return after
 
     def _fit_memory(self, state):
-        """Drop cached data of another `memory` from a state; raise if the atoms do not fit into the memory."""
+        """Return the state without data cached for another `memory`; raise if atoms do not fit."""
         n_atoms = state.shape[1]
         if n_atoms > self.limit:
-            expected = f"at least {n_atoms * (self.terms + PER_ATOM)}, as there are {n_atoms} atoms already"
+            expected = (
+                f"at least {n_atoms * (self.terms + PER_ATOM)}, "
+                f"as there are {n_atoms} atoms already"
+            )
             raise ParameterError(f"memory {self.memory}", expected, "raise memory or start again")
         slots = state.derived["groups"].shape[1] if "groups" in state.derived else 2 * self.limit
-        known = state.derived.get("merging")
-        if slots != 2 * self.limit or (known and len(known.documents) != self.limit):
+        merging_atoms = state.derived.get("merging")
+        if slots != 2 * self.limit or (
+            merging_atoms and len(merging_atoms.documents) != self.limit
+        ):
             for name in ("groups", "merging", "room"):
                 state.derived.pop(name, None)
         return state
@@ -214,7 +236,7 @@ class Levels(ClusterLearner):
         return replace(self._atoms, nearest=1)
 
     def _parts(self, state):
-        """Return (weight, learner, state) of each level: atoms, and groups as the atoms of a second state."""
+        """Return (weight, learner, state) of each level; the second has the groups as atoms."""
         if self.groups == 0 or not state.shape[1]:
             return [(1.0, self._atoms, state)]
         state = self._fit_memory(state)
@@ -249,13 +271,18 @@ class Levels(ClusterLearner):
         """
         arrays, slots, n_slots = state.arrays, self._slots(state.arrays["group"]), 2 * self.limit
         if before:
-            old, others = before.derived["groups"], np.zeros(n_slots, dtype=bool)
-            others[slots[changed]] = True
-            others[self._slots(before.arrays["group"])[changed[changed < before.shape[1]]]] = True
-            which, index = np.flatnonzero(others), taken_index(old, self.flatten)
-            new = {name: old.arrays[name].copy() for name in ("members", "size", "used")}
+            before_groups, is_changed = before.derived["groups"], np.zeros(n_slots, dtype=bool)
+            is_changed[slots[changed]] = True
+            is_changed[self._slots(before.arrays["group"])[changed[changed < before.shape[1]]]] = (
+                True
+            )
+            group_columns, index = (
+                np.flatnonzero(is_changed),
+                taken_index(before_groups, self.flatten),
+            )
+            new = {name: before_groups.arrays[name].copy() for name in ("members", "size", "used")}
         else:
-            which, index = (
+            group_columns, index = (
                 np.arange(n_slots),
                 likeness.Index(likeness.NO_COLUMNS, state.shape[0], filled=True),
             )
@@ -265,7 +292,7 @@ class Levels(ClusterLearner):
                 "used": np.zeros(n_slots, dtype=np.int64),
             }
         places = np.full(n_slots, -1)
-        places[which] = np.arange(len(which))
+        places[group_columns] = np.arange(len(group_columns))
         owner = places[slots]
         atoms = np.flatnonzero(owner >= 0)
         with reading(state, self.flatten) as lists:
@@ -274,8 +301,10 @@ class Levels(ClusterLearner):
             (owner, np.arange(len(slots)), arrays["size"]),
             (NO_LIMIT, float(self.flatten)),
         )
-        new["size"][which] = index.set_sums(which, summands, rows, rule, (state.shape[0], n_slots))
-        new["members"][which], new["used"][which] = 0.0, -1
+        new["size"][group_columns] = index.set_sums(
+            group_columns, summands, rows, rule, (state.shape[0], n_slots)
+        )
+        new["members"][group_columns], new["used"][group_columns] = 0.0, -1
         np.add.at(new["members"], slots[atoms], arrays["members"][atoms])
         np.maximum.at(new["used"], slots[atoms], arrays["used"][atoms])
         groups = State.from_columns(index.columns, state.shape[0], {**arrays, **new}, 0)
@@ -283,17 +312,20 @@ class Levels(ClusterLearner):
         return groups
 
     def _slots(self, group):
-        """Return the column of each atom's group: the atom that names it, or one after all of these without a group."""
+        """Return the column of each atom's group.
+
+        It is the atom that names the group; an atom without a group has its own column after them.
+        """
         return np.where(group >= 0, group, self.limit + np.arange(len(group)))
 
 
 def groups(atoms, target, rooms):
-    """Merge the two groups of atoms that are cheapest to merge, until `target` groups are left.
+    """Merge the pair of groups with the lowest merging cost until `target` groups remain.
 
     Parameters
     ----------
     atoms : odl.kernels.records.Merging
-        Missing prices are searched for and stored; nothing else changes.
+        Missing merging costs are computed and stored; nothing else changes.
     target : int
     rooms : dict
         Cache of work arrays.
@@ -301,8 +333,8 @@ def groups(atoms, target, rooms):
     Returns
     -------
     ndarray of int64, shape (k,)
-        The atom that names the group of each atom. The group with more documents keeps its name;
-        among equals the later one does.
+        The atom that names the group of each atom. When groups merge, the name of the group with
+        more documents is used; for ties, that of the later group.
     """
     ward_merging.search_changed(atoms)
     gram = rooms.setdefault("room", np.empty_like(atoms.gram))

@@ -10,11 +10,10 @@ from scipy import sparse
 
 from odl.kernels import inverted_lists
 
-MAX_CODE_SWEEPS = (
-    30  # sweeps of coordinate descent for the codes of a document on its nearest atoms
-)
+# Sweeps of coordinate descent for the codes of a document on its nearest atoms.
+MAX_CODE_SWEEPS = 30
 REBUILD_SHARE = 0.15  # share of changed columns from which an index is rebuilt rather than updated
-SPARE_SHARE = 1.5  # free room behind the entries of an index, as a share of their number
+SPARE_SHARE = 1.5  # free space after the entries of an index, relative to their number
 
 
 class Rows(NamedTuple):
@@ -26,7 +25,7 @@ class Rows(NamedTuple):
 
 
 class FlattenedRows(NamedTuple):
-    """Rows, or inverted lists, with two sets of weights: plain, and flattened. Those of lists are float32.
+    """Rows, or inverted lists, with plain and flattened weights; those of lists are float32.
 
     Flattened weights of a row are its weights to a power, scaled to unit l2 norm.
     """
@@ -42,7 +41,7 @@ class FlattenedRows(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Columns of a matrix that lie anywhere in arrays of entries; columns may leave gaps between them.
+    """Columns of a matrix, whose entries may lie anywhere in shared arrays, with gaps.
 
     Parameters
     ----------
@@ -60,9 +59,13 @@ class Columns(NamedTuple):
 
     def matrix(self, n_terms):
         """Return the columns as a CSC matrix."""
-        own = compact(self.spans, self)
-        parts = own.weights, own.terms.view(np.int32), narrow(own.starts)
-        return sparse.csc_array(parts, shape=(n_terms, len(self.spans)))
+        compact_columns = compact(self.spans, self)
+        arrays = (
+            compact_columns.weights,
+            compact_columns.terms.view(np.int32),
+            narrow(compact_columns.starts),
+        )
+        return sparse.csc_array(arrays, shape=(n_terms, len(self.spans)))
 
 
 NOTHING = FlattenedRows(
@@ -73,7 +76,7 @@ NO_LISTS = NOTHING._replace(weights=np.empty(0, np.float32), flat=np.empty(0, np
 
 
 class TermNumbers:
-    """Consecutive numbers of the terms in an index, in the order in which the terms were first met.
+    """Consecutive numbers of the terms in an index, in the order of their first occurrence.
 
     Parameters
     ----------
@@ -83,10 +86,10 @@ class TermNumbers:
     Attributes
     ----------
     count : int
-        Terms that have a number.
-    place : ndarray of int32
-        Number of each term, -1 without one; one entry more than there are terms, for all unknown
-        ones.
+        Number of terms that have a number.
+    place : ndarray of int32, shape (n_terms + 1,)
+        Number of each term; -1 for a term without one, and in the last entry, which stands for
+        unknown terms.
     """
 
     def __init__(self, n_terms):
@@ -112,25 +115,25 @@ class TermNumbers:
 
 
 class Index:
-    """Columns of a matrix and their inverted lists: for each term the columns that have it, and their weights.
+    """Columns of a matrix and their inverted lists: for each term, the columns that have it.
 
     An index changes in place, so only the newest state of a learner has one. A changed column is
-    written behind all entries, and its places in the lists are updated. If many columns change, or
-    there is no room left, all arrays are rebuilt without gaps.
+    written after all other entries, and its entries in the lists are updated. If many columns
+    change, or no space is left, all arrays are rebuilt without gaps.
 
     Parameters
     ----------
     columns : Columns
     n_terms : int
     filled : bool
-        Whether only columns with entries are pieces; otherwise all are, in their order.
+        Whether only columns with entries are pieces; otherwise all columns are, in their order.
 
     Attributes
     ----------
     numbers : TermNumbers
     columns : Columns
-    owner : ndarray of int64
-        Column of each piece. Lists refer to columns by pieces, which keep their number until the
+        Column of each piece. Lists refer to columns by pieces, whose numbers do not change until
+        the next rebuild.
         next rebuild.
     piece : ndarray of int64
         Piece of each column, -1 without one.
@@ -138,7 +141,7 @@ class Index:
         Inverted lists: ``starts`` alternates between the start and the end of each list, ``terms``
         has pieces.
     limits : ndarray of int64
-        End of the room of each list.
+        End of the allocated space of each list.
     n_entries, lists_end : int
         Ends of the used parts of the columns and of the lists.
     readers : list
@@ -150,7 +153,7 @@ class Index:
         self._rebuild(columns, n_terms)
 
     def _rebuild(self, columns, n_terms):
-        """Store the columns without gaps, number their terms again, and build all lists."""
+        """Store the columns without gaps, number their terms from 0, and build all lists."""
         self.owner = np.flatnonzero((columns.spans[:, 0] < columns.spans[:, 1]) | (not self.filled))
         self.piece = np.full(len(columns.spans), -1)
         self.piece[self.owner] = np.arange(len(self.owner))
@@ -161,11 +164,10 @@ class Index:
 
         self.numbers = TermNumbers(n_terms)
         terms = self.numbers.assign(rows.terms[:n_entries], n_terms)
-        starts = np.append(
-            rows.starts[self.owner], n_entries
-        )  # columns without entries may be left out
+        # Columns without entries may be left out.
+        starts = np.append(rows.starts[self.owner], n_entries)
         lists = inverted(rows._replace(starts=starts, terms=terms), self.numbers.count, SPARE_SHARE)
-        empty = np.zeros(self.numbers.count, dtype=np.int64)  # lists of as many terms that may come
+        empty = np.zeros(self.numbers.count, dtype=np.int64)  # lists for as many new terms
         self.lists = lists._replace(
             starts=np.concatenate([spans_of(lists.starts).ravel(), empty, empty])
         )
@@ -179,25 +181,27 @@ class Index:
         changed : ndarray of int64
             Columns to replace, sorted; it contains all new columns.
         summands : (ndarray of int64, ndarray of int64, ndarray of float64)
-            For each summand the place of its sum in `changed` (-1: none), its row, and its factor.
+            For each summand: position of its sum in `changed` (-1: none), its row, its factor.
         rows : tuple
             Two families of rows, each of spans, terms and weights. Rows of the second one are
             numbered after the first.
         rule : (int, float)
-            Heaviest terms that a sum keeps, and the power of flattened weights.
+            Maximum number of terms of a sum, and the power of flattened weights.
         shape : (int, int)
-            Terms and columns after the change.
+            Numbers of terms and columns after the change.
         """
         (n_terms, n_columns), entries = shape, self.columns[1:]
-        spans, sizes, end = self._spans(n_columns), np.empty(len(changed)), -1
+        spans, sizes, entries_end = self._spans(n_columns), np.empty(len(changed)), -1
         earlier = spans[changed]
-        while end < 0:
+        while entries_end < 0:
             target = entries, self.zero_buffer(n_terms), self.n_entries, spans, sizes
-            end = inverted_lists.sums(changed, *summands, rows, *rule, *target)
-            if end < 0:  # too little room
-                lengths = np.concatenate([one[:, 1] - one[:, 0] for one, _, _ in rows])
+            entries_end = inverted_lists.sums(changed, *summands, rows, *rule, *target)
+            if entries_end < 0:  # too little room
+                lengths = np.concatenate(
+                    [family_spans[:, 1] - family_spans[:, 0] for family_spans, _, _ in rows]
+                )
                 entries = self._enlarged(lengths[summands[1][summands[0] >= 0]].sum())
-        self._update(changed, earlier, Columns(spans, *entries), end, n_terms)
+        self._update(changed, earlier, Columns(spans, *entries), entries_end, n_terms)
         return sizes
 
     def set_columns(self, changed, rows, n_columns, n_terms):
@@ -206,23 +210,23 @@ class Index:
         Parameters
         ----------
         changed : ndarray of int64
-            As of `set_sums`.
+            Columns to replace, as in `set_sums`.
         rows : FlattenedRows
             New columns.
         n_columns, n_terms : int
-            After the change.
+            Sizes after the change.
         """
         spans, end = self._spans(n_columns), self.n_entries + len(rows.terms)
         entries = (
             self._enlarged(len(rows.terms)) if end > len(self.columns.terms) else self.columns[1:]
         )
         earlier, spans[changed] = spans[changed], self.n_entries + spans_of(rows.starts)
-        for one, values in zip(entries, rows[1:], strict=True):
-            one[self.n_entries : end] = values
+        for array, values in zip(entries, rows[1:], strict=True):
+            array[self.n_entries : end] = values
         self._update(changed, earlier, Columns(spans, *entries), end, n_terms)
 
     def zero_buffer(self, size):
-        """Return a work array of at least `size` zeros; its user sets what it changes back to 0."""
+        """Return a work array of at least `size` zeros; the caller restores the zeros."""
         if len(self._zeros) < size:
             self._zeros = np.zeros(size)
         return self._zeros
@@ -236,25 +240,30 @@ class Index:
     def _enlarged(self, n_more):
         """Return copies of the arrays of entries with room for more."""
         return tuple(
-            np.append(one[: self.n_entries], np.empty(n_more, dtype=one.dtype))
-            for one in self.columns[1:]
+            np.append(array[: self.n_entries], np.empty(n_more, dtype=array.dtype))
+            for array in self.columns[1:]
         )
 
     def _update(self, changed, earlier, columns, n_entries, n_terms):
-        """Take over changed columns: update the lists, or rebuild everything if that is not possible or slower."""
+        """Store changed columns, and update the lists or rebuild everything.
+
+        Everything is rebuilt if the lists have no space or many columns changed.
+        """
         enlarged = len(columns.terms) > len(self.columns.terms)
         self.columns, self.n_entries = columns, n_entries
-        many = len(changed) > REBUILD_SHARE * len(columns.spans)
-        if enlarged or many or not self._update_lists(changed, earlier, n_terms):
+        many_changed = len(changed) > REBUILD_SHARE * len(columns.spans)
+        if enlarged or many_changed or not self._update_lists(changed, earlier, n_terms):
             self._rebuild(columns, n_terms)
 
     def _update_lists(self, changed, earlier, n_terms):
-        """Replace entries of changed columns in the lists; return False if there was no room."""
+        """Replace the entries of changed columns in the lists; return False without space."""
         spans, numbers = self.columns.spans[changed], self.numbers
         self.piece = np.append(self.piece, np.full(len(self.columns.spans) - len(self.piece), -1))
-        new = changed[(self.piece[changed] < 0) & ((spans[:, 0] < spans[:, 1]) | (not self.filled))]
-        self.piece[new] = len(self.owner) + np.arange(len(new))
-        self.owner = np.append(self.owner, new)
+        new_columns = changed[
+            (self.piece[changed] < 0) & ((spans[:, 0] < spans[:, 1]) | (not self.filled))
+        ]
+        self.piece[new_columns] = len(self.owner) + np.arange(len(new_columns))
+        self.owner = np.append(self.owner, new_columns)
         numbers.widen(n_terms)
         counters, lists = np.array([numbers.count, self.lists_end]), (self.lists, self.limits)
         rows = self.piece[changed], earlier, spans, self.columns[1:], numbers.place
@@ -280,11 +289,11 @@ def indexed(A, power):
 
 
 def compact(spans, columns, spare=0.0):
-    """Return columns without gaps, and behind them free room, as a share of their entries."""
+    """Return columns without gaps, with free space after them, relative to their entries."""
     size = int((spans[:, 1] - spans[:, 0]).sum())
-    result = _empty(len(spans), int(size * (1.0 + spare)))
-    inverted_lists.take(spans, columns[1:], result)
-    return result
+    rows = _empty(len(spans), int(size * (1.0 + spare)))
+    inverted_lists.take(spans, columns[1:], rows)
+    return rows
 
 
 def narrow(starts):
@@ -298,11 +307,12 @@ def _empty(n_rows, size, dtype=np.float64):
 
 
 def inverted(rows, n_terms, spare=0.0):
-    """Return the inverted lists of rows, rows ascending, and behind them free room, as a share of their entries."""
+    """Return the inverted lists of rows, with free space after them, relative to their entries.
+
+    Each list has its rows ascending. Without flattened weights, the plain ones are used twice.
+    """
     lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)), np.float32)
-    inverted_lists.invert(
-        (*rows[:3], rows[-1]), lists
-    )  # without flattened weights, plain ones stand for them
+    inverted_lists.invert((*rows[:3], rows[-1]), lists)
     return lists
 
 
@@ -314,14 +324,14 @@ def flattened(starts, weights, power):
 
 
 class Nearest(NamedTuple):
-    """Columns most similar to each document, falling; among equals the first one.
+    """Columns most similar to each document, by descending similarity; for ties, the first one.
 
     Attributes
     ----------
     columns : ndarray of int64, shape (n_documents, m)
-        -1 where fewer than m similarities are above 0.
+        -1 if fewer than m similarities are above 0.
     similarity : ndarray of float64, shape (n_documents, m)
-        0 there.
+        0 for a column of -1.
     """
 
     columns: np.ndarray
@@ -336,7 +346,7 @@ def nearest(P, index, most, scale, flat=False):
     P : csr_array, shape (n_documents, n_terms)
     index : Index
     most : int
-        Columns per document.
+        Number of columns per document.
     scale : ndarray, shape (n_pieces,)
         Factor of the products with each piece.
     flat : bool
@@ -351,7 +361,7 @@ def nearest(P, index, most, scale, flat=False):
 
 
 def nearest_twice(P, index, most, scale, recent_scale):
-    """Return what `nearest` does with `flat`, by two scales: without and with recency.
+    """Return (nearest without recency, nearest with recency) by flattened weights.
 
     Similarities without recency are in single precision.
     """
@@ -367,7 +377,7 @@ def _nearest_in(P, index, most, flat, *scales):
 
 
 def nearest_among(P, most):
-    """Return the documents of a batch that are most similar to each other document, as `nearest` does."""
+    """Return the most similar other documents of each document in a batch, as `nearest` does."""
     numbers, count = TermNumbers(P.shape[1]), P.shape[0]
     documents = compressed(sparse.csr_array(P))
     terms = numbers.assign(documents.terms, P.shape[1])
@@ -399,7 +409,7 @@ def codes(P, columns, n_terms, neighbours):
     n_terms : int
         Rows of A.
     neighbours : ndarray of int64, shape (n_documents, m)
-        Columns that each document is coded on, -1: none.
+        Columns that each document is coded on; -1 for none.
 
     Returns
     -------
@@ -421,7 +431,7 @@ def codes(P, columns, n_terms, neighbours):
 
 
 def compressed(matrix):
-    """Return the rows of a CSR matrix, or the columns of a CSC matrix, in the types that kernels expect."""
+    """Return the rows of a CSR matrix, or the columns of a CSC matrix, in types of the kernels."""
     terms, weights = (
         matrix.indices.astype(np.int32, copy=False),
         matrix.data.astype(np.float64, copy=False),

@@ -1,5 +1,6 @@
-"""Scores of a batch by those of its most similar documents (its peers): documents of a new topic often come together.
+"""Combine the score of a document with those of its most similar documents in the batch (peers).
 
+Documents of a new topic often come together.
 In large batches the order of the scores changes, in small ones the scores move towards those of the
 peers.
 """
@@ -10,16 +11,16 @@ from scipy import sparse
 from odl.learners.likeness import nearest_among
 
 MIN_BATCH_DOCUMENTS = 3  # smallest batch in which peers change scores
-MAX_CONTRAST = 0.3  # largest weight of the similarity to the batch, of either sign
-ORDERED, WHOLE_SHARE = (
-    100,
-    250,
-)  # documents from which peers change the order, and have their whole share of it
+MAX_CONTRAST = 0.3  # largest absolute weight of the similarity to the batch
+# Smallest batches in which peers change the order, and in which their share is not reduced.
+ORDERED, WHOLE_SHARE = 100, 250
 SMALL_SHARE = 0.3  # share of peers in scores of smaller batches, as a share of `context`
 
 
 def share_of_peers(context: float, n_documents: int) -> float:
-    """Return the share of peers in the order of a batch, or in the scores of one with fewer than 100 documents.
+    """Return the share of peers in the order of a batch.
+
+    In batches of fewer than 100 documents, it is their share in the scores.
 
     Equation `levels-context` of docs/method.md.
 
@@ -37,7 +38,7 @@ def share_of_peers(context: float, n_documents: int) -> float:
 
 
 def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: int) -> np.ndarray:
-    """Return the scores of a batch after those of similar documents in it.
+    """Return the scores of a batch, combined with those of similar documents in it.
 
     From 100 documents on this is `in_order`. Below, a score s becomes (1 - a) s + a sum_N cos s /
     sum_N cos over the peers N, where a is the share of `share_of_peers`. A document without a
@@ -51,9 +52,9 @@ def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: i
         The batch, rows of unit l2 norm.
     scores : ndarray, shape (n_documents,)
     context : float
-        Share of peers in a large batch.
+        Share of peers in a batch of at least 250 documents.
     peers : int
-        Most similar documents that count.
+        Number of the most similar documents that are used.
 
     Returns
     -------
@@ -81,12 +82,12 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of
     the batch, both standardised, and r the correlation of -z and b,
 
-        u = rank of z + max(-.3, min(r |r|, .3)) b,      order by (1 - share) u + share sum_N cos u / sum_N cos
+        u = rank of z + max(-.3, min(r |r|, .3)) b
+        order by (1 - share) u + share sum_N cos u / sum_N cos
 
-    over those documents N. If documents with many similar ones in the batch have many in the past,
-    r is large, and a new document with many similar ones in the batch is remarkable. If r is near
-    0, b says nothing. If it is below 0, a document with few similar ones in the batch is
-    remarkable.
+    over those documents N. If r is large, documents with many similar ones in the batch usually
+    have many in the past, so that a new document with many similar ones in the batch is remarkable.
+    If r is below 0, a document with few similar ones is. If r is near 0, b says nothing.
 
     Equation `levels-context` of docs/method.md.
 
@@ -102,8 +103,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     Returns
     -------
     ndarray, shape (n_documents,)
-        The smallest score for the first document of the new order, and so on; ties have the mean of
-        theirs.
+        The first document of the new order gets the smallest score, and so on; ties get the mean
+        of their scores.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def by_peers(
     ----------
     scores : ndarray, shape (n_documents,)
     similar, cosines : ndarray of int64 and float64, shape (n_documents, n_peers)
-        Peers of each document and their cosines; a cosine of 0 is no peer.
+        Peers of each document and their cosines; a document with a cosine of 0 is no peer.
     share : float
         As in `in_order`.
 
@@ -154,13 +155,16 @@ def by_peers(
 
 
 def mean_of_peers(values: np.ndarray, similar: np.ndarray, cosines: np.ndarray) -> np.ndarray:
-    """Return the mean value of the peers of each document, weighted by cosines; its own value without peers.
+    """Return the mean value of the peers of each document, weighted by cosines.
+
+    A document without peers gets its own value.
 
     Examples
     --------
     >>> import numpy as np
     >>> from odl.learners.peers import mean_of_peers
-    >>> similar, cosines = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[0.2, 0.6], [0.2, 0.0], [0.0, 0.0]])
+    >>> similar = np.array([[1, 2], [0, 2], [0, 1]])
+    >>> cosines = np.array([[0.2, 0.6], [0.2, 0.0], [0.0, 0.0]])
     >>> mean_of_peers(np.array([1.0, 2.0, 4.0]), similar, cosines)
     array([3.5, 1. , 4. ])
     """
@@ -170,23 +174,23 @@ def mean_of_peers(values: np.ndarray, similar: np.ndarray, cosines: np.ndarray) 
 
 
 def _permuted(scores, order):
-    """Return the scores in a new order: the smallest score where `order` is smallest; ties have their mean."""
-    places, counts = _ties(order)
+    """Return the scores permuted: ascending in the order of `order`; ties get their mean."""
+    positions, counts = _ties(order)
     ends = np.cumsum(counts)
     totals = np.concatenate([[0.0], np.cumsum(np.sort(scores))])
-    return ((totals[ends] - totals[ends - counts]) / counts)[places]
+    return ((totals[ends] - totals[ends - counts]) / counts)[positions]
 
 
 def _ties(values):
-    """Return the index of each value among the distinct values, ascending, and how often each of these occurs."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return places, counts
+    """Return (index of each value among the sorted distinct values, counts of these)."""
+    _, positions, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return positions, counts
 
 
 def _ranks(values):
     """Return ranks from 1 on; ties have their mean rank."""
-    places, counts = _ties(values)
-    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+    positions, counts = _ties(values)
+    return (np.cumsum(counts) - (counts - 1) / 2)[positions]
 
 
 def _standardised(values):

@@ -21,17 +21,14 @@ VECTORS_SCHEMA = {
         "command": {"type": "string", "minLength": 1},
     },
 }
-TYPES = {
-    "F16": "<f2",
-    "F32": "<f4",
-    "F64": "<f8",
-    "I32": "<i4",
-    "I64": "<i8",
-}  # safetensors type -> numpy type
+# Type in safetensors -> type in numpy.
+TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}
 
 
 def encoder_of(option):
-    """Return the encoder for the option `vectors`: a name, {path: FOLDER} or {command: TEXT}; None for null.
+    """Return the encoder of the option `vectors`: a name, {path: FOLDER} or {command: TEXT}.
+
+    For null it is None.
 
     Raises
     ------
@@ -48,14 +45,14 @@ def encoder_of(option):
     if not isinstance(option, dict) or len(option) != 1:
         expected = f"one of {', '.join(ENCODER_NAMES)}, {{path: FOLDER}}, {{command: TEXT}}"
         raise ConfigError(
-            f"vectors is {option!r}", expected, "choose one of these, or leave vectors out"
+            f"vectors is {option!r}", expected, "choose an encoder, or remove the option vectors"
         )
     return (
         Static(option["path"], option["path"]) if "path" in option else Command(option["command"])
     )
 
 
-TRUST = ("a command that you have read", "read it, then type: odl trust FOLDER")
+TRUST = ("a command that you have read", "read it, then type: odl trust FOLDER")  # expected, to do
 
 
 class Encoder:
@@ -87,7 +84,7 @@ class Encoder:
             yield text
 
     def vectors(self):
-        """Return the vectors of all texts so far, shape (n_texts, n_dimensions), or None without texts."""
+        """Return the vectors of all texts, shape (n_texts, n_dimensions), or None without texts."""
         self._flush()
         return np.array(self.rows, dtype=np.float32) if self.rows else None
 
@@ -116,18 +113,27 @@ class Static(Encoder):
             from tokenizers import Tokenizer
 
             (matrix,) = Path(folder).rglob("*.safetensors")
-            named = sorted(
+            tokenizer_paths = sorted(
                 Path(folder).rglob("*tokenizer*.json"),
                 key=lambda path: path.name != "tokenizer.json",
             )
-            self.tokenizer = Tokenizer.from_file(str(named[0]))
+            self.tokenizer = Tokenizer.from_file(str(tokenizer_paths[0]))
             tensors = tensors_of(matrix)
             self.place, self.weight = tensors.pop("mapping", None), tensors.pop("weights", None)
             (self.table,) = tensors.values()
         except Exception as error:  # tokenizers raises no narrower type
-            fault = f"vectors is {name!r}, which cannot be loaded ({' '.join(str(error).split())[:200]})"
-            expected = "a folder with one matrix in safetensors and a tokenizer.json, and the extra meaning"
-            todo = "pip install 'online-dictionary-learning[meaning]', name another folder, or leave vectors out"
+            fault = (
+                f"vectors is {name!r}, which cannot be loaded "
+                f"({' '.join(str(error).split())[:200]})"
+            )
+            expected = (
+                "a folder with one matrix in safetensors and a tokenizer.json, "
+                "and the extra meaning"
+            )
+            todo = (
+                "pip install 'online-dictionary-learning[meaning]', name another folder, "
+                "or leave vectors out"
+            )
             raise ConfigError(fault, expected, todo) from error
 
     def encoded(self, texts):
@@ -142,14 +148,17 @@ class Static(Encoder):
 
 
 def tensors_of(path):
-    """Read the arrays of a safetensors file by name. The file is: length of the head, head in JSON, numbers."""
+    """Read the arrays of a safetensors file, by name.
+
+    The file has the length of the head, the head in JSON, and the numbers.
+    """
     body = Path(path).read_bytes()
     first = 8 + int.from_bytes(body[:8], "little")
     head = json.loads(body[8:first])
     head.pop("__metadata__", None)
     arrays = {}
     for name, entry in head.items():
-        begin, end = (first + place for place in entry["data_offsets"])
+        begin, end = (first + offset for offset in entry["data_offsets"])
         arrays[name] = np.frombuffer(body[begin:end], dtype=TYPES[entry["dtype"]]).reshape(
             entry["shape"]
         )
@@ -157,10 +166,11 @@ def tensors_of(path):
 
 
 class Command(Encoder):
-    """Vectors computed by a command. It reads one JSON string per line and writes one JSON list of numbers per line.
+    """Vectors computed by a command.
 
-    It runs in the working folder without a shell, only if the folder is trusted (`odl trust`). The
-    vectors are cached by the digest of the text.
+    It reads a JSON string per line and writes a JSON list of numbers per line. It runs in the
+    working folder without a shell, only if the folder is trusted (`odl trust`). The vectors are
+    cached by the digest of the text.
 
     Parameters
     ----------
@@ -186,17 +196,21 @@ class Command(Encoder):
         with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
             cache.execute("create table if not exists vectors (text blob primary key, vector blob)")
             find = "select vector from vectors where text = ?"
-            known = {
+            vector_bytes = {
                 key: row[0] for key in set(keys) if (row := cache.execute(find, (key,)).fetchone())
             }
-        if new := {key: text for key, text in zip(keys, texts, strict=True) if key not in known}:
-            known |= zip(new, (row.tobytes() for row in self._asked([*new.values()])), strict=True)
+        if missing := {
+            key: text for key, text in zip(keys, texts, strict=True) if key not in vector_bytes
+        }:
+            vector_bytes |= zip(
+                missing, (row.tobytes() for row in self._asked([*missing.values()])), strict=True
+            )
             with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
                 cache.executemany(
                     "insert or ignore into vectors values (?, ?)",
-                    [(key, known[key]) for key in new],
+                    [(key, vector_bytes[key]) for key in missing],
                 )
-        rows = [np.frombuffer(known[key], dtype="<f4") for key in keys]
+        rows = [np.frombuffer(vector_bytes[key], dtype="<f4") for key in keys]
         self.length = self.length or len(rows[0])
         if any(len(row) != self.length for row in rows):
             self._refuse(f"gave vectors of {self.length} and of other numbers")
@@ -204,9 +218,8 @@ class Command(Encoder):
 
     def _asked(self, texts):
         """Return the vectors of texts by the command."""
-        if not commands.is_trusted(
-            ".", self.words
-        ):  # a watch may run for days after the check in __init__
+        # A watch may run for days after the check in __init__.
+        if not commands.is_trusted(".", self.words):
             raise DataError(
                 f"vectors.command: {self.words[0]} runs a file that changed since it was trusted",
                 *TRUST,
@@ -226,10 +239,10 @@ class Command(Encoder):
             self._refuse("gave a vector that is no list of finite numbers")
         return rows
 
-    def _refuse(self, what):
+    def _refuse(self, fault):
         expected = "a line with a JSON list of numbers, as long for each text"
         raise DataError(
-            f"vectors.command: {self.words[0]} {what}",
+            f"vectors.command: {self.words[0]} {fault}",
             expected,
             "correct the command, then run again",
         )

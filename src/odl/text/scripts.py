@@ -10,8 +10,14 @@ from functools import cache
 
 # Scripts written without spaces (a Japanese word may have characters of two of them), and the
 # syllables of Korean.
-HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-KANA = "\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000-\U0001b16f"
+HAN = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+KANA = (
+    "\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\U0001b000-\U0001b16f"
+)
 THAI = "\u0e01-\u0e3a\u0e40-\u0e4e"
 LAO = "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
 KHMER = "\u1780-\u17d3\u17dc-\u17dd"
@@ -24,22 +30,26 @@ HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"
 # Optional vowel points of Hebrew and Arabic, and the Arabic tatweel, which stretches a line.
 POINTS = (
     "\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7"
-    "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed"
+    "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8"
+    "\u06ea-\u06ed"
 )
 SELECTORS = "\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"  # invisible marks
 # Compatibility forms of letters and digits: full and half width, ligatures, subscripts,
 # mathematical letters.
 FORMS = (
-    "\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc\uff03\uff10-\uff19\uff20-\uff3a\uff41-\uff5a\uff66-\uffdc"
+    "\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc"
+    "\uff03\uff10-\uff19\uff20-\uff3a\uff41-\uff5a\uff66-\uffdc"
     "\U0001d400-\U0001d7ff"
 )
 
 SKIN, FLAG = "\U0001f3fb-\U0001f3ff", "\U0001f1e6-\U0001f1ff"
 EMOJI = (  # Unicode's emoji without arrows, geometric shapes and signs that are also letters
-    "\u231a-\u231b\u23e9-\u23f3\u23f8-\u23fa\u2600-\u2604\u260e\u2614-\u2615\u2618\u261d\u2620\u2622-\u2623\u2626"
-    "\u262a\u262e-\u262f\u2638-\u263a\u2640\u2642\u2648-\u2653\u265f-\u2660\u2663\u2665-\u2666\u2668\u267b\u267e-\u267f"
-    "\u2692-\u2697\u2699\u269b-\u269c\u26a0-\u26a1\u26a7\u26aa-\u26ab\u26b0-\u26b1\u26bd-\u26be\u26c4-\u26c5\u26c8"
-    "\u26ce-\u26cf\u26d1\u26d3-\u26d4\u26e9-\u26ea\u26f0-\u26f5\u26f7-\u26fa\u26fd\u2702\u2705\u2708-\u270d\u270f\u2712"
+    "\u231a-\u231b\u23e9-\u23f3\u23f8-\u23fa\u2600-\u2604\u260e\u2614-\u2615\u2618\u261d\u2620"
+    "\u2622-\u2623\u2626\u262a\u262e-\u262f\u2638-\u263a\u2640\u2642\u2648-\u2653\u265f-\u2660"
+    "\u2663\u2665-\u2666\u2668\u267b\u267e-\u267f"
+    "\u2692-\u2697\u2699\u269b-\u269c\u26a0-\u26a1\u26a7\u26aa-\u26ab\u26b0-\u26b1\u26bd-\u26be"
+    "\u26c4-\u26c5\u26c8\u26ce-\u26cf\u26d1\u26d3-\u26d4\u26e9-\u26ea\u26f0-\u26f5\u26f7-\u26fa"
+    "\u26fd\u2702\u2705\u2708-\u270d\u270f\u2712"
     "\u271d\u2721\u2728\u2744\u2747\u274c\u274e\u2753-\u2755\u2757\u2763-\u2764\u2b50\u2b55"
     "\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb"
     "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
@@ -63,20 +73,23 @@ CATEGORY_KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.from
 
 @cache
 def alphabets(hangul=True):
-    """Return two classes for all scripts written with spaces: letters and digits; these with marks and "_"."""
-    apart = set().union(
+    """Return two character classes for all scripts written with spaces.
+
+    The first has letters and digits, the second these with marks and "_".
+    """
+    excluded = set().union(
         *map(points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL])))
     )
     # Unassigned code points belong to the range before them; this gives fewer ranges.
-    letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), apart)
+    letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), excluded)
     return letters, "_" + letters + marks
 
 
 def indic():
-    """Return a pattern for words without digits in one of the scripts from Devanagari to Sinhala."""
+    """Return a pattern for words without digits in a script from Devanagari to Sinhala."""
     blocks, digits = (
         range(0x900, 0xE00, 128),
-        {at for at in range(0x900, 0xE00) if chr(at).isdecimal()},
+        {point for point in range(0x900, 0xE00) if chr(point).isdecimal()},
     )
     blocks = (_ranges(((first, first + 128),), ("L[L0]*", "M[M0]*"), digits) for first in blocks)
     return "|".join(f"[{letters}][{letters}{marks}]*" for letters, marks in blocks)
@@ -84,41 +97,50 @@ def indic():
 
 @cache
 def ignored():
-    """Return the class of characters that words ignore: format and control characters, vowel points, selectors."""
+    """Return the class of characters that words ignore.
+
+    These are format and control characters, vowel points and selectors.
+    """
     (format,) = _ranges(FORMATS, ("F+",), {0x200D})
     return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + format + SELECTORS + POINTS
 
 
-def _ranges(spans, runs, apart):
-    """Return one class per pattern of `runs` over `CATEGORY_KINDS`, without the code points in `apart`."""
+def _ranges(spans, runs, excluded):
+    """Return a character class for each pattern in `runs`, without the code points in `excluded`.
+
+    A pattern is matched against the kinds of consecutive code points (`CATEGORY_KINDS`).
+    """
     classes = [""] * len(runs)
     for first, end in spans:
         kinds = list(
             map(CATEGORY_KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end))))
         )
-        for point in apart.intersection(range(first, end)):
+        for point in excluded.intersection(range(first, end)):
             kinds[point - first] = " "
-        for place, run in enumerate(runs):
-            found = (match.span() for match in re.finditer(run, "".join(kinds)))
-            classes[place] += "".join(
-                f"{chr(first + low)}-{chr(first + high - 1)}" for low, high in found
+        for number, run in enumerate(runs):
+            spans_of_run = (match.span() for match in re.finditer(run, "".join(kinds)))
+            classes[number] += "".join(
+                f"{chr(first + low)}-{chr(first + high - 1)}" for low, high in spans_of_run
             )
     return classes
 
 
 def points(part):
     """Return the set of code points of a class."""
-    found, at = set(), 0
-    while at < len(part):
-        last = at + 2 if part[at + 1 : at + 2] == "-" else at
-        found.update(range(ord(part[at]), ord(part[last]) + 1))
-        at = last + 1
-    return found
+    code_points, position = set(), 0
+    while position < len(part):
+        last = position + 2 if part[position + 1 : position + 2] == "-" else position
+        code_points.update(range(ord(part[position]), ord(part[last]) + 1))
+        position = last + 1
+    return code_points
 
 
 @cache
 def script_of(letter):
-    """Return the first word of the Unicode name of a letter, its script; "" for digits, marks and modifiers."""
+    """Return the script of a letter, the first word of its Unicode name.
+
+    Digits, marks and modifiers have none, "".
+    """
     name = (
         unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""
     )

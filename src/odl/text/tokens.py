@@ -1,4 +1,4 @@
-"""Count the tokens of texts: words of every script (`odl.text.words`), or matches of a regular expression.
+"""Count the tokens of texts: words of every script, or matches of a regular expression.
 
 With a pattern, the tokens are those of scikit-learn's `CountVectorizer`. Counting is fast because
 most pieces of a text have occurred before. A text is cut into pieces at ASCII characters that are
@@ -80,11 +80,20 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         groups = re.compile(merged["pattern"]).groups
     except re.error as error:
         fault = f"tokens.pattern {merged['pattern']!r} does not compile ({error})"
-        raise ConfigError(fault, "a regular expression", "correct it") from error
+        raise ConfigError(
+            fault, "a regular expression", "correct the pattern at this position"
+        ) from error
     for unused in ("pattern",) if merged["tokeniser"] == "words" else ("hangul", "segment"):
         if merged[unused] != TOKENS[unused]:
-            fault = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
-            raise ConfigError(fault, "only one of the two settings", "remove one of them")
+            fault = (
+                f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, "
+                "which has no use for it"
+            )
+            raise ConfigError(
+                fault,
+                "only one of the two settings",
+                f"remove tokens.{unused} or tokens.tokeniser",
+            )
     if groups > 1:
         raise ConfigError(
             f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others"
@@ -92,18 +101,22 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     stop = merged["stop_words"]
     if isinstance(stop, str) and stop not in LANGUAGES:
         expected = f"{', '.join(map(repr, LANGUAGES))}, null or a list of words"
-        raise ConfigError(f"tokens.stop_words is {stop!r}", expected, "correct it")
+        raise ConfigError(
+            f"tokens.stop_words is {stop!r}", expected, "use one of these languages, or a list"
+        )
     return merged
 
 
 def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return tokenising options with the tokeniser ``words``, unless they set a tokeniser or a pattern."""
+    """Return tokenising options with the tokeniser ``words`` unless they set one or a pattern."""
     tokens = {} if tokens is None else dict(tokens)
     return tokens if tokens.keys() & {"tokeniser", "pattern"} else {"tokeniser": "words"} | tokens
 
 
 def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[str]]:
-    """Return the function that splits a text into a list of tokens. Check tokens of a pattern by `check_words`.
+    """Return the function that splits a text into a list of tokens.
+
+    Tokens that a user's pattern finds must be checked by `check_words`.
 
     Examples
     --------
@@ -118,13 +131,13 @@ class TokenError(ConfigError, ValueError):
     """The user's pattern found a token in a text that is empty or has white space."""
 
 
-def check_words(found, tokens):
-    """Return the tokens found by a pattern, or raise `TokenError` if one is empty or has white space."""
-    bad = next((word for word in found if word.split() != [word]), None)
-    if bad is not None:
-        fault = f"tokens.pattern {tokens['pattern']!r} finds {bad!r}"
-        raise TokenError(fault, "tokens without white space", "correct it")
-    return found
+def check_words(tokens_found, tokens):
+    """Return the tokens of a pattern; raise `TokenError` if one is empty or has white space."""
+    invalid = next((word for word in tokens_found if word.split() != [word]), None)
+    if invalid is not None:
+        fault = f"tokens.pattern {tokens['pattern']!r} finds {invalid!r}"
+        raise TokenError(fault, "tokens without white space", "correct the pattern")
+    return tokens_found
 
 
 def count_words(
@@ -201,14 +214,10 @@ class PieceCache:
         )
 
     def _begin(self):
-        """Allocate an empty cache of `MAX_CACHED` pieces, with space for the pieces of one more buffer."""
+        """Allocate an empty cache of `MAX_CACHED` pieces and those of one more buffer."""
         n_pieces = MAX_CACHED + BUFFER
-        sizes = (
-            1 << n_pieces.bit_length(),
-            n_pieces,
-            n_pieces,
-            MAX_CACHED + 2 * BUFFER,
-        )  # < 2 words per byte
+        # A piece has fewer than two words per byte.
+        sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, MAX_CACHED + 2 * BUFFER)
         self.table = (
             *(np.zeros(size, np.int32) for size in sizes),
             np.zeros(32 * MAX_CACHED + 4 * BUFFER, np.uint8),
@@ -228,30 +237,33 @@ class PieceCache:
 
     def _bind(self, n_words):
         """Allocate the output for word numbers below n_words and bind the kernel to all arrays."""
-        self.n_words, out = (
+        self.n_words, outputs = (
             n_words,
             (np.zeros(2 * BUFFER, np.int32), np.zeros(2 * BUFFER, np.int32)),
         )
-        work = (
+        work_arrays = (
             self.text,
             self.kinds,
             np.zeros(BUFFER + 3, np.int32),
             np.zeros(n_words, np.int32),
-            *out,
+            *outputs,
         )
-        self._count = known_pieces.Counter(self.table, work, self.sizes).count
-        self.views = [*map(memoryview, (self.text, self.sizes, *out))]
+        self._count = known_pieces.Counter(self.table, work_arrays, self.sizes).count
+        self.views = [*map(memoryview, (self.text, self.sizes, *outputs))]
 
     def count(self, text):
-        """Return the distinct word numbers of a text in UTF-8, which must end with a separator, and their counts."""
+        """Return (distinct word numbers, their counts) of a text in UTF-8.
+
+        The text must end with a separator.
+        """
         if len(text) <= BUFFER:
             return self._count_part(text)
         counts = Counter()
         for part in re.findall(rb"(?s:.{,%d}) |[^ ]+ " % (BUFFER - 1), text.translate(self.cut)):
-            short = len(part) <= BUFFER
+            fits = len(part) <= BUFFER
             counts.update(
                 dict(zip(*self._count_part(part), strict=True))
-                if short
+                if fits
                 else self._of_piece(part[:-1])
             )
         return array("i", counts.keys()), array("i", counts.values())
@@ -259,8 +271,8 @@ class PieceCache:
     def _count_part(self, text):
         if not self.usable:
             self._begin()
-        into, sizes, numbers, counts = self.views
-        into[: len(text)], sizes[known_pieces.SIZE] = text, len(text)
+        buffer, sizes, numbers, counts = self.views
+        buffer[: len(text)], sizes[known_pieces.SIZE] = text, len(text)
         n_words = self._count()
         if (n_pieces := sizes[known_pieces.N_PIECES]) > self.n_pieces:
             self._learn(n_pieces)
@@ -272,26 +284,27 @@ class PieceCache:
 
     def _learn(self, n_pieces):
         """Enter the words of new pieces into the cache."""
-        new, numbers, self.usable = (
-            slice(self.n_pieces, n_pieces),
-            self.numbers,
-            False,
-        )  # unusable after an error
+        # After an error in this method the cache cannot be used.
+        new_pieces, numbers, self.usable = slice(self.n_pieces, n_pieces), self.numbers, False
         pieces, values = (
-            self.arena[self.starts[new.start] : self.starts[n_pieces]],
-            self.values[new].tolist(),
+            self.arena[self.starts[new_pieces.start] : self.starts[n_pieces]],
+            self.values[new_pieces].tolist(),
         )
-        for place, piece in enumerate(
+        for position, piece in enumerate(
             pieces.tobytes().decode("utf-8", "surrogatepass").split(" ")[:-1]
         ):
-            if values[place] == known_pieces.NEW_WORD:
+            if values[position] == known_pieces.NEW_WORD:
                 word = self.fold(piece)
-                values[place] = known_pieces.NO_WORD if word in self.stop_words else numbers[word]
+                values[position] = (
+                    known_pieces.NO_WORD if word in self.stop_words else numbers[word]
+                )
             else:
-                values[place] = self._value(self._of_piece(piece.encode("utf-8", "surrogatepass")))
+                values[position] = self._value(
+                    self._of_piece(piece.encode("utf-8", "surrogatepass"))
+                )
         if len(numbers) > self.n_words:  # allocate before the cache has these numbers
             self._bind(2 * len(numbers))
-        self.values[new], self.n_pieces = array("i", values), n_pieces
+        self.values[new_pieces], self.n_pieces = array("i", values), n_pieces
         self.usable = max(n_pieces, self.n_lists, self.starts[n_pieces] // 32) < MAX_CACHED
 
     def _value(self, numbers):
@@ -323,7 +336,7 @@ class Tally:
     def __init__(self, tokens=None):
         self.tokens = token_options(tokens)
         stop, fold, pattern = (self.tokens[name] for name in ("stop_words", "lowercase", "pattern"))
-        listed = LANGUAGES[stop] if isinstance(stop, str) else stop or ()
+        stop_words = LANGUAGES[stop] if isinstance(stop, str) else stop or ()
         self.prepare, self.find, self.cut = (
             str.lower if fold else str,
             re.compile(pattern).findall,
@@ -338,19 +351,19 @@ class Tally:
                 fold_case if fold else str,
             )
             self.split, self.kinds = Words(fold, *options).split, words.kinds(words.CUT, *options)
-            listed = (normalize("NFC", self.fold(word)) for word in listed)
+            stop_words = (normalize("NFC", self.fold(word)) for word in stop_words)
         elif pattern == PATTERN:
             self.encode, self.cut, self.fold, self.kinds = ENCODE, PLAIN, str, words.kinds(PLAIN)
             self.split = self._by_pattern
-        self.stop_words = frozenset(listed)
+        self.stop_words = frozenset(stop_words)
         self._begin()
         self.restart()
 
     def _begin(self):
         self.numbers = Numbers()
         if self.cut:
-            parts = self.cut, self.kinds, self.fold, self.split, self.stop_words
-            self.pieces = PieceCache(*parts, self.numbers)
+            arguments = self.cut, self.kinds, self.fold, self.split, self.stop_words
+            self.pieces = PieceCache(*arguments, self.numbers)
 
     def _by_pattern(self, piece):
         """Return the tokens of a piece in UTF-8 by the default pattern."""
@@ -362,8 +375,8 @@ class Tally:
         """Return the tokens of a text, in order."""
         text = self.prepare(text)
         pieces = self.encode(text).translate(self.cut).split() if self.cut else ()
-        found = chain.from_iterable(map(self.split, pieces)) if self.cut else self.find(text)
-        return [word for word in found if word not in self.stop_words]
+        tokens = chain.from_iterable(map(self.split, pieces)) if self.cut else self.find(text)
+        return [word for word in tokens if word not in self.stop_words]
 
     def count(self, text):
         """Return the distinct numbers of the tokens of a text and their counts."""
@@ -389,7 +402,10 @@ class Tally:
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def sibling(self, numbers):
-        """Return a tally without documents that has other word numbers, for documents that are counted (`add`)."""
+        """Return a tally without documents and with other word numbers.
+
+        Documents that are already counted are added to it by `add`.
+        """
         other = copy(self)
         other.numbers = numbers
         other._clear()

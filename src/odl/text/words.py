@@ -1,5 +1,6 @@
-"""Split texts of every script into words: letters with their marks, and names with digits such as BA.5 or 737-MAX.
+"""Split texts of every script into words, and names with digits such as BA.5 or 737-MAX.
 
+Words are letters with their marks.
 `encoded` brings a text into one form in UTF-8. Translation by `CUT` then separates pieces, and
 `Words.split` returns the words of a piece. A piece in ASCII letters is one word. For others,
 `Words` has one regular expression that finds names, words, tags, hosts and emoji; runs of scripts
@@ -25,7 +26,8 @@ QUOTATION_MARKS = (
     "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}"
     + (
         "\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}"
-        "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{DOUBLE LOW-9 QUOTATION MARK}"
+        "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
+        "\N{DOUBLE LOW-9 QUOTATION MARK}"
     )
 )
 SENTENCE_SIGNS = (
@@ -54,7 +56,10 @@ is_word_of_one_script = re.compile(
 
 
 def _is_part(sign):
-    """Return whether a byte belongs to a piece: neither white space nor an ASCII sign that no word or address has."""
+    """Return whether a byte belongs to a piece, and is no separator.
+
+    Separators are white space and ASCII signs that occur in no word or address.
+    """
     return (
         sign > 127
         or chr(sign).isalnum()
@@ -64,7 +69,7 @@ def _is_part(sign):
 
 
 # Translation tables for bytes, which map separators of pieces to spaces. CUT leaves `INSIDE_SIGNS`
-# and control signs, PLAIN leaves "_" alone of all ASCII signs.
+# and control signs; of all ASCII signs, PLAIN leaves only "_".
 CUT = bytes(sign if _is_part(sign) or sign == 127 else 32 for sign in range(256))
 PLAIN = bytes(
     sign if sign > 127 or chr(sign).isalnum() or chr(sign) == "_" else 32 for sign in range(256)
@@ -119,14 +124,15 @@ REPLACED_QUOTES = {  # quote -> substitution of the quote within words, and what
 # Characters that are removed or replaced in a piece.
 CONTROL_SIGNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 COMPATIBILITY_FORMS = re.compile(f"[{scripts.FORMS}]+")
-JOINER = "\N{ZERO WIDTH JOINER}"  # of several emoji that are shown as one
+JOINER = "\N{ZERO WIDTH JOINER}"  # joins several emoji into one
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}{JOINER}]")
 KOREAN_PARTICLES = (
     "은|는|이|가|을|를|의|에|와|과|도|만|로|으로|에서|에게|에는|에도|"
     "에서는|으로는|로는|부터|까지|이나|라는|이라는"
 )
-drop_particles = re.compile(  # after a Latin word
-    f"(?:(?<=[A-Za-z])|(?<=[A-Za-z][0-9-])|(?<=-[0-9])|(?<=-[0-9]{{2}}))(?:{KOREAN_PARTICLES})(?![{scripts.HANGUL}])"
+drop_particles = re.compile(  # Korean particles after a Latin word
+    "(?:(?<=[A-Za-z])|(?<=[A-Za-z][0-9-])|(?<=-[0-9])|(?<=-[0-9]{2}))"
+    f"(?:{KOREAN_PARTICLES})(?![{scripts.HANGUL}])"
 ).sub
 
 GREEK = re.compile("[\u0370-\u03ff]")
@@ -135,16 +141,15 @@ DOTLESS_I, DOT_ABOVE, ACUTE = (
     "\N{COMBINING DOT ABOVE}",
     "\N{COMBINING ACUTE ACCENT}",
 )
-may_need_folding = re.compile(
-    f"[{DOTLESS_I}\u0300-\u03ff]"
-).search  # combining marks and Greek, after `str.casefold`
+# Combining marks and Greek, which `str.casefold` leaves different.
+may_need_folding = re.compile(f"[{DOTLESS_I}\u0300-\u03ff]").search
 
 # Kinds of code points for the kernel (`odl.kernels.known_pieces`).
 SEPARATOR, EDGE, DIGIT, FIRST_ALPHABET, OTHER_KIND, UNSPACED_SIGN = 0, 1, 2, 3, 9, 10
 
 
 def encoded(text):
-    """Return a text in NFC and UTF-8. Apostrophes within words become letters (`REPLACED_QUOTES`, Catalan l·l)."""
+    """Return a text in NFC and UTF-8. Apostrophes and middle dots within words become letters."""
     if text.isascii():
         return text.encode()
     text = unicodedata.normalize("NFC", text)
@@ -166,14 +171,15 @@ def encoded(text):
 
 @cache
 def kinds(cut, hangul="words", segment=None):
-    """Return the kind of each code point (see `odl.kernels.known_pieces`) for the translation table `cut`."""
+    """Return the kind of each code point below 65536 for the translation table `cut`.
+
+    `odl.kernels.known_pieces` describes the kinds.
+    """
     kinds, ascii = np.full(1 << 16, OTHER_KIND, dtype=np.uint8), range(128)
     if cut is CUT:
         spaceless = () if segment else scripts.SPACELESS
-        alphabets = (
-            *WORD_ALPHABETS,
-            *(["\uac00-\ud7a3"] if hangul == "words" else []),
-        )  # with the syllables of Korean
+        # Syllables of Korean are an alphabet if they are split at spaces.
+        alphabets = (*WORD_ALPHABETS, *(["\uac00-\ud7a3"] if hangul == "words" else []))
         classes = [
             *enumerate(alphabets, FIRST_ALPHABET),
             *enumerate((UNSPACED_SIGNS, *spaceless), UNSPACED_SIGN),
@@ -187,7 +193,7 @@ def kinds(cut, hangul="words", segment=None):
 
 
 def fold_case(word):
-    """Return a word in NFC without case. Dotted and dotless i become one letter, Greek loses its accents."""
+    """Return a word in NFC without case. Dotted and dotless i are equal, Greek loses accents."""
     folded = word.casefold()
     if folded.isascii() or not may_need_folding(folded):
         return folded
@@ -198,7 +204,7 @@ def fold_case(word):
 
 
 class Words:
-    """Splits pieces of text into words. A piece is a part of a text between separators; see `encoded` and `CUT`.
+    """Splits pieces of text into words; a piece is the text between separators (see `CUT`).
 
     Parameters
     ----------
@@ -223,14 +229,14 @@ class Words:
 
         Parameters
         ----------
-        letters, whole : str
+            Character classes: of the first character of a word, and of all its characters.
             Character classes: with which a word begins, and of which it consists.
         """
-        apart = (
+        unspaced_scripts = (
             scripts.SPACELESS if self.hangul == "words" else (*scripts.SPACELESS, scripts.HANGUL)
         )
         spaceless, emoji = (
-            "|".join(f"[{script}]+" for script in apart),
+            "|".join(f"[{script}]+" for script in unspaced_scripts),
             f"[{scripts.EMOJI}][{scripts.SKIN}]*",
         )
         number_or_quote = f"-\\d|(?<=\\d)\\.\\d|[{GERESH}{GERSHAYIM}](?<={HEBREW}.)(?={HEBREW})"
@@ -303,17 +309,17 @@ class Words:
         tokens = []
         for match in matches:
             group = match.lastindex
-            found = match[group]
+            part = match[group]
             if group == self.UNSPACED:
-                tokens += self.segment(found)
+                tokens += self.segment(part)
             elif group == self.WORD:
-                word = self.fold(found)
+                word = self.fold(part)
                 if word.isascii() and word.isalpha():
                     tokens += [word] if len(word) > 1 else []
-                elif not word.isdigit() and is_identifier_or_plain(found.rstrip("_")):
+                elif not word.isdigit() and is_identifier_or_plain(part.rstrip("_")):
                     tokens += names(word.rstrip("_"))
             elif group == self.EMOJI:
-                tokens.append(EMOJI_PARTS.sub("", found))
-            elif group == self.HOST or any(map(str.isalpha, found)):
-                tokens.append(self.fold(found))
+                tokens.append(EMOJI_PARTS.sub("", part))
+            elif group == self.HOST or any(map(str.isalpha, part)):
+                tokens.append(self.fold(part))
         return tokens

@@ -53,7 +53,7 @@ class TestExpand:
         (tmp_path / "odl.yaml").write_text(
             "sources: [a.jsonl]\n" + line.format("0x" + 5000 * "f") + "\n"
         )
-        with pytest.raises(ConfigError, match="line 2 has a whole number beyond 2\\^63 - 1"):
+        with pytest.raises(ConfigError, match="line 2 has an integer beyond 2\\^63 - 1"):
             project.read(tmp_path)
 
     @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ class TestExpand:
         ],
     )
     def test_and_so_it_does_where_snakemake_read_it(self, part):
-        with pytest.raises(ConfigError, match="a whole number beyond 2\\^63 - 1"):
+        with pytest.raises(ConfigError, match="an integer beyond 2\\^63 - 1"):
             check_map(
                 project.expand({"sources": ["a.jsonl"], **part}),
                 load_schema(places.SCHEMAS / "config.schema.json"),

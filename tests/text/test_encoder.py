@@ -110,7 +110,7 @@ def test_a_reader_encodes_what_it_keeps(table, tmp_path):
     )
     assert found.ids == ["x", "z"]
     assert np.allclose(found.vectors, [table[[3, 5]].mean(axis=0), table[[4, 5, 3]].mean(axis=0)])
-    with pytest.raises(ConfigError, match=r"vectors and columns\.vector at once"):
+    with pytest.raises(ConfigError, match=r"vectors and columns\.vector are both set"):
         corpora.read(
             "documents", [tmp_path / "a.csv"], {"vectors": "wordllama", "columns": {"vector": "v"}}
         )

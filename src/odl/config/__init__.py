@@ -1,6 +1,6 @@
-"""The configuration of a study: its settings, their checks, and the paths and runs that follow from them.
+"""The configuration of a study: settings, their checks, and the paths and runs that follow.
 
-The workflow imports this part of the package only. It uses the standard library only.
+The workflow imports only this part of the package, which needs only the standard library.
 """
 
 

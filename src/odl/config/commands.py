@@ -1,4 +1,4 @@
-"""Commands in the odl.yaml of a folder. They run without a shell, and only after `odl trust` on this machine."""
+"""Commands in the odl.yaml of a folder: no shell runs them, and `odl trust` must allow them."""
 
 import contextlib
 import glob
@@ -22,7 +22,7 @@ CODE_ENDINGS = (
 )
 
 
-def words_of(said, where):
+def words_of(command, key):
     """Return the words of a command; an empty list for None.
 
     Parameters
@@ -37,24 +37,24 @@ def words_of(said, where):
     ConfigError
         If the value is not a command.
     """
-    if said is None:
+    if command is None:
         return []
     try:
-        words = shlex.split(said) if isinstance(said, str) else []
+        words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         words = []
     if not words:
         expected = "a command in one line, such as ./tell.sh"
-        raise ConfigError(f"{where} is {said!r}", expected, "correct it, or leave it out")
+        raise ConfigError(f"{key} is {command!r}", expected, "write a command, or remove the key")
     return words
 
 
 def named(folder):
     """Return the commands in the odl.yaml of a folder, as key to list of words."""
-    said, path = project.read(folder), os.path.join(folder, project.FILE)
-    options = said.get("options")
+    config, path = project.read(folder), os.path.join(folder, project.FILE)
+    options = config.get("options")
     vectors = options.get("vectors") if isinstance(options, dict) else None
-    commands = {project.NOTIFY: said.get(project.NOTIFY)}
+    commands = {project.NOTIFY: config.get(project.NOTIFY)}
     commands[VECTORS_COMMAND] = vectors.get("command") if isinstance(vectors, dict) else None
     return {
         key: words_of(text, f"{key} in {path}")
@@ -74,7 +74,9 @@ def trust(folder):
     commands = [*named(folder).values()]
     if not commands:
         given = f"{os.path.join(folder, project.FILE)} names no command"
-        raise ConfigError(given, f"a line such as {project.NOTIFY}: ./tell.sh", "write it first")
+        raise ConfigError(
+            given, f"a line such as {project.NOTIFY}: ./tell.sh", "write such a line first"
+        )
     with replacing(_place()) as temporary, open(temporary, "w", encoding="utf-8") as file:
         digests = [_digest(folder, words) for words in commands]
         json.dump({**_trusted(), os.path.realpath(folder): digests}, file, indent=1)
@@ -86,10 +88,11 @@ def is_trusted(folder, words):
 
     Files in the folder that the command runs must be unchanged since then.
     """
-    known = _trusted().get(os.path.realpath(folder), [])
+    trusted_digests = _trusted().get(os.path.realpath(folder), [])
+    # Files of odl 0.3 and earlier have one digest, a string.
     return _digest(folder, words) in (
-        [known] if isinstance(known, str) else known
-    )  # str: files of odl 0.3 and before
+        [trusted_digests] if isinstance(trusted_digests, str) else trusted_digests
+    )
 
 
 def _place():
@@ -118,7 +121,7 @@ def _digest(folder, words):
 
 
 def _files_of(folder, words):
-    """Return the files in a folder that a command may run, and the Python files that these may import.
+    """Return the files in a folder that a command may run, and Python files that these may import.
 
     The command may run its first word, the first file among its words, and each word that is a
     program or script. Words inside a quoted word (``sh -c "./tell.sh"``), values of options, and
@@ -127,7 +130,7 @@ def _files_of(folder, words):
     parts = [
         part for word in words for part in (word, *re.split(r"[\s=,;:|&()<>\"']+", word)) if part
     ]
-    home, found = os.path.realpath(folder), set()
+    real_folder, files = os.path.realpath(folder), set()
     for part in dict.fromkeys(parts):
         module = part.replace(".", os.sep)
         for name in (
@@ -137,17 +140,26 @@ def _files_of(folder, words):
             os.path.join(part, "__main__.py"),
         ):
             path = os.path.join(folder, name)
-            if os.path.isfile(path) and (part == words[0] or not found or _is_code(path)):
-                found.add(path)
-    for place in {os.path.dirname(path) for path in found if path.endswith(".py")}:
-        if os.path.commonpath([home, os.path.realpath(place)]) == home:
-            imported = glob.iglob(os.path.join(glob.escape(place), "**", "*.py"), recursive=True)
-            found |= {*filter(os.path.isfile, imported)}
-    return {path for path in found if os.path.commonpath([home, os.path.abspath(path)]) == home}
+            if os.path.isfile(path) and (part == words[0] or not files or _is_code(path)):
+                files.add(path)
+    for directory in {os.path.dirname(path) for path in files if path.endswith(".py")}:
+        if os.path.commonpath([real_folder, os.path.realpath(directory)]) == real_folder:
+            imported = glob.iglob(
+                os.path.join(glob.escape(directory), "**", "*.py"), recursive=True
+            )
+            files |= {*filter(os.path.isfile, imported)}
+    return {
+        path
+        for path in files
+        if os.path.commonpath([real_folder, os.path.abspath(path)]) == real_folder
+    }
 
 
 def _is_code(path):
-    """Return whether a file is a program or a script: executable, with a known ending, or starting with ``#!``."""
+    """Return whether a file is a program or a script.
+
+    It is executable, has a known ending, or begins with ``#!``.
+    """
     with open(path, "rb") as file:
         begins = file.read(2) == b"#!"
     return begins or os.access(path, os.X_OK) or path.endswith(CODE_ENDINGS)
@@ -166,14 +178,14 @@ def run(folder, words, text, limit):
     limit : float
         Time limit in seconds.
     """
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
                 words,
                 cwd=folder,
                 stdin=subprocess.PIPE,
-                stdout=said,
-                stderr=complained,
+                stdout=output,
+                stderr=errors,
                 start_new_session=True,
             )
         except OSError as error:
@@ -183,18 +195,21 @@ def run(folder, words, text, limit):
         except subprocess.TimeoutExpired:
             return b"", f"took more than {limit:.0f} s"
         finally:
-            with contextlib.suppress(
-                ProcessLookupError
-            ):  # the whole group: also processes that it started
+            # Kill the whole process group, with the processes that the command started.
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        printed, last = (_all(file) for file in (said, complained))
+        printed, last_line = (_all(file) for file in (output, errors))
         if not process.returncode:
             return printed, ""
-        last = (
-            (last.strip() or printed[-2000:].strip()).decode("utf-8", "replace").rpartition("\n")[2]
+        last_line = (
+            (last_line.strip() or printed[-2000:].strip())
+            .decode("utf-8", "replace")
+            .rpartition("\n")[2]
         )
-        return printed, f"ended with {process.returncode}" + (f": {last[:200]}" if last else "")
+        return printed, f"ended with {process.returncode}" + (
+            f": {last_line[:200]}" if last_line else ""
+        )
 
 
 def _all(file):

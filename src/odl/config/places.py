@@ -1,4 +1,4 @@
-"""Paths of the workflow, its defaults and profiles; access to `odl.papers`, which an installation may lack."""
+"""Paths of the workflow, its defaults and profiles; access to `odl.papers`, which may be missing."""
 
 import os
 from importlib import import_module
@@ -10,16 +10,17 @@ PACKAGE = Path(__file__).resolve().parents[1]
 WHEEL_DATA = PACKAGE / "share"  # files that CMakeLists.txt adds to a wheel
 HOME = WHEEL_DATA if (WHEEL_DATA / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "workflow" / "Snakefile"
-FOLDER_SNAKEFILE = (
-    HOME / "workflow" / "own.smk"
-)  # Snakefile for a folder made by `odl init --snakemake`
+# Snakefile for a folder made by `odl init --snakemake`.
+FOLDER_SNAKEFILE = HOME / "workflow" / "own.smk"
 PROFILE = HOME / "profiles" / "default" / "config.yaml"
 REGISTRY = HOME / "data" / "corpora.csv"
 SCHEMAS = HOME / "workflow" / "schemas"
 
 
 def unwritable(folder):
-    """Return the path that prevents writing into a folder: the folder or its nearest existing parent; else None.
+    """Return the path that prevents writing into a folder, or None.
+
+    The path is the folder or its nearest existing parent.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ def papers(name):
     if not has_papers():
         given = "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)"
         raise ConfigError(
-            given, "the complete package", "install it, or leave these out of the study"
+            given,
+            "the complete package",
+            "install the complete package, or remove these from the study",
         )
     return import_module(f"odl.papers.{name}")

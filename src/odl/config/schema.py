@@ -16,11 +16,7 @@ class _Short(reprlib.Repr):
     """Short reprs for messages. Python refuses to print integers of more than 4300 digits."""
 
     def repr_int(self, x, level):
-        return (
-            super().repr_int(x, level)
-            if abs(x) <= MAX_INTEGER
-            else "a whole number beyond 2^63 - 1"
-        )
+        return super().repr_int(x, level) if abs(x) <= MAX_INTEGER else "an integer beyond 2^63 - 1"
 
 
 _SHORT = _Short()
@@ -67,23 +63,23 @@ def selecting(schema: dict, key: str, variants: dict, todo: str) -> dict:
     dict
         Schema with an ``if``/``then`` for each value, which editors read as well.
     """
-    shared: dict = {name: {} for name in schema["properties"]}
+    any_value: dict = {name: {} for name in schema["properties"]}
     branches = [
         {
             "if": {"properties": {key: {"const": name}}, "required": [key]},
-            "then": closed({**shared, **more["properties"]}, *more.get("required", ())),
+            "then": closed({**any_value, **more["properties"]}, *more.get("required", ())),
         }
         for name, more in variants.items()
     ]
-    named = {**schema["properties"][key], "enum": list(variants), "todo": todo}
+    key_schema = {**schema["properties"][key], "enum": list(variants), "todo": todo}
     required = dict.fromkeys([key, *schema.get("required", ())])
-    opened = {name: value for name, value in schema.items() if name != "additionalProperties"}
-    properties = {**schema["properties"], key: named}
-    return {**opened, "properties": properties, "required": [*required], "allOf": branches}
+    open_schema = {name: value for name, value in schema.items() if name != "additionalProperties"}
+    properties = {**schema["properties"], key: key_schema}
+    return {**open_schema, "properties": properties, "required": [*required], "allOf": branches}
 
 
 def variants_of(schema: dict) -> dict:
-    """Return the schemas of the ``if``/``then`` of a map, by the value of the key that they depend on."""
+    """Return the schemas of the ``if``/``then`` of a map, by the value that they depend on."""
     return {
         key["const"]: branch["then"]
         for branch in schema.get("allOf", ())
@@ -111,63 +107,74 @@ def check_map(value, schema, path=""):
     ConfigError
         At the first wrong key or value. For a typo it names the nearest key.
     """
-    where = path or "the configuration"
+    value_name = path or "the configuration"
     kinds = schema.get("type", list(PYTHON_TYPES))
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_is(value, kind) for kind in kinds) or not _within(value, schema):
-        raise ConfigError(f"{where} is {_shown(value)}", _describe(schema), "correct it")
+        raise ConfigError(
+            f"{value_name} is {_shown(value)}", _describe(schema), "write a value of this kind"
+        )
     if "enum" in schema and value not in schema["enum"]:
         todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")
         raise ConfigError(
-            f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo
+            f"{value_name} is {_shown(value)}",
+            "one of " + ", ".join(map(str, schema["enum"])),
+            todo,
         )
     if isinstance(value, list):
         for position, item in enumerate(value):
-            check_map(item, schema.get("items", {}), f"{where}[{position}]")
+            check_map(item, schema.get("items", {}), f"{value_name}[{position}]")
     if isinstance(value, dict):
         _check_keys(value, schema, path)
 
 
 def _check_keys(value, schema, path):
-    where = path or "the configuration"
+    map_name = path or "the configuration"
     for branch in schema.get("allOf", ()):
         ((key, chosen),) = branch["if"]["properties"].items()
         if value.get(key) == chosen["const"]:
             schema = _joined(schema, branch["then"])
             break
-    known = schema.get("properties", {})
-    others = schema.get("additionalProperties", True)
+    properties = schema.get("properties", {})
+    other_properties = schema.get("additionalProperties", True)
     for name, item in value.items():
         if not isinstance(name, str):
             fault, todo = (
-                f"the key {_shown(name)} in {where} is not text",
+                f"the key {_shown(name)} in {map_name} is not text",
                 f"write it in quotes: '{_shown(name)}'",
             )
             raise ConfigError(fault, "a name", todo)
-        inner = f"{path}.{name}".lstrip(".")
-        if name in known:
-            check_map(item, known[name], inner)
-        elif others is False:
+        inner_path = f"{path}.{name}".lstrip(".")
+        if name in properties:
+            check_map(item, properties[name], inner_path)
+        elif other_properties is False:
             if sentence := schema.get("x-removed", {}).get(name):
-                raise ConfigError(f"'{inner}' is no longer a setting", sentence, "remove it")
-            expected, todo = "one of " + ", ".join(known), advice(name, known, "remove it")
-            raise ConfigError(f"'{inner}' is not a key of the configuration", expected, todo)
+                raise ConfigError(f"'{inner_path}' is no longer a setting", sentence, "remove it")
+            expected, todo = (
+                "one of " + ", ".join(properties),
+                advice(name, properties, "remove it"),
+            )
+            raise ConfigError(f"'{inner_path}' is not a key of the configuration", expected, todo)
         else:
             if names := schema.get("propertyNames"):
-                check_map(name, names, f"the name {inner}")
-            check_map(item, others if isinstance(others, dict) else {}, inner)
+                check_map(name, names, f"the name {inner_path}")
+            check_map(
+                item, other_properties if isinstance(other_properties, dict) else {}, inner_path
+            )
     for name in schema.get("required", []):
         if name not in value:
             raise ConfigError(
-                f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it"
+                f"{map_name} has no '{name}'",
+                f"'{name}' ({_describe(properties[name])})",
+                "add this key",
             )
 
 
-def _joined(shared, own):
-    """Return the schema of a map with the further properties and required keys of one of its variants."""
-    properties = {**own["properties"], **shared["properties"]}
-    required = [*shared.get("required", ()), *own.get("required", ())]
-    return {**shared, **own, "properties": properties, "required": required}
+def _joined(shared, variant):
+    """Return the schema of a map with the further properties and keys of one of its variants."""
+    properties = {**variant["properties"], **shared["properties"]}
+    required = [*shared.get("required", ()), *variant.get("required", ())]
+    return {**shared, **variant, "properties": properties, "required": required}
 
 
 def _is(value, kind):
@@ -177,7 +184,7 @@ def _is(value, kind):
 
 
 def _within(value, schema):
-    """Return whether a value fits the schema's range (numbers), pattern (strings) and minimum length."""
+    """Return whether a value fits the schema's range, pattern (strings) and minimum length."""
     if isinstance(value, str):
         return len(value) >= schema.get("minLength", 0) and re.fullmatch(
             schema.get("pattern", "(?s:.*)"), value
@@ -204,8 +211,8 @@ def _describe(schema):
         "maximum": "at most",
         "exclusiveMaximum": "below",
     }
-    shown = [f"{phrase} {schema[key]}" for key, phrase in limits.items() if key in schema]
-    words += f" {' and '.join(shown)}" if shown else ""
+    limits_text = [f"{phrase} {schema[key]}" for key, phrase in limits.items() if key in schema]
+    words += f" {' and '.join(limits_text)}" if limits_text else ""
     if schema.get("minItems") or schema.get("minLength"):
         words += ", not empty"
     if "pattern" in schema:

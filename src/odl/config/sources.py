@@ -63,12 +63,12 @@ def _names_of(tree):
 
 
 def _files_of(names):
-    """Return the files of dotted names (``odl.coding.exact``, or a name in it) and of paths (``kernels/sums.h``)."""
-    found = {
+    """Return the files of dotted names (``odl.coding.exact``) and of paths (``kernels/sums.h``)."""
+    files = {
         name if "/" in name else _file_of(name) or _file_of(name.rpartition(".")[0])
         for name in names
     }
-    return frozenset(found - {None})
+    return frozenset(files - {None})
 
 
 @functools.cache
@@ -88,28 +88,28 @@ def _path_of(name):
 
 
 def closure(*names):
-    """Return all files that are loaded if some files are imported, with these, without the package's ``__init__``."""
-    seen, todo = set(), list(names)
-    while todo:
-        name = todo.pop()
-        if name not in seen:
-            seen.add(name)
-            todo += imports(name)
-            todo += [f"{name.split('/')[0]}/__init__"] if "/" in name else []
+    """Return all files that are loaded if some files are imported, without ``odl/__init__``."""
+    loaded, to_load = set(), list(names)
+    while to_load:
+        name = to_load.pop()
+        if name not in loaded:
+            loaded.add(name)
+            to_load += imports(name)
+            to_load += [f"{name.split('/')[0]}/__init__"] if "/" in name else []
     _stamps().save()
-    return seen - {"__init__"}
+    return loaded - {"__init__"}
 
 
 @functools.cache
 def digest(*names, packages=(), more=""):
-    """Return the stamp of the `closure` of some files, of the versions of packages, and of the string `more`."""
-    joined = hashlib.sha256()
+    """Return the stamp of the `closure` of some files, of package versions, and of `more`."""
+    stamp = hashlib.sha256()
     for name in sorted(closure(*names)):
-        joined.update(_stamp_of(name))
+        stamp.update(_stamp_of(name))
     for package in packages:
-        joined.update(f"{package}\0{_version_of(package)}".encode())
-    joined.update(more.encode())
-    return joined.hexdigest()[:16]
+        stamp.update(f"{package}\0{_version_of(package)}".encode())
+    stamp.update(more.encode())
+    return stamp.hexdigest()[:16]
 
 
 @functools.cache
@@ -150,7 +150,7 @@ class Stamps:
             self.known = {}
 
     def facts(self, name):
-        """Return (digest, imports) of a file, from the cache if size and time of the file are unchanged."""
+        """Return (digest, imports) of a file, from the cache if its size and time are unchanged."""
         path = _path_of(name)
         facts = path.stat()
         state = [facts.st_size, facts.st_mtime_ns]
@@ -169,13 +169,20 @@ class Stamps:
 
 
 def facts_of(name, text):
-    """Return (digest without comments, imports) of a file. A C++ header also imports the source with its name."""
+    """Return (digest without comments, imports) of a file.
+
+    A C++ header also imports the source with its name.
+    """
     if name.endswith(CPP):
-        meant = hashlib.sha256(
+        digest_ = hashlib.sha256(
             CPP_PARTS.sub(lambda part: part[1] or " ", text).strip().encode()
         ).hexdigest()[:16]
-        near = [f"kernels/{header}{suffix}" for header in INCLUDE.findall(text) for suffix in CPP]
-        return meant, sorted(file for file in near if _path_of(file).is_file() and file != name)
+        candidates = [
+            f"kernels/{header}{suffix}" for header in INCLUDE.findall(text) for suffix in CPP
+        ]
+        return digest_, sorted(
+            file for file in candidates if _path_of(file).is_file() and file != name
+        )
     tree = ast.parse(text)
     names = _names_of(tree)
     return _meaning_of(tree), names  # last: this removes docstrings from the tree

@@ -96,7 +96,7 @@ STEPS = {
             "documents": DOCUMENTS_FILE,
             "features": LAST_FEATURES,
             "feedback": "feedback.csv",
-            "order": "odl.yaml",  # if it turns off the order by verdicts
+            "order": "odl.yaml",  # has the setting order_by_verdicts
         },
         {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
         (),
@@ -134,7 +134,7 @@ def record_of(name, arguments, digest_of):
 
 
 def _as_recorded(key, value):
-    """Return the settings of an argument without those that have the value of an earlier version, which lacked them.
+    """Return the value of an argument without settings that earlier versions lacked and implied.
 
     For a run, `odl.config.chains.run_of` has done this already.
     """
@@ -150,8 +150,8 @@ def _joint(paths, digest_of):
     """Return the digest of a file, or one digest of several files and their names."""
     if isinstance(paths, str):
         return digest_of(paths)
-    named = [path if isinstance(path, tuple) else ("", path) for path in paths]
-    return provenance.joint([f"{name}\0{digest_of(path)}" for name, path in named])
+    names_and_paths = [path if isinstance(path, tuple) else ("", path) for path in paths]
+    return provenance.joint([f"{name}\0{digest_of(path)}" for name, path in names_and_paths])
 
 
 def is_retained(t, last, keep):

@@ -1,4 +1,7 @@
-"""Parsing of the fields of a document from JSON, CSV or Parquet. A wrong value raises `ValueError` with the reason."""
+"""Parsing of the fields of a document. A wrong value raises `ValueError` with the reason.
+
+Values come from JSON, CSV or Parquet.
+"""
 
 import json
 import math
@@ -20,19 +23,14 @@ TYPE_NAMES = {
     dict: "an object",
 }
 MAX_AUTHOR_CHARACTERS, MAX_SOURCE_CHARACTERS = 100, 100
-AUTHOR_KEYS = (
-    "screen_name",
-    "login",
-    "username",
-    "name",
-    "email",
-    "id",
-)  # keys of an object that names an author
+# Keys that name the author, if the author is an object.
+AUTHOR_KEYS = ("screen_name", "login", "username", "name", "email", "id")
 UNSPACED_LETTERS = "".join(SPACELESS)
 # A line break within a text without spaces: after 25 characters, not before a heading with a colon
 # or a numbered item.
 BROKEN_LINE = re.compile(
-    rf"(?:\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\n)|\r\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\r\n))"
+    rf"(?:\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\n)"
+    rf"|\r\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\r\n))"
     rf"(?=[{UNSPACED_LETTERS}])(?![^\s:：]{{1,8}}[:：]|[一二三四五六七八九十]{{1,3}}、)"
 )
 
@@ -48,7 +46,9 @@ def parse_id(value):
 
 
 def parse_text(value):
-    """Return a text without escape sequences. Line breaks within a run of characters without spaces are removed.
+    """Return a text without escape sequences.
+
+    Line breaks within a run of characters without spaces are removed.
 
     A list of strings, or of objects with a ``text``, is one text in pieces, as in chat exports. A
     list of bytes is UTF-8, as in the journal of systemd.
@@ -63,14 +63,14 @@ def parse_text(value):
 
 
 def joined(value):
-    """Return the text of a list of lines, of pieces with objects, or of bytes; other values as they are."""
+    """Return the text of a list of lines, pieces or bytes; other values unchanged."""
     if not isinstance(value, list) or not value:
         return value
-    if all(type(one) is int and 0 <= one < 256 for one in value):
+    if all(type(piece) is int and 0 <= piece < 256 for piece in value):
         return bytes(value).decode("utf-8", "replace")
-    pieces = [one.get("text") if isinstance(one, dict) else one for one in value]
-    between = "" if any(isinstance(one, dict) for one in value) else "\n"
-    return between.join(pieces) if all(isinstance(one, str) for one in pieces) else value
+    pieces = [piece.get("text") if isinstance(piece, dict) else piece for piece in value]
+    separator = "" if any(isinstance(piece, dict) for piece in value) else "\n"
+    return separator.join(pieces) if all(isinstance(piece, str) for piece in pieces) else value
 
 
 def parse_url(value):
@@ -80,24 +80,28 @@ def parse_url(value):
 
 
 def parse_author(value):
-    """Return the author of a document on one line: of an object its name or account, of a list the first; or "".
+    """Return the author of a document on one line, or "".
+
+    The author of an object is its name or account; of a list, its first entry is used.
 
     Examples
     --------
     >>> from odl.corpora.fields import parse_author
-    >>> [parse_author(value) for value in ("Ada <ada@x.org>", {"name": "Ada", "login": "ada"}, ["Ada", "Bo"], None)]
-    ['Ada <ada@x.org>', 'ada', 'Ada', '']
+    >>> [parse_author(value) for value in ("Ada <ada@x.org>", {"name": "Ada", "login": "ada"})]
+    ['Ada <ada@x.org>', 'ada']
+    >>> [parse_author(value) for value in (["Ada", "Bo"], None)]
+    ['Ada', '']
     """
     if isinstance(value, list):
-        value = next((one for one in value if not missing(one)), None)
+        value = next((entry for entry in value if not missing(entry)), None)
     if isinstance(value, dict):
         value = next((value[key] for key in AUTHOR_KEYS if not missing(value.get(key))), None)
-    known = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
-    return " ".join(clean(str(value)).split())[:MAX_AUTHOR_CHARACTERS] if known else ""
+    is_name = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
+    return " ".join(clean(str(value)).split())[:MAX_AUTHOR_CHARACTERS] if is_name else ""
 
 
 def parse_source(value):
-    """Return the source of a document on one line, of a list the first; or "".
+    """Return the source of a document on one line, or ""; of a list, the first entry is used.
 
     Examples
     --------
@@ -106,9 +110,9 @@ def parse_source(value):
     ['JetBlue', 'news', '12', '']
     """
     if isinstance(value, list):
-        value = next((one for one in value if not missing(one)), None)
-    known = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
-    return " ".join(clean(str(value)).split())[:MAX_SOURCE_CHARACTERS] if known else ""
+        value = next((entry for entry in value if not missing(entry)), None)
+    is_name = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
+    return " ".join(clean(str(value)).split())[:MAX_SOURCE_CHARACTERS] if is_name else ""
 
 
 def parse_vector(value, length=None):
@@ -121,9 +125,9 @@ def parse_vector(value, length=None):
         Required length.
     """
     value = _from_json(value, "the vector is")
-    listed = isinstance(value, list | tuple) and len(value) > 0
-    if not listed or not all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in value
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    if not is_list or not all(
+        isinstance(number, int | float) and not isinstance(number, bool) for number in value
     ):
         raise ValueError("the vector is no list of numbers")
     if length is not None and len(value) != length:
@@ -178,7 +182,9 @@ def parse_counts(value):
 
 
 def parse_topics(value, separator):
-    """Return the distinct topics of a list, a number or a string, which is split at the separator (None: one topic).
+    """Return the distinct topics of a list, a number or a string.
+
+    A string is split at the separator; with None it is one topic.
 
     The topic of an object is its ``name``, as for labels of issues.
     """
@@ -195,9 +201,8 @@ def parse_topics(value, separator):
         topic = topic.get("name") if isinstance(topic, dict) else topic
         if not isinstance(topic, str) and not _is_number(topic):
             raise ValueError(f"the topic {topic!r} is not a string")
-        text = (
-            topic if isinstance(topic, str) else str(topic).removesuffix(".0")
-        )  # a table may hold 3 as 3.0
+        # A table may store 3 as 3.0.
+        text = topic if isinstance(topic, str) else str(topic).removesuffix(".0")
         topics.append(" ".join(clean(text).split()))
     return tuple(topic for topic in dict.fromkeys(topics) if topic)
 

@@ -21,23 +21,23 @@ WEEKDAY_PATTERN, MONTH_PATTERN = (
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b",
     r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b",
 )
+# The line before a message in an mbox file, as most programs write it.
 DATED_FROM_LINE = re.compile(
     rf"From .*?{WEEKDAY_PATTERN}.*{MONTH_PATTERN}.*\d\d:\d\d.*\b\d{{4}}\b".encode()
-)  # From line of most programs
-PATCH_DATE = b"Mon Sep 17 00:00:00 2001"  # in the From line of git's patches, also inside messages
+)
+# Date in the From line of every patch of git; such lines also occur inside messages.
+PATCH_DATE = b"Mon Sep 17 00:00:00 2001"
 QUOTED_FROM = re.compile(rb">+From ")
 HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
 CONTENT_LENGTH = re.compile(rb"Content-Length:\s*(\d{1,9})\s*$", re.I)
-FROM_LINE_DATE = re.compile(
-    rf"{WEEKDAY_PATTERN}.*|\d{{4}}-\d\d-\d\d.*", re.S
-)  # date in a From line
-RECEIVED_AT = re.compile(
-    rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})"
-)  # seconds, in the properties of an .emlx
+# The date in a From line.
+FROM_LINE_DATE = re.compile(rf"{WEEKDAY_PATTERN}.*|\d{{4}}-\d\d-\d\d.*", re.S)
+# Seconds since 1970, in the properties of an .emlx file.
+RECEIVED_AT = re.compile(rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})")
 MAX_CONTENT_LENGTH = 1 << 26  # bytes; a larger Content-Length is ignored
-FLOWED_BREAK = re.compile(
-    r"(?<!^--) \r?\n(?!>|-- ?$)", re.M
-)  # line break that a program inserted in a paragraph (RFC 3676)
+# A line break that a mail program inserted into a paragraph (RFC 3676).
+FLOWED_BREAK = re.compile(r"(?<!^--) \r?\n(?!>|-- ?$)", re.M)
+# Errors that the package `email` raises for malformed messages.
 EMAIL_ERRORS = (
     ValueError,
     LookupError,
@@ -45,14 +45,9 @@ EMAIL_ERRORS = (
     AssertionError,
     TypeError,
     AttributeError,
-)  # raised by `email`
-DATE_HEADERS = (
-    "Date",
-    "Received",
-    "X-Received",
-    "Delivery-Date",
-    "NNTP-Posting-Date",
-)  # the first date is used
+)
+# Headers with a date. The first date is the time of a message.
+DATE_HEADERS = ("Date", "Received", "X-Received", "Delivery-Date", "NNTP-Posting-Date")
 ENCODED_WORD = re.compile(
     rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S
 )
@@ -77,13 +72,14 @@ MAX_NOTICE_WORDS = 40  # words of a plain part that only refers to the HTML part
 
 
 def mail_rows(file, path, encoding):
-    """Yield (place, row) of each message: id, time, text, title, author; `Unreadable` for one that cannot be parsed.
+    """Yield (location, row) of each message; the row has id, time, text, title and author.
 
-    The text consists of the subject and the parts that a mail program shows: of alternatives the
-    plain one, unless it is empty. Attachments are used if there is no other text. The time is the
-    first date in the headers `DATE_HEADERS` or in the From line; without a date, the text of Date,
-    or None. ``replaced`` is the number of characters that could not be decoded. The place is
-    "message 3". One message is in memory at a time.
+    For a message that cannot be parsed, the row is an `Unreadable`. The text consists of the subject
+    and the parts that a mail program shows: of alternatives the plain one, unless it is empty.
+    Attachments are used if there is no other text. The time is the first date in the headers
+    `DATE_HEADERS` or in the From line; without a date, the text of Date, or None. ``replaced`` is
+    the number of characters that could not be decoded. The location is "message 3". One message is
+    in memory at a time.
 
     Parameters
     ----------
@@ -98,7 +94,8 @@ def mail_rows(file, path, encoding):
             row = _mail_row(data, envelope, encoding)
         except EMAIL_ERRORS as error:
             row = Unreadable(
-                f"the message cannot be read ({' '.join(str(error).split()) or type(error).__name__})"
+                "the message cannot be read "
+                f"({' '.join(str(error).split()) or type(error).__name__})"
             )
         yield f"message {number}", row
 
@@ -137,14 +134,14 @@ def _between_marks(lines):
 def _split(first, lines):
     """Yield the messages of an mbox, or the single message of another file.
 
-    A line that looks like the first one of a message ends the message before it, unless that states
-    a larger Content-Length. `inner` has the positions of such lines inside a message, in case the
-    length is wrong.
+    A line that looks like the first line of a message ends the message before it, unless its
+    Content-Length is larger than its size so far. `inner` has the positions of such lines inside a
+    message, in case the length is wrong.
     """
     envelope, body, size, end, inner = b"", [], 0, None, []
-    several, blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
+    is_mbox, blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
     for line, following in pairwise(chain([first], lines, [b""])):
-        if line.startswith(b"From") and _begins(line, following, blank, several):
+        if line.startswith(b"From") and _begins(line, following, blank, is_mbox):
             end = _stated_end(body) if end is None else end
             if size >= end:
                 yield from _parts(envelope, body, inner, size - end)
@@ -157,16 +154,18 @@ def _split(first, lines):
     yield from _parts(envelope, body, inner, size - (_stated_end(body) if end is None else end))
 
 
-def _begins(line, following, blank, several):
-    """Return whether a From line begins a message, given the next line and whether a blank line is above.
+def _begins(line, following, blank, is_mbox):
+    """Return whether a From line begins a message.
+
+    `following` is the next line; `blank` says whether a blank line is above.
 
     With a date in the usual form, a header below is enough. Otherwise a blank line above and a
     header of mail are needed.
     """
-    if DATED_FROM_LINE.match(line) and (several or PATCH_DATE not in line):
+    if DATED_FROM_LINE.match(line) and (is_mbox or PATCH_DATE not in line):
         return HEADER_LINE.match(following) or (blank and not following.strip())
     return (
-        several and blank and contents.ENVELOPE.match(line) and contents.begins_message(following)
+        is_mbox and blank and contents.ENVELOPE.match(line) and contents.begins_message(following)
     )
 
 
@@ -177,14 +176,14 @@ def _stated_end(body):
         size += len(line)
         if line in (b"\n", b"\r\n"):
             break
-        if found := CONTENT_LENGTH.match(line):
-            length = int(found[1])
+        if match := CONTENT_LENGTH.match(line):
+            length = int(match[1])
     return size + length if 0 < length <= MAX_CONTENT_LENGTH else 0
 
 
-def _parts(envelope, body, inner, beyond):
+def _parts(envelope, body, inner, n_bytes_beyond):
     """Yield a message, or the messages in it if its Content-Length was wrong."""
-    starts = [] if 0 <= beyond <= 2 else inner
+    starts = [] if 0 <= n_bytes_beyond <= 2 else inner
     for start, end in pairwise([0, *starts, len(body)]):
         if start:
             envelope, start = body[start], start + 1
@@ -194,8 +193,8 @@ def _parts(envelope, body, inner, beyond):
 
 def _mail_row(data, envelope, encoding):
     """Return the row of a message."""
-    while found := contents.ENVELOPE.match(data):
-        envelope, data = envelope or found[0], data[found.end() :]
+    while envelope_match := contents.ENVELOPE.match(data):
+        envelope, data = envelope or envelope_match[0], data[envelope_match.end() :]
     message = email.message_from_bytes(data)
     if not message.keys() and not envelope:
         raise ValueError("it has no headers")
@@ -258,14 +257,14 @@ def _texts(part, encoding):
         return _leaf(part, kind, encoding)
     if kind.startswith("message/") and _is_base64(part) and not part.get_payload(0).keys():
         part.set_payload([email.message_from_bytes(_payload(part, part.get_payload(0)))])
-    parts = (_texts(one, encoding) for one in part.get_payload())  # lazily
+    parts = (_texts(subpart, encoding) for subpart in part.get_payload())  # lazily
     if kind == "multipart/alternative":
         return _alternative(parts)
     if kind == "multipart/related":
         return next((texts for texts in parts if _shown(texts)), [])
     if kind in ("multipart/signed", "multipart/report"):
         return next(parts, [])
-    texts = [text for one in parts for text in one]
+    texts = [text for subpart in parts for text in subpart]
     if kind.startswith("message/"):
         subject, replaced = _header(part.get_payload(0), "Subject", encoding)
         texts = [_Text(TEXT, False, subject, replaced), *texts] if subject else texts
@@ -280,23 +279,26 @@ def _alternative(parts):
     A short plain text with the word HTML or browser only refers to the HTML part, which is returned
     then.
     """
-    plain, rich = None, []
+    plain_texts, html_texts = None, []
     for texts in parts:
         shown = _shown(texts)
         if shown and shown[0].html:
-            rich = texts
+            html_texts = texts
         elif shown:
-            plain, words = plain or texts, shown[0].words()
+            plain_texts, words = plain_texts or texts, shown[0].words()
             if len(words) > MAX_NOTICE_WORDS or {"html", "HTML", "browser"}.isdisjoint(words):
-                return plain
-    enough = plain is None or sum(len(text.words()) for text in rich) > 2 * sum(
-        len(text.words()) for text in plain
+                return plain_texts
+    html_is_longer = plain_texts is None or sum(len(text.words()) for text in html_texts) > 2 * sum(
+        len(text.words()) for text in plain_texts
     )
-    return rich if enough else plain
+    return html_texts if html_is_longer else plain_texts
 
 
 def _without_renditions(texts):
-    """Return texts without HTML parts that repeat a plain part: at least half of their words are in it."""
+    """Return texts without HTML parts that repeat a plain part.
+
+    At least half of the words of such an HTML part are also in the plain part.
+    """
     if len({text.html for text in texts}) < 2:
         return texts
     plain = {word for text in texts if not text.html for word in text.words()}
@@ -337,7 +339,7 @@ def _is_base64(part):
 
 
 def _payload(part, inner=None):
-    """Return the decoded bytes of a part. `inner` is the part with the coded lines, if it is another one."""
+    """Return the decoded bytes of a part; `inner` is the part with encoded lines, if another one."""
     if not _is_base64(part):
         return part.get_payload(decode=True) or b""
     lines = (
@@ -346,13 +348,21 @@ def _payload(part, inner=None):
         .encode("ascii", "surrogateescape")
         .splitlines()
     )
-    coded = [bool(BASE64_LINE.fullmatch(line.strip())) for line in lines]
-    end = next((at for at, one in enumerate(coded) if not one and lines[at].strip()), len(lines))
-    end = max(
-        (at + 1 for at in range(end, len(lines)) if SURELY_BASE64.search(lines[at])), default=end
+    is_encoded = [bool(BASE64_LINE.fullmatch(line.strip())) for line in lines]
+    end = next(
+        (
+            number
+            for number, encoded in enumerate(is_encoded)
+            if not encoded and lines[number].strip()
+        ),
+        len(lines),
     )
-    below = b"\n".join(lines[end:])  # plain text added by mailing lists
-    return _base64(b"".join(lines[:end])) + (b"\n" + below if below.strip() else b"")
+    end = max(
+        (number + 1 for number in range(end, len(lines)) if SURELY_BASE64.search(lines[number])),
+        default=end,
+    )
+    text_below = b"\n".join(lines[end:])  # plain text added by mailing lists
+    return _base64(b"".join(lines[:end])) + (b"\n" + text_below if text_below.strip() else b"")
 
 
 def _base64(data):
@@ -380,25 +390,25 @@ def _header(message, name, encoding):
     if raw.isascii() and b"=?" not in raw and b"\x1b" not in raw:
         return " ".join(raw.decode("ascii").split()), 0
     charset = next(filter(None, (part.get_content_charset() for part in message.walk())), "")
-    pieces, at = [], 0
+    pieces, end = [], 0
     for word in ENCODED_WORD.finditer(raw):
-        pieces.append((charset, raw[at : word.start()]))
-        label, at = word[1].decode("ascii", "replace"), word.end()
+        pieces.append((charset, raw[end : word.start()]))
+        label, end = word[1].decode("ascii", "replace"), word.end()
         data = _base64(word[3]) if word[2] in b"Bb" else binascii.a2b_qp(word[3], header=True)
         if len(pieces) > 1 and not pieces[-1][1] and pieces[-2][0].lower() == label.lower():
             data = pieces[-2][1] + data
             del pieces[-2:]
         pieces.append((label, data))
-    decoded = [decode(data, label, encoding) for label, data in [*pieces, (charset, raw[at:])]]
+    decoded = [decode(data, label, encoding) for label, data in [*pieces, (charset, raw[end:])]]
     return " ".join("".join(text for text, _ in decoded).split()), sum(n for _, n in decoded)
 
 
 def _time(message, envelope):
-    """Return the first date of a message in ISO 8601; the text of its Date if none can be parsed, or None."""
-    first = None
+    """Return the first date of a message in ISO 8601; else the text of its Date, or None."""
+    first_text = None
     for text in _dates(message, envelope):
         text = " ".join(HEADER_COMMENT.sub(" ", text).split())
-        first = first or text
+        first_text = first_text or text
         try:
             if USUAL_DATE.fullmatch(text):  # a tenth of the time
                 return parsedate_to_datetime(text).astimezone(UTC).isoformat()
@@ -406,7 +416,7 @@ def _time(message, envelope):
                 return (fields.EPOCH + timedelta(milliseconds=milliseconds)).isoformat()
         except (ValueError, OverflowError):
             continue
-    return first or None
+    return first_text or None
 
 
 def _dates(message, envelope):

@@ -1,4 +1,4 @@
-"""Reading of user files in shares: each job reads some of the files, and a list of all documents is joined from them.
+"""Reading of user files in shares: each job reads some files; a list joins all documents.
 
 A share contains words. The list contains only what orders a stream, so adding a file to a long
 stream is cheap. The documents and errors are those of reading all files at once
@@ -33,11 +33,11 @@ def members(sources, options, first, last):
         If one of the two does not exist any more.
     """
     files = find_files(sources, options.get("kind"))
-    places = [Path(path) for _, path in files]
+    paths = [Path(path) for _, path in files]
     for end in map(Path, (first, last)):
-        if end not in places:
+        if end not in paths:
             raise DataError(f"{end} is no longer among the files of the sources", *FILES_CHANGED)
-    return files[places.index(Path(first)) : places.index(Path(last)) + 1]
+    return files[paths.index(Path(first)) : paths.index(Path(last)) + 1]
 
 
 def write(output, files, options):
@@ -52,7 +52,7 @@ def write(output, files, options):
     files : list of (str, path-like)
         Names and paths.
     options : dict
-        As for `odl.corpora.collection.read`.
+        Options of `odl.corpora.collection.read`.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def join(output, paths, sources, options, digests=None, appended=True):
     paths : list of path-like
         The shares, in order.
     sources, options
-        As for `odl.corpora.collection.read`.
+        As in `odl.corpora.collection.read`.
     digests : list of str, optional
         Digests of the shares, if known.
     appended : bool
@@ -104,9 +104,9 @@ def join(output, paths, sources, options, digests=None, appended=True):
     Documents
     """
     digests = digests or [storage.digest_of(path, docs.SHARE) for path in paths]
-    named = [(Path(path).stem, digest) for path, digest in zip(paths, digests, strict=True)]
-    parts, sizes, accounts = _before(output, named) if appended else ([], [], [])
-    listed = {name for documents, _, _ in parts for name in _ids(documents)}
+    share_digests = [(Path(path).stem, digest) for path, digest in zip(paths, digests, strict=True)]
+    parts, sizes, accounts = _before(output, share_digests) if appended else ([], [], [])
+    read_ids = {name for documents, _, _ in parts for name in _ids(documents)}
     register = collection.Register(options.get("changed", "keep"))
     for path in paths[len(sizes) :]:
         with storage.reading(path, docs.SHARE) as file:
@@ -120,9 +120,9 @@ def join(output, paths, sources, options, digests=None, appended=True):
             parts.append(part)
             sizes.append(len(parts[-1][0]))
             accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
-    if not listed.isdisjoint(
-        register.contents
-    ):  # an id of an unread share: its content is known only there
+    # The content of a document of an unread share is stored only in that share, so its id must not
+    # occur again.
+    if not read_ids.isdisjoint(register.contents):
         return join(output, paths, sources, options, digests, appended=False)
     if options.get("strict", True) and len({account.dimensions for account in accounts} - {0}) > 1:
         collection.read(sources, options)
@@ -136,37 +136,48 @@ def join(output, paths, sources, options, digests=None, appended=True):
         docs.write_fields(file, documents)
         storage.write_array(file, "digests", np.concatenate([digests for _, digests, _ in parts]))
         rows = np.concatenate([rows for _, _, rows in parts])
-        docs.write_shares(file, docs.Shares(*zip(*named, strict=True), sizes), accounts, rows)
+        docs.write_shares(
+            file, docs.Shares(*zip(*share_digests, strict=True), sizes), accounts, rows
+        )
     return documents
 
 
-def _before(path, named):
+def _before(path, share_digests):
     """Return (parts, sizes, accounts) of the first shares in an existing list that are unchanged."""
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:
             shares, accounts = docs.read_shares(file), docs.read_accounts(file)
             pairs = zip(
-                zip(shares.names, shares.digests, strict=True), named, accounts, strict=False
+                zip(shares.names, shares.digests, strict=True),
+                share_digests,
+                accounts,
+                strict=False,
             )
-            n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            sizes = shares.sizes[:n].tolist()
-            left_out, aside = (
-                sum(getattr(one, name) for one in accounts[:n]) for name in ("dropped", "aside")
+            n_unchanged = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            sizes = shares.sizes[:n_unchanged].tolist()
+            n_dropped, aside = (
+                sum(getattr(account, name) for account in accounts[:n_unchanged])
+                for name in ("dropped", "aside")
             )
-            documents = docs.read_list(file, sum(sizes), left_out, aside)
+            documents = docs.read_list(file, sum(sizes), n_dropped, aside)
             digests = storage.read_array(file, "digests", "u", ndim=2)[: sum(sizes)]
             part = documents, digests, storage.read_array(file["shares"], "rows", "i")[: sum(sizes)]
-            return [part] * bool(n), sizes, accounts[:n]
+            return [part] * bool(n_unchanged), sizes, accounts[:n_unchanged]
     return [], [], []
 
 
 def _account(file, documents, before, after):
-    """Return the account of a share: its numbers of dropped, repeated and set-aside rows, terms and dimensions.
+    """Return the account of a share: numbers of dropped, repeated and set-aside rows, and sizes.
+
+    The sizes are the number of terms and the length of vectors.
 
     `before` and `after` are the repeats before and after this share.
     """
     dropped = len(_ids(documents)) - len(documents)
-    repeats = (now - was for now, was in zip(after, before, strict=True))
+    repeats = (
+        repeats_now - repeats_before
+        for repeats_now, repeats_before in zip(after, before, strict=True)
+    )
     terms = int(file["vocabulary"].attrs["length"])
     return docs.Account(
         dropped, *repeats, terms, int(file.attrs["dimensions"]), len(documents.aside)
@@ -183,47 +194,49 @@ def _contents(file):
 
 def forget(paths):
     """Delete the other shares in the folder of the given ones."""
-    kept = {Path(path).name for path in paths}
+    remaining = {Path(path).name for path in paths}
     for path in Path(paths[0]).parent.glob("*.h5"):
-        if path.name not in kept:
+        if path.name not in remaining:
             path.unlink(missing_ok=True)
 
 
 def _listed(file, register):
     """Return (documents, digests, rows) of a share that no earlier share contains."""
-    share, own = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
+    share, digests = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
     n, dropped = len(share), share.dropped
     contents, ids = _contents(file), storage.read_strings(file["again"], "ids")
     register.again += zip(ids, _contents(file["again"]), strict=True)
     names = _names(share, contents, register)
     rows = np.array([row for row in range(n) if names[row] is not None], dtype=np.int64)
     if renamed := [row for row in rows.tolist() if names[row] != share.ids[row]]:
-        whole = docs.read_fields(file).select(renamed)
-        whole.ids = [names[row] for row in renamed]
-        own[renamed] = whole.digests()
-    stay = np.array([name is not None for name in names[n:]], dtype=bool)
-    left_out = dropped and Dropped(
-        [name for name in names[n:] if name is not None], dropped.times[stay], dropped.words[stay]
+        full_documents = docs.read_fields(file).select(renamed)
+        full_documents.ids = [names[row] for row in renamed]
+        digests[renamed] = full_documents.digests()
+    is_new = np.array([name is not None for name in names[n:]], dtype=bool)
+    dropped_documents = dropped and Dropped(
+        [name for name in names[n:] if name is not None],
+        dropped.times[is_new],
+        dropped.words[is_new],
     )
-    listed = share if len(rows) == n else share.select(rows)
-    listed.ids, listed.dropped, listed.aside = (
+    documents = share if len(rows) == n else share.select(rows)
+    documents.ids, documents.dropped, documents.aside = (
         [names[row] for row in rows.tolist()],
-        left_out,
+        dropped_documents,
         share.aside,
     )
-    return listed, own[rows], rows
+    return documents, digests[rows], rows
 
 
 def _set_aside(documents, digests, rows, reason):
     """Return the result of `_listed` with all documents of the share set aside for a reason."""
-    none = documents.select(np.arange(0))
+    no_documents = documents.select(np.arange(0))
     names = zip(documents.files, documents.ids, strict=True)
-    none.aside = [
+    no_documents.aside = [
         *documents.aside,
         *(setaside.aside(file, f"document {name}", reason) for file, name in names),
     ]
-    none.dropped = documents.dropped
-    return none, digests[:0], rows[:0]
+    no_documents.dropped = documents.dropped
+    return no_documents, digests[:0], rows[:0]
 
 
 def _ids(documents):
@@ -232,27 +245,34 @@ def _ids(documents):
 
 
 def _names(share, contents, ids):
-    """Return the ids of the documents of a share, those with too few words last; None if an earlier share has one."""
-    own = _ids(share)
-    if ids.changed == "keep" and ids.contents.keys().isdisjoint(own):
-        ids.contents.update(zip(own, contents, strict=True))
-        return own
-    names = [None] * len(own)
+    """Return the ids of the documents of a share, those with too few words last.
+
+    An id is None if an earlier share has it.
+    """
+    all_ids = _ids(share)
+    if ids.changed == "keep" and ids.contents.keys().isdisjoint(all_ids):
+        ids.contents.update(zip(all_ids, contents, strict=True))
+        return all_ids
+    names = [None] * len(all_ids)
     # The first row with an id must be registered before those with other content, whose ids have a
     # suffix.
-    for place in sorted(
-        range(len(own)), key=lambda place: own[place].endswith(collection.name_end(contents[place]))
+    for position in sorted(
+        range(len(all_ids)),
+        key=lambda position: all_ids[position].endswith(collection.name_end(contents[position])),
     ):
-        content = contents[place]
-        identity = own[place].removesuffix(collection.name_end(content))
-        names[place] = ids.name(identity, content)
-        if names[place] is not None:
-            ids.enter(names[place], content)
+        content = contents[position]
+        identity = all_ids[position].removesuffix(collection.name_end(content))
+        names[position] = ids.name(identity, content)
+        if names[position] is not None:
+            ids.enter(names[position], content)
     return names
 
 
 def _joined(shares, cleaners):
-    """Return the documents of all shares without words. Counts of removed parts are in the order of `cleaners`."""
+    """Return the documents of all shares without words.
+
+    Counts of removed parts are in the order of `cleaners`.
+    """
     dropped, n = [share.dropped for share in shares], sum(map(len, shares))
     return Documents(
         counts=sparse.csr_array((n, 0), dtype=np.int32),

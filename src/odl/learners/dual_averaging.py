@@ -59,7 +59,9 @@ class DualAveraging(SubgradientLearner):
         return {"gradient_sum": ArraySpec("csc", ("terms", "atoms"), np.float32)}
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Return the state after adding the subgradient to the sum; the dictionary is the projection of -c_t sum.
+        """Return the state after adding the subgradient to the sum.
+
+        The dictionary is the projection of -c_t times the sum.
 
         Equation `dual-averaging` of docs/method.md.
         """

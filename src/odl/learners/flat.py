@@ -1,4 +1,4 @@
-"""The learner `flat`: sparse coding with squared loss and l1 penalty; base class of `hierarchical`."""
+"""The learner `flat`: sparse coding with squared loss and l1 penalty; base of `hierarchical`."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -15,7 +15,7 @@ from odl.learners.sparse_atoms import draw_atoms, widen
 
 @dataclass(frozen=True)
 class Flat(Learner):
-    """Minimise 1/2 ||p - A x||_2^2 + lam Omega(x) over non-negative A and x, with Omega(x) = ||x||_1.
+    """Minimise 1/2 ||p - A x||_2^2 + lam Omega(x) over A, x >= 0, with Omega(x) = ||x||_1.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Flat(Learner):
     sweeps : int
         Sweeps over the atoms in one update.
     forgetting : float
-        Document M of N has weight (M/N)^forgetting in the statistics; 0 weighs all equally.
+        Document M of N has weight (M/N)^forgetting in the statistics; 0 gives all equal weights.
     first : {"clusters", "documents"}
         Initial atoms: means of nested clusters of the first batch, or documents drawn at random.
     start_terms : int
@@ -92,11 +92,11 @@ class Flat(Learner):
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: clusters or documents as atoms, then `rounds` alternations."""
-        drawn = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
+        atoms = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         problem = self.problem(n_atoms)
         if self.first == "clusters":
-            drawn = cluster_atoms(P, problem.tree or trees.flat(n_atoms), rng)
-        state = self.fresh(sparse.csc_array(problem.project(drawn)))
+            atoms = cluster_atoms(P, problem.tree or trees.flat(n_atoms), rng)
+        state = self.fresh(sparse.csc_array(problem.project(atoms)))
         codes = None
         for _ in range(self.rounds):
             codes = problem.codes(P, state.dictionary, start=codes).X
@@ -105,7 +105,7 @@ class Flat(Learner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """Specifications of the statistics of all documents so far: sums of x x^T and p x^T, number of documents."""
+        """Specifications of statistics of all documents: sums of x x^T and p x^T, and their number."""
         return {
             "gram": ArraySpec("csr", ("atoms", "atoms")),
             "cross": ArraySpec("csc", ("terms", "atoms")),

@@ -1,4 +1,4 @@
-"""The learner `hierarchical`: sparse coding with atoms as nodes of a tree and a penalty that zeroes subtrees."""
+"""The learner `hierarchical`: sparse coding with a tree of atoms and a penalty of subtrees."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +10,9 @@ from odl.learners.flat import Flat
 
 @dataclass(frozen=True)
 class Hierarchical(Flat):
-    """`Flat` with the tree-structured penalty Omega(x) = sum_g ||x_g||, g a node of the tree and its descendants.
+    """`Flat` with the tree-structured penalty Omega(x) = sum_g ||x_g||.
+
+    A group g is a node of the tree and its descendants.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ class L1Learner(Learner):
         Alternations of coding and updating on the first batch.
     start_terms : int
         Number of heaviest terms of a document in its initial atom; 0 takes all terms. An atom
-        enters a code only if more than (1 + lam)/2 of its mass is on words of the document, so an
-        atom with all terms of a document enters few codes of other documents, and the learner
-        changes it little.
+        enters a code only if more than (1 + lam)/2 of its mass is on words of the document. An
+        atom with all terms of a document therefore enters few codes of other documents and hardly
+        changes.
     carry : bool
         Whether other arrays and the update count of the first batch are retained for later batches,
         or start at zero.
@@ -44,7 +44,8 @@ class L1Learner(Learner):
     --------
     >>> from odl import learners
     >>> from odl.learners.l1_objective import L1Learner
-    >>> [name for name in learners.LEARNERS if issubclass(learners.learner_class(name), L1Learner)]
+    >>> classes = map(learners.learner_class, learners.LEARNERS)
+    >>> [one.algorithm for one in classes if issubclass(one, L1Learner)]
     ['batch', 'dual_averaging', 'online_admm', 'projected_gradient']
     """
 
@@ -58,7 +59,7 @@ class L1Learner(Learner):
     relaxation: float = setting(1.89, exclusiveMinimum=0)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` times `score` and `learn` on the batch."""
+        """Learn the first dictionary: documents as atoms, then `rounds` updates on the batch."""
         state = self.fresh(draw_atoms(P, n_atoms, rng, self.start_terms, self.norm))
         for _ in range(self.rounds):
             state = self.learn(state, P, self.score(state, P).codes)
@@ -89,13 +90,15 @@ class L1Learner(Learner):
         return Scores(X, objective - penalty, penalty, gap)
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
-        """Return |r_i|."""
+        """Return the absolute residual |r_i| of each entry."""
         return np.abs(residual)
 
 
 @dataclass(frozen=True)
 class SubgradientLearner(L1Learner):
-    """Base class of the learners whose update uses only the subgradient sign(X A^T - P)^T X, with sign(0) = 0.
+    """Base class of the learners whose update uses only a subgradient.
+
+    It is sign(X A^T - P)^T X, with sign(0) = 0.
 
     Parameters
     ----------
@@ -122,7 +125,7 @@ class SubgradientLearner(L1Learner):
     def accumulate(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array
     ) -> sparse.csc_array:
-        """Return the subgradient (terms x atoms), divided by the number of documents if `per_document`.
+        """Return the subgradient (terms x atoms); its mean over documents if `per_document`.
 
         Equation `subgradient` of docs/method.md.
         """
@@ -130,8 +133,8 @@ class SubgradientLearner(L1Learner):
         # The sign of rounding errors in an exact fit would count as much as that of a large
         # residual.
         residual.data = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
-        first, *others = (
+        first_sum, *other_sums = (
             sparse.csc_array(residual[rows].T @ X[rows]) for rows in blocks(P.shape[0])
         )
-        total = sum(others, first)
+        total = sum(other_sums, first_sum)
         return total / P.shape[0] if self.per_document else total

@@ -14,7 +14,11 @@ from odl.prox.projections import project_columns
 
 
 class StepStatistics(NamedTuple):
-    """Statistics of a batch: C^T X (the step before scaling), X^T X, and C and X for the dual update."""
+    """Statistics of a batch.
+
+    `step` is C^T X, the step before scaling; `gram` is X^T X; `clipped` is C and X has the codes,
+    both for the dual update.
+    """
 
     step: sparse.csc_array
     gram: sparse.csr_array
@@ -24,7 +28,9 @@ class StepStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class OnlineADMM(L1Learner):
-    """Minimise ||Gamma||_1 subject to Gamma = P_t - X_t A^T by linearised ADMM, one step for each batch.
+    """Minimise ||Gamma||_1 subject to Gamma = P_t - X_t A^T by linearised ADMM.
+
+    A batch is one step.
 
     With R = P_t - X_t A_t^T, the dual D_t, and C = clip(R + D_t/beta, -1/beta, 1/beta), which
     equals R + D_t/beta - Gamma_{t+1} in the paper:
@@ -93,17 +99,19 @@ class OnlineADMM(L1Learner):
         clipped = sparse.csr_array(P - X @ state.dictionary.T + scaled)
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
         parts = [(clipped[rows], X[rows]) for rows in blocks(P.shape[0])]
-        first, *others = (sparse.csc_array(part.T @ codes) for part, codes in parts)
+        first_step, *other_steps = (
+            sparse.csc_array(clipped_rows.T @ codes) for clipped_rows, codes in parts
+        )
         gram, *grams = (sparse.csr_array(codes.T @ codes) for _, codes in parts)
-        return StepStatistics(sum(others, first), sum(grams, gram), clipped, X)
+        return StepStatistics(sum(other_steps, first_step), sum(grams, gram), clipped, X)
 
     def update(self, state: State, statistics: StepStatistics) -> State:
         """Return the state after one step of the dictionary and one of the dual."""
         old, new = state.dictionary, self._step(state.dictionary, statistics)
         change = statistics.X @ (new - old).T
         dual = self._truncate(sparse.csr_array(self.beta * (statistics.clipped - change)))
-        rest = self._update_unused(state.arrays["dual"][dual.shape[0] :])
-        dual = sparse.csr_array(sparse.vstack([dual, rest], format="csr"))
+        unused_rows = self._update_unused(state.arrays["dual"][dual.shape[0] :])
+        dual = sparse.csr_array(sparse.vstack([dual, unused_rows], format="csr"))
         return State(new, {"dual": dual}, state.updates + 1)
 
     def _step(self, old, statistics):
@@ -114,14 +122,16 @@ class OnlineADMM(L1Learner):
         inverse = max(2.0 * psi_max, 1.0 / self.tau if self.tau else 0.0)
         return project_columns(sparse.csc_array(old + statistics.step / inverse))
 
-    def _update_unused(self, rest):
-        """Return the dual rows beyond the end of a short batch, updated as for empty documents: clip(D, -1, 1).
+    def _update_unused(self, rows):
+        """Return the dual rows beyond the end of a short batch, updated as for empty documents.
+
+        The update is clip(D, -1, 1).
 
         Footnote 6 of NIPS 2012.
         """
-        rest = sparse.csr_array(rest).astype(np.float64)
-        rest.data = np.clip(rest.data, -1.0, 1.0)
-        return self._truncate(rest)
+        rows = sparse.csr_array(rows).astype(np.float64)
+        rows.data = np.clip(rows.data, -1.0, 1.0)
+        return self._truncate(rows)
 
     def _truncate(self, rows):
         """Return rows of the dual with the entries and precision that are stored."""

@@ -1,4 +1,7 @@
-"""The learner `projected_gradient` (projected subgradient, PG): ICASSP 2013 section 2.1 (2), after Zinkevich 2003."""
+"""The learner `projected_gradient`: projected subgradient steps (PG).
+
+Its sources are ICASSP 2013 section 2.1 (2), and Zinkevich 2003.
+"""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -12,7 +15,7 @@ from odl.prox.projections import project_columns
 
 @dataclass(frozen=True)
 class ProjectedGradient(SubgradientLearner):
-    """A_{t+1} = Proj(A_t - eta G_t), G_t = sign(X_t A_t^T - P_t)^T X_t.
+    """Update the dictionary by A_{t+1} = Proj(A_t - eta G_t), G_t = sign(X_t A_t^T - P_t)^T X_t.
 
     Parameters
     ----------
@@ -38,7 +41,9 @@ class ProjectedGradient(SubgradientLearner):
     algorithm: ClassVar[str] = "projected_gradient"
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Return the state after a step along the negative subgradient; atoms are projected on a >= 0, sum(a) <= 1.
+        """Return the state after a step along the negative subgradient.
+
+        Atoms are projected on a >= 0, sum(a) <= 1.
 
         Equation `projected-gradient` of docs/method.md.
         """

@@ -1,4 +1,4 @@
-"""Sparse matrices of documents and atoms: growing vocabularies, largest entries, new atoms, shares of words."""
+"""Sparse matrices of documents and atoms: vocabularies, largest entries, new atoms, word shares."""
 
 import numbers
 from collections.abc import Callable
@@ -9,9 +9,8 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 
-SUM_BLOCK = (
-    512  # documents per partial sum; a fixed size gives the same bytes on any number of cores
-)
+# Documents per partial sum. A fixed size gives the same bytes on any number of cores.
+SUM_BLOCK = 512
 
 
 def blocks(n_documents):
@@ -45,7 +44,7 @@ def renumber_terms(value, shape, places, n_terms):
     shape : tuple of str or int
         As in `odl.learners.base.ArraySpec`.
     places : ndarray of int64
-        New number of each term, ascending; -1 for a term that left.
+        New number of each term, ascending; -1 for a removed term.
     n_terms : int
         Number of terms afterwards.
     """
@@ -53,18 +52,18 @@ def renumber_terms(value, shape, places, n_terms):
         return value
     axis, minor = shape.index("terms"), 1 if value.format == "csr" else 0
     if axis != minor:
-        other = value.tocsc() if value.format == "csr" else value.tocsr()
-        return renumber_terms(other, shape, places, n_terms).asformat(value.format)
+        transposed = value.tocsc() if value.format == "csr" else value.tocsr()
+        return renumber_terms(transposed, shape, places, n_terms).asformat(value.format)
     columns = places[value.indices]
     remaining = columns >= 0
     totals = np.concatenate([[0], np.cumsum(remaining)]).astype(value.indptr.dtype)
-    parts = (
+    arrays = (
         value.data[remaining],
         columns[remaining].astype(value.indices.dtype),
         totals[value.indptr],
     )
     size = (n_terms, value.shape[1]) if axis == 0 else (value.shape[0], n_terms)
-    return type(value)(parts, shape=size)
+    return type(value)(arrays, shape=size)
 
 
 def largest_per_row(matrix, most):
@@ -76,18 +75,20 @@ def largest_per_row(matrix, most):
     matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
     if most == 0 or not len(sizes) or sizes.max() <= most:
         return matrix
-    keep = np.ones(matrix.nnz, dtype=bool)
+    retained = np.ones(matrix.nnz, dtype=bool)
     for row in np.flatnonzero(sizes > most):
         span = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        keep[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
-    totals = np.concatenate([[0], np.cumsum(keep)])
+        retained[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
+    totals = np.concatenate([[0], np.cumsum(retained)])
     return sparse.csr_array(
-        (matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape
+        (matrix.data[retained], matrix.indices[retained], totals[matrix.indptr]), shape=matrix.shape
     )
 
 
 def top_entries(matrix, most):
-    """Return up to `most` pairs of column and value of each row, largest first; ties go to the lower column.
+    """Return up to `most` pairs of column and value of each row, by descending value.
+
+    Ties go to the lower column.
 
     For a CSC matrix these are the pairs of row and value of each column. One pass over all rows
     finds one pair of each, which takes a fifth of the time of sorting.
@@ -95,16 +96,20 @@ def top_entries(matrix, most):
     ends = matrix.indptr
     rows, values = np.flatnonzero(np.diff(ends)), matrix.data[: ends[-1]].astype(np.float64)
     sizes, lists = np.diff(ends)[rows], [[] for _ in range(len(ends) - 1)]
-    of_row = np.repeat(np.arange(len(rows)), sizes)
+    row_of_entry = np.repeat(np.arange(len(rows)), sizes)
     for _ in range(most if len(rows) else 0):
         best = np.maximum.reduceat(values, ends[rows])
-        at = np.flatnonzero((values == np.repeat(best, sizes)) & (values > -np.inf))
-        at = at[np.lexsort((matrix.indices[at], of_row[at]))]
-        at = at[np.unique(of_row[at], return_index=True)[1]]
-        pairs = zip(matrix.indices[at].tolist(), values[at].tolist(), strict=True)
-        for row, pair in zip(rows[of_row[at]].tolist(), pairs, strict=True):
+        best_entries = np.flatnonzero((values == np.repeat(best, sizes)) & (values > -np.inf))
+        best_entries = best_entries[
+            np.lexsort((matrix.indices[best_entries], row_of_entry[best_entries]))
+        ]
+        best_entries = best_entries[np.unique(row_of_entry[best_entries], return_index=True)[1]]
+        pairs = zip(
+            matrix.indices[best_entries].tolist(), values[best_entries].tolist(), strict=True
+        )
+        for row, pair in zip(rows[row_of_entry[best_entries]].tolist(), pairs, strict=True):
             lists[row].append(pair)
-        values[at] = -np.inf  # already in the list
+        values[best_entries] = -np.inf  # already in the list
     return lists
 
 
@@ -124,11 +129,13 @@ def check_atoms(P, n_atoms, on_demand=False):
         If `n_atoms` is not an integer from 1 to the number of these rows, or there are none.
     """
     if not isinstance(n_atoms, numbers.Integral) or isinstance(n_atoms, bool):
-        raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
-    filled = np.flatnonzero(np.diff(P.indptr))
-    if not 1 <= (min(n_atoms, len(filled)) if on_demand else n_atoms) <= len(filled):
         raise ParameterError(
-            f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
+            f"{n_atoms!r} atoms", "an integer", "give the number of atoms as an integer"
+        )
+    nonempty = np.flatnonzero(np.diff(P.indptr))
+    if not 1 <= (min(n_atoms, len(nonempty)) if on_demand else n_atoms) <= len(nonempty):
+        raise ParameterError(
+            f"{n_atoms} atoms for {len(nonempty)} documents with known terms in the first batch",
             "at least 1 atom and 1 document"
             if on_demand
             else "from 1 atom to one for each document",
@@ -136,7 +143,7 @@ def check_atoms(P, n_atoms, on_demand=False):
             if on_demand
             else "lower atoms or raise batches.initial",
         )
-    return filled
+    return nonempty
 
 
 def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
@@ -161,13 +168,16 @@ def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
     ParameterError
         If there are fewer non-empty documents than atoms.
     """
-    filled = check_atoms(P, n_atoms)
-    rows = np.sort(rng.choice(filled, size=n_atoms, replace=False))
+    nonempty = check_atoms(P, n_atoms)
+    rows = np.sort(rng.choice(nonempty, size=n_atoms, replace=False))
     return make_atoms(P[rows], start_terms, norm)
 
 
 def make_atoms(P, start_terms=0, norm="l1"):
-    """Return atoms (columns of unit norm) with the `start_terms` heaviest terms (0: all) of each document."""
+    """Return atoms with the `start_terms` heaviest terms of each document (0: all terms).
+
+    Atoms are columns of unit norm.
+    """
     atoms = largest_per_row(P, start_terms)
     sizes = (
         np.asarray(atoms.sum(axis=1))
@@ -181,7 +191,7 @@ def make_atoms(P, start_terms=0, norm="l1"):
 
 
 def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
-    """Return atoms made from the most novel documents of a batch that differ from each other.
+    """Return atoms that start from the most novel documents that differ from each other.
 
     Documents are considered in descending order of novelty; ties keep their order in the batch. A
     document is skipped if an atom chosen earlier would enter its code, so that one new topic does
@@ -194,7 +204,7 @@ def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
     novelty : ndarray, shape (n_documents,)
         Score of each document.
     count : int
-        Number of atoms to make.
+        Number of atoms to return.
     enters : callable
         Takes P and an atom of shape (n_terms, 1); returns a mask of the documents whose code would
         use the atom if it were the only one.
@@ -211,16 +221,16 @@ def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
     order = np.argsort(-np.asarray(novelty), kind="stable")
     order = order[np.diff(P.indptr)[order] > 0]
     atoms = [sparse.csc_array((P.shape[1], 0))]
-    explained, taken = np.zeros(P.shape[0], dtype=bool), np.zeros(P.shape[0], dtype=bool)
-    for fill in (False, True):
+    explained, used = np.zeros(P.shape[0], dtype=bool), np.zeros(P.shape[0], dtype=bool)
+    for use_explained in (False, True):
         for row in order:
             if len(atoms) > count:
                 break
-            if taken[row] or (explained[row] and not fill):
+            if used[row] or (explained[row] and not use_explained):
                 continue
             atoms.append(make_atoms(P[[row]], start_terms, norm))
             explained |= enters(P, atoms[-1])
-            taken[row] = True
+            used[row] = True
     return sparse.csc_array(sparse.hstack(atoms, format="csc"))
 
 
@@ -269,14 +279,14 @@ def split_scores(
     residual.data = loss(residual.data)
     totals = np.asarray(residual.sum(axis=1)).ravel()
     scale = np.where(totals > 0, scores.residual / np.where(totals > 0, totals, 1.0), 0.0)
-    own = entries(residual, P) * np.repeat(scale, np.diff(P.indptr))
-    rest = scores.residual + scores.penalty - _sums(P, own)
-    borne = np.abs(entries(explained, P))
-    unborne = np.repeat(_sums(P, borne) <= 0, np.diff(P.indptr))
-    borne[unborne] = np.abs(P.data[unborne])
-    sums = _sums(P, borne)
-    price = np.where(sums > 0, rest / np.where(sums > 0, sums, 1.0), 0.0)
-    return with_data(P, own + borne * np.repeat(price, np.diff(P.indptr)))
+    residual_shares = entries(residual, P) * np.repeat(scale, np.diff(P.indptr))
+    remaining = scores.residual + scores.penalty - _sums(P, residual_shares)
+    explained_values = np.abs(entries(explained, P))
+    unexplained = np.repeat(_sums(P, explained_values) <= 0, np.diff(P.indptr))
+    explained_values[unexplained] = np.abs(P.data[unexplained])
+    sums = _sums(P, explained_values)
+    price = np.where(sums > 0, remaining / np.where(sums > 0, sums, 1.0), 0.0)
+    return with_data(P, residual_shares + explained_values * np.repeat(price, np.diff(P.indptr)))
 
 
 def entries(matrix, P):

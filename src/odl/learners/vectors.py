@@ -1,4 +1,4 @@
-"""Scores by document vectors, in addition to words: memory of recent vectors, and the sum of both scores."""
+"""Scores by document vectors, in addition to words: a memory of recent vectors, and sums of scores."""
 
 from typing import Any, NamedTuple, Self
 
@@ -7,12 +7,12 @@ import numpy as np
 from odl.errors import CheckpointError
 from odl.learners.base import ArraySpec
 
-NEAREST = 5  # recent vectors that a vector is compared with
+NEAREST = 5  # number of recent vectors that a vector is compared with
 HALF_WEIGHT_WORDS = 16  # distinct words of a document whose vector has the same weight as its words
 MAX_VECTOR_WEIGHT = 2 / 3  # largest weight of vectors relative to words
-LENGTH_BINS = 256  # bins of the number of distinct words of a document
-RECENT = 2000  # latest scores from which a scale is computed
-MIN_SCORES = 50  # recent scores below which those of the batch are added
+LENGTH_BINS = 256  # number of bins for the number of distinct words of a document
+RECENT = 2000  # number of latest scores from which a scale is computed
+MIN_SCORES = 50  # number of recent scores below which those of the batch are added
 BEYOND = 1.0  # distance from the extreme recent scores at which a scale reaches 0 and 1
 GRID = 1 << 16  # steps per unit of a vector component: sums of integers are exact in any order
 PRODUCT_BLOCK = 512  # documents per matrix product
@@ -41,7 +41,8 @@ class VectorMemory(NamedTuple):
     >>> import numpy as np
     >>> from odl.learners.vectors import VectorMemory
     >>> vectors = np.array([[0.6, 0.8], [-0.8, 0.6], [0.8, 0.6]])
-    >>> memory = VectorMemory.empty(2).after(np.zeros(3), np.zeros(3), vectors, np.array([8, 16, 90]), room=1000)
+    >>> lengths = np.array([8, 16, 90])
+    >>> memory = VectorMemory.empty(2).after(np.zeros(3), np.zeros(3), vectors, lengths, room=1000)
     >>> memory.signs.ravel(), memory.weight()
     (array([192,  64, 192], dtype=uint8), 0.5)
     >>> memory.distances(np.array([[0.6, 0.8]])).round(2)
@@ -69,10 +70,10 @@ class VectorMemory(NamedTuple):
             If the arrays are not those of a memory.
         """
         sizes = {"bytes": -(-n_dimensions // 8)}
-        sound = arrays.keys() == MEMORY_ARRAYS.keys() and all(
+        is_valid = arrays.keys() == MEMORY_ARRAYS.keys() and all(
             spec.fits(arrays[name], sizes) for name, spec in MEMORY_ARRAYS.items()
         )
-        if not sound or len(arrays["words"]) != len(arrays["vectors"]):
+        if not is_valid or len(arrays["words"]) != len(arrays["vectors"]):
             expected = f"signs of {n_dimensions} numbers, and scores by words and by vectors"
             todo = f"delete {path} and run the same command again"
             raise CheckpointError(f"{path} holds something else of the vectors", expected, todo)
@@ -93,23 +94,29 @@ class VectorMemory(NamedTuple):
 
         Equation `score-by-vectors` of docs/method.md.
         """
-        n_dimensions, apart = vectors.shape[1], np.ones(len(vectors))
+        n_dimensions, distances = vectors.shape[1], np.ones(len(vectors))
         if not len(self.signs):
-            return apart
+            return distances
         signs = np.unpackbits(self.signs, axis=1, count=n_dimensions).astype(np.float32).T * 2 - 1
-        most = min(NEAREST, signs.shape[1])
+        n_nearest = min(NEAREST, signs.shape[1])
         for first in range(0, len(vectors), PRODUCT_BLOCK):
             rows = np.rint(vectors[first : first + PRODUCT_BLOCK] * GRID).astype(np.float32)
             sums = (
-                np.partition(rows @ signs, -most, axis=1)[:, -most:].astype(np.float64).sum(axis=1)
+                np.partition(rows @ signs, -n_nearest, axis=1)[:, -n_nearest:]
+                .astype(np.float64)
+                .sum(axis=1)
             )
-            apart[first : first + PRODUCT_BLOCK] -= sums / (most * GRID * np.sqrt(n_dimensions))
-        return apart
+            distances[first : first + PRODUCT_BLOCK] -= sums / (
+                n_nearest * GRID * np.sqrt(n_dimensions)
+            )
+        return distances
 
     def combine_scores(
         self, words: np.ndarray, vectors: np.ndarray, weight: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts of document scores that come from words and from vectors; their sum is between 0 and 1.
+        """Return the parts of document scores from words and from vectors.
+
+        The sum of both parts is between 0 and 1.
 
         Equation `joined-scores` of docs/method.md.
 
@@ -120,9 +127,9 @@ class VectorMemory(NamedTuple):
         weight : float
         """
         scales = ((words, self.words, 1.0 - weight), (vectors, self.vectors, weight))
-        early = len(self.words) < MIN_SCORES
+        few_scores = len(self.words) < MIN_SCORES
         return tuple(  # type: ignore[return-value]
-            part * on_scale(scores, np.append(recent, scores) if early else recent)
+            part * on_scale(scores, np.append(recent, scores) if few_scores else recent)
             for scores, recent, part in scales
         )
 
@@ -142,21 +149,21 @@ class VectorMemory(NamedTuple):
             Scores by words and by vectors; nan by words for a document without a word. Scores of
             the first batch are not stored.
         vectors : ndarray, shape (n_documents, n_dimensions)
-            Centred; zero vectors are not stored.
+            Centred vectors; zero vectors are not stored.
         lengths : ndarray of int, shape (n_documents,)
-            Distinct words of each document.
+            Number of distinct words of each document.
         room : int
-            Bytes for signs.
+            Bytes for the signs.
         """
         signs = np.packbits(vectors[vectors.any(axis=1)] > 0, axis=1)
         signs = np.concatenate([self.signs, signs])[-max(1, room // signs.shape[1]) :]
-        known = ~np.isnan(words) if len(self.signs) else np.zeros(len(words), dtype=bool)
-        seen = np.bincount(np.minimum(lengths, LENGTH_BINS - 1), minlength=LENGTH_BINS)
+        has_score = ~np.isnan(words) if len(self.signs) else np.zeros(len(words), dtype=bool)
+        length_counts = np.bincount(np.minimum(lengths, LENGTH_BINS - 1), minlength=LENGTH_BINS)
         recent = (
-            np.append(self.words, words[known])[-RECENT:],
-            np.append(self.vectors, apart[known])[-RECENT:],
+            np.append(self.words, words[has_score])[-RECENT:],
+            np.append(self.vectors, apart[has_score])[-RECENT:],
         )
-        return VectorMemory(signs, *recent, self.lengths + seen)
+        return VectorMemory(signs, *recent, self.lengths + length_counts)
 
 
 def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
@@ -182,7 +189,9 @@ def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
 
 
 def weight_of(lengths: Any) -> float:
-    """Return the weight of vectors, 16/(16 + n) with the median number n of distinct words, at most 2/3.
+    """Return the weight of vectors, 16/(16 + n), at most 2/3.
+
+    n is the median number of distinct words of a document.
 
     Equation `length-weight` of docs/method.md.
 

@@ -1,4 +1,6 @@
-"""The inbox of a folder: accepted documents in files of JSON lines. It is the journal of a watch and a source of a run.
+"""The inbox of a folder: files of JSON lines with the documents that a watch has accepted.
+
+The inbox is the journal of a watch and a source of `odl run`.
 
 The file of a period is hidden (its name begins with a dot) while the period is open, and renamed
 when the period ends. So `odl run` reads complete periods only. Next to each file, `.{file}.sums`
@@ -34,7 +36,7 @@ from odl.live.inboxsums import (
     sums_of,
 )
 
-SOURCE = f"{FOLDER}/*.jsonl*"  # also .jsonl.gz
+SOURCE = f"{FOLDER}/*.jsonl*"  # pattern of the published files, packed ones included
 ANSWER_KEY = "odl"  # key of a line with the answer that was given to the document
 
 
@@ -63,7 +65,7 @@ class Inbox:
         return sorted(self.open)
 
     def begun(self):
-        """Return the labels of the periods with a hidden file that begin today or earlier, oldest first."""
+        """Return the labels of periods with a hidden file that begin before tomorrow, sorted."""
         return [label for label in self.labels() if label <= today()]
 
     def periods(self):
@@ -90,12 +92,12 @@ class Inbox:
         """
         sizes = []
         try:
-            for label, new in lines.items():
+            for label, new_lines in lines.items():
                 file = self._file(label)
                 sizes.append((file, os.fstat(file.fileno()).st_size))
-                rest = memoryview(b"".join(new))
-                while rest:
-                    rest = rest[file.write(rest) :]
+                unwritten = memoryview(b"".join(new_lines))
+                while unwritten:
+                    unwritten = unwritten[file.write(unwritten) :]
                 os.fsync(file.fileno())
         except OSError as error:
             for file, size in sizes:
@@ -103,8 +105,8 @@ class Inbox:
                     file.truncate(size)
             error.filename = error.filename or FOLDER
             raise
-        for label, new in lines.items():
-            self.sums[label].append(new)
+        for label, new_lines in lines.items():
+            self.sums[label].append(new_lines)
 
     def _file(self, label):
         if label not in self.open:
@@ -142,7 +144,7 @@ class Inbox:
 
 
 def remove(name):
-    """Remove a document from all files of the inbox of the working folder, also from the copies of damaged files.
+    """Remove a document from all files of the inbox, also from the copies of damaged files.
 
     Parameters
     ----------
@@ -160,21 +162,27 @@ def remove(name):
         _report()
         for path in paths("*.jsonl*"):
             lines, _ = lines_of(path)
-            kept = [line for line in lines if json.loads(line)[ANSWER_KEY]["answer"]["id"] != name]
-            if len(kept) < len(lines):
+            remaining = [
+                line for line in lines if json.loads(line)[ANSWER_KEY]["answer"]["id"] != name
+            ]
+            if len(remaining) < len(lines):
                 with contextlib.suppress(StorageError):
-                    gone = {*map(linesums.digest_of, lines)} - {*map(linesums.digest_of, kept)}
+                    removed_digests = {*map(linesums.digest_of, lines)} - {
+                        *map(linesums.digest_of, remaining)
+                    }
                     written, closed = read_sums(path) or ([], False)
-                    left = [digest for digest in written if digest not in gone]
-                    linesums.write(sums_of(path) + NEXT_SUFFIX, left, closed)
-                rewrite(path, kept)
+                    remaining_digests = [
+                        digest for digest in written if digest not in removed_digests
+                    ]
+                    linesums.write(sums_of(path) + NEXT_SUFFIX, remaining_digests, closed)
+                rewrite(path, remaining)
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(sums_of(path) + NEXT_SUFFIX, sums_of(path))
         for path in glob.glob(f"{DAMAGED_FOLDER}/*.jsonl*"):  # their lines may be incomplete JSON
             lines, _ = lines_of(path)
-            kept = [line for line in lines if json.dumps(name).encode() not in line]
-            if len(kept) < len(lines):
-                rewrite(path, kept)
+            remaining = [line for line in lines if json.dumps(name).encode() not in line]
+            if len(remaining) < len(lines):
+                rewrite(path, remaining)
 
 
 def _report():
@@ -189,12 +197,14 @@ def today():
 
 
 def alone():
-    """Return a context manager that locks the inbox of the working folder; `BusyError` if another watch holds it."""
+    """Return a context manager that locks the inbox; it raises `BusyError` if it is locked."""
     return processes.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
 
 
 def settle(dry=False):
-    """Publish files that a killed watch left hidden, unless a watch is running, and list the inbox as a source.
+    """Publish files that a killed watch left hidden, and list the inbox as a source.
+
+    If a watch is running, nothing is published.
 
     `odl run` begins with this. Files of periods that begin after today remain hidden: if such a
     period were learned, all documents of the days before it would be late.
@@ -220,14 +230,15 @@ def settle(dry=False):
             inbox = Inbox()
             for label in inbox.begun():
                 inbox.publish(label)
-    own = any(
-        FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE)
-    )  # the user may have another folder named inbox
-    return (own and enlist(dry)) or bool(hidden)
+    # The user may have another folder named inbox.
+    has_inbox = any(FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE))
+    return (has_inbox and enlist(dry)) or bool(hidden)
 
 
 def enlist(dry=False):
-    """Add the inbox to `sources` in odl.yaml (with `dry`, do not write); return whether it was missing.
+    """Add the inbox to `sources` in odl.yaml; return whether it was missing.
+
+    With `dry`, nothing is written.
 
     Raises
     ------
@@ -242,8 +253,8 @@ def enlist(dry=False):
     if n != 1:
         todo = f"write '{SOURCE}' into sources"
         raise ConfigError(
-            f"{project.FILE} does not read the inbox, and its sources are no line",
-            "that list",
+            f"{project.FILE} does not read the inbox, and its sources are not a list in one line",
+            "a list in one line, such as sources: [a.jsonl]",
             todo,
         )
     if not dry:

@@ -1,4 +1,4 @@
-"""Run the command of the setting `notify` for each new alert: at least once each, and only if it is trusted."""
+"""Run the command of the setting `notify`, if it is trusted, at least once for each new alert."""
 
 import json
 import os
@@ -8,15 +8,17 @@ from odl.config import commands, project
 from odl.files.atomic import replacing
 
 KEY = project.NOTIFY
-DELIVERED_FILE = ".notified.txt"  # next to odl.yaml: ids of delivered alerts, one a line
+DELIVERED_FILE = ".notified.txt"  # file next to odl.yaml with ids of delivered alerts, one a line
 MAX_TRIES = 3  # calls of the command per alert and run
-RETRY_SECONDS = 1.0  # before the second call; doubled before each further one
+RETRY_SECONDS = 1.0  # wait before the second call; doubled before each further one
 NOTIFY_SECONDS = 30.0  # time limit of a call
 N_NOTIFIED_PERIODS = 100  # latest periods whose alerts are delivered, as many as the page has
 
 
 def deliver(folder, words, named):
-    """Run the command of a folder once for each alert not yet delivered; the first time, for the last period only.
+    """Run the command of a folder once for each alert that is not delivered.
+
+    The first time, only alerts of the last period are delivered.
 
     Parameters
     ----------
@@ -36,13 +38,18 @@ def deliver(folder, words, named):
     """
     if not commands.is_trusted(folder, words):
         return [
-            f"{KEY} was not run: its command is not trusted here; look at it, then say odl trust {named}"
+            f"{KEY} was not run: its command is not trusted here; "
+            f"read it, then type: odl trust {named}"
         ], False
     from odl.alerts import maps, read, show
 
     watch = read.alerts_of(folder, last=N_NOTIFIED_PERIODS)
-    told = [(period, alert) for period in watch.periods for alert in maps.alerts_of(watch, period)]
-    pairs = [(show.urn(watch, "document", alert[0].id), alert, period) for period, alert in told]
+    period_alerts = [
+        (period, alert) for period in watch.periods for alert in maps.alerts_of(watch, period)
+    ]
+    pairs = [
+        (show.urn(watch, "document", alert[0].id), alert, period) for period, alert in period_alerts
+    ]
     path, count = os.path.join(folder, DELIVERED_FILE), 0
     if not os.path.exists(path):
         with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
@@ -50,14 +57,14 @@ def deliver(folder, words, named):
                 f"{name}\n" for name, _, period in pairs if period is not watch.periods[-1]
             )
     with open(path, "r+", encoding="utf-8") as record:
-        known = _known(record)
-        pending = [pair for pair in pairs if pair[0] not in known]
+        delivered = _known(record)
+        pending = [pair for pair in pairs if pair[0] not in delivered]
         for name, alert, period in pending:
             if fault := _tell(
                 folder, words, {**maps.document_map(watch, period, *alert), "alert": name}
             ):
-                left = f"{len(pending) - count} of {len(pending)} alerts are not delivered"
-                return [f"{KEY}: {left} ({fault}); the next odl run tries them again"], False
+                summary = f"{len(pending) - count} of {len(pending)} alerts are not delivered"
+                return [f"{KEY}: {summary} ({fault}); the next odl run tries them again"], False
             record.write(f"{name}\n")
             record.flush()
             os.fsync(record.fileno())
@@ -66,16 +73,16 @@ def deliver(folder, words, named):
 
 
 def _known(record):
-    """Return the ids in an open record and truncate it after the last complete line, for appending."""
+    """Return the ids in an open record; truncate it after the last complete line."""
     text = record.read()
-    whole = text[: text.rfind("\n") + 1]
-    record.seek(len(whole.encode()))
+    complete_lines = text[: text.rfind("\n") + 1]
+    record.seek(len(complete_lines.encode()))
     record.truncate()
-    return {*whole.split("\n")}
+    return {*complete_lines.split("\n")}
 
 
 def _tell(folder, words, message):
-    """Run a command with a message, up to `MAX_TRIES` times; return the last error, "" if a call succeeded."""
+    """Run a command with a message, up to `MAX_TRIES` times; return the last error or ""."""
     fault, text = "", json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     for number in range(MAX_TRIES):
         time.sleep(RETRY_SECONDS * 2 ** (number - 1) if number else 0.0)

@@ -1,4 +1,4 @@
-"""Documents of the open period of a watch: their answers, near-duplicates among them, and their ranks by score."""
+"""Documents of the open period of a watch: answers, near-duplicates, and ranks by score."""
 
 import bisect
 import json
@@ -12,12 +12,11 @@ from odl.live.judge import Arrival, iso
 from odl.stream import duplicates
 
 GROUP_SIZE = 512  # largest number of documents that are answered and stored together
-SKETCH_SIZE = (
-    8  # smallest shingles of a document; a near-duplicate lacks all of them with probability .2^8
-)
-N_COMPARED = (
-    3  # documents with the most of these shingles in common that a document is compared with
-)
+# Number of smallest shingles of a document. A near-duplicate lacks all of them with probability
+# .2^8.
+SKETCH_SIZE = 8
+# Number of documents with which a document is compared: those that share most of these shingles.
+N_COMPARED = 3
 
 
 class OpenPeriod:
@@ -60,19 +59,19 @@ class OpenPeriod:
                 for columns in group
             ]
             documents, _ = arrivals.read(rows)
-            places = {name: place for place, name in enumerate(documents.ids)}
+            positions = {name: position for position, name in enumerate(documents.ids)}
             for row in rows:
                 answer = row.columns[ANSWER_KEY]["answer"]
                 self.answers[row.identity] = as_json(answer)
                 row.answer = answer
-                self.complete(row, documents, places.get(row.identity), judge)
+                self.complete(row, documents, positions.get(row.identity), judge)
 
     def find(self, identity):
-        """Return the stored answer to a document of this period or the one before, None if there is none."""
+        """Return the stored answer to a document of this period or the one before, or None."""
         return self.answers.get(identity, self.before.get(identity))
 
     def complete(self, row, documents, place, judge):
-        """Add to the answer of a document its near-duplicate, rank and budget among the documents of the period.
+        """Add near-duplicate, rank and budget within the period to the answer of a document.
 
         Parameters
         ----------
@@ -80,20 +79,22 @@ class OpenPeriod:
             With the answer on the document alone.
         documents : odl.files.documents.Documents
         place : int or None
-            Place of the document in `documents`; None if it has too few words.
+            Position of the document in `documents`; None if it has too few words.
         judge : odl.live.judge.DocumentJudge or None
         """
         shingles, alike = documents.shingles, None
         if place is not None and shingles is not None:
-            own = shingles.indices[shingles.indptr[place] : shingles.indptr[place + 1]]
-            alike = self.earlier.find(own)
+            document_shingles = shingles.indices[
+                shingles.indptr[place] : shingles.indptr[place + 1]
+            ]
+            alike = self.earlier.find(document_shingles)
             if not alike:
-                self.earlier.add(row.identity, own)
+                self.earlier.add(row.identity, document_shingles)
         answer = {**row.answer, "alike": alike, "left_out": place is None}
         row.answer = {**answer, **self._ranked(answer, judge.settings if judge else None)}
 
     def _ranked(self, answer, settings):
-        """Return the rank of a document in the period so far, and whether it is within the budget of alerts."""
+        """Return the rank of a document in the period so far, and whether the budget includes it."""
         if settings is None or answer["alike"] or answer["tail"] is None:
             return {"rank": None, "within_budget": False}
         self.n_items += 1
@@ -114,17 +115,19 @@ class EarlierDocuments:
     def find(self, shingles):
         """Return the id of an earlier near-duplicate, None if there is none."""
         n_shared = Counter(
-            place for one in shingles[:SKETCH_SIZE].tolist() for place in self.places.get(one, ())
+            position
+            for shingle in shingles[:SKETCH_SIZE].tolist()
+            for position in self.places.get(shingle, ())
         )
-        for place, _ in n_shared.most_common(N_COMPARED):
-            if duplicates.jaccard(self.sets[place], shingles) >= duplicates.MIN_JACCARD:
-                return self.names[place]
+        for position, _ in n_shared.most_common(N_COMPARED):
+            if duplicates.jaccard(self.sets[position], shingles) >= duplicates.MIN_JACCARD:
+                return self.names[position]
         return None
 
     def add(self, name, shingles):
         """Add a document."""
-        for one in shingles[:SKETCH_SIZE].tolist():
-            self.places.setdefault(one, []).append(len(self.names))
+        for shingle in shingles[:SKETCH_SIZE].tolist():
+            self.places.setdefault(shingle, []).append(len(self.names))
         self.names.append(name)
         self.sets.append(shingles)
 

@@ -1,4 +1,4 @@
-"""Shares of the inbox that a watch writes from rows that it has read, so that `odl run` does not read them again."""
+"""Shares of the inbox that a watch writes from rows it has read; `odl run` need not read them."""
 
 import contextlib
 from concurrent import futures
@@ -12,7 +12,7 @@ from odl.errors import OdlError
 from odl.files import provenance
 from odl.live import inbox
 
-MAX_ROW_BYTES = 1 << 24  # of the lines of a period whose parsed rows stay in memory
+MAX_ROW_BYTES = 1 << 24  # bytes of the lines of a period whose parsed rows stay in memory
 TELEMETRY = "resourceLogs"  # key of an object with several documents
 
 
@@ -33,7 +33,7 @@ class ReadShares:
 
     def __init__(self, folder, collection):
         self.folder, self.collection = folder, collection
-        self.code = folder.code("share")  # of this process, also if odl is upgraded while it runs
+        self.code = folder.code("share")  # stamp of this process's code, also after an upgrade
         self.rows, self.sizes, self.numbers = {}, {}, {}  # by label of a period
         self.closed = {}  # path of a published file -> its rows, and the numbers of their words
         self.thread, self.writes = futures.ThreadPoolExecutor(1), []
@@ -70,13 +70,16 @@ class ReadShares:
         futures.wait(self.writes)
 
     def _write(self, paths):
-        """Write the share of the last of some published files, unless the rows of another file in it are missing."""
+        """Write the share that contains the last of some published files.
+
+        It is not written if the rows of another file in it are missing.
+        """
         growing = set()
         with contextlib.suppress(OdlError, OSError):  # `odl run` reads the lines, and reports it
             inbox.enlist()
             folder = folders.opened()
-            same = folder.stream["options"] == self.folder.stream["options"]
-            if same and not periods.are_earlier(folder.folder_of("alerts")):
+            options_unchanged = folder.stream["options"] == self.folder.stream["options"]
+            if options_unchanged and not periods.are_earlier(folder.folder_of("alerts")):
                 _, shares = folders.files_of(folder)
                 growing = {path for _, path in [*shares.values()][-1]} if shares else {*paths}
                 for share, members in shares.items():

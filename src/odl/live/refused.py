@@ -1,4 +1,4 @@
-"""Documents that a watch refused: source, place and reason of each, without its text, for the table of `odl run`.
+"""Documents that a watch refused: source, location and reason of each, for the table of `odl run`.
 
 `inbox/.refused` has one record per document (`odl.files.linesums`). A document that is sent again
 with equal bytes is not listed twice. An entry is deleted when a document with its id is accepted.
@@ -15,7 +15,7 @@ from odl.files.atomic import replacing
 from odl.live import inboxsums
 
 PATH = f"{inboxsums.FOLDER}/.refused"
-MAX_LISTED = 10_000  # entries that are stored; of older ones only the number
+MAX_LISTED = 10_000  # entries that are stored; older ones are only counted
 TODO = f"delete {PATH} to begin the list again; no document is lost by that"
 
 
@@ -33,29 +33,29 @@ class RefusedList:
         Parameters
         ----------
         documents : list of tuple
-            Source, place, reason, id ("" if it has none) and bytes of each.
+            Source, location, reason, id ("" if it has none) and bytes of each.
         """
-        new = {}
-        for source, place, reason, identity, line in documents:
+        new_entries = {}
+        for source, location, reason, identity, line in documents:
             content = linesums.digest_of(line)
             if content not in self.entries:
-                entry = setaside.aside(source, place, reason)
-                new[content] = [*entry, forgotten_as(identity) if identity else "", content]
-        self.entries |= new
+                entry = setaside.aside(source, location, reason)
+                new_entries[content] = [*entry, forgotten_as(identity) if identity else "", content]
+        self.entries |= new_entries
         if len(self.entries) > MAX_LISTED:
-            keep = MAX_LISTED // 2
-            self.older += len(self.entries) - keep
-            self.entries = dict(list(self.entries.items())[-keep:])
+            n_retained = MAX_LISTED // 2
+            self.older += len(self.entries) - n_retained
+            self.entries = dict(list(self.entries.items())[-n_retained:])
             self.written = 0
-        if new and self.written:
+        if new_entries and self.written:
             text = "".join(
-                linesums.record(self.written + at, _text(one))
-                for at, one in enumerate(new.values())
+                linesums.record(self.written + number, _text(entry_))
+                for number, entry_ in enumerate(new_entries.values())
             )
             with open(PATH, "a", encoding="ascii") as file:
                 file.write(text)
-            self.written += len(new)
-        elif new:
+            self.written += len(new_entries)
+        elif new_entries:
             self._rewrite()
 
     def accept(self, ids):
@@ -111,7 +111,10 @@ def listed():
 
 
 def check(mend=True):
-    """Return a list with a sentence if the stored list was changed after it was written; `mend` begins a new one."""
+    """Return a list with a sentence if the stored list was changed after it was written, else [].
+
+    With `mend`, a new list begins.
+    """
     try:
         read()
     except StorageError as error:

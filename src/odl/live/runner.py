@@ -9,11 +9,13 @@ import threading
 from odl.config import places
 from odl.files.escaping import visible
 
-NICENESS = 10  # added to the process's priority value, so that answers to documents come first
+NICENESS = 10  # increase of the process's nice value, so that answers to documents come first
 
 
 class Runner:
-    """Runs the working folder in another process. It starts at the first request and ends when it is idle.
+    """Runs the working folder in another process.
+
+    The process starts at the first request and ends when it is idle.
 
     Parameters
     ----------
@@ -47,9 +49,8 @@ class Runner:
     def wait(self):
         """Wait for the run; return its exit status and the lines that it printed."""
         reply = self.process.stdout.readline()
-        if (
-            not reply and self.process.wait() == 0 and not self.stopped
-        ):  # it was idle and ended before it read the request
+        # The process was idle and ended before it read the request.
+        if not reply and self.process.wait() == 0 and not self.stopped:
             self.start()
             return self.wait()
         self.output.seek(0)

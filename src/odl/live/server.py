@@ -1,4 +1,4 @@
-"""Server of ``odl watch --http``: its threads read requests and wait; the watch answers in the main thread.
+"""Server of ``odl watch --http``: threads read requests; the watch answers in the main thread.
 
 So the documents of several clients are written to the disk together, and a slow client does not
 delay others.
@@ -26,13 +26,12 @@ TOKEN_VARIABLE = "ODL_TOKEN"  # environment variable with the token that request
 MIN_TOKEN_LENGTH = 16  # characters
 N_THREADS, MAX_CONNECTIONS = 32, 1000
 MAX_QUIET_SECONDS = 30  # an idle connection is closed after this time
-SWITCH_SECONDS = (
-    0.0005  # Python's switch interval, so that a thread that loads results does not delay answers
-)
-MAX_WAITING = (
-    8 * GROUP_SIZE
-)  # documents per request, and documents of all requests that wait for answers
-TURN_SIZE = 1 << 19  # bytes of documents that are answered together; requests take turns after that
+# Switch interval of Python's threads. With a short one, a thread that loads results does not delay
+# answers.
+SWITCH_SECONDS = 0.0005
+# Documents per request, and documents of all requests that wait for answers.
+MAX_WAITING = 8 * GROUP_SIZE
+TURN_SIZE = 1 << 19  # bytes of documents that are answered together before the next request
 REQUEST_SIZE = 1 << 24  # largest size of a request in bytes
 DRAIN_SECONDS = 1.5  # time to send the answers of stored documents before the process ends
 
@@ -72,7 +71,9 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
     host, token = host.strip("[]"), os.environ.get(TOKEN_VARIABLE, "")
     if not host or not port.isdecimal() or int(port) > 65535:
         raise ParameterError(
-            f"--http {address}", "an address and a port, such as 127.0.0.1:8080", "correct it"
+            f"--http {address}",
+            "an address and a port, such as 127.0.0.1:8080",
+            "correct the address",
         )
     if len(token) < MIN_TOKEN_LENGTH and (token or host not in LOOPBACK):
         given = f"--http {address}, and {TOKEN_VARIABLE} has {len(token)} characters"
@@ -82,7 +83,9 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
         )
     if not rate > 0:
         raise ParameterError(
-            f"--rate {rate:g}", "documents a second, more than 0", "correct it or leave it out"
+            f"--rate {rate:g}",
+            "documents a second, more than 0",
+            "give a larger rate, or leave --rate out",
         )
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -90,7 +93,7 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
     except OSError as error:
         given = f"--http {address} ({error.strerror})"
         raise ParameterError(
-            given, "an address of this machine that nobody listens on", "take another"
+            given, "an address of this machine that nobody listens on", "take another port"
         ) from error
     desk = Desk()
     limits = {
@@ -109,10 +112,8 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
         flush=True,
     )
     sys.setswitchinterval(SWITCH_SECONDS)
-    logging.getLogger("waitress").setLevel(
-        logging.ERROR
-    )  # its warnings about waiting requests are not useful here
-    threading.Thread(target=server.run, daemon=True).start()
+    # The warnings of waitress about waiting requests are not useful here.
+    logging.getLogger("waitress").setLevel(logging.ERROR)
     try:
         record_of = text_record if text else json_record
         follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock, record_of)
@@ -127,14 +128,17 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
 
 
 def place_of(number):
-    """Return (source, place) of a document from its number (request, place in the request)."""
+    """Return (source, location) of a document from its number (request, position in it)."""
     return "http", f"document {number[1] + 1} of a request" + time.strftime(
         ", %Y-%m-%d %H:%M UTC", time.gmtime()
     )
 
 
 def _finish_requests(server, timeout):
-    """Wait until the threads of a server have sent their answers; return whether all have ended within `timeout`."""
+    """Wait until the threads of a server have sent their answers; return whether all ended in time.
+
+    `timeout` is in seconds.
+    """
     dispatcher = server.task_dispatcher
     dispatcher.shutdown(timeout=timeout)
     time.sleep(POLL_SECONDS)  # the last answers are being sent
@@ -165,7 +169,10 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
 
     def take(self, n_lines, size):
-        """Take the next lines, up to `n_lines` lines and about `size` bytes but at least one; return their places."""
+        """Take up to `n_lines` next lines of about `size` bytes, at least one.
+
+        Return the positions of these lines.
+        """
         first = self.taken
         while (
             self.taken < len(self.lines)
@@ -226,8 +233,8 @@ class Desk:
         The first argument of `odl.live.watch.follow`.
         """
         self.watch = watch
-        # otherwise a full collection visits all loaded objects, which delays answers by 25 ms and
-        # more
+        # Without this, a full garbage collection visits all loaded objects, which delays answers
+        # by 25 ms or more.
         gc.freeze()
         try:
             while not ended():
@@ -249,7 +256,10 @@ class Desk:
             job.done.set()
 
     def _next(self):
-        """Yield a group of waiting documents, taken from the requests in turn; then wake up the answered requests."""
+        """Yield a group of waiting documents, from the requests in turn.
+
+        After the group is answered, wake up the requests whose documents are all answered.
+        """
         group, size = [], 0
         while len(group) < GROUP_SIZE and size < TURN_SIZE:
             try:
@@ -257,15 +267,15 @@ class Desk:
             except queue.Empty:
                 break
             self.under_way[serial] = job
-            piece = [
-                ((serial, place), job.lines[place])
-                for place in job.take(GROUP_SIZE - len(group), TURN_SIZE - size)
+            numbered_lines = [
+                ((serial, position), job.lines[position])
+                for position in job.take(GROUP_SIZE - len(group), TURN_SIZE - size)
             ]
-            size += sum(len(line) for _, line in piece) or 1
+            size += sum(len(line) for _, line in numbered_lines) or 1
             if job.learn:
-                group += piece
+                group += numbered_lines
             else:
-                self.watch.judge_only(piece)
+                self.watch.judge_only(numbered_lines)
             if job.taken < len(job.lines):
                 self.jobs.put((serial, job))
         yield group
@@ -280,8 +290,8 @@ class Desk:
             if number is None:
                 tell([(None, text)])
             else:
-                serial, place = number
-                self.under_way[serial].answers[place] = text
+                serial, position = number
+                self.under_way[serial].answers[position] = text
 
     def refuse(self, pairs):
         """Store faults of lines as their answers."""

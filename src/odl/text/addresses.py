@@ -13,7 +13,8 @@ WEB_ADDRESS = re.compile(
     f"(?:[!-~]|{HOST_CHARACTER})*"  # path
 )
 MAIL_ADDRESS = re.compile(
-    f"(?:{HOST_CHARACTER}|[.+%-]){{1,64}}@((?:(?:{HOST_CHARACTER}|-){{1,63}}\\.)+(?:{HOST_CHARACTER}|-){{2,63}})"
+    f"(?:{HOST_CHARACTER}|[.+%-]){{1,64}}"
+    f"@((?:(?:{HOST_CHARACTER}|-){{1,63}}\\.)+(?:{HOST_CHARACTER}|-){{2,63}})"
 )
 ASCII_MAIL_ADDRESS = re.compile(rb"[\w.+%-]{1,64}@((?:[0-9A-Za-z][\w-]*\.)+[A-Za-z]{2,63})[.:?]*")
 GUID = re.compile(r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])")
@@ -24,7 +25,10 @@ MIN_CASE_CHANGES = 0.3  # per character of base64; names in code have fewer
 
 
 def simplify_addresses(piece):
-    """Replace addresses in a piece of text by their hosts between NUL characters, GUIDs and base64 by spaces."""
+    """Replace addresses in a piece of text by their hosts, and GUIDs and base64 by spaces.
+
+    Hosts are put between NUL characters.
+    """
     if "://" in piece or ("." in piece and "www." in piece.lower()):
         piece = WEB_ADDRESS.sub(_host, piece)
     if "@" in piece:

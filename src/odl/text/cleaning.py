@@ -11,13 +11,14 @@ from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures, drop_
 
 SIGNS = re.compile(
     r"<!doctype\s|</[a-z][a-z0-9]{0,15}\s*>|<(?:br|p|hr|html|head|body|div|img)\b[^<>]{0,2000}>"
-    r"|&(?:amp|lt|gt|quot|apos|nbsp|[mn]dash|hellip|[lr][sd]quo|[aou]uml|szlig|[aeiou](?:acute|grave|circ)|ntilde|ccedil"
+    r"|&(?:amp|lt|gt|quot|apos|nbsp|[mn]dash|hellip|[lr][sd]quo|[aou]uml|szlig"
+    r"|[aeiou](?:acute|grave|circ)|ntilde|ccedil"
     r"|copy|reg|euro|#[0-9]{1,7}|#x[0-9a-f]{1,6});",
     re.I,
 )
 BLOCKS = (
-    "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 "
-    "header hr li main nav ol option p pre section table td th title tr ul"
+    "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hr li main nav ol option p pre section table td th title tr ul"
 )
 HIDDEN = ["iframe", "noscript", "object", "script", "style", "svg", "template"]
 AMPERSANDS = re.compile(r"&(?:(?:amp|#0{0,5}38|#x0{0,5}26);)+", re.I)
@@ -86,7 +87,7 @@ def _text_of(text):
     return "".join(parts)
 
 
-# Encoded data: uuencode, base64, BinHex, hex dumps, yEnc, keys, minified code
+# Encoded data: uuencode, base64, BinHex, hex dumps, yEnc, keys and minified code.
 
 MAX_TESTED_LINE = 400  # characters; in longer lines only single words are tested
 MIN_ENCODED_LINES = 2  # lines of an encoded block
@@ -95,7 +96,8 @@ UU_SHORT = re.compile(r"[!-`][ -`]*\s*$")
 DENSE = re.compile(r"\s*[!-~]{45,}\s*$")
 BASE64_END = re.compile(r"\s*[A-Za-z0-9+/_-]+={0,2}\s*$")
 HEX_DUMP = re.compile(
-    r"\s*(?:[0-9A-Fa-f]{4,16}:?\s+)?(?:(?:0[xX])?[0-9A-Fa-f]{2}[\s,;:]{1,3}|[0-9A-Fa-f]{4}[\s,]{1,3}|[0-9A-Fa-f]{8}\s{1,3}){6,}"
+    r"\s*(?:[0-9A-Fa-f]{4,16}:?\s+)?"
+    r"(?:(?:0[xX])?[0-9A-Fa-f]{2}[\s,;:]{1,3}|[0-9A-Fa-f]{4}[\s,]{1,3}|[0-9A-Fa-f]{8}\s{1,3}){6,}"
 )
 HEX_WORD = re.compile(r"\s*[0-9A-Fa-f]{32,}\s*$")
 BEGINS = (
@@ -109,7 +111,7 @@ STARTS = ("=ybegin ", "-----BEGIN ")  # each pattern of `BEGINS` needs one of th
 FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
 MIN_WORD = 40  # characters of a word that is tested
 PRINTABLE = bytes(ord("x") if 32 < sign < 127 else 10 if sign == 10 else 32 for sign in range(256))
-LONG_WORD = b"x" * MIN_WORD  # in a text that was translated by `PRINTABLE`
+LONG_WORD = b"x" * MIN_WORD  # a long word in a text that was translated by `PRINTABLE`
 TESTED_WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
 ADDRESS_SIGN = re.compile(r"://|\bwww\.|@")
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # `drop_html` handles it
@@ -118,7 +120,7 @@ VOWELS = re.compile(r"[aeiouyAEIOUY]+")
 LETTER_RUNS = re.compile(r"[A-Za-z]+")
 RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 MIN_VOWELS = 0.15  # share of the letters that are vowels; English has .4
-# mean length of runs of lower case, upper case or digits; base64 has 1.6, names in code 2.3
+# Mean length of runs of lower case, upper case or digits. Base64 has 1.6, names in code 2.3.
 MIN_RUN = 2.0
 MIN_ALPHANUMERIC = 30  # letters and digits of an encoded word; excludes drawn lines such as -----
 MIN_MINIFIED = 400  # characters of a line of minified code
@@ -152,14 +154,16 @@ def drop_encoded(text: str) -> str:
         _mark_framed(rest, drop)
     for kind in kinds:
         _mark_runs(lines, rest, drop, kind)
-    marked = zip(
-        rest, drop, [False, *drop], strict=False
-    )  # line, whether it is dropped, whether the line before is
+    # (line, whether it is dropped, whether the line before it is dropped)
+    marked = zip(rest, drop, [False, *drop], strict=False)
     return "\n".join("" if gone else line for line, gone, before in marked if not (gone and before))
 
 
 def _without_long_words(text, lines):
-    """Return the lines of a text without encoded words and minified code; the same list if no line is long enough."""
+    """Return the lines of a text without encoded words and minified code.
+
+    If no line is long enough, the same list is returned.
+    """
     signs = text.encode("latin-1", "replace").translate(PRINTABLE)  # one byte per character
     place, tested, number, begin = signs.find(LONG_WORD), set(), 0, 0
     while place >= 0:
@@ -175,7 +179,10 @@ def _without_long_words(text, lines):
 
 
 def _mark_framed(lines, drop):
-    """Mark the lines of blocks with a first and a last line; a first line without a last line is marked alone."""
+    """Mark the lines of blocks with a first and a last line in `drop`.
+
+    A first line without a last line is marked alone.
+    """
     begun, end = None, None
     for at, line in enumerate(lines):
         line = line[:MAX_TESTED_LINE]
@@ -202,13 +209,15 @@ def _is_hex(line):
 
 
 ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests of a line
-SIGN = re.compile(
-    "|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD))
-)  # what one of the tests requires
+# What at least one of these tests requires.
+SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD)))
 
 
 def _mark_runs(lines, rest, drop, kind):
-    """Mark runs of lines of one kind, with the short last line of the encoding and the lines that frame it."""
+    """Mark runs of lines of one kind in `drop`.
+
+    A short last line of the encoding and the lines that frame a run are marked too.
+    """
     fits = [not gone and _fits(*pair, kind) for *pair, gone in zip(lines, rest, drop, strict=True)]
     first = None
     for at, fit in enumerate([*fits, False]):
@@ -226,7 +235,10 @@ def _mark_runs(lines, rest, drop, kind):
 
 
 def _fits(line, rest, kind):
-    """Return whether a line, or its rest after words were dropped, is of a kind. A line without a rest is dense."""
+    """Return whether a line is of a kind, before or after words were dropped.
+
+    A line of which nothing remains is dense.
+    """
     if len(line) > MAX_TESTED_LINE:
         return False
     return kind(line) or (
@@ -247,7 +259,7 @@ def _short_end(lines, at, kind):
 
 
 def _drop_words(line):
-    """Drop the encoded words of a line, or the complete line if the rest is minified code."""
+    """Drop the encoded words of a line, or the complete line if minified code remains."""
     rest = TESTED_WORD.sub(lambda word: "" if _is_noise(word[0]) else word[0], line)
     if len(rest) >= MIN_MINIFIED and _is_minified(rest):
         return ""
@@ -287,7 +299,7 @@ CLEANERS = {
     "signatures": drop_signatures,
     "trailers": drop_trailers,
 }
-# depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners
+# Depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners.
 CHAINED = "boilerplate"
 CLEANER_NAMES = (*CLEANERS, CHAINED)
 CLEAN_SCHEMA = {
@@ -300,7 +312,9 @@ CLEAN_SCHEMA = {
 
 
 def cleaner_names(clean: Any) -> list[str]:
-    """Return the names of the cleaners that the option `clean` (see `CLEAN_SCHEMA`) selects, in order of application.
+    """Return the names of the cleaners that the option `clean` selects, in order of application.
+
+    `CLEAN_SCHEMA` describes the option.
 
     Examples
     --------

@@ -5,30 +5,30 @@ import re
 from odl.text import scripts
 
 MAX_NAME = 40  # characters of a name with digits
-# changes between letters and digits in a part of a name; machine-generated identifiers have more
+# Changes between letters and digits in a part of a name; machine-generated identifiers have more.
 MAX_CHANGES = 3
 HAS_DIGIT, HAS_LONG_NUMBER = re.compile(r"\d").search, re.compile(r"\d{5}").search
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-UNITS = (  # of quantities, and other ends of numbers: 5a, 12th, 10km, 8gb
-    "[a-ce-fh-jl-z]|st|nd|rd|th|am|pm|[ckmn]m|[kmu]g|ms|ns|us|min|sec|hrs?|yrs?|[kmgt]i?b(?:ps|it)?|bits?|dpi|px|pt"
+UNITS = (  # units of quantities, and other ends of numbers: 5a, 12th, 10km, 8gb
+    "[a-ce-fh-jl-z]|st|nd|rd|th|am|pm|[ckmn]m|[kmu]g|ms|ns|us|min|sec|hrs?|yrs?"
+    "|[kmgt]i?b(?:ps|it)?|bits?|dpi|px|pt"
     "|[kmg]?hz|k[mw]h?|kv|mph|ft|in|lbs?|oz|usd|eur|days?|mos?|mth|pct"
 )
-is_usual_name = re.compile(
-    rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}"
-).fullmatch  # most names
-is_number_with_word = re.compile(
-    rf"\d+-?(?!(?:{UNITS}|{MONTHS}[a-z]{{0,6}})$)[a-z]+"
-).fullmatch  # 3d, 737-max
+# Most names: letters, then digits, such as covid-19.
+is_usual_name = re.compile(rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}").fullmatch
+# A number, then a word, such as 3d and 737-max.
+is_number_with_word = re.compile(rf"\d+-?(?!(?:{UNITS}|{MONTHS}[a-z]{{0,6}})$)[a-z]+").fullmatch
 is_date = re.compile(rf"{MONTHS}[a-z]{{0,6}}[-_]?\d").match  # apr-93
 is_hash = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,}").fullmatch
 is_hexadecimal_code = re.compile(r"0x[0-9a-f]{1,16}").fullmatch
-changes_of = re.compile(
-    r"\d(?=[^\W\d])|[^\W\d](?=\d)"
-).findall  # places where letters and digits meet
+changes_of = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)").findall  # where letters and digits meet
 
 
 def names(word):
-    """Return [word] if it is a name with digits, else its parts without digits: by script, or between hyphens."""
+    """Return [word] if it is a name with digits, else its parts without digits.
+
+    A word without digits is split by script, another one at its hyphens.
+    """
     if not HAS_DIGIT(word):
         return parts_by_script(word)
     if is_usual_name(word) or is_hexadecimal_code(word) or is_name(word.replace("_", "-")):
@@ -50,7 +50,10 @@ def is_name(word):
 
 
 def is_identifier_or_plain(word):
-    """Return whether a word has no underscore, or is an identifier in capitals or with digits but no long number."""
+    """Return whether a word has no underscore, or is an identifier.
+
+    An identifier is in capitals or has digits, but no long number.
+    """
     return "_" not in word or ((word.isupper() or HAS_DIGIT(word)) and not HAS_LONG_NUMBER(word))
 
 
@@ -58,11 +61,11 @@ def parts_by_script(word):
     """Split a word without digits where its script changes; parts of a single letter are dropped."""
     if word.isascii():
         return [word] if len(word) > 1 else []
-    parts, last = [""], ""
+    parts, last_script = [""], ""
     for letter in word:
-        script = scripts.script_of(letter) or last
-        if last and script != last:
+        script = scripts.script_of(letter) or last_script
+        if last_script and script != last_script:
             parts.append("")
         parts[-1] += letter
-        last = script
+        last_script = script
     return [part for part in parts if len(part) > 1]

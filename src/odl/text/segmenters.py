@@ -1,4 +1,4 @@
-"""Split text of scripts without spaces: into overlapping pairs or triples of characters, or by another package."""
+"""Split text without spaces: into pairs or triples of characters, or by another package."""
 
 import logging
 import re
@@ -16,7 +16,7 @@ LETTERED = re.compile(f"[{scripts.THAI}{scripts.LAO}{scripts.KHMER}{scripts.BURM
 def pairs(run):
     """Return the overlapping pairs of characters of a run (triples in Thai, Lao, Khmer and Burmese)."""
     size = 3 if LETTERED(run) else 2
-    return [run[at : at + size] for at in range(max(len(run) - size, 0) + 1)]
+    return [run[start : start + size] for start in range(max(len(run) - size, 0) + 1)]
 
 
 def _jieba():

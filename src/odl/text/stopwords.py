@@ -55,7 +55,8 @@ class StopWords:
     >>> from scipy.sparse import csr_array
     >>> from odl.text.stopwords import StopWords
     >>> counts = csr_array([[1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1]])
-    >>> stop_words = StopWords(["das", "ist", "wetter", "the", "and", "weather", "die"], counts.sum(axis=0))
+    >>> words = ["das", "ist", "wetter", "the", "and", "weather", "die"]
+    >>> stop_words = StopWords(words, counts.sum(axis=0))
 
     array([False, False,  True, False, False,  True,  True])
     """
@@ -63,20 +64,22 @@ class StopWords:
     def __init__(self, words: Sequence[str], frequencies: np.ndarray) -> None:
         self.places, self.latest = _places(words), None
         past = np.bincount(self.places, frequencies, minlength=len(TABLE))
-        times = past @ TABLE
-        self.order = np.argsort(-times, kind="stable")
-        self.usual = np.full(
-            len(LANGUAGE_NAMES), -1
-        )  # usual list of the script of each list, -1 for none
+        list_counts = past @ TABLE
+        self.order = np.argsort(-list_counts, kind="stable")
+        # Usual list of the script of each list; -1 for none.
+        self.usual = np.full(len(LANGUAGE_NAMES), -1)
         self.scripts = names, script = _by_script(words)
         totals = np.bincount(script, frequencies, minlength=len(names))
         for name, total in zip(names.tolist(), totals.tolist(), strict=True):
             lists = SCRIPTS[self.order] == name
             first = np.argmax(lists)
-            most, of_any = times[self.order[first]], TABLE[:, self.order[lists]].any(axis=1)
-            usual = most >= MIN_STOP_WORD_SHARE * max(total, 1) and 3 * most > 2 * np.sum(
-                past[of_any]
+            n_of_first, is_stop_word = (
+                list_counts[self.order[first]],
+                TABLE[:, self.order[lists]].any(axis=1),
             )
+            usual = n_of_first >= MIN_STOP_WORD_SHARE * max(
+                total, 1
+            ) and 3 * n_of_first > 2 * np.sum(past[is_stop_word])
             if usual and np.sum(TABLE[past > 0, self.order[first]]) >= MIN_DISTINCT_USUAL:
                 self.usual[lists] = first
 
@@ -87,7 +90,10 @@ class StopWords:
         return other
 
     def _languages(self, counts):
-        """Return the index in `order` of the list of each document, -1 if none fits; the latest result is cached."""
+        """Return the index in `order` of the list of each document, -1 if none fits.
+
+        The last result is cached.
+        """
         if self.latest is None or self.latest[0] is not counts:
             self.latest = counts, self._find_languages(counts)
         return self.latest[1]
@@ -95,25 +101,27 @@ class StopWords:
     def _find_languages(self, counts):
         table, total = TABLE[:, self.order], np.asarray(counts.sum(axis=1)).ravel()
         counts = entries(counts, self.places[counts.indices] > 0)
-        parts, shape = (self.places[counts.indices], counts.indptr), (counts.shape[0], len(TABLE))
-        times = sparse.csr_array((counts.data, *parts), shape=shape) @ table
-        different = sparse.csr_array((np.ones_like(counts.data), *parts), shape=shape) @ table
-        best, most = np.argmax(times, axis=1), times.max(axis=1)
-        known = (most >= MIN_STOP_WORD_SHARE * np.maximum(total, 1)) & (
-            different[np.arange(len(best)), best] >= MIN_DISTINCT
+        indices, shape = (self.places[counts.indices], counts.indptr), (counts.shape[0], len(TABLE))
+        list_counts = sparse.csr_array((counts.data, *indices), shape=shape) @ table
+        n_distinct = sparse.csr_array((np.ones_like(counts.data), *indices), shape=shape) @ table
+        best, best_counts = np.argmax(list_counts, axis=1), list_counts.max(axis=1)
+        is_detected = (best_counts >= MIN_STOP_WORD_SHARE * np.maximum(total, 1)) & (
+            n_distinct[np.arange(len(best)), best] >= MIN_DISTINCT
         )
-        known &= ((times == most[:, None]).sum(axis=1) == 1) | (best == self.usual[best])
-        return np.where(known, best, np.where(total < SHORT_TEXT, self.usual[best], -1))
+        is_detected &= ((list_counts == best_counts[:, None]).sum(axis=1) == 1) | (
+            best == self.usual[best]
+        )
+        return np.where(is_detected, best, np.where(total < SHORT_TEXT, self.usual[best], -1))
 
     def languages(self, counts: sparse.csr_array) -> list[str]:
         """Return the language of each document, or "" if no list fits."""
-        names = [*(LANGUAGE_NAMES[at] for at in self.order), ""]
-        return [names[at] for at in self._languages(counts).tolist()]
+        names = [*(LANGUAGE_NAMES[place] for place in self.order), ""]
+        return [names[place] for place in self._languages(counts).tolist()]
 
     def is_content(self, counts: sparse.csr_array) -> np.ndarray:
         """Return whether each entry of counts is not a stop word of its document's language."""
-        place = np.repeat(self._languages(counts), np.diff(counts.indptr))
-        return (place < 0) | ~TABLE[self.places[counts.indices], self.order[place]]
+        language = np.repeat(self._languages(counts), np.diff(counts.indptr))
+        return (language < 0) | ~TABLE[self.places[counts.indices], self.order[language]]
 
 
 def _places(words):
@@ -122,7 +130,9 @@ def _places(words):
 
 
 def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) -> dict[str, int]:
-    """Return the number of documents of each language, or of each non-Latin script without a language.
+    """Return the number of documents of each language.
+
+    Documents without a language are counted by their script, unless it is Latin.
 
     Parameters
     ----------
@@ -138,40 +148,42 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
         Languages and scripts of at least a share `MIN_DOCUMENT_SHARE` of the documents; "" is
         unknown.
     """
-    own = {"": None} | dict(zip(LANGUAGE_NAMES, SCRIPTS.tolist(), strict=True))
+    script_of_name = {"": None} | dict(zip(LANGUAGE_NAMES, SCRIPTS.tolist(), strict=True))
     pairs = zip(stop_words.languages(counts), _scripts(counts, *stop_words.scripts), strict=True)
-    found = [name if script in ("", own[name]) else script for name, script in pairs]
-    names, times = np.unique(found, return_counts=True)
-    least = MIN_DOCUMENT_SHARE * len(found)
-    many = {
-        name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= least
+    detected = [name if script in ("", script_of_name[name]) else script for name, script in pairs]
+    names, times = np.unique(detected, return_counts=True)
+    min_documents = MIN_DOCUMENT_SHARE * len(detected)
+    frequent = {
+        name: int(n)
+        for name, n in zip(names.tolist(), times.tolist(), strict=True)
+        if n >= min_documents
     }
-    return many if alone or len(many) > 1 or many.keys() & LISTS.keys() else {}
+    return frequent if alone or len(frequent) > 1 or frequent.keys() & LISTS.keys() else {}
 
 
-def shown(name: str, other: str) -> str:
+def shown(name: str, unknown_name: str) -> str:
     """Return the printed name of a language or script of `mix`; `other` for ""."""
-    return name.capitalize() if name in LISTS else f"script {name}" if name else other
+    return name.capitalize() if name in LISTS else f"script {name}" if name else unknown_name
 
 
 def _scripts(counts, names, script):
-    """Return the script of more than half of each document's words; "" if it is Latin or there is none."""
-    times = counts @ (np.arange(len(names)) == script[:, None])
-    sure = 2 * times.max(axis=1) > times.sum(axis=1)
-    return np.where(sure, names[np.argmax(times, axis=1)], "").tolist()
+    """Return the script of most words of each document; "" for Latin, or if there is none."""
+    script_counts = counts @ (np.arange(len(names)) == script[:, None])
+    is_majority = 2 * script_counts.max(axis=1) > script_counts.sum(axis=1)
+    return np.where(is_majority, names[np.argmax(script_counts, axis=1)], "").tolist()
 
 
 def _by_script(words):
-    """Return the names of scripts, and the index of the script of each word; "" is Latin or no letter."""
-    signs = "".join([*map(itemgetter(0), words), " "]).encode("utf-32-le", "surrogatepass")
-    signs = np.frombuffer(signs, dtype=np.int32)
-    found = np.flatnonzero(np.bincount(signs))
-    names, places = np.unique(
-        [_script_of(chr(sign)) for sign in found.tolist()], return_inverse=True
+    """Return (names of scripts, index of the script of each word); "" is Latin or no letter."""
+    first_letters = "".join([*map(itemgetter(0), words), " "]).encode("utf-32-le", "surrogatepass")
+    first_letters = np.frombuffer(first_letters, dtype=np.int32)
+    distinct_letters = np.flatnonzero(np.bincount(first_letters))
+    names, script_numbers = np.unique(
+        [_script_of(chr(sign)) for sign in distinct_letters.tolist()], return_inverse=True
     )
-    table = np.zeros(signs.max() + 1, dtype=np.intp)
-    table[found] = places
-    return names, table[signs[:-1]]
+    table = np.zeros(first_letters.max() + 1, dtype=np.intp)
+    table[distinct_letters] = script_numbers
+    return names, table[first_letters[:-1]]
 
 
 def _script_of(sign):

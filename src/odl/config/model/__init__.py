@@ -1,1 +1,1 @@
-"""The sections of a configuration, one file each. A field is a setting: type, default, limits, description."""
+"""The sections of a configuration, one file each. A field is a setting and describes it."""

@@ -17,8 +17,8 @@ class Baselines(Section):
     )
     window: int | None = setting(
         None,
-        "number of earlier batches in which neighbours are searched; 0: all, so that the cost grows with the stream. "
-        "`null`: all, but the last 10,000 documents after 50,000",
+        "number of earlier batches in which neighbours are searched; 0: all, so that the cost "
+        "grows with the stream. `null`: all, but the last 10,000 documents after 50,000",
         values="timesteps, `null`",
         minimum=0,
     )
@@ -41,7 +41,8 @@ class Evaluation(Section):
     )
     topics: str = setting(
         "all",
-        "a document is novel if none of its topics was seen before (`all`), or if its first topic was not (`dominant`)",
+        "a document is novel if none of its topics was seen before (`all`), or if its first topic "
+        "was not (`dominant`)",
         enum=["all", "dominant"],
     )
     bootstrap: int = setting(

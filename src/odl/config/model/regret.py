@@ -1,4 +1,4 @@
-"""Settings of the regret: the search for the best fixed dictionary in hindsight, and the runs to compare."""
+"""Settings of the regret: the search for the best fixed dictionary, and the runs to compare."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,8 +14,8 @@ class BestFixed(Section):
 
     timesteps: int = setting(
         0,
-        "number of horizons T for which the best dictionary is fitted, spaced evenly in √T up to the last timestep; 0: "
-        "every T",
+        "number of horizons T for which the best dictionary is fitted, spaced evenly in √T up to "
+        "the last timestep; 0: every T",
         "numbers",
         minimum=0,
     )

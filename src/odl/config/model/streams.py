@@ -29,7 +29,9 @@ class TopicEntry(Section):
         """Refuse a range without a batch."""
         if self.first > self.last:
             fault = f"topic_entry is from {self.first} to {self.last}"
-            raise ParameterError(fault, "first not after last", "correct it")
+            raise ParameterError(
+                fault, "first not after last", "lower topic_entry.first or raise topic_entry.last"
+            )
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Batches(Section):
 
     by: str = setting(
         "documents",
-        "a batch is a number of documents, a calendar period (UTC, weeks from Monday), or one source file",
+        "a batch is a number of documents, a calendar period (UTC, weeks from Monday), "
+        "or one source file",
         enum=["documents", "period", "file"],
     )
     documents: int = setting(
@@ -53,14 +56,15 @@ class Batches(Section):
     )
     initial: int = setting(
         500,
-        "minimum size of the first batch, which starts the dictionary and is not evaluated; it consists of complete "
-        "periods or files. For `by: documents` it is the exact size",
+        "minimum size of the first batch, which starts the dictionary and is not evaluated; "
+        "it consists of complete periods or files. For `by: documents` it is the exact size",
         "documents",
         minimum=1,
     )
     flush: bool = setting(
         True,
-        "whether to process the last batch, which may still grow; it is processed again when it has grown",
+        "whether to process the last batch, which may still grow; it is processed again when it "
+        "has grown",
     )
 
 
@@ -70,14 +74,15 @@ class Order(Section):
 
     protocol: str = setting(
         "by-date",
-        "`by-date`: all documents. `topic-entry`: each held-back topic enters at a random batch, and its earlier "
-        "documents are dropped, so the novel documents are known",
+        "`by-date`: all documents. `topic-entry`: each held-back topic enters at a random batch, "
+        "and its earlier documents are dropped, so the novel documents are known",
         enum=["by-date", "topic-entry"],
     )
     topic_entry: TopicEntry = field(default_factory=TopicEntry)
     ties: str = setting(
         "seeded",
-        "order of documents with equal or missing times: random by seed and document id, or as in the source",
+        "order of documents with equal or missing times: random by seed and document id, "
+        "or as in the source",
         enum=["seeded", "source"],
     )
     batches: Batches = field(default_factory=Batches)
@@ -91,8 +96,8 @@ class Stream(Order):
 
     timesteps: list[int] = setting(
         [],
-        "timesteps over which the AUC is averaged; empty: all with at least `evaluate.min_novel` novel and "
-        "`evaluate.min_known` known documents",
+        "timesteps over which the AUC is averaged; empty: all with at least "
+        "`evaluate.min_novel` novel and `evaluate.min_known` known documents",
         values="timesteps, from 1",
         items={"type": "integer", "minimum": 1},
     )

@@ -17,7 +17,9 @@ LINES = [json.dumps(row) for row in ROWS]
 
 def read(text):
     return list(
-        jsonrows.rows(enumerate(map(jsonrows.mended, text.splitlines(keepends=True)), start=1))
+        jsonrows.rows(
+            enumerate(map(jsonrows.replace_surrogates, text.splitlines(keepends=True)), start=1)
+        )
     )
 
 

@@ -259,11 +259,11 @@ class TestJoining:
         """Shares whose documents stand in the list are not read again, unless rows or the code say otherwise."""
         options, listed, n = (
             {"min_words": 2, "changed": changed, "clean": ["quotes"]},
-            portions._listed,
+            portions._read_new_documents,
             [],
         )
         monkeypatch.setattr(
-            portions, "_listed", lambda *arguments: n.append(1) or listed(*arguments)
+            portions, "_read_new_documents", lambda *arguments: n.append(1) or listed(*arguments)
         )
         tables = {
             "a.jsonl": [*texts(0, 3), *texts(0, 1), {"id": "short", "text": "one"}],

@@ -161,7 +161,7 @@ def test_forgotten_atoms_do_no_harm(rng):
 
 def lying(P):
     """Where the entries of each row lie, and the entries."""
-    starts, *entries = likeness.compressed(P)
+    starts, *entries = likeness.as_rows(P)
     return likeness.spans_of(starts), *entries
 
 
@@ -202,10 +202,10 @@ def test_documents_are_learned_by_their_heaviest_words(name, rng):
     short = largest_per_row(P, 8)
     assert np.diff(P.indptr).max() > 8
     for one in (P, short):
-        starts, terms, weights = clusters.shortened(one, 8)
+        starts, terms, weights = clusters.cut_rows(one, 8)
         assert np.array_equal(starts, short.indptr) and np.array_equal(terms, short.indices)
         assert np.allclose(weights, short.data, rtol=1e-15, atol=0)
-    assert clusters.shortened(short, 8).weights is short.data
+    assert clusters.cut_rows(short, 8).weights is short.data
     state, other = (learner.start(one, 40, None) for one in (P, short))
     assert np.allclose(state.dictionary.toarray(), other.dictionary.toarray(), rtol=1e-12, atol=0)
     assert np.allclose(state.arrays["size"], other.arrays["size"], rtol=1e-12)
@@ -242,7 +242,7 @@ def test_sums_are_those_of_columns_and_documents(rng):
 
 def test_the_nearest_are_those_of_the_dense_product(rng):
     P, A = topics(rng, 70, 50), topics(rng, 40, 50)
-    index, scale = likeness.indexed(A.T.tocsc(), 0.6), rng.random(40) + 0.5
+    index, scale = likeness.build_index(A.T.tocsc(), 0.6), rng.random(40) + 0.5
     chosen, best = likeness.nearest(P, index, 4, scale)
     dense = (P @ A.T).toarray() * scale
     order = np.argsort(-dense, axis=1, kind="stable")[:, :4]
@@ -257,7 +257,7 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
 def test_among_equal_products_the_first_owners_are_the_nearest():
     """Whatever the order of the pieces; terms that no atom has, later ones too, change nothing."""
     A = sparse.csc_array(np.array([[1.0, 2.0, 1.0, 1.0, 2.0, 1.0, 1.0]]))
-    index, ones = likeness.indexed(A, 1.0), np.ones(7)
+    index, ones = likeness.build_index(A, 1.0), np.ones(7)
     wider = sparse.csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 1.0]]))
     rows, best = likeness.nearest(wider, index, 5, ones)
     assert rows.tolist() == [[1, 4, 0, 2, 3], [-1] * 5] and best.tolist() == [
@@ -280,7 +280,7 @@ def test_codes_are_non_negative_least_squares(rng):
     P, A = topics(rng, 20, 50), sparse.csc_array(topics(rng, 9, 50).T)
     neighbours = np.array([rng.permutation(9)[:4] for _ in range(20)])
     neighbours[3:6, 2:], neighbours[7] = -1, -1
-    X = likeness.codes(P, likeness.indexed(A, 1.0).columns, 50, neighbours).toarray()
+    X = likeness.codes(P, likeness.build_index(A, 1.0).columns, 50, neighbours).toarray()
     for x, p, chosen in zip(X, P.toarray(), neighbours, strict=True):
         expected, named = np.zeros(9), chosen[chosen >= 0]
         expected[named] = optimize.nnls(A.toarray()[:, named], p)[0] if len(named) else 0.0
@@ -291,7 +291,7 @@ def test_codes_are_non_negative_least_squares(rng):
 def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
     """Of columns that change a few at a time, some to nothing, and that become more; those of before stay."""
     A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 53)
-    index = likeness.Index(likeness.indexed(A, 0.6).columns, 50, filled)
+    index = likeness.Index(likeness.build_index(A, 0.6).columns, 50, filled)
     makes, kept = [], [(index.columns, A)]
     index._rebuild = lambda *parts: (
         makes.append(len(kept)),
@@ -319,7 +319,7 @@ def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
         A = index.columns.matrix(n_terms)
         kept.append((index.columns, A))
         assert np.allclose(A.toarray(), expected, atol=1e-15) and A.has_canonical_format
-        new, scale = likeness.indexed(A, 0.6), rng.random(k) + 0.5
+        new, scale = likeness.build_index(A, 0.6), rng.random(k) + 0.5
         assert np.array_equal(
             *(likeness.compact(one.columns.spans, one.columns).flat for one in (index, new))
         )
@@ -340,21 +340,21 @@ def test_columns_of_which_there_are_ever_more_are_those_of_a_new_index(rng):
         P[:20, :40],
         *(P[first : first + 2, : min(90, 40 + first // 4)] for first in range(20, 400, 2)),
     ]
-    index = likeness.indexed(rows[0].T.tocsc(), 1.0)
+    index = likeness.build_index(rows[0].T.tocsc(), 1.0)
     index._rebuild = lambda *parts: (
         makes.append(len(index.owner)),
         likeness.Index._rebuild(index, *parts),
     )
     for number, part in enumerate(rows[1:]):
         first, n_terms = 20 + 2 * number, part.shape[1]
-        parts = likeness.compressed(sparse.csr_array(part))
+        parts = likeness.as_rows(sparse.csr_array(part))
         index.set_columns(
             np.arange(first, first + 2),
             likeness.FlattenedRows(*parts, parts.weights),
             first + 2,
             n_terms,
         )
-        new = likeness.indexed(index.columns.matrix(n_terms), 1.0)
+        new = likeness.build_index(index.columns.matrix(n_terms), 1.0)
         first, second = (likeness.nearest(P, one, 4, np.ones(first + 2)) for one in (index, new))
         assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
     assert 2 <= len(makes) < 40 and n_terms == 90
@@ -371,14 +371,14 @@ def test_products_of_atoms_that_changed_are_those_of_all(rng):
         np.full((60, 60), np.nan, dtype=np.float32),
         rng.random(60) + 0.5,
     )
-    index = likeness.indexed(A, 0.6)
+    index = likeness.build_index(A, 0.6)
     clusters.products(sizes, index, np.arange(60), gram)
     for _ in range(12):
         changed = np.sort(rng.choice(60, 5, replace=False))
         sizes[changed] = renewed(index, changed, topics(rng, 5, 50).T.tocsc(), 60)
         clusters.products(sizes, index, changed, gram)
         A, other = index.columns.matrix(50), np.full_like(gram, np.nan)
-        clusters.products(sizes, likeness.indexed(A, 0.6), np.arange(60), other)
+        clusters.products(sizes, likeness.build_index(A, 0.6), np.arange(60), other)
         assert np.array_equal(gram, other) and np.array_equal(gram, gram.T)
         sums = A.toarray() * sizes
         assert np.allclose(gram, sums.T @ sums)

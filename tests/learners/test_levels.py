@@ -106,7 +106,7 @@ def test_atoms_that_nothing_came_to_for_long_are_grouped_by_their_words(least, r
     topics, scales = np.arange(90) % 3, np.repeat([2.0**least, 2.0 ** (least // 2), 1.0], 30)
     S = (np.eye(3)[topics].repeat(4, axis=1) + 0.1 * rng.random((90, 12))).T * scales
     size = np.linalg.norm(S / scales, axis=0) * scales
-    index = likeness.indexed(sparse.csc_array(S / size), 0.6)
+    index = likeness.build_index(sparse.csc_array(S / size), 0.6)
     atoms = clusters.merging({"size": size, "members": scales}, index, len(scales))
     owner = groups(atoms, 3, {})
     found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}

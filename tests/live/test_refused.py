@@ -102,11 +102,11 @@ def test_the_list_is_bounded_and_the_count_is_not(place, monkeypatch):
     stored = refused.RefusedList()
     for n in range(25):
         stored.add([("http", f"document {n}", "it is no JSON", "", b"%d" % n)])
-    entries, older = refused.listed()
+    entries, older = refused.read_entries()
     assert len(entries) <= 10 and older + len(entries) == 25 and entries[-1].place == "document 24"
     again = refused.RefusedList()
     again.add([("http", "document 25", "it is no JSON", "", b"25")])
-    entries, older = refused.listed()
+    entries, older = refused.read_entries()
     assert older + len(entries) == 26 and again.older == older
 
 
@@ -117,7 +117,7 @@ def test_a_kill_in_the_middle_of_a_record_costs_that_record(place):
     with open(refused.PATH, "a") as file:
         file.write('["a.jsonl", "li')
     refused.RefusedList().add([("a.jsonl", "line 9", "it has no text", "", b"9")])
-    assert [entry.place for entry in refused.listed()[0]] == [
+    assert [entry.place for entry in refused.read_entries()[0]] == [
         "line 0",
         "line 1",
         "line 2",
@@ -146,7 +146,7 @@ def test_damage_is_named_and_a_new_list_begins(place, damage):
     assert "inbox/.refused was changed" in sentence
     (sentence,) = refused.check()
     assert "it is now inbox/damaged/1-refused" in sentence
-    assert refused.check() == [] and refused.listed() == ([], 0)
+    assert refused.check() == [] and refused.read_entries() == ([], 0)
 
 
 def test_a_run_goes_on_beside_a_damaged_list(news):

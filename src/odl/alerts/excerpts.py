@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl.files.documents import TITLE_CHARACTERS
 from odl.text import scripts
-from odl.text.words import EDGES, Words, encoded
+from odl.text.words import EDGES, Words, encode
 
 EXCERPT_CHARACTERS = 300  # characters of the longest excerpt
 EXCERPT_STEP = 10  # characters between the starts of excerpts that are compared
@@ -34,7 +34,7 @@ VOWELS_BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
 EMOJI_JOINTS = f"[\u200d\ufe0f{scripts.SKIN}]*"  # signs between the parts of an emoji
 POINT = re.compile(f"[{scripts.POINTS}]")
-# Patterns of the signs that `odl.text.words.encoded` replaces by letters.
+# Patterns of the signs that `odl.text.words.encode` replaces by letters.
 SIGNS_OF_LETTER = {
     "\u02bc": "['\u2019\u02bc]",
     "\u05f3": "['\u2019\u05f3]",
@@ -170,7 +170,7 @@ def _cut(chunk, split):
     if len(word) > 1 and word.isascii() and word.isalpha():  # most chunks
         first = chunk.find(word)
         return [(first, first + len(word), word.lower())]
-    counted, start, spans = split.split(encoded(chunk)), 0, []
+    counted, start, spans = split.split(encode(chunk)), 0, []
     between = EMOJI_JOINTS if "\u200d" in chunk else ""
     if POINT.search(chunk):  # this set takes 4 ms to compile
         between = f"{POINT.pattern}*"

@@ -115,7 +115,7 @@ class Column:
         if fields.missing(value):
             return
         if isinstance(value, list) and value and self.rank("text"):
-            value = fields.joined(value)
+            value = fields.join_pieces(value)
         self.filled += 1
         key = hash(str(value))
         if file not in self.files:

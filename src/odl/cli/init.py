@@ -641,6 +641,6 @@ def _texts(report, sample):
     """Return the texts of the sample."""
     name = collection.columns_of(report.options).get("text")
     return [
-        str(fields.joined(collection.value_of(row, name if table else "text")) or "")
+        str(fields.join_pieces(collection.value_of(row, name if table else "text")) or "")
         for table, row in sample
     ]

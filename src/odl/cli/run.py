@@ -80,7 +80,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         if project.NOTIFY in settings:
             from odl.config import commands
 
-            words = commands.named(".").get(project.NOTIFY, [])
+            words = commands.read_commands(".").get(project.NOTIFY, [])
         working = folders.opened(named)
         if wrong := places.unwritable(working.names["root"]):
             raise ConfigError(
@@ -297,7 +297,7 @@ def _set_aside(working, ledger, named):
         with storage.reading(documents, "documents") as file:
             entries = setaside.read(file)
         try:
-            refusals, older = refused.listed()
+            refusals, older = refused.read_entries()
         except StorageError as error:  # a watch will begin a new list
             return [str(error)]
         setaside.write_table(table, entries + refusals)

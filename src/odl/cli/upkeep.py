@@ -29,7 +29,9 @@ def show(args):
     with contextlib.chdir(args.folder):
         place, row = _row_of(args.folder, args.id)
     counts = (row.get("counts") or {}).items()
-    text = fields.joined(row.get("text")) or "\n".join(f"{word} {count}" for word, count in counts)
+    text = fields.join_pieces(row.get("text")) or "\n".join(
+        f"{word} {count}" for word, count in counts
+    )
     gone = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
     note = ["forgotten: this row of your file is no longer read"] * gone
     head = [place, *note, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]

@@ -49,7 +49,7 @@ def words_of(command, key):
     return words
 
 
-def named(folder):
+def read_commands(folder):
     """Return the commands in the odl.yaml of a folder, as key to list of words."""
     config, path = project.read(folder), os.path.join(folder, project.FILE)
     options = config.get("options")
@@ -71,7 +71,7 @@ def trust(folder):
     ConfigError
         If the folder has no command.
     """
-    commands = [*named(folder).values()]
+    commands = [*read_commands(folder).values()]
     if not commands:
         given = f"{os.path.join(folder, project.FILE)} names no command"
         raise ConfigError(
@@ -79,7 +79,7 @@ def trust(folder):
         )
     with replacing(_place()) as temporary, open(temporary, "w", encoding="utf-8") as file:
         digests = [_digest(folder, words) for words in commands]
-        json.dump({**_trusted(), os.path.realpath(folder): digests}, file, indent=1)
+        json.dump({**_read_trusted(), os.path.realpath(folder): digests}, file, indent=1)
     return commands
 
 
@@ -88,7 +88,7 @@ def is_trusted(folder, words):
 
     Files in the folder that the command runs must be unchanged since then.
     """
-    trusted_digests = _trusted().get(os.path.realpath(folder), [])
+    trusted_digests = _read_trusted().get(os.path.realpath(folder), [])
     # Files of odl 0.3 and earlier have one digest, a string.
     return _digest(folder, words) in (
         [trusted_digests] if isinstance(trusted_digests, str) else trusted_digests
@@ -100,7 +100,7 @@ def _place():
     return os.path.join(base, "odl", "trusted.json")
 
 
-def _trusted():
+def _read_trusted():
     with contextlib.suppress(OSError, ValueError):
         with open(_place(), encoding="utf-8") as file:
             entries = json.load(file)

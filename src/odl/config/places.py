@@ -1,4 +1,4 @@
-"""Paths of the workflow, its defaults and profiles; access to `odl.papers`, which may be missing."""
+"""Paths of the workflow, its defaults and profiles; access to the optional `odl.papers`."""
 
 import os
 from importlib import import_module

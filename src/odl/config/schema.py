@@ -133,7 +133,7 @@ def _check_keys(value, schema, path):
     for branch in schema.get("allOf", ()):
         ((key, chosen),) = branch["if"]["properties"].items()
         if value.get(key) == chosen["const"]:
-            schema = _joined(schema, branch["then"])
+            schema = _join_variant(schema, branch["then"])
             break
     properties = schema.get("properties", {})
     other_properties = schema.get("additionalProperties", True)
@@ -170,7 +170,7 @@ def _check_keys(value, schema, path):
             )
 
 
-def _joined(shared, variant):
+def _join_variant(shared, variant):
     """Return the schema of a map with the further properties and keys of one of its variants."""
     properties = {**variant["properties"], **shared["properties"]}
     required = [*shared.get("required", ()), *variant.get("required", ())]

@@ -215,7 +215,7 @@ def _is_text(statement):
 
 
 def _plain(node):
-    """Return a syntax tree as tuples without empty fields, which differ between versions of Python."""
+    """Return a syntax tree as tuples, without empty fields, which depend on the Python version."""
     if isinstance(node, list):
         return [_plain(item) for item in node]
     if not isinstance(node, ast.AST):

@@ -105,7 +105,7 @@ STEPS = {
 
 
 def record_of(name, arguments, digest_of):
-    """Return the record of a step: the digests of its inputs, its settings, and the stamp of its code.
+    """Return the record of a step: digests of its inputs, its settings, and the stamp of its code.
 
     Parameters
     ----------
@@ -155,9 +155,10 @@ def _joint(paths, digest_of):
 
 
 def is_retained(t, last, keep):
-    """Return whether checkpoint t of a chain that ends with timestep `last` is retained (keep=0 retains all).
+    """Return whether checkpoint t of a chain is retained (keep=0 retains all).
 
-    The last two always are: the next run resumes from the last one, or repeats it.
+    The chain ends with timestep `last`. The last two checkpoints are always
+    retained: the next run resumes from the last one, or repeats it.
 
     Examples
     --------

@@ -1,10 +1,11 @@
-"""Readers: one module per corpus, each of which reads source files into `odl.files.documents.Documents`.
+"""Readers: one module per corpus, which reads files into `odl.files.documents.Documents`.
 
 A module is a reader if it has
 
     READER : str                            its name in the configuration
     OPTIONS : dict                          name of an option -> JSON schema
-    FILES : sequence of str                 names of its sources in data/corpora.csv; None if the study names them
+    FILES : sequence of str                 names of its sources in data/corpora.csv; None if
+                                            a study names them
     read(sources, options) -> Documents
 """
 

@@ -301,7 +301,7 @@ def _without_text(row, columns):
     if any(name in row for name in expected_names):
         return ""
     return Unreadable(
-        f"it has neither {' nor '.join(expected_names)}, but the columns {_listed(row)}",
+        f"it has neither {' nor '.join(expected_names)}, but the columns {_join_names(row)}",
         OTHER_COLUMNS,
     )
 
@@ -551,12 +551,12 @@ class Collection:
         known_as = self.ids.name(identity, content)
         if known_as is None:
             return None
-        text, parsed = self._parsed(row, identity, content, kind)
+        text, parsed = self._parse(row, identity, content, kind)
         if self._add(known_as, parsed, name) and self.meaning is not None:
             self.meaning.add(text)
         return parsed
 
-    def _parsed(self, row, identity, content, kind):
+    def _parse(self, row, identity, content, kind):
         """Return the cleaned text of a row, and the `ParsedRow`."""
         time, topics, counted, text = self.parser.parse(row, kind)
         removed, passages = [0] * len(self.cleaner.names), ({}, {})
@@ -768,7 +768,7 @@ def check_first_row(path, row, columns):
             or "a column of text or counts"
         )
         todo = delimiter_of(row) or "rename a column, or set columns.text or columns.counts"
-        raise DataError(f"{path} has the columns {_listed(row)}{hint}", expected, todo)
+        raise DataError(f"{path} has the columns {_join_names(row)}{hint}", expected, todo)
 
 
 def check_columns_seen(path, seen, columns):
@@ -784,10 +784,10 @@ def check_columns_seen(path, seen, columns):
             (str(other) for other in seen if str(other).strip().lower() == name.lower()), None
         )
         if name != DEFAULT_COLUMNS.get(role) or similar_name is not None:
-            fault = f"{path} has the columns {_listed(seen)}{nearest(name, seen)}"
+            fault = f"{path} has the columns {_join_names(seen)}{nearest(name, seen)}"
             raise DataError(fault, f"a column {name!r}", f"rename it, or set columns.{role}")
 
 
-def _listed(names):
+def _join_names(names):
     names = sorted(str(name) for name in names)
     return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

@@ -29,7 +29,8 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     Examples
     --------
     >>> from odl.corpora.containers import whole_lines
-    >>> lines = [(1, "2026-01-05T00:00:00Z stdout P disk "), (2, "2026-01-05T00:00:00Z stdout F full")]
+    >>> time = "2026-01-05T00:00:00Z"
+    >>> lines = [(1, f"{time} stdout P disk "), (2, f"{time} stdout F full")]
     >>> list(whole_lines(lines))
     [(1, '2026-01-05T00:00:00Z stdout F disk full')]
     """
@@ -52,9 +53,9 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
         if cut and sum(map(len, texts)) < MAX_LINE:
             parts[stream] = first, head, texts
         else:
-            yield first, _joined(head, texts)
+            yield first, _join(head, texts)
     for first, head, texts in parts.values():
-        yield first, _joined(head, texts)
+        yield first, _join(head, texts)
 
 
 def _split(line, found):
@@ -76,6 +77,6 @@ def _split(line, found):
         return None
 
 
-def _joined(head, texts):
+def _join(head, texts):
     text = "".join(texts)
     return head + text if isinstance(head, str) else json.dumps({**head, "log": text})

@@ -1,4 +1,6 @@
-"""Download of the files in the registry: from the mirror first, then from the original address. Each file is checked.
+"""Download of the files in the registry, from the mirror or else from the original address.
+
+Each file is checked.
 
 The registry (data/corpora.csv) has one row per file. `sha256` contains the accepted checksums. The
 word ``unknown`` means that the checksum of the original is not known: then any complete gzip file
@@ -179,7 +181,10 @@ def _failure(folder_file, output, row, answers):
         fault = f"{folder_file} has no address in the registry"
     else:
         fault = f"{folder_file} is only on mirrors (it comes from {row['url']}) and none is set"
-    todo = f"set ODL_MIRROR (or mirror: in the configuration) to a folder or address that contains {folder_file}"
+    todo = (
+        "set ODL_MIRROR (or mirror: in the configuration) to a folder or address "
+        f"that contains {folder_file}"
+    )
     todo += f", or place the file at {os.fspath(output)} yourself"
     return DownloadError(fault, "a source with the right file", todo)
 
@@ -258,7 +263,8 @@ class Fetching:
             if attempt < self.retries:
                 pause = min(self.wait * 2**attempt, 60.0)
                 self.show(
-                    f"{source}: {trouble}; attempt {attempt + 2} of {self.retries + 1} in {pause:g} s"
+                    f"{source}: {trouble}; attempt {attempt + 2} of {self.retries + 1} "
+                    f"in {pause:g} s"
                 )
                 time.sleep(pause)
         raise SourceRefused(f"{trouble}, after {self.retries + 1} attempts")

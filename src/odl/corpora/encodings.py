@@ -181,9 +181,9 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
         (name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None
     )
     if encoding_of_mark or (names and names[0] in WIDE_ENCODINGS and b"\0" in data):
-        return _replacing(data, encoding_of_mark or names[0])
+        return _decode_replacing(data, encoding_of_mark or names[0])
     if has_escapes or (data.isascii() and ISO2022_ESCAPE in data):
-        return _shifted(data, names if has_escapes else WIDER_CODECS["iso2022_jp"])
+        return _decode_with_escapes(data, names if has_escapes else WIDER_CODECS["iso2022_jp"])
     data = data.removeprefix(UTF8_MARK)
     text = _strictly(data, "utf-8")
     if text is not None and not (names and names[0] in MULTIBYTE and _short_by_chance(text)):
@@ -202,7 +202,7 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
             CUT_CHARACTER.search(data)
         )
         return text, max(0, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode()))
-    return _replacing(data, names[0])
+    return _decode_replacing(data, names[0])
 
 
 def _strictly(data, name):
@@ -225,7 +225,7 @@ def _short_by_chance(text):
     )
 
 
-def _replacing(data, name):
+def _decode_replacing(data, name):
     text = data.decode(name, "replace")
     return text, text.count(REPLACEMENT)
 
@@ -237,7 +237,7 @@ def _mostly_utf8(data):
     )
 
 
-def _shifted(data, names):
+def _decode_with_escapes(data, names):
     """Return the result of `decode` for an encoding with escape sequences.
 
     A Japanese one may contain characters of cp932.
@@ -248,9 +248,9 @@ def _shifted(data, names):
     if not data.isascii():
         return decode(data, "utf-8")
     return (
-        _replacing(_as_cp932(data), "cp932")
+        _decode_replacing(_as_cp932(data), "cp932")
         if names[0].startswith("iso2022_jp")
-        else _replacing(data, names[0])
+        else _decode_replacing(data, names[0])
     )
 
 

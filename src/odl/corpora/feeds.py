@@ -48,16 +48,17 @@ VOCABULARIES = {  # namespace, without its scheme and last / or #, -> vocabulary
     "www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
     "www.google.com/schemas/play-podcasts/1.0": "googleplay",
 }
-PREFIXES = {
-    name: f"http://{uri}" for uri, name in VOCABULARIES.items() if name != FEED_VOCABULARY
-}  # for feeds that do not declare them
+# Prefix -> namespace, for feeds that do not declare their prefixes.
+PREFIXES = {name: f"http://{uri}" for uri, name in VOCABULARIES.items() if name != FEED_VOCABULARY}
 PREFIXES |= {"atom": "http://www.w3.org/2005/Atom", "a10": "http://www.w3.org/2005/Atom"}
 PREFERENCES = {  # role -> elements, the best first; media:caption is the description of an image
     "id": "guid id dc:identifier",
     "title": "title dc:title media:title itunes:title",
-    "text": "content:encoded content xhtml:body description summary dc:description dcterms:abstract itunes:summary"
-    " googleplay:description media:description itunes:subtitle media:caption",
-    "time": "pubdate published issued dc:date date dcterms:issued dcterms:created updated modified dcterms:modified",
+    "text": "content:encoded content xhtml:body description summary dc:description"
+    " dcterms:abstract itunes:summary googleplay:description"
+    " media:description itunes:subtitle media:caption",
+    "time": "pubdate published issued dc:date date dcterms:issued dcterms:created updated modified"
+    " dcterms:modified",
     "url": "link",
     "author": "author dc:creator itunes:author",
     CATEGORY: "category dc:subject",
@@ -74,12 +75,8 @@ JSON_PREFERENCES = {
     "time": ("date_published", "date_modified"),
     "url": ("url", "external_url"),
 }
-HIDDEN_ELEMENTS = {
-    "script",
-    "style",
-    "email",
-    "uri",
-}  # elements whose text is ignored inside another element
+# Elements whose text is ignored inside another element.
+HIDDEN_ELEMENTS = {"script", "style", "email", "uri"}
 CONTAINER_ELEMENTS = {("media", "group"), ("media", "content")}
 LOWEST_RANK = 99  # rank of a value that is used if there is no other
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace "
@@ -91,9 +88,8 @@ BEFORE_XML = re.compile(
 ITEM_START = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)(?=[\s>/])", re.I)
 ITEM_END = re.compile(rb"</(?:[\w.-]+:)?(?:item|entry)\s*>", re.I)
 USED_PREFIX = re.compile(rb"[<\s/]([A-Za-z_][\w.-]*):[\w.-]+")
-INVALID_CHARACTER = re.compile(
-    rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]"
-)  # not allowed in XML
+# A character that XML does not allow.
+INVALID_CHARACTER = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
 BARE_AMPERSAND = re.compile(rb"(<!\[CDATA\[.*?\]\]>)|&(?!(?:\w+|#\d+|#[xX][\da-fA-F]+);)", re.S)
 CAPTION_ELEMENTS = re.compile(
     rb"<((?:media|itunes|googleplay):[\w-]+)\b[^>]*?(?:/>|>.*?</\1\s*>)", re.S | re.I
@@ -105,7 +101,7 @@ MAX_ITEM_BYTES = 1 << 24  # bytes of an item that can be repaired
 
 
 def feed_rows(file, path, encoding=UTF8):
-    """Yield (place, row) of each item of a feed.
+    """Yield (location, row) of each item of a feed.
 
     A row has id, time, text, title and url, and, if the item has them, author and category (a
     list).
@@ -150,13 +146,13 @@ def _xml_rows(first, blocks, path):
                 found = True
                 yield row
     except expat.ExpatError as error:
-        for row in chain(parser.complete, _repaired(parser, blocks)):
+        for row in chain(parser.complete, _repair_items(parser, blocks)):
             found = True
             yield row
         if not found:
             fault = f"{path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})"
             raise DataError(
-                fault, "a feed, RSS or Atom", "fetch it again, or correct it"
+                fault, "a feed, RSS or Atom", "download it again, or correct its XML"
             ) from error
 
 
@@ -221,11 +217,8 @@ class _Items:
     def __init__(self, path):
         self.path, self.complete, self.item, self.role, self.depth = path, [], None, None, 0
         self.uri, self.names, self.namespaces, self.bases = "", {}, {}, []
-        self.data, self.offset, self.begin = (
-            bytearray(),
-            0,
-            0,
-        )  # bytes after the last item; their offset; start of the item
+        # Bytes after the last item, the offset of the first of them, and the offset of the item.
+        self.data, self.offset, self.begin = bytearray(), 0, 0
         self.parser = parser = expat.ParserCreate("utf-8", " ")
         parser.buffer_text = True
         parser.UseForeignDTD(True)  # an entity that is not declared is skipped, not an error
@@ -235,7 +228,10 @@ class _Items:
         parser.ExternalEntityRefHandler = lambda *_: 1  # nothing is fetched
 
     def feed(self, block, last=False):
-        """Parse bytes; return the rows that they complete. After an error, `complete` has the rows before it."""
+        """Parse bytes; return the rows that they complete.
+
+        After an error, the attribute `complete` has the rows before it.
+        """
         self.data += block
         self.parser.Parse(block, last)
         if self.item is None:
@@ -246,7 +242,7 @@ class _Items:
         return complete
 
     def remaining(self):
-        """Return the bytes since the start of the incomplete item, or since the end of the last item."""
+        """Return the bytes from the start of the incomplete item, or after the last item."""
         return bytes(self.data[self.begin - self.offset :])
 
     def _namespace(self, prefix, uri):
@@ -403,7 +399,7 @@ def _time(ranks):
     return texts[0] if texts else None
 
 
-def _repaired(parser, blocks):
+def _repair_items(parser, blocks):
     """Yield the rows of the items after an error of expat, each of which is parsed separately."""
     data, at = parser.remaining(), 0
     while True:
@@ -475,14 +471,13 @@ def _item_row(data, parser):
 
 
 def _loose_row(data):
-    """Return the row of an item that feedparser reads. Date and text are chosen here."""
+    """Return the row of an item as feedparser reads it, with the date and text of `_feed_row`."""
     import feedparser
 
     data = io.BytesIO(b'<?xml version="1.0" encoding="utf-8"?>' + data)
     found = feedparser.parse(data, sanitize_html=False, resolve_relative_uris=False).entries
-    get = partial(
-        dict.get, found[0] if found else {}
-    )  # not the entry's own `get`, which returns another date if one is missing
+    # The entry's own `get` returns another date if one is missing, so that of dict is used.
+    get = partial(dict.get, found[0] if found else {})
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]
     roles = {
@@ -509,8 +504,8 @@ def _at_most(blocks, path):
         if size > MAX_LINE:
             raise DataError(
                 f"{path} is a JSON feed of more than {MAX_LINE >> 20} MiB",
-                "a smaller one",
-                "split it",
+                "a smaller feed",
+                "split the file",
             )
         yield block
 

@@ -53,7 +53,7 @@ def parse_text(value):
     A list of strings, or of objects with a ``text``, is one text in pieces, as in chat exports. A
     list of bytes is UTF-8, as in the journal of systemd.
     """
-    value = joined(value)
+    value = join_pieces(value)
     if not isinstance(value, str):
         raise ValueError(
             f"the text is {TYPE_NAMES.get(type(value), type(value).__name__)}, not a string"
@@ -62,7 +62,7 @@ def parse_text(value):
     return value if value.isascii() else BROKEN_LINE.sub("", clean(value))
 
 
-def joined(value):
+def join_pieces(value):
     """Return the text of a list of lines, pieces or bytes; other values unchanged."""
     if not isinstance(value, list) or not value:
         return value

@@ -101,7 +101,7 @@ def rows(path, form=Form(), name=None):
             empty = False
             yield location, row
     except UnicodeDecodeError as error:
-        raise _located(path, form.encoding, error) from error
+        raise _locate_error(path, form.encoding, error) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = " ".join(str(error).split())
         raise DataError(
@@ -145,7 +145,7 @@ def _rows(path, form, name):
             yield from _json_rows(file, encoding)
 
 
-def _located(path, encoding, error):
+def _locate_error(path, encoding, error):
     """Return the error for bytes that do not fit the encoding, with their line."""
     with opened(path) as file:
         for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
@@ -156,7 +156,7 @@ def _located(path, encoding, error):
     return not_decoded(path, "near its end", encoding, error)
 
 
-def _numbered(file, encoding):
+def _number_lines(file, encoding):
     """Yield (number, text) of each line; `Unreadable` if it is too long or not in the encoding."""
     number, first = 0, True
     while data := file.readline(MAX_LINE):
@@ -187,18 +187,21 @@ def _unfit(encoding, byte):
 
 
 def _log_rows(file, path, name, encoding, form):
-    latest = logs.latest_of(day_of(name), _modified(path) if form.times == "modified" else None)
+    latest = logs.latest_of(
+        day_of(name), _modified_time(path) if form.times == "modified" else None
+    )
     lines = (
         (f"line {number}", line)
-        for number, line in containers.whole_lines(_numbered(file, encoding))
+        for number, line in containers.whole_lines(_number_lines(file, encoding))
     )
     return logs.rows(lines, latest, form.time_formats)
 
 
 def _json_rows(file, encoding):
-    lines = containers.whole_lines(_numbered(file, encoding))
+    lines = containers.whole_lines(_number_lines(file, encoding))
     return jsonrows.rows(
-        (n, line if isinstance(line, Unreadable) else jsonrows.mended(line)) for n, line in lines
+        (n, line if isinstance(line, Unreadable) else jsonrows.replace_surrogates(line))
+        for n, line in lines
     )
 
 
@@ -213,10 +216,10 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
             head = list(islice(all_lines, HEADER_LINES))
             all_lines = chain(head, all_lines)
             guessed_delimiter = delimiter or usual_delimiter(path)
-            for change in mending(head, guessed_delimiter) if quoted else ():
+            for change in find_repairs(head, guessed_delimiter) if quoted else ():
                 head, all_lines = [change(line) for line in head], map(change, all_lines)
             delimiter, above = beginning_of(head, path, delimiter)
-            before, after = unnamed(head, delimiter, above)
+            before, after = missing_names(head, delimiter, above)
             yield from _records(
                 _Lines(all_lines), path, delimiter, quoted, encoding, above, before, after
             )
@@ -420,7 +423,7 @@ def records_above(head, sign):
     return above if has_names and max(with_digits) >= 0.9 * len(following) else 0
 
 
-def unnamed(head, sign, above):
+def missing_names(head, sign, above):
     """Return names to add before and after a header that lacks the name of one column.
 
     R and pandas write row names in front without a name. Spreadsheets, Event Viewer and trailing
@@ -440,17 +443,17 @@ def unnamed(head, sign, above):
     return (["row"], []) if numbered else ([], [f"column {len(header) + 1}"])
 
 
-def mending(head, sign):
+def find_repairs(head, sign):
     """Return functions of one line that make all rows of a table equally long.
 
-    One removes spaces before quotation marks, one doubles marks after a backslash (`doubled`).
+    They remove spaces before quotation marks, or double marks after a backslash.
     """
     spaced = re.compile(rf'(?:^|(?<={re.escape(sign)})) +"')
     if any(map(spaced.search, head)) and not _fits(head, sign):
         without = partial(spaced.sub, '"')
         if _fits([without(line) for line in head], sign):
             return [without]
-    return [doubled] if has_backslashes(head, sign) else []
+    return [double_quotes] if has_backslashes(head, sign) else []
 
 
 def has_backslashes(head, sign):
@@ -461,11 +464,11 @@ def has_backslashes(head, sign):
     return (
         any('\\"' in line for line in head)
         and not _fits(head, sign)
-        and _fits(list(map(doubled, head)), sign)
+        and _fits(list(map(double_quotes, head)), sign)
     )
 
 
-def doubled(line):
+def double_quotes(line):
     """Return a line with each quotation mark after a backslash doubled, without the backslash."""
     return ESCAPED_QUOTE.sub(r'\1""', line)
 
@@ -584,13 +587,13 @@ def _text_row(file, path, name, encoding, times=None):
 
 def _time(path, name, front_matter, times):
     if times == "modified":
-        return datetime.fromtimestamp(_modified(path), UTC).isoformat()
+        return datetime.fromtimestamp(_modified_time(path), UTC).isoformat()
     if times != "name" and front_matter.get("date"):
         return front_matter["date"]
     return day_of(name) if times != "front-matter" else None
 
 
-def _modified(path):
+def _modified_time(path):
     return recorded.get(os.fspath(path)) or changed(path)
 
 

@@ -45,13 +45,13 @@ def rows(lines):
             first = location, row, inner_rows
             continue
         if first:
-            yield first[0], flattened(first[1])
+            yield first[0], flatten_row(first[1])
             first = None
-        yield location, row if isinstance(row, Unreadable) else flattened(row)
+        yield location, row if isinstance(row, Unreadable) else flatten_row(row)
     if first:  # it is the only object in the file
         for position, inner_row in enumerate(first[2], start=1):
             row = (
-                flattened(inner_row)
+                flatten_row(inner_row)
                 if isinstance(inner_row, dict)
                 else Unreadable(f"it is a JSON {type(inner_row).__name__}")
             )
@@ -265,7 +265,7 @@ def document_of(value, names):
     """
     if not isinstance(value, dict):
         raise ValueError(_no_object(value))
-    row = flattened(value)
+    row = flatten_row(value)
     if isinstance(value.get("resourceLogs"), list):
         several = _of_telemetry(value)
     elif not any(name in row for name in names):
@@ -281,7 +281,7 @@ def document_of(value, names):
     return row
 
 
-def flattened(row):
+def flatten_row(row):
     """Return a row with values of nested objects as further columns, such as ``message.text``."""
     if any(type(value) is dict for value in row.values()):
         return {**row, **{name: value for name, value in _inner(row) if name not in row}}
@@ -299,7 +299,7 @@ def _inner(row, prefix="", depth=0):
             yield f"{prefix}{name}", value
 
 
-def mended(text):
+def replace_surrogates(text):
     """Return a line of JSON with unpaired surrogates replaced by question marks."""
     if not HALF_SURROGATE.search(text):
         return text

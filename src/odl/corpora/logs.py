@@ -147,33 +147,33 @@ def split(text, latest=None, own=None, formats=(), behind=False):
 def _time_of(stamp, latest, formats):
     groups = stamp.groupdict()
     if formats:
-        return _formatted(groups["whole"], latest, formats)
+        return _parse_in_formats(groups["whole"], latest, formats)
     if groups.get("glog"):
         return f"{groups['glog'][:8]} {groups['glog'][9:]}"
     if complete_time := groups.get("quoted") or groups["whole"]:
         return complete_time
     month = groups["name"] or (groups["mmdd"] or groups["dashed"])[:2]
     day = groups["day"] or (groups["mmdd"] or groups["dashed"])[-2:]
-    moment = _parsed(f"2000 {month} {day}", f"%Y {'%b' if groups['name'] else '%m'} %d")
+    moment = _parse(f"2000 {month} {day}", f"%Y {'%b' if groups['name'] else '%m'} %d")
     if latest is None or moment is None:
         return None
     clock = groups["clock"] or groups["clock2"] or groups["clock3"]
     return f"{_with_year(moment, latest):%Y-%m-%d} {clock}"
 
 
-def _formatted(text, latest, formats):
+def _parse_in_formats(text, latest, formats):
     """Return a time in one of the formats of strptime, as ISO 8601."""
     for time_format in formats:
         has_year = any(sign in time_format for sign in ("%Y", "%y", "%G"))
         moment = (
-            _parsed(text, time_format) if has_year else _parsed(f"2000 {text}", f"%Y {time_format}")
+            _parse(text, time_format) if has_year else _parse(f"2000 {text}", f"%Y {time_format}")
         )
         if moment and (has_year or latest):
             return (moment if has_year else _with_year(moment, latest)).isoformat()
     return None
 
 
-def _parsed(text, form):
+def _parse(text, form):
     try:
         return datetime.strptime(text, form)
     except ValueError:

@@ -74,8 +74,8 @@ MAX_NOTICE_WORDS = 40  # words of a plain part that only refers to the HTML part
 def mail_rows(file, path, encoding):
     """Yield (location, row) of each message; the row has id, time, text, title and author.
 
-    For a message that cannot be parsed, the row is an `Unreadable`. The text consists of the subject
-    and the parts that a mail program shows: of alternatives the plain one, unless it is empty.
+    For a message that cannot be parsed, the row is an `Unreadable`. The text has the subject and
+    the parts that a mail program shows: of alternatives the plain one, unless it is empty.
     Attachments are used if there is no other text. The time is the first date in the headers
     `DATE_HEADERS` or in the From line; without a date, the text of Date, or None. ``replaced`` is
     the number of characters that could not be decoded. The location is "message 3". One message is
@@ -240,7 +240,7 @@ class _Text:
 
 
 def _shown(texts):
-    """Return the texts of the best rank. A named file that comes first has the rank of other texts."""
+    """Return the texts of the best rank; a named file at the beginning counts as text."""
     texts = [text for text in texts if not text.is_empty()]
     if texts and texts[0].rank == NAMED:
         texts[0] = replace(texts[0], rank=TEXT)
@@ -339,7 +339,7 @@ def _is_base64(part):
 
 
 def _payload(part, inner=None):
-    """Return the decoded bytes of a part; `inner` is the part with encoded lines, if another one."""
+    """Return the decoded bytes of a part, whose encoded lines may be in the part `inner`."""
     if not _is_base64(part):
         return part.get_payload(decode=True) or b""
     lines = (

@@ -1,4 +1,6 @@
-"""The reader ``20news``: 20 Newsgroups, "bydate" version, with the posting dates of the original 19997 posts.
+"""The reader ``20news``: 20 Newsgroups, "bydate" version, with posting dates.
+
+The dates are those of the original 19997 posts.
 
 Source: http://qwone.com/~jason/20Newsgroups/. The table of dates comes from the Date headers of
 20news-19997, which bydate leaves out.
@@ -167,7 +169,7 @@ def dates(paths, output):
 
 
 def utc(date):
-    """Return a Date header as YYYY-MM-DDTHH:MM:SSZ, or "" if it is invalid or its zone is impossible."""
+    """Return a Date header as YYYY-MM-DDTHH:MM:SSZ; "" if it or its zone is invalid."""
     parsed = parsedate_tz(date)
     if parsed is None or abs(parsed[9] or 0) > MAX_ZONE_SECONDS:
         return ""

@@ -1,4 +1,6 @@
-"""The reader ``nips``: NIPS volumes 0 to 12 (conferences of 1987 to 1999), term counts, titles and sections.
+"""The reader ``nips``: term counts, titles and sections of NIPS volumes 0 to 12.
+
+Their conferences were from 1987 to 1999.
 
 Source: G. Heinrich's "NIPS0-12 test collection" (2011), from S. Roweis' nips12raw.
 """

@@ -72,12 +72,12 @@ def store(output, gathered):
         docs.write_fields(file, documents)
         storage.write_array(file, "digests", documents.digests())
         storage.write_array(
-            file, "contents", _stored([gathered.ids.contents[name] for name in names])
+            file, "contents", _as_array([gathered.ids.contents[name] for name in names])
         )
         again = file.create_group("again")
         storage.write_strings(again, "ids", [identity for identity, _ in gathered.ids.again])
         storage.write_array(
-            again, "contents", _stored([content for _, content in gathered.ids.again])
+            again, "contents", _as_array([content for _, content in gathered.ids.again])
         )
     return documents
 
@@ -106,13 +106,13 @@ def join(output, paths, sources, options, digests=None, appended=True):
     digests = digests or [storage.digest_of(path, docs.SHARE) for path in paths]
     share_digests = [(Path(path).stem, digest) for path, digest in zip(paths, digests, strict=True)]
     parts, sizes, accounts = _before(output, share_digests) if appended else ([], [], [])
-    read_ids = {name for documents, _, _ in parts for name in _ids(documents)}
+    listed_ids = {name for documents, _, _ in parts for name in _ids(documents)}
     register = collection.Register(options.get("changed", "keep"))
     for path in paths[len(sizes) :]:
         with storage.reading(path, docs.SHARE) as file:
             repeats, length = register.repeats(), int(file.attrs["dimensions"])
             expected = next((one.dimensions for one in accounts if one.dimensions), length)
-            part = _listed(file, register)
+            part = _read_new_documents(file, register)
             if length not in (0, expected) and not options.get("strict", True):
                 part = _set_aside(
                     *part, f"the vector has {length} numbers, earlier ones {expected}"
@@ -120,14 +120,15 @@ def join(output, paths, sources, options, digests=None, appended=True):
             parts.append(part)
             sizes.append(len(parts[-1][0]))
             accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
-    # The content of a document of an unread share is stored only in that share, so its id must not
-    # occur again.
-    if not read_ids.isdisjoint(register.contents):
+    # An id occurs again in a new share: the contents must be compared, so all shares are read.
+    if not listed_ids.isdisjoint(register.contents):
         return join(output, paths, sources, options, digests, appended=False)
     if options.get("strict", True) and len({account.dimensions for account in accounts} - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length has disappeared from the files", *FILES_CHANGED)
-    documents = _joined([part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names)
+    documents = _join_documents(
+        [part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names
+    )
     documents.repeats = Repeats(
         *(sum(getattr(account, name) for account in accounts) for name in Repeats._fields)
     )
@@ -143,7 +144,7 @@ def join(output, paths, sources, options, digests=None, appended=True):
 
 
 def _before(path, share_digests):
-    """Return (parts, sizes, accounts) of the first shares in an existing list that are unchanged."""
+    """Return (parts, sizes, accounts) of the unchanged first shares of an existing list."""
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:
             shares, accounts = docs.read_shares(file), docs.read_accounts(file)
@@ -184,7 +185,7 @@ def _account(file, documents, before, after):
     )
 
 
-def _stored(contents):
+def _as_array(contents):
     return np.frombuffer(b"".join(contents), dtype=np.uint8).reshape(-1, collection.DIGEST_BYTES)
 
 
@@ -200,7 +201,7 @@ def forget(paths):
             path.unlink(missing_ok=True)
 
 
-def _listed(file, register):
+def _read_new_documents(file, register):
     """Return (documents, digests, rows) of a share that no earlier share contains."""
     share, digests = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
     n, dropped = len(share), share.dropped
@@ -228,7 +229,7 @@ def _listed(file, register):
 
 
 def _set_aside(documents, digests, rows, reason):
-    """Return the result of `_listed` with all documents of the share set aside for a reason."""
+    """Return (documents, digests, rows) of a share, with all documents set aside for a reason."""
     no_documents = documents.select(np.arange(0))
     names = zip(documents.files, documents.ids, strict=True)
     no_documents.aside = [
@@ -268,7 +269,7 @@ def _names(share, contents, ids):
     return names
 
 
-def _joined(shares, cleaners):
+def _join_documents(shares, cleaners):
     """Return the documents of all shares without words.
 
     Counts of removed parts are in the order of `cleaners`.

@@ -1,4 +1,6 @@
-"""The reader ``reuters21578``: Reuters-21578, Distribution 1.0, from the original SGML, with dates and all topics.
+"""The reader ``reuters21578``: Reuters-21578, Distribution 1.0, with dates and all topics.
+
+The source is the original SGML.
 
 Source: D. D. Lewis, Reuters-21578 text categorization test collection, Distribution 1.0, 1997.
 """
@@ -106,7 +108,7 @@ def parse(path, sgml):
 
 
 def elements(sgml):
-    """Yield (attributes, content) of each REUTERS element. Linear time, also for unclosed elements."""
+    """Yield (attributes, content) of each REUTERS element, in linear time."""
     start = sgml.find("<REUTERS ")
     while start >= 0:
         inside = sgml.find(">", start)

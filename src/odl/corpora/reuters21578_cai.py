@@ -1,4 +1,6 @@
-"""The reader ``reuters21578-cai``: Deng Cai's term counts of Reuters-21578 (ModApte, documents of one topic, no dates).
+"""The reader ``reuters21578-cai``: Deng Cai's term counts of Reuters-21578.
+
+They are of the ModApte split, documents of one topic, without dates.
 
 Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008). Only files with a
 known sha256 are read: SciPy's reader of MATLAB files can crash on damaged files and trusts the
@@ -71,7 +73,10 @@ def matrices(path, file, sha256, names):
 
 
 def matrix_documents(counts, classes, times, ids):
-    """Return documents of counts (n x terms) and classes (n), without words or titles. `ids` formats a row from 1."""
+    """Return documents of counts (n x terms) and classes (n), without words or titles.
+
+    `ids` formats the number of a row, from 1, as an id.
+    """
     return Documents(
         counts=counts,
         vocabulary=[f"t{column + 1:05d}" for column in range(counts.shape[1])],

@@ -173,7 +173,10 @@ def nested_docstrings(node, name):
 
 
 def newdoc(call, module):
-    """Yield (dotted name, docstring) of a call ``add_newdoc([place,] name, doc)``; doc may be (attribute, doc)."""
+    """Yield (dotted name, docstring) of a call ``add_newdoc([place,] name, doc)``.
+
+    The argument doc may be (attribute, doc).
+    """
     if getattr(call.func, "id", getattr(call.func, "attr", None)) != "add_newdoc":
         return
     try:

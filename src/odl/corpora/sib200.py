@@ -11,8 +11,9 @@ from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "sib200"
 SIB200_LANGUAGES = (
-    "arb_Arab", "ben_Beng", "deu_Latn", "ell_Grek", "eng_Latn", "fin_Latn", "fra_Latn", "heb_Hebr", "hin_Deva",
-    "jpn_Jpan", "kor_Hang", "rus_Cyrl", "spa_Latn", "tam_Taml", "tha_Thai", "tur_Latn", "vie_Latn", "zho_Hans",
+    "arb_Arab", "ben_Beng", "deu_Latn", "ell_Grek", "eng_Latn", "fin_Latn",
+    "fra_Latn", "heb_Hebr", "hin_Deva", "jpn_Jpan", "kor_Hang", "rus_Cyrl",
+    "spa_Latn", "tam_Taml", "tha_Thai", "tur_Latn", "vie_Latn", "zho_Hans",
 )  # fmt: skip
 FILES = tuple(f"{language}.tsv.gz" for language in SIB200_LANGUAGES)
 OPTIONS = {"language": {"type": "string", "enum": [*SIB200_LANGUAGES]}, "tokens": TOKENS_SCHEMA}

@@ -1,4 +1,6 @@
-"""The reader ``simulation``: a synthetic stream whose new topics are known. They enter, return, drift or split.
+"""The reader ``simulation``: a synthetic stream whose new topics are known.
+
+Topics enter, return, drift or split.
 
 In the manner of Christophe, Velcin, Boumghar and others, How to detect novelty in textual data
 streams?, arXiv 1909.05099, who mix documents of known topics; here the words are synthetic too.
@@ -120,7 +122,7 @@ def _drawn(rng, number=TOPIC_TERMS):
 
 
 def _topics(rng, kind, number, days):
-    """Return the topics of a kind: names, the days on which each is present, and its words on each day."""
+    """Return the topics of a kind: (name, days on which it is present, its words on each day)."""
     topics = []
     for position in range(1, number + 1):
         name, words, there = f"{kind}-{position:02d}", _drawn(rng), np.ones(days, dtype=bool)

@@ -1,4 +1,4 @@
-"""The reader ``tdt2``: Deng Cai's term counts of the NIST TDT2 corpus, 30 topics, with the date of each document.
+"""The reader ``tdt2``: Deng Cai's term counts of the NIST TDT2 corpus, 30 topics, with dates.
 
 The file contains one sparse matrix: counts, then a column with the topic (1 to 30) and one with
 month x 100 + day of

@@ -281,9 +281,9 @@ class Adaptive(ClusterLearner):
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
         used, atom_positions = np.unique(np.maximum(atoms, 0), return_inverse=True)
         A = sparse.csc_array(state.dictionary[:, used])
-        starts, _, weights_of_atoms = likeness.compressed(A)
+        starts, _, weights_of_atoms = likeness.as_rows(A)
         scale = self._scales(state, slice(None))[1][used]
-        data = likeness.flattened(starts, weights_of_atoms, self.flatten) * np.repeat(
+        data = likeness.flatten_weights(starts, weights_of_atoms, self.flatten) * np.repeat(
             scale, np.diff(starts)
         )
         # atoms x terms

@@ -69,7 +69,7 @@ class Clusters:
 
         Equation `merging` of docs/method.md.
         """
-        starts, terms, weights = shortened(P, self.settings["terms"])
+        starts, terms, weights = cut_rows(P, self.settings["terms"])
         for first in range(0, P.shape[0], LEARN_BLOCK):
             ends = starts[first : first + LEARN_BLOCK + 1]
             entries = slice(ends[0], ends[-1])
@@ -82,13 +82,15 @@ class Clusters:
         empty_lists = likeness.NO_LISTS._replace(
             starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64)
         )
-        lists_of_documents = likeness.inverted(documents, n_numbers) if count > 1 else empty_lists
+        lists_of_documents = (
+            likeness.invert_rows(documents, n_numbers) if count > 1 else empty_lists
+        )
         if self.atoms is None:
             room = int(arrays["limit"][0])
             merges = self.settings["full"] == "merge" and k + count > room
             self.atoms = merging(arrays, index, room, merges)
         room = len(self.atoms.documents)
-        used, birth = padded(arrays["used"], room), padded(arrays["birth"], room)
+        used, birth = pad_zeros(arrays["used"], room), pad_zeros(arrays["birth"], room)
         owner = np.concatenate([index.owner, np.empty(count, dtype=np.int64)])
         weight = np.concatenate([arrays["size"][index.owner], np.full(count, self.worth)])
         pieces = documents, index.lists.rows(), lists_of_documents.rows()
@@ -119,7 +121,7 @@ class Clusters:
             (places[owner], source, weight),
         )
         sizes = index.set_sums(changed, summands, rows, rule, (self.n_terms, n_atoms))
-        self.arrays["size"] = padded(self.arrays["size"], n_atoms)
+        self.arrays["size"] = pad_zeros(self.arrays["size"], n_atoms)
         self.arrays["size"][changed] = sizes
         self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
         self._keep(changed)
@@ -149,7 +151,7 @@ def index_of(state, power):
     """Return the index of the atoms of a state, cached with it."""
     index = state.derived.get(("index", power))
     if index is None:
-        index = state.derived["index", power] = likeness.indexed(state.dictionary, power)
+        index = state.derived["index", power] = likeness.build_index(state.dictionary, power)
     return index
 
 
@@ -159,7 +161,9 @@ def taken_index(state, power):
     If another thread reads the index, a new one is built instead.
     """
     index = state.derived.pop(("index", power), None)
-    return likeness.indexed(state.dictionary, power) if index is None or index.readers else index
+    return (
+        likeness.build_index(state.dictionary, power) if index is None or index.readers else index
+    )
 
 
 @contextmanager
@@ -180,7 +184,7 @@ def reading(state, power):
         index.readers.pop()
 
 
-def padded(values, length):
+def pad_zeros(values, length):
     """Return a copy with zeros up to the length."""
     longer = np.zeros(length, dtype=values.dtype)
     longer[: len(values)] = values
@@ -211,7 +215,7 @@ def merging(arrays, index, room, merges=True):
     """
     size, k = merging_size(arrays["size"]), len(arrays["size"])
     gram = np.empty((room, room) if merges else (0, 0), dtype=np.float32)
-    atoms = mergeable(gram, padded(arrays["members"], room), padded(size, room), k)
+    atoms = mergeable(gram, pad_zeros(arrays["members"], room), pad_zeros(size, room), k)
     if merges:
         products(size, index, np.arange(k), gram)
     return atoms
@@ -241,9 +245,9 @@ def mergeable(gram, documents, size, n_atoms):
     return atoms
 
 
-def shortened(P, most):
-    """Return the rows of documents, cut to their `most` heaviest words; for ties, the first ones."""
-    rows = likeness.compressed(P)
+def cut_rows(P, most):
+    """Return the rows of documents with their `most` heaviest words; for ties, the first ones."""
+    rows = likeness.as_rows(P)
     if np.diff(rows.starts).max(initial=0) <= most:
         return rows
     terms, weights = rows.terms.copy(), rows.weights.copy()

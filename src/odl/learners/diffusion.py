@@ -146,7 +146,7 @@ class Diffusion(Learner):
         return A
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents. The score is the minimum of the objective, or its value over the network."""
+        """Code documents; the score is the minimum of the objective, or its network value."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)

@@ -91,7 +91,7 @@ class Flat(Learner):
         )
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: clusters or documents as atoms, then `rounds` alternations."""
+        """Learn the first dictionary: clusters or documents, then `rounds` alternations."""
         atoms = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         problem = self.problem(n_atoms)
         if self.first == "clusters":
@@ -105,7 +105,7 @@ class Flat(Learner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """Specifications of statistics of all documents: sums of x x^T and p x^T, and their number."""
+        """Specifications of statistics of all documents: sums of x x^T and p x^T, and number."""
         return {
             "gram": ArraySpec("csr", ("atoms", "atoms")),
             "cross": ArraySpec("csc", ("terms", "atoms")),
@@ -132,7 +132,7 @@ class Flat(Learner):
         return structured.statistics(P, X)
 
     def update(self, state: State, statistics: structured.Statistics) -> State:
-        """Return the state with the batch added to the statistics and the atoms updated by sweeps."""
+        """Return the state with the batch added to the statistics, after sweeps over the atoms."""
         past = structured.Statistics(
             state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0])
         )

@@ -113,7 +113,8 @@ class SubgradientLearner(L1Learner):
     >>> @dataclass(frozen=True)
     ... class Small(SubgradientLearner):
     ...     def update(self, state, statistics):
-    ...         return replace(state, dictionary=project_columns(state.dictionary - 0.1 * statistics))
+    ...         A = project_columns(state.dictionary - 0.1 * statistics)
+    ...         return replace(state, dictionary=A)
     >>> Small(lam=0.2).has_regret
     True
     """

@@ -198,7 +198,7 @@ class Levels(ClusterLearner):
         if "room" in state.derived and "merging" in new.derived:
             new.derived["room"] = state.derived.pop("room")
         if grouped_at == 0 or seen - grouped_at >= REGROUP:
-            group, grouped_at = self._grouped(new), seen
+            group, grouped_at = self._group_atoms(new), seen
         else:
             group = np.full(new.shape[1], -1)
             group[: len(state.arrays["group"])] = state.arrays["group"]
@@ -247,7 +247,7 @@ class Levels(ClusterLearner):
             (self.groups, self._sums, state.derived["groups"]),
         ]
 
-    def _grouped(self, state):
+    def _group_atoms(self, state):
         """Group the atoms; return for each the atom that names its group."""
         k, target = state.shape[1], max(1, self.limit // self.merged)
         if k <= target:

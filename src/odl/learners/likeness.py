@@ -166,7 +166,9 @@ class Index:
         terms = self.numbers.assign(rows.terms[:n_entries], n_terms)
         # Columns without entries may be left out.
         starts = np.append(rows.starts[self.owner], n_entries)
-        lists = inverted(rows._replace(starts=starts, terms=terms), self.numbers.count, SPARE_SHARE)
+        lists = invert_rows(
+            rows._replace(starts=starts, terms=terms), self.numbers.count, SPARE_SHARE
+        )
         empty = np.zeros(self.numbers.count, dtype=np.int64)  # lists for as many new terms
         self.lists = lists._replace(
             starts=np.concatenate([spans_of(lists.starts).ravel(), empty, empty])
@@ -279,12 +281,13 @@ def spans_of(starts):
     return spans
 
 
-def indexed(A, power):
+def build_index(A, power):
     """Return the index of the columns of a CSC matrix."""
     A = A if A.has_sorted_indices else A.sorted_indices()
-    starts, terms, weights = compressed(A)
+    starts, terms, weights = as_rows(A)
     return Index(
-        Columns(spans_of(starts), terms, weights, flattened(starts, weights, power)), A.shape[0]
+        Columns(spans_of(starts), terms, weights, flatten_weights(starts, weights, power)),
+        A.shape[0],
     )
 
 
@@ -306,7 +309,7 @@ def _empty(n_rows, size, dtype=np.float64):
     return FlattenedRows(starts, terms, np.empty(size, dtype), np.empty(size, dtype))
 
 
-def inverted(rows, n_terms, spare=0.0):
+def invert_rows(rows, n_terms, spare=0.0):
     """Return the inverted lists of rows, with free space after them, relative to their entries.
 
     Each list has its rows ascending. Without flattened weights, the plain ones are used twice.
@@ -316,7 +319,7 @@ def inverted(rows, n_terms, spare=0.0):
     return lists
 
 
-def flattened(starts, weights, power):
+def flatten_weights(starts, weights, power):
     """Return the weights of rows raised to a power, rows scaled to unit l2 norm."""
     values = np.empty(len(weights))
     inverted_lists.flatten(starts, weights, float(power), values)
@@ -369,7 +372,7 @@ def nearest_twice(P, index, most, scale, recent_scale):
 
 
 def _nearest_in(P, index, most, flat, *scales):
-    documents, (spans, terms, *weights) = compressed(P), index.columns
+    documents, (spans, terms, *weights) = as_rows(P), index.columns
     compared = index.lists.rows(flat), index.owner, (spans, terms, weights[flat])
     n_terms, most = max(P.shape[1], len(index.numbers.place)), min(most, len(spans))
     numbers = index.numbers.known(documents.terms)
@@ -379,9 +382,9 @@ def _nearest_in(P, index, most, flat, *scales):
 def nearest_among(P, most):
     """Return the most similar other documents of each document in a batch, as `nearest` does."""
     numbers, count = TermNumbers(P.shape[1]), P.shape[0]
-    documents = compressed(sparse.csr_array(P))
+    documents = as_rows(sparse.csr_array(P))
     terms = numbers.assign(documents.terms, P.shape[1])
-    lists = inverted(documents._replace(terms=terms), numbers.count)
+    lists = invert_rows(documents._replace(terms=terms), numbers.count)
     lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
     compared = lists, np.arange(count), (spans_of(documents.starts), *documents[1:])
     scales = (np.ones(count),)
@@ -416,7 +419,7 @@ def codes(P, columns, n_terms, neighbours):
     csr_array, shape (n_documents, n_atoms)
     """
     (count, most), weights = neighbours.shape, np.zeros(neighbours.shape)
-    starts, *documents = compressed(P)
+    starts, *documents = as_rows(P)
     if most:
         rows, n_terms = (spans_of(starts), *documents), max(P.shape[1], n_terms)
         inverted_lists.codes(rows, columns[:3], neighbours, MAX_CODE_SWEEPS, n_terms, weights)
@@ -430,7 +433,7 @@ def codes(P, columns, n_terms, neighbours):
     return X
 
 
-def compressed(matrix):
+def as_rows(matrix):
     """Return the rows of a CSR matrix, or the columns of a CSC matrix, in types of the kernels."""
     terms, weights = (
         matrix.indices.astype(np.int32, copy=False),

@@ -91,7 +91,7 @@ class OnlineADMM(L1Learner):
         return {"dual": ArraySpec("csr", ("positions", "terms"), self.precision)}
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> StepStatistics:
-        """Return the statistics of a batch; row i of the dual belongs to document i of the batch."""
+        """Return the statistics of a batch; row i of the dual belongs to its document i."""
         scaled = (
             widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0])
             / self.beta

@@ -146,12 +146,12 @@ def by_peers(
     >>> by_peers(np.array([0.2, 0.9, 0.4, 0.3]), similar, cosines, share=0.9)
     array([0.2, 0.9, 0.3, 0.4])
     """
-    z, b = _standardised(_ranks(scores)), _standardised(cosines.sum(axis=1))
+    z, b = _standardise(_ranks(scores)), _standardise(cosines.sum(axis=1))
     r = -(z * b).mean()
     contrast = np.clip(r * abs(r), -MAX_CONTRAST, MAX_CONTRAST)
     u = _ranks(z + contrast * b) / len(scores)
     order = (1.0 - share) * u + share * mean_of_peers(u, similar, cosines)
-    return _permuted(scores, order)
+    return _permute(scores, order)
 
 
 def mean_of_peers(values: np.ndarray, similar: np.ndarray, cosines: np.ndarray) -> np.ndarray:
@@ -173,7 +173,7 @@ def mean_of_peers(values: np.ndarray, similar: np.ndarray, cosines: np.ndarray) 
     return np.where(totals > 0, means, values)
 
 
-def _permuted(scores, order):
+def _permute(scores, order):
     """Return the scores permuted: ascending in the order of `order`; ties get their mean."""
     positions, counts = _ties(order)
     ends = np.cumsum(counts)
@@ -193,7 +193,7 @@ def _ranks(values):
     return (np.cumsum(counts) - (counts - 1) / 2)[positions]
 
 
-def _standardised(values):
+def _standardise(values):
     """Return values scaled to mean 0 and standard deviation 1; zeros if all are equal."""
     spread = values.std()
     return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))

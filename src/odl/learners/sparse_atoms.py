@@ -29,7 +29,7 @@ def widen(matrix, n_rows=None, n_columns=None):
 
 
 def with_terms(value, shape, n_terms):
-    """Return an array with zeros appended for new terms, in its dimension of terms if it has one."""
+    """Return an array with zeros appended for new terms if it has a dimension of terms."""
     if "terms" not in shape:
         return value
     return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})

@@ -1,4 +1,4 @@
-"""Scores by document vectors, in addition to words: a memory of recent vectors, and sums of scores."""
+"""Scores by document vectors, in addition to words: memory of recent vectors, sums of scores."""
 
 from typing import Any, NamedTuple, Self
 
@@ -80,7 +80,7 @@ class VectorMemory(NamedTuple):
         return cls(**arrays)
 
     def weight(self, fixed: float | None = None) -> float:
-        """Return the weight of vectors: `fixed`, or that of `weight_of` for all documents so far."""
+        """Return the weight of vectors: `fixed`, or `weight_of` for all documents so far."""
         if fixed is not None:
             return fixed
         total = int(self.lengths.sum())

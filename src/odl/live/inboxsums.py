@@ -95,7 +95,7 @@ def check(mend=True):
         Whether to repair files. If false, nothing is written, and files that were checked before
         are read again too.
     """
-    sentences, checked_before = [], _checked() if mend else {}
+    sentences, checked_before = [], _read_checked() if mend else {}
     checked = {}
     for path in sorted(paths("*.jsonl*")):
         name, grows = os.path.basename(path), os.path.basename(path).startswith(".")
@@ -207,7 +207,7 @@ def lines_of(path):
     """
     lines = []
     try:
-        with _opened(path, "rb", packed=packing.is_packed(path)) as file:
+        with _open(path, "rb", packed=packing.is_packed(path)) as file:
             lines.extend(file)
     except (EOFError, OSError, zlib.error) as error:
         if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
@@ -216,7 +216,7 @@ def lines_of(path):
     return lines, ""
 
 
-def _opened(path, mode, packed):
+def _open(path, mode, packed):
     return gzip.open(path, mode) if packed else open(path, mode)
 
 
@@ -240,7 +240,7 @@ def read_sums(path):
 def rewrite(path, lines):
     """Replace the lines of a file atomically and wait until they are on the disk."""
     with replacing(path) as temporary:
-        with _opened(temporary, "wb", packed=packing.is_packed(path)) as file:
+        with _open(temporary, "wb", packed=packing.is_packed(path)) as file:
             file.writelines(lines)
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
@@ -262,7 +262,7 @@ def _state(path):
     return [facts.st_size, facts.st_mtime_ns, facts.st_ino]
 
 
-def _checked():
+def _read_checked():
     with contextlib.suppress(OSError, ValueError):
         with open(CHECKED_PATH, encoding="utf-8") as file:
             checked = json.load(file)

@@ -1,4 +1,7 @@
-"""Answers to documents at arrival: read as `odl run` reads them, judged by what was learned of earlier periods."""
+"""Answers to documents at arrival, by the dictionary learned from earlier periods.
+
+Documents are read as `odl run` reads them.
+"""
 
 import json
 import time
@@ -26,11 +29,13 @@ from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
 from odl.text.stopwords import StopWords
 
-MAX_REASONS = 5  # words of an answer
-SPARE_COLUMNS = 1 << 12  # for new words, so that the learner's state is not widened for each group
-COMMAND_SECONDS = 60.0  # that a command for vectors may take: whoever sent the texts waits
-DOCUMENT_SIZE = 1 << 20  # bytes of a line; it takes 1.4 CPU s to judge one whose words all differ
-MAX_AHEAD = 86_400_000  # milliseconds that the time of a document may be after the clock
+MAX_REASONS = 5  # words in the reasons of an answer
+# Columns for new words in the state, so that it is not widened for each group of documents.
+SPARE_COLUMNS = 1 << 12
+COMMAND_SECONDS = 60.0  # time limit of a command for vectors; the sender of the texts waits
+# Bytes of a line. To judge a line of this size whose words all differ takes 1.4 CPU s.
+DOCUMENT_SIZE = 1 << 20
+MAX_AHEAD = 86_400_000  # milliseconds; largest difference of a document's time from the clock
 
 
 @dataclass
@@ -71,7 +76,7 @@ class Arrival:
 
 
 class Arrivals:
-    """Reads documents of a folder as they come. Words of earlier documents stay in its cache.
+    """Reader of documents as they arrive; it caches the words of earlier documents.
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ class Arrivals:
     def identity(self, line):
         """Return the id in a line of input that was refused, "" if it has none."""
         try:
-            identity = jsonrows.flattened(json.loads(_text_of(line))).get(self.columns["id"])
+            identity = jsonrows.flatten_row(json.loads(_text_of(line))).get(self.columns["id"])
             return "" if fields.missing(identity) else fields.parse_id(identity)
         except (ValueError, AttributeError, OverflowError, RecursionError):
             return ""
@@ -109,7 +114,8 @@ class Arrivals:
         """
         if len(line) > DOCUMENT_SIZE and len(line.strip()) > DOCUMENT_SIZE:
             raise ValueError(
-                f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, or let odl run read a file"
+                f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, "
+                "or let odl run read a file"
             )
         columns = jsonrows.document_of(json.loads(_text_of(line)), self.texts)
         identity, time_of = (
@@ -172,9 +178,8 @@ class Arrivals:
 
 
 def _text_of(line):
-    return line.lstrip(b"\0").decode(
-        "utf-8-sig"
-    )  # NUL bytes are left where a log was truncated while it grew
+    # A log that was truncated while a program wrote to it begins with NUL bytes.
+    return line.lstrip(b"\0").decode("utf-8-sig")
 
 
 def fault_of(error):
@@ -233,7 +238,7 @@ class DocumentJudge:
         self.run, self.t = runs.parse(folder.chain), t
         if self.run.weighting.idf == "corpus":
             raise ConfigError(
-                "idf: corpus", "idf: past or none", "leave it out to watch the folder"
+                "idf: corpus", "idf: past or none", "remove features.idf to watch the folder"
             )
         data, share = (
             features.read(folder.path(STEPS["features"].writes["output"], t)),
@@ -249,10 +254,9 @@ class DocumentJudge:
         )
         languages = self.run.weighting.languages
         self.stop_words = StopWords(data.vocabulary, self.frequencies) if languages else None
-        alone = (
-            {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}
-        )  # nobody else is there yet
-        self.learner = replace(self.run.learner, **alone)
+        # A document is judged alone, so other documents of a batch have no effect.
+        without_context = {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}
+        self.learner = replace(self.run.learner, **without_context)
         path = folder.path(STEPS["update"].writes["state"], t)
         checkpoint = agentfiles.read_whole(path, self.run.chain, t)
         self.n_pieces, n_words = BUCKETS if share else 0, len(self.numbers)
@@ -274,15 +278,14 @@ class DocumentJudge:
         self.names = dict(zip(self.memory.number.tolist(), names, strict=True))
         self._make_room(n_words + SPARE_COLUMNS)
         nothing = sparse.csr_array((0, self.n_pieces + self.n_words))
-        novelty.score(
-            self.learner, self.state, nothing
-        )  # what is derived from the state is made before it is needed
+        # Scoring no documents fills the caches of the state before the first document arrives.
+        novelty.score(self.learner, self.state, nothing)
 
     def __call__(self, documents):
-        """Return a dict for each document, without regard to the others: score, tail, reasons and topic."""
+        """Return a dict for each document: score, tail, reasons, topic. Others have no effect."""
         own = self._own(documents)
         pieces = self.pieces.for_words(own.names) if self.pieces else None
-        P = self._weighed(own, self.run.weighting, self.learner.norm, pieces)
+        P = self._weigh(own, self.run.weighting, self.learner.norm, pieces)
         wide = self._among_all(P, own.terms, self.n_pieces)
         scored = novelty.score(self.learner, self.state, wide)
         if self.meaning is not None:
@@ -335,7 +338,7 @@ class DocumentJudge:
         counts = sparse.csr_array(parts, shape=documents.counts.shape).sorted_indices()
         return DocumentWords(names[order].tolist(), terms[order], frequencies[order], counts)
 
-    def _weighed(self, own, weighting, norm, pieces=None):
+    def _weigh(self, own, weighting, norm, pieces=None):
         """Return the weights of documents: columns of pieces, then of words."""
         counts = own.counts
         if weighting.vocabulary == "fixed":

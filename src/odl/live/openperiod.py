@@ -91,10 +91,10 @@ class OpenPeriod:
             if not alike:
                 self.earlier.add(row.identity, document_shingles)
         answer = {**row.answer, "alike": alike, "left_out": place is None}
-        row.answer = {**answer, **self._ranked(answer, judge.settings if judge else None)}
+        row.answer = {**answer, **self._rank(answer, judge.settings if judge else None)}
 
-    def _ranked(self, answer, settings):
-        """Return the rank of a document in the period so far, and whether the budget includes it."""
+    def _rank(self, answer, settings):
+        """Return the rank of a document in the period, and whether the budget includes it."""
         if settings is None or answer["alike"] or answer["tail"] is None:
             return {"rank": None, "within_budget": False}
         self.n_items += 1

@@ -48,7 +48,7 @@ class ReadShares:
             and row.parsed is not None
             and self.sizes[label] <= MAX_ROW_BYTES
             and self.numbers.setdefault(label, numbers) is numbers
-            and jsonrows.mended(text) == text
+            and jsonrows.replace_surrogates(text) == text
             and TELEMETRY not in row.columns
         )
         if not usable:

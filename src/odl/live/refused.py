@@ -104,8 +104,8 @@ def _is_entry(entry):
     )
 
 
-def listed():
-    """Return (entries as `odl.files.setaside.Aside`, number of older documents that are not listed)."""
+def read_entries():
+    """Return (entries as `odl.files.setaside.Aside`, number of older documents not listed)."""
     older, entries = read()
     return [setaside.Aside(*entry[:3]) for entry in entries], older
 

@@ -114,6 +114,7 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
     sys.setswitchinterval(SWITCH_SECONDS)
     # The warnings of waitress about waiting requests are not useful here.
     logging.getLogger("waitress").setLevel(logging.ERROR)
+    threading.Thread(target=server.run, daemon=True).start()
     try:
         record_of = text_record if text else json_record
         follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock, record_of)
@@ -206,7 +207,7 @@ class Desk:
         self.most, self.waiting, self.alone = MAX_WAITING, 0, threading.Lock()
 
     def ask(self, lines, learn):
-        """Queue lines and wait for their answers; None if too many documents wait or the watch ends.
+        """Queue lines and wait for their answers; None if too many wait or the watch ends.
 
         Called in threads of the server.
 
@@ -228,9 +229,9 @@ class Desk:
         return None if None in job.answers else job.answers
 
     def groups(self, watch, ended):
-        """Yield groups of (number, line), and an empty group from time to time while no request arrives.
+        """Yield groups of (number, line); while no request arrives, empty groups.
 
-        The first argument of `odl.live.watch.follow`.
+        It is the first argument of `odl.live.watch.follow`.
         """
         self.watch = watch
         # Without this, a full garbage collection visits all loaded objects, which delays answers

@@ -139,7 +139,7 @@ class LiveWatch:
             raise ConfigError(
                 given, "driver: odl run", "create another folder by odl init, without --snakemake"
             )
-        commands.named(".")  # raises an error for a command that cannot be used
+        commands.read_commands(".")  # raises an error for a command that cannot be used
         folder = folders.opened(os.path.basename(os.getcwd()))
         stream, arrivals = folder.stream, Arrivals(folder.stream["options"])
         by, kind = stream["batches"]["by"], stream["options"].get("kind")

@@ -13,7 +13,7 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
 from odl.stream import pieces
-from odl.text.counts import entries, left
+from odl.text.counts import entries, filter_entries
 
 if TYPE_CHECKING:
     from odl.text.stopwords import StopWords
@@ -158,7 +158,7 @@ def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=N
     content = rare[counts.indices]
     if stop_words is not None:
         content = content & stop_words.is_content(counts)
-    return left(counts, content)
+    return filter_entries(counts, content)
 
 
 def weigh(

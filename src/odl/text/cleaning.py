@@ -46,7 +46,7 @@ def drop_html(text: str) -> str:
     for _ in range(MAX_LAYERS):
         if not SIGNS.search(text):
             return text
-        text = _text_of(_shallow(AMPERSANDS.sub("&", text)))
+        text = _extract_text(_shallow(AMPERSANDS.sub("&", text)))
     return MARKUP_SIGNS.sub(" ", text) if SIGNS.search(text) else text
 
 
@@ -71,7 +71,7 @@ def _shallow(text):
     return TAG.sub(keep, text)
 
 
-def _text_of(text):
+def _extract_text(text):
     from selectolax.lexbor import LexborHTMLParser
 
     tree, parts = LexborHTMLParser(text), []

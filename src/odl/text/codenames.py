@@ -1,4 +1,4 @@
-"""Tell names with digits, such as covid-19 or 737-MAX, from numbers, quantities, dates and hashes."""
+"""Tell names with digits, such as 737-MAX, from numbers, quantities, dates and hashes."""
 
 import re
 
@@ -58,7 +58,7 @@ def is_identifier_or_plain(word):
 
 
 def parts_by_script(word):
-    """Split a word without digits where its script changes; parts of a single letter are dropped."""
+    """Split a word without digits where its script changes; drop parts of one letter."""
     if word.isascii():
         return [word] if len(word) > 1 else []
     parts, last_script = [""], ""

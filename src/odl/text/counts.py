@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 
-def left(counts, kept):
+def filter_entries(counts, kept):
     """Return counts with the entries in the mask `kept`; documents without any keep all entries."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     return entries(counts, kept | (np.bincount(rows, kept, minlength=counts.shape[0]) == 0)[rows])

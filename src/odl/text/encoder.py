@@ -89,7 +89,7 @@ class Encoder:
         return np.array(self.rows, dtype=np.float32) if self.rows else None
 
     def _flush(self):
-        self.rows += self.encoded(self.waiting) if self.waiting else []
+        self.rows += self.encode(self.waiting) if self.waiting else []
         self.waiting = []
 
 
@@ -136,7 +136,7 @@ class Static(Encoder):
             )
             raise ConfigError(fault, expected, todo) from error
 
-    def encoded(self, texts):
+    def encode(self, texts):
         """Return the vectors of texts; zeros for a text without tokens."""
         return [self._mean(np.array(tokens.ids, dtype=np.int64)) for tokens in
                 self.tokenizer.encode_batch(texts, add_special_tokens=False)]  # fmt: skip
@@ -187,7 +187,7 @@ class Command(Encoder):
             fault = f"vectors.command {command!r} is not trusted here"
             raise ConfigError(fault, *TRUST)
 
-    def encoded(self, texts):
+    def encode(self, texts):
         """Return the vectors of texts from the cache, or from the command if they are not there."""
         keys = [
             hashlib.blake2b("\0".join([*self.words, text]).encode("utf-8", "replace")).digest()
@@ -203,7 +203,9 @@ class Command(Encoder):
             key: text for key, text in zip(keys, texts, strict=True) if key not in vector_bytes
         }:
             vector_bytes |= zip(
-                missing, (row.tobytes() for row in self._asked([*missing.values()])), strict=True
+                missing,
+                (row.tobytes() for row in self._run_command([*missing.values()])),
+                strict=True,
             )
             with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
                 cache.executemany(
@@ -216,7 +218,7 @@ class Command(Encoder):
             self._refuse(f"gave vectors of {self.length} and of other numbers")
         return rows
 
-    def _asked(self, texts):
+    def _run_command(self, texts):
         """Return the vectors of texts by the command."""
         # A watch may run for days after the check in __init__.
         if not commands.is_trusted(".", self.words):

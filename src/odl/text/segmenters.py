@@ -14,7 +14,7 @@ LETTERED = re.compile(f"[{scripts.THAI}{scripts.LAO}{scripts.KHMER}{scripts.BURM
 
 
 def pairs(run):
-    """Return the overlapping pairs of characters of a run (triples in Thai, Lao, Khmer and Burmese)."""
+    """Return the overlapping pairs of characters of a run; triples for scripts of `LETTERED`."""
     size = 3 if LETTERED(run) else 2
     return [run[start : start + size] for start in range(max(len(run) - size, 0) + 1)]
 

@@ -169,7 +169,7 @@ def _digest(word):
 
 
 def _digests(piece):
-    """Return the digests of the words in a piece, or the code points of Han and kana, eight bytes each."""
+    """Return eight bytes for each word in a piece: its digest, or a code point of Han or kana."""
     if piece.isascii():  # then the piece is one word
         return _digest(piece)
     words = WORD_OR_CHARACTER.findall(piece.decode("utf-8", "surrogatepass"))
@@ -209,7 +209,10 @@ class Splitter:
         self.starts.append(len(self.keys))
 
     def passages(self, columns, n_terms):
-        """Return the collected `Passages`; `columns` maps the number of a word to its column of n_terms."""
+        """Return the collected `Passages`.
+
+        `columns` maps the number of a word to its column among `n_terms`.
+        """
         indices = (
             columns[np.asarray(self.indices)] if len(self.indices) else np.zeros(0, dtype=np.int32)
         )
@@ -244,7 +247,7 @@ def split(text):
 
 
 def _is_long(part, words):
-    """Return whether a part without Han and kana, or with enough of these characters, is long enough."""
+    """Return whether a part is long enough: without Han and kana, or with enough of these."""
     return (
         not CHARACTER.search(part)
         or len(words) - len(SYLLABLE.findall(part)) // 2 >= MIN_PASSAGE_CHARACTERS

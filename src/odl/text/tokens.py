@@ -346,7 +346,7 @@ class Tally:
             options = self.tokens["hangul"], self.tokens["segment"]
             self.prepare, self.encode, self.cut, self.fold = (
                 str,
-                words.encoded,
+                words.encode,
                 words.CUT,
                 fold_case if fold else str,
             )

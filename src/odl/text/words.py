@@ -1,7 +1,7 @@
 """Split texts of every script into words, and names with digits such as BA.5 or 737-MAX.
 
 Words are letters with their marks.
-`encoded` brings a text into one form in UTF-8. Translation by `CUT` then separates pieces, and
+`encode` brings a text into one form in UTF-8. Translation by `CUT` then separates pieces, and
 `Words.split` returns the words of a piece. A piece in ASCII letters is one word. For others,
 `Words` has one regular expression that finds names, words, tags, hosts and emoji; runs of scripts
 without spaces go to `odl.text.segmenters`.
@@ -148,7 +148,7 @@ may_need_folding = re.compile(f"[{DOTLESS_I}\u0300-\u03ff]").search
 SEPARATOR, EDGE, DIGIT, FIRST_ALPHABET, OTHER_KIND, UNSPACED_SIGN = 0, 1, 2, 3, 9, 10
 
 
-def encoded(text):
+def encode(text):
     """Return a text in NFC and UTF-8. Apostrophes and middle dots within words become letters."""
     if text.isascii():
         return text.encode()

@@ -102,7 +102,7 @@ class InvertedPast:
 
     def __init__(self):
         self.rows = sparse.csr_array((0, 0))
-        self.index = likeness.indexed(self.rows.T, 1.0)
+        self.index = likeness.build_index(self.rows.T, 1.0)
 
     @property
     def ages(self):
@@ -117,7 +117,7 @@ class InvertedPast:
         self.rows.resize((before, n_terms))
         self.rows = sparse.vstack([self.rows, counts], format="csr")
         new = np.arange(before, self.rows.shape[0])
-        fresh = likeness.FlattenedRows(*likeness.compressed(counts), counts.data)
+        fresh = likeness.FlattenedRows(*likeness.as_rows(counts), counts.data)
         self.index.set_columns(new, fresh, self.rows.shape[0], n_terms)
 
     def nearest(self, batch, factors):
@@ -144,7 +144,7 @@ class InvertedPast:
         for name, factor in factors.items():
             first = int(np.argmax(factor > 0))
             first = first if 2 * first > len(inverse) else 0
-            index = likeness.indexed(self.rows[first:].T, 1.0) if first else self.index
+            index = likeness.build_index(self.rows[first:].T, 1.0) if first else self.index
             scale = (factor * inverse)[first + index.owner]
             indices, cosines = likeness.nearest(rows, index, N_NEIGHBOURS, scale)
             neighbours[name] = np.where(indices < 0, -1, indices + first), cosines

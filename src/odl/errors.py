@@ -63,7 +63,7 @@ class ConfigError(OdlError):
     >>> token_options({"lowercase": 1})
     Traceback (most recent call last):
         ...
-    odl.errors.ConfigError: tokens.lowercase is 1; expected true or false; correct it.
+    odl.errors.ConfigError: tokens.lowercase is 1; expected true or false; correct the value.
     """
 
 

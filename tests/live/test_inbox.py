@@ -120,7 +120,9 @@ def test_a_document_that_is_removed_leaves_the_others(tmp_path, monkeypatch, pac
 def test_the_inbox_is_written_into_the_sources_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odl.yaml").write_text('sources: ["posts"]  # \nperiod: week\n')
-    with pytest.raises(ConfigError, match="does not read the inbox, and its sources are not a list in one line"):
+    with pytest.raises(
+        ConfigError, match="does not read the inbox, and its sources are not a list in one line"
+    ):
         inbox.enlist()
     (tmp_path / "odl.yaml").write_text('sources: ["posts"]\nperiod: week\n')
     for _ in range(2):

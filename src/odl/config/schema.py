@@ -112,7 +112,7 @@ def check_map(value, schema, path=""):
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_is(value, kind) for kind in kinds) or not _within(value, schema):
         raise ConfigError(
-            f"{value_name} is {_shown(value)}", _describe(schema), "write a value of this kind"
+            f"{value_name} is {_shown(value)}", _describe(schema), "correct the value"
         )
     if "enum" in schema and value not in schema["enum"]:
         todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")

@@ -165,7 +165,7 @@ class Decision(NamedTuple):
     usual : float
         Usual number of documents of a period; 0 if unknown.
     headlines, below : list of odl.alerts.model.Headline
-        Headlines that are shown, and the strongest others.
+        Headlines that opened a gate, and the strongest headlines that opened none.
     novel : ndarray of int64
         Rows of the most novel items.
     event : ndarray of int64, shape (n_documents,)

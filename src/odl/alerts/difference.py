@@ -17,7 +17,7 @@ MIN_TEXT_COLUMNS = 20  # smallest width of a shortened text in a table of a term
 
 
 class Change(NamedTuple):
-    """A headline that is in only one of two lists, or in different periods of them.
+    """A headline that only one of two lists has, or that they have in different periods.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from odl.files.escaping import guarded, unguarded, visible
 
 FEEDBACK_FILE = listing.FEEDBACK_FILE
 FEEDBACK_COLUMNS = ("what", "verdict", "until", "note")
-JUDGED_COLUMNS = ("judged", "by", "time", "period")  # written if the file has a line of `odl judge`
+JUDGED_COLUMNS = ("judged", "by", "time", "period")  # columns written if there are verdicts
 NOBODY = "someone"  # name of the user in a verdict without a name
 GROWS = "grows"
 EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # an earlier version wrote "topic:"

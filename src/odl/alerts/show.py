@@ -61,7 +61,7 @@ LINK = re.compile(r"https?://[^\s<>|]+")
 
 
 class HeadlineView(NamedTuple):
-    """A row of a list: a headline, or the strongest one of all headlines of an event.
+    """A row of a list: a headline without an event, or the strongest headline of an event.
 
     Attributes
     ----------

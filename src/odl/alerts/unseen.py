@@ -73,7 +73,7 @@ def _bits(word):
 
 
 class ItemWords(NamedTuple):
-    """Items of a period with what is needed to judge and report their unseen words.
+    """Items of a period: the input of `judge`.
 
     Attributes
     ----------

@@ -274,7 +274,7 @@ def survey(sources, answers):
     report.features |= weights
     if why:
         report.say("meaning", why)
-    if "encoded" in shares:  # the remainder of an encoded file is no document
+    if "encoded" in shares:  # without its encoded part, a file may have no words
         minimum = preparation.MIN_WORDS
         why = f"{minimum}; documents with fewer words after cleaning are left out and counted"
         report.set("min_words", minimum, why)

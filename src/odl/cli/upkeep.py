@@ -22,7 +22,7 @@ ID_ARGUMENT = argument("id", help="id of a document, as odl new and odl explain 
     examples=("odl show news d21",),
 )
 def show(args):
-    """Print the place, title and text of a document in the sources."""
+    """Print file and line, title and text of a document in the sources."""
     from odl.corpora import collection, fields
     from odl.files.escaping import readable, visible
 

@@ -118,7 +118,7 @@ def verdict(selection):
 
 @dataclass(frozen=True)
 class Streams:
-    """The data for the part of the page about the streams of a study.
+    """Plan, tables and figures of a study, for the sections of the page about its streams.
 
     Attributes
     ----------

@@ -158,7 +158,8 @@ def _receive(connection):
     ):
         os.dup2(stream, number)
         os.close(stream)
-        # Python's stream object is of the old file, which may be of another kind.
+        # The stream object was made for the file of this process. That of the client may be of
+        # another type (terminal, pipe or regular file), so it gets a new stream object.
         encoding = getattr(sys, name).encoding
         setattr(sys, name, open(number, mode, buffering=1, encoding=encoding, closefd=False))  # noqa: SIM115
     os.chdir(folder)

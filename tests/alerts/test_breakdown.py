@@ -135,17 +135,17 @@ def test_no_further_word_is_above_the_bound_that_is_printed(largest, bound):
     assert re.search(rf"and 4 more words \d+ % \(none above {re.escape(bound)} %\)$", line)
 
 
-def test_what_pulls_down_is_shown_as_that():
+def test_words_that_lower_the_score_are_shown_as_such():
     line = breakdown.line(alert([0.9, 0.3, -0.1, -0.1]))
-    assert line == "w0 90 %, w1 30 %, 2 words that pull down -20 %"
-    assert breakdown.line(alert([0.6, 0.6, -0.2])).endswith("1 word that pulls down -20 %")
+    assert line == "w0 90 %, w1 30 %, 2 words that lower the score -20 %"
+    assert breakdown.line(alert([0.6, 0.6, -0.2])).endswith("1 word that lowers the score -20 %")
     assert breakdown.line(alert([0.9, 0.3, -0.2], rest=False)) == "w0 90 %, other words 10 %"
 
 
 def test_a_short_line_names_what_is_large_unless_it_exceeds_the_score():
     assert breakdown.line(alert([0.4, 0.2, 0.2, 0.2, -0.2]), short=True) == "w0 50 %"
     assert breakdown.line(alert([0.6, 0.6, -0.2]), short=True).endswith(
-        "1 word that pulls down -20 %"
+        "1 word that lowers the score -20 %"
     )
 
 

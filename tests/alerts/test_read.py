@@ -125,7 +125,10 @@ def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
         len(document.reasons) == document.led == 12
         and document.reasons[0].share < 0.01 * document.score
     )
-    told = "320 words of other documents as well 128 % (none above .5 %), 80 words that pull down -28 %"
+    told = (
+        "320 words of other documents as well 128 % (none above .5 %), "
+        "80 words that lower the score -28 %"
+    )
     assert breakdown.line(document) == told and "rare" not in show.as_text(
         watch, [watch.periods[3]]
     )
@@ -208,7 +211,7 @@ class TestStream:
             rest = 1 - alert.context / alert.score - alert.own / alert.score
             if alert.own > alert.score and not breakdown.named(
                 alert
-            ):  # what pulls down is taken off
+            ):  # what lowers the score is taken off
                 assert told["own"].percent <= 100 and not {"down", "context"} & told.keys()
                 continue
             for part in breakdown.parts(alert):

@@ -134,7 +134,8 @@ def parts(alert):
     shares.append(_further(alert, heads, unnamed, total))
     shares.append(("own", "words of its own", alert.own, " ".join(_own(alert))))
     if alert.rest:
-        label = f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down"
+        verb = "lowers" if alert.rest.low == 1 else "lower"
+        label = f"{_words(alert.rest.low)} that {verb} the score"
         shares.append(("down", label, down, ""))
     shares += [("meaning", "meaning", alert.meaning, ""), ("context", "context", alert.context, "")]
     if not heads and alert.own > alert.score > 0:
@@ -180,7 +181,7 @@ def _words(count, kind=""):
 def _further(alert, heads, share, total):
     """Return the part (kind, label, share, note) of the shared words that are not named."""
     if share < 0:
-        return "down", "other words that pull down", share, ""
+        return "down", "other words that lower the score", share, ""
     # The first share is the largest.
     stored = [reason.share for reason in alert.reasons[: alert.led] if reason not in heads]
     if not alert.rest:

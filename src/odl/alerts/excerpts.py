@@ -232,10 +232,11 @@ def _trim(chunk):
 
 
 def _whole_words(text, words):
-    """Return (start, end, word) for words of another tokeniser, between signs that are no letters.
+    """Return (start, end, word) of words that are searched in the text, which is not split into words.
 
-    Any signs may replace a space in a word. Words of a segmenter are also found inside runs without
-    spaces.
+    These are words from other tokenisers, such as an own pattern or a segmenter. No letter, digit
+    or "_" may be next to a match, except for words in scripts without spaces. The parts of a word
+    with spaces may be separated by any punctuation.
     """
     forms = {
         r"[\W_]+".join(map(re.escape, parts)): word

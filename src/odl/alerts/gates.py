@@ -295,7 +295,7 @@ def judge_sources(past, counts, n, weekday):
 
 
 def remember_sources(past, counts, weekday, speaking):
-    """Return (`source_counts`, `told_sources`) of the history after a period.
+    """Return the fields `source_counts` and `told_sources` of a `GateHistory` with a further period.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def remember_sources(past, counts, weekday, speaking):
     counts : dict of str to int
     weekday : int
     speaking : set of int
-        Rows of the sources that have a headline.
+        Rows of the sources that have a headline in the further period.
     """
     values, headline_counts = [], []
     for row, name in enumerate(past.sources):

@@ -92,7 +92,7 @@ class Counts(NamedTuple):
 
 
 class WordHistory(NamedTuple):
-    """Backgrounds after a period, and the counts of this last period.
+    """Numbers of documents with each term, up to and including a period and in this period alone.
 
     Attributes
     ----------

@@ -208,7 +208,10 @@ def _unseen_word(items, by_word, column, past, beyond, period):
 
 
 def _phrase(items, column, rows, period):
-    """Return the phrase of a word, with neighbours that at least half of its documents contain."""
+    """Return the phrase in which the texts use a word, such as "crude oil" for "oil".
+
+    Only rare words that at least half of its documents contain are joined to it.
+    """
     terms, holders = np.unique(items.X[rows].indices, return_counts=True)
     rare = items.frequencies[terms] <= MAX_NEIGHBOUR_SHARE * items.n_documents
     allowed = (2 * holders >= len(rows)) & rare & (terms != column)

@@ -621,7 +621,10 @@ def _check_aside(report, aside, todos, n, strict):
 
 
 def _name_init_options(text):
-    """Return a message with options of odl.yaml replaced by those of odl init."""
+    """Return a message in which advice about odl.yaml is replaced by advice for `odl init`.
+
+    For example, "set the option dates to" becomes "say --dates": odl.yaml is not yet written.
+    """
     for option, answer in INIT_OPTIONS.items():
         text = text.replace(option, answer)
     return text

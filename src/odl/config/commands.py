@@ -124,8 +124,8 @@ def _files_of(folder, words):
     """Return the files in a folder that a command may run, and Python files that these may import.
 
     The command may run its first word, the first file among its words, and each word that is a
-    program or script. Words inside a quoted word (``sh -c "./tell.sh"``), values of options, and
-    modules (``python -m tell``) count too.
+    program or script. A word may also be inside a quoted word (``sh -c "./tell.sh"``), the value of
+    an option (``--hook=./tell.sh``), or the name of a module (``python -m tell``).
     """
     parts = [
         part for word in words for part in (word, *re.split(r"[\s=,;:|&()<>\"']+", word)) if part

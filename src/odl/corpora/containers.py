@@ -20,7 +20,8 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     """Yield (number, line) with the parts of split lines joined, with the number of the first part.
 
     Docker lines without a line break at the end are parts only if an earlier line has one, or if
-    they have the size at which Docker splits. Other programs write such lines without breaks.
+    they have the size at which Docker splits. If neither holds, another program wrote them, which
+    never ends a text with a line break; its lines are complete.
 
     Parameters
     ----------

@@ -154,11 +154,13 @@ def _no_object(value):
 
 
 def _table_in(row):
-    """Return the rows of an object that is a table, else None.
+    """Return the rows of a JSON object that is a table, else None.
 
-    It has columns and data, or columns of objects, or objects by id.
+    The three forms are those of pandas' ``to_json``:
 
-    These are pandas' ``to_json`` with ``orient="split"``, by default, and with "index".
+    - ``orient="split"``: ``{"columns": ["text"], "data": [["disk full"], ["disk back"]]}``
+    - ``orient="columns"``, the default: ``{"text": {"0": "disk full", "1": "disk back"}}``
+    - ``orient="index"``: ``{"a": {"text": "disk full"}, "b": {"text": "disk back"}}``
     """
     columns, data, inner = row.get("columns"), row.get("data"), list(row.values())
     if isinstance(columns, list) and isinstance(data, list) and data:

@@ -432,9 +432,9 @@ def year_last(value):
 
 
 def _in_order(text, match, dates):
-    """Return year, month and day of a date with the year last.
+    """Return (year, month, day) of a date such as 3/14/2026, whose year is the last number.
 
-    The option decides the order of day and month, or else a number above 12.
+    A number above 12 is the day. Otherwise the option `dates` tells the order of day and month.
     """
     first, second = int(match["first"]), int(match["second"])
     if dates not in DATES:

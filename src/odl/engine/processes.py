@@ -1,4 +1,8 @@
-"""Processes of a run: lock of a folder, signals, forked workers."""
+"""Control of the processes of a run.
+
+`alone` takes the lock with which only one process at a time may write to a folder. `heeding`
+installs signal handlers that end a command in order. `each` runs tasks in forked processes.
+"""
 
 import contextlib
 import errno

@@ -228,9 +228,10 @@ def _kind(line):
 def drop_signatures(text: str) -> str:
     """Drop a signature at the end of a text.
 
-    It begins with "--", a closing formula ("Kind regards"), the line of a device ("Sent from my
-    ..."), or a rule above contact details. It has at most `MAX_SIGNATURE` lines; it may contain
-    blank lines only after "-- " or a formula. A text that would be empty is unchanged.
+    A signature begins with "--", with a closing ("Kind regards"), with a line that a mail program
+    adds ("Sent from my phone"), or with a line of signs ("====") above contact details. It has at
+    most `MAX_SIGNATURE` lines. It may contain blank lines only after "-- " or a closing. A text
+    that would be empty is unchanged.
 
     Examples
     --------

@@ -152,7 +152,13 @@ class SeededStream:
 
 
 def _variants(settings, study):
-    """Check the runs of the settings; return the study with learners of `ALGORITHMS` only."""
+    """Return a study with only the learners whose algorithm is in `ALGORITHMS`.
+
+    Raises
+    ------
+    ConfigError
+        If the study has no learner for a run in the settings, or one with another algorithm.
+    """
     for run in settings["runs"]:
         if run not in study["learners"]:
             expected = "one of " + ", ".join(study["learners"])

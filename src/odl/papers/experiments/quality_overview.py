@@ -205,7 +205,9 @@ def best_of(rows, labels):
 def curves_of(rows):
     """Return the rows of a stream by curve.
 
-    A curve is a learner, or the best window of neighbours without or with batch peers.
+    Each learner is a curve. Two more are the best nearest-neighbour scores that compare a document
+    with a window of earlier documents only: one scores each document by itself, the other scores it
+    together with its batch.
     """
     learned = grouped([row for row in rows if "-window" not in row["run"]], ("run",))
     windows = best_of(

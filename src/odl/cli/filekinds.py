@@ -280,36 +280,61 @@ def sniff(path):
 
 
 def encoding_of(files, kind=None):
-    """Return (option ``encoding``, None for UTF-8; a phrase about it).
+    """Return the option ``encoding`` of the text files, and a phrase that explains it.
 
     The encoding is detected from lines that are not UTF-8. UTF-16 with a byte order mark needs no
     option.
+
+    Returns
+    -------
+    encoding : None, str or list of str
+        None if all lines are UTF-8, a list if some are: UTF-8 and the encoding of the others.
+    phrase : str
+        "" if all lines are UTF-8.
     """
-    good, wrong, first, lines = 0, 0, (), []
-    for _, path in files:
-        for number, line in _lines(path) if (kind or listing.kind_in(path)) in TEXT_KINDS else ():
+    text_files = [path for _, path in files if (kind or listing.kind_in(path)) in TEXT_KINDS]
+    n_utf8, n_others, first, sample = _survey_encodings(text_files)
+    if not n_others:
+        return None, ""
+    name = detect_encoding(b"".join(sample))
+    place, excerpt = first
+    phrase = f"{name}: {n_others} lines are not UTF-8; the first, {place}, becomes "
+    phrase += repr(excerpt.decode(name, "replace").strip())
+    if n_utf8:
+        phrase += f"; {n_utf8} others are UTF-8"
+    return ["utf-8", name] if n_utf8 else name, f"{phrase}; --encoding sets another one"
+
+
+def _survey_encodings(paths):
+    """Decode the lines of text files that are not ASCII.
+
+    Returns
+    -------
+    n_utf8, n_others : int
+        Numbers of lines that are UTF-8, and of lines that are not.
+    first : (str, bytes) or None
+        File and number of the first line that is not UTF-8, and the bytes around its first error.
+    sample : list of bytes
+        Lines from which the encoding of those that are not UTF-8 can be detected.
+    """
+    n_utf8, n_others, first, sample = 0, 0, None, []
+    for path in paths:
+        for number, line in _lines(path):
             if line.isascii():
                 continue
             try:
                 line.decode("utf-8")
-                good += 1
+                n_utf8 += 1
             except UnicodeDecodeError as error:
-                first = first or (
-                    f"{path}:{number}",
-                    line[max(0, error.start - 12) : error.start + 12],
-                )
-                wrong += 1
+                n_others += 1
+                around = slice(max(0, error.start - 12), error.start + 12)
+                first = first or (f"{path}:{number}", line[around])
                 # If half of the bytes are valid UTF-8, the line only has a cut character.
                 valid = NON_ASCII.findall(line.decode("utf-8", "ignore").encode())
-                is_other = 2 * len(valid) < len(NON_ASCII.findall(line))
-                lines += [line] * (wrong <= MAX_DETECTED_LINES and is_other)
-    if not wrong:
-        return None, ""
-    name = detect_encoding(b"".join(lines))
-    option, note = (["utf-8", name], f"; {good} others are UTF-8") if good else (name, "")
-    first = f"the first, {first[0]}, becomes {first[1].decode(name, 'replace').strip()!r}"
-    phrase = f"{name}: {wrong} lines are not UTF-8; {first}{note}; --encoding sets another one"
-    return option, phrase
+                is_cut = 2 * len(valid) >= len(NON_ASCII.findall(line))
+                if n_others <= MAX_DETECTED_LINES and not is_cut:
+                    sample.append(line)
+    return n_utf8, n_others, first, sample
 
 
 def detect_encoding(data):

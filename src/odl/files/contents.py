@@ -9,6 +9,9 @@ import re
 
 INSPECTED_BYTES = 1 << 16  # largest number of bytes that are inspected
 INSPECTED_LINES = 50  # largest number of lines that are inspected
+MIN_LINES = 3  # smallest number of lines of a table, and of lines with a time of a log
+# Smallest share of lines with a time in a log: of a file named as text, and of other names
+LOG_SHARE_OF_TEXT, LOG_SHARE = 0.8, 0.5
 # Byte order mark -> encoding
 ENCODING_OF_MARK = {
     b"\xef\xbb\xbf": "utf-8",
@@ -210,18 +213,23 @@ def kind_in(head, named=None):
     if b"\0" in head and encoding == "utf-8":
         return named
     text = head[len(mark) :].decode(encoding, "replace")
-    # The last of many bytes may be in the middle of a line.
-    complete = text.splitlines()[: None if len(head) < INSPECTED_BYTES else -1]
-    lines = [line for line in complete if line.strip()][:INSPECTED_LINES]
+    lines = text.splitlines()
+    if len(head) >= INSPECTED_BYTES:
+        lines = lines[:-1]  # it may be incomplete
+    lines = [line for line in lines if line.strip()][:INSPECTED_LINES]
+    if named is None and not lines:
+        return None if head.strip() else "text"  # None: a line of more than `INSPECTED_BYTES`
     if named == "jsonl" or not lines:
-        return named or ("text" if not head.strip() else None) if not lines else named
+        return named
     if _is_json(lines):
         return "jsonl"
-    stamped = sum(map(bool, map(TIMESTAMPED.match, lines)))
-    if named in ("text", None) and len(lines) > 2 and _is_table(lines):
-        return "csv"
-    if named in ("text", None) and stamped > 2 and stamped >= (0.8 if named else 0.5) * len(lines):
-        return "log"
+    if named in ("text", None) and len(lines) >= MIN_LINES:
+        if _is_table(lines):
+            return "csv"
+        n_timed = sum(TIMESTAMPED.match(line) is not None for line in lines)
+        min_share = LOG_SHARE_OF_TEXT if named else LOG_SHARE
+        if n_timed >= max(MIN_LINES, min_share * len(lines)):
+            return "log"
     return named or "text"
 
 

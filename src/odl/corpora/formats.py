@@ -423,24 +423,38 @@ def records_above(head, sign):
     return above if has_names and max(with_digits) >= 0.9 * len(following) else 0
 
 
-def missing_names(head, sign, above):
+def missing_names(head, delimiter, above):
     """Return names to add before and after a header that lacks the name of one column.
 
     R and pandas write row names in front without a name. Spreadsheets, Event Viewer and trailing
     delimiters give a further column at the end. Both lists are empty unless all rows are one field
     longer than the header.
+
+    Parameters
+    ----------
+    head : list of str
+        The first `HEADER_LINES` lines of the table, or all if it has fewer.
+    delimiter : str
+    above : int
+        Number of records above the header, such as a title.
+
+    Returns
+    -------
+    before, after : list of str
+        ``["row"], []`` if the first fields of the rows are different numbers.
     """
-    rows, records = [], csv.reader(head, delimiter=sign)
+    rows, records = [], csv.reader(head, delimiter=delimiter)
     with contextlib.suppress(csv.Error):
-        rows.extend(row for row in records if not LEADING_LINE.fullmatch(sign.join(row)))
+        rows.extend(row for row in records if not LEADING_LINE.fullmatch(delimiter.join(row)))
     header, *below = rows[above:] or [[]]
-    below = below[:-1] if len(head) == HEADER_LINES else below  # the last record may be incomplete
+    if len(head) == HEADER_LINES:
+        below = below[:-1]  # the last record may be incomplete
     if len(header) < 2 or len(below) < 2 or any(len(row) != len(header) + 1 for row in below):
         return [], []
-    numbered = all(row[0].isdecimal() for row in below) and len({row[0] for row in below}) == len(
-        below
-    )
-    return (["row"], []) if numbered else ([], [f"column {len(header) + 1}"])
+    first_fields = {row[0] for row in below}
+    if len(first_fields) == len(below) and all(map(str.isdecimal, first_fields)):
+        return ["row"], []
+    return [], [f"column {len(header) + 1}"]
 
 
 def find_repairs(head, sign):

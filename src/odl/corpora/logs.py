@@ -43,6 +43,8 @@ YEARLESS_PATTERNS = (
     r"[IWEFD]?(?P<mmdd>\d{4}) (?P<clock2>\d\d:\d\d:\d\d\.\d+)",
     r"(?P<dashed>\d\d-\d\d) (?P<clock3>\d\d:\d\d:\d\d\.\d+)",
 )
+# Groups of `YEARLESS_PATTERNS` that make up a time, pattern by pattern
+YEARLESS_GROUPS = (("name", "day", "clock"), ("mmdd", "clock2"), ("dashed", "clock3"))
 GLOG_PATTERN = r"[IWEFD]?(?P<glog>\d{8} \d\d:\d\d:\d\d(?:\.\d+)?)"
 AFTER_TIME = r"[\])]?[\s:,|-]*"
 TIME_STAMP = re.compile(
@@ -225,14 +227,11 @@ def latest_of(day=None, modified=None):
 
 def lacks_year(lines: Iterable[str]) -> str | None:
     """Return the first time without a year, if most times in the lines have none; else None."""
-    stamps = [
-        stamp
-        for line in lines
-        if (stamp := TIME_STAMP.match(without_ansi(line).strip().lstrip(DIRECTION_MARKS)))
-    ]
+    plain_lines = (without_ansi(line).strip().lstrip(DIRECTION_MARKS) for line in lines)
+    stamps = [stamp for line in plain_lines if (stamp := TIME_STAMP.match(line))]
     yearless = [stamp for stamp in stamps if not (stamp["whole"] or stamp["glog"])]
-    first = next((stamp for stamp in yearless), None)
-    if first is None or 2 * len(yearless) <= len(stamps):
+    if 2 * len(yearless) <= len(stamps):
         return None
-    names = (("name", "day", "clock"), ("mmdd", "clock2"), ("dashed", "clock3"))
-    return next(" ".join(first[name] for name in group) for group in names if first[group[0]])
+    first = yearless[0]
+    groups = next(groups for groups in YEARLESS_GROUPS if first[groups[0]])
+    return " ".join(first[group] for group in groups)

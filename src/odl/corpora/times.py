@@ -434,7 +434,7 @@ def year_last(value):
 def _in_order(text, match, dates):
     """Return (year, month, day) of a date such as 3/14/2026, whose year is the last number.
 
-    A number above 12 is the day. Otherwise the option `dates` tells the order of day and month.
+    The option `dates` tells the order of day and month; without it, a number above 12 is the day.
     """
     first, second = int(match["first"]), int(match["second"])
     if dates not in DATES:

@@ -156,23 +156,35 @@ class Files:
         self.directory, self.read, self.looked, self.ignored = directory, {}, {}, {}
 
     def __call__(self, watch, ended):
-        """Yield groups of new numbered lines; an empty group after each scan that finds none."""
+        """Yield groups of new numbered lines; an empty group after each scan that finds none.
+
+        The watch stores the lines of a group in the inbox before it asks for the next group. Only
+        then are the offsets after these lines stored. So a watch that is killed in between reads
+        some lines twice, but skips none.
+
+        Parameters
+        ----------
+        watch : odl.live.watch.LiveWatch
+            Not used: standard input and other sources have the same arguments.
+        ended : callable
+            Returns whether the watch is to end.
+        """
         self.read = read_places()
         while not ended():
-            group, offsets, group_is_full = [], {}, False
+            group, offsets, has_full_group = [], {}, False
             for lines, key, offset in self._grown():
                 if len(group) + len(lines) > GROUP_SIZE:
                     yield group
                     self._store(offsets)
-                    group, offsets, group_is_full = [], {}, True
+                    group, offsets, has_full_group = [], {}, True
                 group += lines
                 offsets[key] = offset
                 if ended():
                     break
             yield group
             if offsets:
-                self._store(offsets)  # the watch has stored the group when it asks for the next one
-            if not group_is_full:
+                self._store(offsets)
+            if not has_full_group:  # otherwise more lines have probably come: scan at once
                 time.sleep(SCAN_SECONDS)
 
     def _grown(self):
@@ -293,7 +305,8 @@ class Files:
 def read_places():
     """Return how far files were read: key -> [bytes, lines].
 
-    Records of earlier versions have no digests.
+    The record is ``{"count": 1, "files": {key: [bytes, lines, digest]}}``, where count is the number
+    of files. Earlier versions wrote ``{key: [bytes, lines]}``, which cannot be checked.
 
     Raises
     ------
@@ -304,18 +317,14 @@ def read_places():
     try:
         with open(OFFSETS_PATH, encoding="utf-8") as file:
             stored = json.load(file)
-        if "count" not in stored:
-            return {
-                str(key): [int(offset), int(number)] for key, (offset, number) in stored.items()
-            }
-        files = {key: [offset, number] for key, (offset, number, _) in stored["files"].items()}
-        changed = [
-            key
-            for key, offset in files.items()
-            if stored["files"][key][2] != _check_of(key, offset)
-        ]
-        if len(files) == stored["count"] and not changed:
-            return files
+        if "count" not in stored:  # of an earlier version
+            return {key: [int(size), int(n_lines)] for key, (size, n_lines) in stored.items()}
+        offsets, is_changed = {}, len(stored["files"]) != stored["count"]
+        for key, (size, n_lines, digest) in stored["files"].items():
+            offsets[key] = [size, n_lines]
+            is_changed |= digest != _check_of(key, offsets[key])
+        if not is_changed:
+            return offsets
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):

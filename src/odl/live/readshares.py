@@ -36,7 +36,7 @@ class ReadShares:
         self.code = folder.code("share")  # stamp of this process's code, also after an upgrade
         self.rows, self.sizes, self.numbers = {}, {}, {}  # by label of a period
         self.closed = {}  # path of a published file -> its rows, and the numbers of their words
-        self.thread, self.writes = futures.ThreadPoolExecutor(1), []
+        self.thread, self.last_write = futures.ThreadPoolExecutor(1), None
 
     def add(self, row, line):
         """Add a row that is stored in the inbox as a line."""
@@ -63,11 +63,12 @@ class ReadShares:
         # An object that is alone in a file may be read as a table of documents.
         if rows and len(rows) == n_lines > 1:
             self.closed[path] = rows, numbers
-            self.writes = [self.thread.submit(self._write, [*self.closed])]
+            self.last_write = self.thread.submit(self._write, [*self.closed])
 
     def wait(self):
         """Wait until the shares are written."""
-        futures.wait(self.writes)
+        if self.last_write:  # the thread writes in order, so all earlier writes end before it
+            futures.wait([self.last_write])
 
     def _write(self, paths):
         """Write the share that contains the last of some published files.

@@ -60,16 +60,13 @@ class ArraySpec(NamedTuple):
         """Return whether a value matches the specification for the named sizes."""
         if (_layout(value), value.dtype, value.ndim) != (self.layout, self.dtype, len(self.shape)):
             return False
-        expected_sizes = {**sizes, "positions": None}
-        if any(
-            expected_sizes.get(expected, expected) not in (None, size)
-            for expected, size in zip(self.shape, value.shape, strict=True)
-        ):
-            return False
+        for dimension, size in zip(self.shape, value.shape, strict=True):
+            if dimension != "positions" and size != sizes.get(dimension, dimension):
+                return False
+        if self.layout != "dense":
+            return True
         low, high = (sizes.get(bound, bound) for bound in self.between)
-        return self.layout != "dense" or bool(
-            np.all(np.isfinite(value) & (low <= value) & (value <= high))
-        )
+        return bool(np.all(np.isfinite(value) & (low <= value) & (value <= high)))
 
     def text(self, sizes: Mapping[str, int]) -> str:
         """Return a description for error messages, with the named sizes."""

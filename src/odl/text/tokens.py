@@ -327,60 +327,76 @@ class Numbers(dict):
 class Tally:
     """Counts the tokens of texts.
 
+    The tokeniser ``"words"`` and the default pattern cut a text into pieces of bytes, whose tokens
+    are cached. Another pattern is searched in the text.
+
     Parameters
     ----------
     tokens : dict, optional
         See `token_options`.
+
+    Attributes
+    ----------
+    prepare : callable
+        Maps a text to the text that is cut or searched.
+    find_tokens : callable
+        Maps a text to its tokens; only without `separators`.
+    separators : bytes or None
+        Translation table for bytes that maps separators of pieces to spaces; None if the pattern
+        is searched. The other attributes exist only with separators.
+    encode : callable
+        Maps a text to bytes in UTF-8.
+    split_piece : callable
+        Maps a piece to its tokens.
+    fold, kinds
+        See `PieceCache`.
     """
 
     def __init__(self, tokens=None):
         self.tokens = token_options(tokens)
         stop, fold, pattern = (self.tokens[name] for name in ("stop_words", "lowercase", "pattern"))
         stop_words = LANGUAGES[stop] if isinstance(stop, str) else stop or ()
-        self.prepare, self.find, self.cut = (
-            str.lower if fold else str,
-            re.compile(pattern).findall,
-            None,
-        )
+        self.prepare = str.lower if fold else str
+        self.find_tokens, self.separators = re.compile(pattern).findall, None
         if self.tokens["tokeniser"] == "words":
             options = self.tokens["hangul"], self.tokens["segment"]
-            self.prepare, self.encode, self.cut, self.fold = (
-                str,
-                words.encode,
-                words.CUT,
-                fold_case if fold else str,
-            )
-            self.split, self.kinds = Words(fold, *options).split, words.kinds(words.CUT, *options)
+            self.prepare, self.encode, self.separators = str, words.encode, words.CUT
+            self.fold = fold_case if fold else str
+            self.split_piece = Words(fold, *options).split
+            self.kinds = words.kinds(words.CUT, *options)
             stop_words = (normalize("NFC", self.fold(word)) for word in stop_words)
         elif pattern == PATTERN:
-            self.encode, self.cut, self.fold, self.kinds = ENCODE, PLAIN, str, words.kinds(PLAIN)
-            self.split = self._by_pattern
+            self.encode, self.separators, self.fold = ENCODE, PLAIN, str
+            self.split_piece, self.kinds = self._by_pattern, words.kinds(PLAIN)
         self.stop_words = frozenset(stop_words)
         self._begin()
         self.restart()
 
     def _begin(self):
         self.numbers = Numbers()
-        if self.cut:
-            arguments = self.cut, self.kinds, self.fold, self.split, self.stop_words
-            self.pieces = PieceCache(*arguments, self.numbers)
+        if self.separators:
+            parts = self.separators, self.kinds, self.fold, self.split_piece, self.stop_words
+            self.pieces = PieceCache(*parts, self.numbers)
 
     def _by_pattern(self, piece):
         """Return the tokens of a piece in UTF-8 by the default pattern."""
         if piece.isascii():  # the same result as the pattern, without a search
             return [piece.decode()] if len(piece) > 1 and piece.isalpha() else []
-        return self.find(piece.decode("utf-8", "surrogatepass"))
+        return self.find_tokens(piece.decode("utf-8", "surrogatepass"))
 
     def words(self, text):
         """Return the tokens of a text, in order."""
         text = self.prepare(text)
-        pieces = self.encode(text).translate(self.cut).split() if self.cut else ()
-        tokens = chain.from_iterable(map(self.split, pieces)) if self.cut else self.find(text)
-        return [word for word in tokens if word not in self.stop_words]
+        if self.separators:
+            pieces = self.encode(text).translate(self.separators).split()
+            tokens = chain.from_iterable(map(self.split_piece, pieces))
+        else:
+            tokens = self.find_tokens(text)
+        return [token for token in tokens if token not in self.stop_words]
 
     def count(self, text):
         """Return the distinct numbers of the tokens of a text and their counts."""
-        if self.cut:
+        if self.separators:
             return self.pieces.count(self.encode(self.prepare(text + " ")))
         words = check_words(self.words(text), self.tokens)
         counts = Counter(map(self.numbers.__getitem__, words))

@@ -32,7 +32,7 @@ EXCEPTIONS = {
     # Standard streams that the caller closed are opened on the null device, as Python's
     # documentation says of sys.
     "src/odl/cli/__init__.py": {
-        "setattr(sys, name, open(number, mode, encoding='utf-8', closefd=False))",
+        "setattr(sys, name, file)",
         "gc.freeze",  # of a process that ends
     },
     "src/odl/__main__.py": {"gc.set_threshold"},  # the process of a command is its own

@@ -41,7 +41,7 @@ def test_tdt2(corpora):
         1524,
     )
     assert (np.bincount(documents.counts.indices, minlength=36771) == 0).sum() == 678
-    assert tdt2.frequent(documents, 5).counts.shape == (9394, 19677)
+    assert tdt2.drop_rare_terms(documents, 5).counts.shape == (9394, 19677)
     found = sizes(documents)
     assert [found[f"topic{number:02d}"] for number in range(1, 31)] == [
         1844, 1828, 1222, 811, 441, 407, 272, 238, 226, 167, 160, 145, 141, 140, 131,

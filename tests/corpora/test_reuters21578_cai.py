@@ -63,7 +63,7 @@ def test_tdt2_terms_of_few_documents_are_left_out_if_asked():
     )
     documents = tdt2.from_matrix(sparse.csr_array(fea))
     for least, columns in ((0, [0, 1, 2, 3]), (1, [0, 1, 2, 3]), (2, [1, 2, 3]), (3, [1, 3])):
-        frequent = tdt2.frequent(documents, least)
+        frequent = tdt2.drop_rare_terms(documents, least)
         assert frequent.vocabulary == [f"t{column + 1:05d}" for column in columns]
         assert np.array_equal(frequent.counts.toarray(), documents.counts.toarray()[:, columns])
         assert frequent.ids == documents.ids and frequent.topics == documents.topics

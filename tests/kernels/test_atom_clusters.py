@@ -372,13 +372,13 @@ def test_products_of_atoms_that_changed_are_those_of_all(rng):
         rng.random(60) + 0.5,
     )
     index = likeness.build_index(A, 0.6)
-    clusters.products(sizes, index, np.arange(60), gram)
+    clusters.fill_products(sizes, index, np.arange(60), gram)
     for _ in range(12):
         changed = np.sort(rng.choice(60, 5, replace=False))
         sizes[changed] = renewed(index, changed, topics(rng, 5, 50).T.tocsc(), 60)
-        clusters.products(sizes, index, changed, gram)
+        clusters.fill_products(sizes, index, changed, gram)
         A, other = index.columns.matrix(50), np.full_like(gram, np.nan)
-        clusters.products(sizes, likeness.build_index(A, 0.6), np.arange(60), other)
+        clusters.fill_products(sizes, likeness.build_index(A, 0.6), np.arange(60), other)
         assert np.array_equal(gram, other) and np.array_equal(gram, gram.T)
         sums = A.toarray() * sizes
         assert np.allclose(gram, sums.T @ sums)

@@ -18,7 +18,7 @@ from odl.learners import clusters, likeness
 from odl.learners import levels as levels_module
 from odl.learners.adaptive import Adaptive
 from odl.learners.base import State
-from odl.learners.levels import PER_ATOM, groups
+from odl.learners.levels import PER_ATOM, merge_groups
 from odl.learners.peers import MAX_CONTRAST, in_order
 
 
@@ -81,8 +81,8 @@ def slow_score(state, P, weight=0.5):
 
 
 def grouped(gram, n, target):
-    atoms = clusters.mergeable(gram.astype(np.float32), n, np.sqrt(gram.diagonal()), len(n))
-    return groups(atoms, target, {})
+    atoms = clusters.new_merging(gram.astype(np.float32), n, np.sqrt(gram.diagonal()), len(n))
+    return merge_groups(atoms, target, {})
 
 
 @pytest.mark.filterwarnings("error")
@@ -107,8 +107,8 @@ def test_atoms_that_nothing_came_to_for_long_are_grouped_by_their_words(least, r
     S = (np.eye(3)[topics].repeat(4, axis=1) + 0.1 * rng.random((90, 12))).T * scales
     size = np.linalg.norm(S / scales, axis=0) * scales
     index = likeness.build_index(sparse.csc_array(S / size), 0.6)
-    atoms = clusters.merging({"size": size, "members": scales}, index, len(scales))
-    owner = groups(atoms, 3, {})
+    atoms = clusters.to_merging({"size": size, "members": scales}, index, len(scales))
+    owner = merge_groups(atoms, 3, {})
     found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
     assert found == {frozenset(np.flatnonzero(topics == one).tolist()) for one in range(3)}
 

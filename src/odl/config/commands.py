@@ -27,9 +27,9 @@ def words_of(command, key):
 
     Parameters
     ----------
-    said : str or None
+    command : str or None
         Value of the key.
-    where : str
+    key : str
         Key and file, for the message.
 
     Raises

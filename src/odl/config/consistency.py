@@ -41,6 +41,7 @@ def _check_results(folder):
 
 
 def _check_doubles(config):
+    """Refuse a list of the configuration that has a value twice."""
     lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
     for section in ("regret", "emerging"):
         lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
@@ -86,6 +87,7 @@ def check_each_once(lists):
 
 
 def _check_names(config, schema):
+    """Refuse names that are not defined, and settings of runs and streams that are incompatible."""
     algorithms = schema["registry"]["learners"]
     _check_experiments(config)
     if not config["streams"]:

@@ -129,6 +129,7 @@ def check_map(value, schema, path=""):
 
 
 def _check_keys(value, schema, path):
+    """Check the keys and values of a map against its schema, with the schema of its variant."""
     map_name = path or "the configuration"
     for branch in schema.get("allOf", ()):
         ((key, chosen),) = branch["if"]["properties"].items()
@@ -200,6 +201,7 @@ def _within(value, schema):
 
 
 def _describe(schema):
+    """Return what a schema expects, for messages: "text, not empty" or "a number above 0"."""
     kinds = schema.get("type", "value")
     text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
     words = " or ".join(

@@ -38,16 +38,16 @@ def read(sources, options):
         The file.
     options : dict
         ``tokens`` (see `odl.text.tokens`); ``topics``: ``"all"`` (default) or ``"primary"``;
-        ``limit``: read only this number of papers; ``every``: of these, read every nth paper;
+        ``limit``: read only this number of papers; ``every``: n, to read every nth of these;
         ``fields``: parts of the text, ``title``, ``abstract`` or both (default); ``vectors`` (see
         `odl.text.encoder`, default null).
 
     Returns
     -------
     Documents
-        105392 papers by day of creation, then arXiv number. The text is title and abstract, or one
-        of them. Topics are the primary category, then the other categories of the paper. Times are
-        midnight UTC of the day.
+        105392 papers by day of creation, then arXiv number. The text is title and abstract, or
+        one of these. Topics are the primary category, then the other categories of the paper. Times
+        are midnight UTC of the day.
 
     Raises
     ------
@@ -56,8 +56,8 @@ def read(sources, options):
     """
     (path,) = sources
     documents, every = documents_of(records(path, options), options), options.get("every", 1)
-    known = -(-min(options.get("limit") or N_DOCUMENTS, N_DOCUMENTS) // every)
-    check_content(path, {"number of documents": len(documents)}, {"number of documents": known})
+    expected = -(-min(options.get("limit") or N_DOCUMENTS, N_DOCUMENTS) // every)
+    check_content(path, {"number of documents": len(documents)}, {"number of documents": expected})
     return documents
 
 
@@ -110,8 +110,9 @@ def abstracts(paths, output):
         with opening(path, "a table packed with xz"), unpacked_text(path, "xz") as file:
             for row in csv.DictReader(lines(file, path), delimiter="\t"):
                 if row["primary_cat"] in wanted:
-                    number, created, *rest = (" ".join(row[name].split()) for name in TABLE_COLUMNS)
-                    papers.setdefault(number, [number, created[:10], *rest])
+                    values = (" ".join(row[name].split()) for name in TABLE_COLUMNS)
+                    number, created, *remaining = values
+                    papers.setdefault(number, [number, created[:10], *remaining])
     check_content(
         "the ArXiV Archive", {"number of papers": len(papers)}, {"number of papers": N_DOCUMENTS}
     )

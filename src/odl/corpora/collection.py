@@ -220,7 +220,7 @@ def documents_in(name, path, form, columns, strict=True):
     Parameters
     ----------
     name, path
-        Of the file.
+        Name in the corpus, and path, of the file.
     form : odl.corpora.formats.Form
     columns : dict
         Result of `columns_of`.
@@ -484,7 +484,10 @@ class Collection:
 
     def __init__(self, options):
         self.columns, self.parser = columns_of(options), Parser(options)
-        self.min_words, self.kept = options.get("min_words", 0), options.get("keep_text", 0)
+        self.min_words, self.excerpt_length = (
+            options.get("min_words", 0),
+            options.get("keep_text", 0),
+        )
         self.counted, self.cleaner = (
             Tally(options.get("tokens")),
             cleaning.Cleaning(options.get("clean")),
@@ -573,7 +576,7 @@ class Collection:
         if n_words < self.min_words:
             return text, ParsedRow(identity, content, time, n_words)
         title = row.get("title")
-        if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
+        if self.excerpt_length and fields.missing(title) and "headers" in self.cleaner.names:
             title = subject_of(row.get("text"))
         return text, ParsedRow(
             identity,
@@ -589,7 +592,7 @@ class Collection:
             author=fields.parse_author(row.get("author")),
             source=fields.parse_source(row.get("source")),
             facets=facets_of(row),
-            excerpt=one_line(clean(text), self.kept) if self.kept else "",
+            excerpt=one_line(clean(text), self.excerpt_length) if self.excerpt_length else "",
             shingle_words=self.shingler.words(text) if self.shingler is not None else b"",
             vector=vector,
         )
@@ -611,7 +614,7 @@ class Collection:
         self.authors.append(row.author)
         self.sources.append(row.source)
         self.facets.append(row.facets)
-        if self.kept:
+        if self.excerpt_length:
             self.texts.append(row.excerpt)
         if "vector" in self.columns:
             self.vectors.append(row.vector)

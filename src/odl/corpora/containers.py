@@ -1,4 +1,4 @@
-"""Log lines that a container runtime has split: their parts are joined to one document."""
+"""Join log lines that a container runtime has split."""
 
 import json
 import re
@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from odl.corpora.checks import MAX_LINE, Unreadable
 
-CRI_LINE = re.compile(
-    r"(?P<head>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? "
-)  # prefix of containerd and CRI-O
-DOCKER_START, DOCKER_END = (
-    '{"log":"',
-    r'\n","stream":"',
-)  # start of a Docker line; part of it if it is complete
+# Prefix of a log line of containerd and CRI-O.
+CRI_LINE = re.compile(r"(?P<head>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? ")
+# The beginning of a log line of Docker, and a part that only a complete line has.
+DOCKER_START, DOCKER_END = '{"log":"', r'\n","stream":"'
 DOCKER_SIZE = 1 << 14  # bytes at which Docker splits a line
 
 
@@ -40,11 +37,9 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     for number, line in lines:
         ended = not line.startswith(DOCKER_START) or DOCKER_END in line
         breaks |= ended and line.startswith(DOCKER_START)
-        found = CRI_LINE.match(line)
-        cut = found["tag"] == "P" if found else not ended and (breaks or len(line) > DOCKER_SIZE)
-        pieces = (
-            _split(line, found) if (cut or parts) and not isinstance(line, Unreadable) else None
-        )
+        cri = CRI_LINE.match(line)
+        cut = cri["tag"] == "P" if cri else not ended and (breaks or len(line) > DOCKER_SIZE)
+        pieces = _split(line, cri) if (cut or parts) and not isinstance(line, Unreadable) else None
         if pieces is None or not (cut or pieces[0] in parts):
             yield number, line
             continue
@@ -59,14 +54,14 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
         yield first, _join(head, texts)
 
 
-def _split(line, found):
+def _split(line, cri):
     """Return (stream, prefix, text) of a log line of a container; None for a line of another form.
 
-    In the text form of CRI a complete line has the flag F, and the prefix is what precedes the
-    text. In the JSON form of Docker the prefix is the whole object, whose key "log" has the text.
+    In the text form of CRI, the prefix precedes the text; a complete line has the flag F. In the
+    JSON form of Docker, the prefix is the complete object, whose key "log" has the text.
     """
-    if found:
-        return found["stream"], f"{found['head']}F ", line[found.end() :].rstrip("\r\n")
+    if cri:
+        return cri["stream"], f"{cri['head']}F ", line[cri.end() :].rstrip("\r\n")
     try:
         row = json.loads(line)
         return (

@@ -41,12 +41,10 @@ REGISTRY_COLUMNS = (
 )
 UNKNOWN_SUM = "unknown"
 BUILT_SOURCE = "built from its originals"
-READ_BYTES = 1 << 18  # bytes that are read at once
-RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}  # of HTTP
-PERMANENT_ERRORS = (
-    socket.gaierror,
-    ssl.SSLCertVerificationError,
-)  # unknown host, wrong certificate
+READ_BYTES = 1 << 18  # bytes per read
+RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}  # HTTP statuses of temporary failures
+# Errors that a retry does not help: an unknown host, a wrong certificate.
+PERMANENT_ERRORS = (socket.gaierror, ssl.SSLCertVerificationError)
 
 
 def load_registry(path=REGISTRY_PATH):
@@ -96,14 +94,14 @@ def download(
     wait=2.0,
     timeout=60.0,
 ):
-    """Fetch one file, check it, and move it to `output`. If it is wrong, no file is written.
+    """Download one file, check it, and move it to `output`. A wrong file is not written.
 
     Parameters
     ----------
     folder_file : str
         ``folder/file`` as in the registry.
     output : path-like
-        Destination; if it is the right file already, nothing is done.
+        Destination; if the right file exists there, nothing is done.
     registry : path-like or list of dict
         The registry or its rows.
     mirror : str, optional
@@ -161,9 +159,9 @@ def _find(folder_file, rows):
     for row in rows:
         if f"{row['folder']}/{row['file']}" == folder_file:
             return row
-    known = ", ".join(f"{row['folder']}/{row['file']}" for row in rows)
+    names = ", ".join(f"{row['folder']}/{row['file']}" for row in rows)
     raise DownloadError(
-        f"{folder_file} is not in the registry", f"one of {known}", "correct the name"
+        f"{folder_file} is not in the registry", f"one of {names}", "correct the name"
     )
 
 
@@ -175,6 +173,7 @@ def _mirrored(mirror, folder_file):
 
 
 def _failure(folder_file, output, row, answers):
+    """Return the error of a download that no source could serve; it tells how to set a mirror."""
     if answers:
         fault = f"{folder_file} could not be fetched ({'; '.join(answers)})"
     elif row["route"] == "download":
@@ -190,7 +189,7 @@ def _failure(folder_file, output, row, answers):
 
 
 def _check(part, accepted, any_sum):
-    """Refuse a file with a wrong checksum; with `any_sum`, only an incomplete gzip file."""
+    """Refuse a file with a wrong checksum, or if `any_sum`, an incomplete gzip file."""
     digest = sha256_of(part)
     if digest in accepted:
         return
@@ -221,10 +220,10 @@ def _build(row, part, fetching):
 
 
 def _expanded(address):
-    """Return the addresses that an address with ``{a,b}`` stands for."""
-    before, opened, rest = address.partition("{")
-    inside, _, after = rest.partition("}")
-    return [before + name + after for name in inside.split(",")] if opened else [address]
+    """Return the addresses of an address with alternatives, ``{a,b}``."""
+    before, brace, remaining = address.partition("{")
+    inside, _, after = remaining.partition("}")
+    return [before + name + after for name in inside.split(",")] if brace else [address]
 
 
 class SourceRefused(Exception):
@@ -252,12 +251,12 @@ class Fetching:
                 )
             except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
                 reason = getattr(error, "reason", error)
-                said = getattr(reason, "strerror", None) or str(reason) or repr(reason)
-                trouble = "no answer in time" if isinstance(reason, TimeoutError) else said
-                passing = isinstance(reason, HTTPException | OSError) and not isinstance(
+                message = getattr(reason, "strerror", None) or str(reason) or repr(reason)
+                trouble = "no answer in time" if isinstance(reason, TimeoutError) else message
+                temporary = isinstance(reason, HTTPException | OSError) and not isinstance(
                     reason, PERMANENT_ERRORS
                 )
-                transient = "://" in source and passing
+                transient = "://" in source and temporary
             if not transient:
                 raise SourceRefused(trouble)
             if attempt < self.retries:
@@ -287,9 +286,8 @@ class Fetching:
         """Copy the data of a stream, and show progress at most every five seconds."""
         length = getattr(stream, "headers", {}).get("Content-Length")
         total = int(length) if length and length.isdigit() else None
-        read = getattr(
-            stream, "read1", stream.read
-        )  # read1 returns available data, so a slow server shows progress
+        # read1 returns the available data, so that a slow server shows progress.
+        read = getattr(stream, "read1", stream.read)
         shown = time.monotonic()
         while block := read(READ_BYTES):
             file.write(block)

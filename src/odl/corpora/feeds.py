@@ -139,17 +139,17 @@ def feed_rows(file, path, encoding=UTF8):
 
 def _xml_rows(first, blocks, path):
     """Yield the rows of RSS or Atom."""
-    parser, blocks, found = _Items(path), chain([first] * bool(first), blocks, [b""]), False
+    parser, blocks, has_rows = _Items(path), chain([first] * bool(first), blocks, [b""]), False
     try:
         for block in blocks:
             for row in parser.feed(block, not block):
-                found = True
+                has_rows = True
                 yield row
     except expat.ExpatError as error:
         for row in chain(parser.complete, _repair_items(parser, blocks)):
-            found = True
+            has_rows = True
             yield row
-        if not found:
+        if not has_rows:
             fault = f"{path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})"
             raise DataError(
                 fault, "a feed, RSS or Atom", "download it again, or correct its XML"
@@ -192,7 +192,7 @@ def _encoding_of(file, head, encoding):
 
 def _fits(file, name):
     """Return whether a complete file is in an encoding; its position does not change."""
-    place, decoder = file.tell(), codecs.getincrementaldecoder(name)()
+    position, decoder = file.tell(), codecs.getincrementaldecoder(name)()
     file.seek(0)
     try:
         for block in iter(lambda: file.read(FEED_BYTES), b""):
@@ -202,7 +202,7 @@ def _fits(file, name):
     except UnicodeError:
         return False
     finally:
-        file.seek(place)
+        file.seek(position)
 
 
 class _Items:
@@ -249,6 +249,7 @@ class _Items:
         self.namespaces.setdefault(prefix or "", uri or "")
 
     def _start(self, name, attributes):
+        """Handle the start of the root, of an item, of an element in it, or of inner markup."""
         self.depth += 1
         vocabulary, bare = self.names.get(name) or self._name(name)
         if f"{XML_NAMESPACE}base" in attributes:
@@ -324,6 +325,7 @@ class _Items:
         return self.bases[-1][1] if self.bases else ""
 
     def _end(self, name):
+        """Handle the end of an element; at the end of an item, append its row to `complete`."""
         if self.item is not None:
             if self.depth == self.level:
                 if self.link:
@@ -400,7 +402,7 @@ def _time(ranks):
 
 
 def _repair_items(parser, blocks):
-    """Yield the rows of the items after an error of expat, each of which is parsed separately."""
+    """Yield the rows of the items after an error of expat; each item is parsed separately."""
     data, at = parser.remaining(), 0
     while True:
         start = ITEM_START.search(data, at)

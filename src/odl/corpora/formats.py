@@ -120,6 +120,7 @@ def all_rows(path, form):
 
 
 def _rows(path, form, name):
+    """Yield (location, row) of a file by its kind; see `rows`."""
     kind = form.kind_of(path)
     if kind == "parquet":
         yield from _parquet_rows(path)

@@ -147,6 +147,7 @@ def split(text, latest=None, own=None, formats=(), behind=False):
 
 
 def _time_of(stamp, latest, formats):
+    """Return the time that a match of a pattern of times has, as text, or None."""
     groups = stamp.groupdict()
     if formats:
         return _parse_in_formats(groups["whole"], latest, formats)

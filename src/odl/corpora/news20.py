@@ -42,12 +42,13 @@ KNOWN_CONTENT = {
     "number of training posts": 11314,
     "number of newsgroups": 20,
 }
-N_POSTS = 19997  # posts of the original
+N_POSTS = 19997  # number of posts in the original collection
 POST_MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
 # Its header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so +0300 is meant.
 CORRECTED_DATES = {"sci.med/58983": "1993-04-19T13:15:19Z"}
 POST_PATH = re.compile(r"([^/]+)/(\d{1,9})$")
-MAX_ZONE_SECONDS = 24 * 3600  # one header has +1700, which is used, one has +3000
+# Largest offset of a zone that is used. One header has +1700, which is used, another one +3000.
+MAX_ZONE_SECONDS = 24 * 3600
 QUOTED_LINE = re.compile(
     r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$",
     re.MULTILINE,
@@ -85,7 +86,7 @@ def read(sources, options):
             split, group, number = match.groups()
             if times.get((group, number)) is None:
                 raise DataError(
-                    f"{table} has no date for {group}/{number}", "one for each post", FETCH
+                    f"{table} has no date for {group}/{number}", "a date for each post", FETCH
                 )
             posts.append(
                 (split == "test", group, int(number), times[group, number], *split_post(data))

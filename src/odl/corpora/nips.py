@@ -73,9 +73,8 @@ def to_documents(path):
         raise DataError(
             f"{path} lacks {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH
         )
-    for (
-        name
-    ) in MEMBERS:  # every file ends with a line break, nips.corpus with an empty line as well
+    # Every file ends with a line break, nips.corpus with an empty line as well.
+    for name in MEMBERS:
         while lines[name] and not lines[name][-1].strip():
             lines[name].pop()
     with opening(path, "the files of the NIPS0-12 collection"):
@@ -136,16 +135,16 @@ def archive(paths, output):
         raise DataError(
             f"{path} lacks {', '.join(missing)}",
             "the NIPS0-12 test collection",
-            "fetch the original",
+            "download the original again",
         )
     with (
         packing(output) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as whole,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
     ):
         for name in sorted(members):
             member = tarfile.TarInfo(f"nips_0-12/{name}")
             member.size = len(members[name])
-            whole.addfile(member, io.BytesIO(members[name]))
+            tar.addfile(member, io.BytesIO(members[name]))
 
 
 ORIGINALS = {FILES[0]: archive}

@@ -1,8 +1,7 @@
 """The reader ``reuters21578``: Reuters-21578, Distribution 1.0, with dates and all topics.
 
-The source is the original SGML.
-
-Source: D. D. Lewis, Reuters-21578 text categorization test collection, Distribution 1.0, 1997.
+Source: the original SGML of D. D. Lewis, Reuters-21578 text categorization test collection,
+Distribution 1.0, 1997.
 """
 
 import hashlib
@@ -23,9 +22,8 @@ OPTIONS = {
 }
 
 N_DOCUMENTS = 21578
-FIRST_FILE_MD5 = (
-    "f31a85bdfafd5cf663f325c728360b46"  # of reut2-000.sgm, of which edited copies exist
-)
+# MD5 of reut2-000.sgm, of which edited copies exist.
+FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"
 
 NEWID = re.compile(r'NEWID="(\d{1,9})"')
 # Some dates are followed by codes or a remark, some have two spaces. NEWID 17192 has the hour 605:
@@ -67,8 +65,10 @@ def read(sources, options):
     files = {name.rpartition("/")[2]: data for name, data in members}
     digest = hashlib.md5(files.get("reut2-000.sgm", b""), usedforsecurity=False).hexdigest()
     if digest != FIRST_FILE_MD5:
-        held = f"a reut2-000.sgm with md5 {digest}" if files else "no reut2-*.sgm"
-        raise DataError(f"{path} contains {held}", f"the original with md5 {FIRST_FILE_MD5}", FETCH)
+        content = f"a reut2-000.sgm with md5 {digest}" if files else "no reut2-*.sgm"
+        raise DataError(
+            f"{path} contains {content}", f"the original with md5 {FIRST_FILE_MD5}", FETCH
+        )
     with opening(path, "the original SGML"):
         parsed = [
             document
@@ -152,10 +152,10 @@ def title_and_text(kind, element):
     if kind == "BRIEF":  # the body is "Blah blah blah."
         return title, title
     if kind == "UNPROC":
-        whole = MARKUP_TAGS.sub(" ", plain(element))
+        complete = MARKUP_TAGS.sub(" ", plain(element))
         return title or next(
-            (line.strip() for line in whole.splitlines() if line.strip()), ""
-        ), whole
+            (line.strip() for line in complete.splitlines() if line.strip()), ""
+        ), complete
     return title, title + "\n" + plain(between(element, "BODY") or "")
 
 

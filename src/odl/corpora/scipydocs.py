@@ -79,7 +79,7 @@ def collect(packages, min_words):
     if not named:
         raise DataError(
             f"no docstring of {min_words} words in {packages}",
-            "at least one",
+            "at least one docstring",
             "name other packages",
         )
     first = {}
@@ -139,13 +139,8 @@ def docstrings(module, path):
         return
     try:
         tree = ast.parse(source)
-    except (
-        SyntaxError,
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):  # a template, another Python's, or too deep
-        return
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # a template, source of another Python version, or nested too deeply
     yield from own_docstring(tree, module)
     try:
         yield from nested_docstrings(tree, module)

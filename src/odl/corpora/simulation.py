@@ -25,15 +25,15 @@ OPTIONS = {
     "own": {"type": "number", "minimum": 0, "maximum": 1},
     "seed": {"type": "integer", "minimum": 0},
 }
-TOPICS_BY_KIND = {
+TOPICS_BY_KIND = {  # kind -> number of topics
     "steady": 12,
     "entering": 10,
     "returning": 6,
     "drifting": 6,
     "splitting": 4,
-}  # number of topics
-LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # number of words of the language, of a topic
-DAY_MS, START_MS = 86_400_000, 946_684_800_000  # 2000-01-01
+}
+LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # numbers of words of the language and of a topic
+DAY_MS, START_MS = 86_400_000, 946_684_800_000  # milliseconds of a day; of 2000-01-01 since 1970
 
 
 def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
@@ -61,7 +61,7 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
         - ``drifting-01``: every day; an equal share of its words is replaced from day to day, until
           all are. Not new.
         - ``splitting-01``: up to a day in the middle; then two topics, ``-a`` and ``-b``, take its
-          place, each with half of its words and as many others. Their second topic is
+          place, each with half of its words and as many new words. Their second topic is
           ``splitting-01``, so they are new by the dominant topic and known by all topics.
 
     Examples
@@ -91,9 +91,10 @@ def _drawn_stream(rng, settings):
         there = [topic for topic in topics if topic["there"][day]]
         topic = there[rng.integers(len(there))]
         length = 1 + rng.poisson(settings["words"] - 1)
-        own = rng.binomial(length, settings["own"])
-        words = topic["words"][day][np.searchsorted(local, rng.random(own))]
-        columns.append(np.concatenate([words, np.searchsorted(language, rng.random(length - own))]))
+        n_own = rng.binomial(length, settings["own"])
+        own_words = topic["words"][day][np.searchsorted(local, rng.random(n_own))]
+        other_words = np.searchsorted(language, rng.random(length - n_own))
+        columns.append(np.concatenate([own_words, other_words]))
         rows.append(np.full(length, row))
         names.append(topic["names"])
     where = np.concatenate(rows), np.minimum(np.concatenate(columns), LANGUAGE_TERMS - 1)

@@ -1,8 +1,7 @@
 """The reader ``tdt2``: Deng Cai's term counts of the NIST TDT2 corpus, 30 topics, with dates.
 
 The file contains one sparse matrix: counts, then a column with the topic (1 to 30) and one with
-month x 100 + day of
-1998. There is no word list; terms are named by their column.
+month x 100 + day of 1998. There is no word list; terms are named by their column.
 """
 
 from dataclasses import replace
@@ -42,18 +41,18 @@ def read(sources, options):
         If it is another file.
     """
     (fea,) = matrices(*sources, *FILES, SHA256, ["fea"])
-    return frequent(from_matrix(fea), options.get("min_documents", 0))
+    return drop_rare_terms(from_matrix(fea), options.get("min_documents", 0))
 
 
-def frequent(documents, least):
-    """Return documents with the terms that occur in at least `least` of them."""
-    if least == 0:
+def drop_rare_terms(documents, min_documents):
+    """Return documents with the terms that occur in at least `min_documents` of them."""
+    if min_documents == 0:
         return documents
-    kept = np.flatnonzero(
-        np.bincount(documents.counts.indices, minlength=documents.counts.shape[1]) >= least
+    columns = np.flatnonzero(
+        np.bincount(documents.counts.indices, minlength=documents.counts.shape[1]) >= min_documents
     )
-    vocabulary = [documents.vocabulary[column] for column in kept]
-    return replace(documents, counts=documents.counts[:, kept], vocabulary=vocabulary)
+    vocabulary = [documents.vocabulary[column] for column in columns]
+    return replace(documents, counts=documents.counts[:, columns], vocabulary=vocabulary)
 
 
 def from_matrix(fea):

@@ -222,6 +222,7 @@ def _in_ascii(text):
 
 
 def _from_digits(text):
+    """Return the time that a number means, as a datetime, or as milliseconds since 1970."""
     digits = format(Decimal(text), "f") if "e" in text.lower() else text
     compact = COMPACT_TIME.fullmatch(digits) if len(digits) in (8, 12, 14, 17) else None
     try:
@@ -254,6 +255,7 @@ def _from_digits(text):
 
 
 def _from_text(text, dates):
+    """Return the time in a text, as a datetime, or as milliseconds since 1970."""
     if (mail_date := MAIL_DATE.fullmatch(text)) and (moment := _from_mail(*mail_date.groups())):
         return moment
     try:

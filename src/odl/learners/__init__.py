@@ -70,7 +70,11 @@ def _defined(name):
     """Return the learner class that a module defines under its own name, or None."""
     members = vars(import_module(f"odl.learners.{name}")).values()
     return next(
-        (one for one in members if isinstance(one, type) and vars(one).get("algorithm") == name),
+        (
+            member
+            for member in members
+            if isinstance(member, type) and vars(member).get("algorithm") == name
+        ),
         None,
     )
 
@@ -90,10 +94,10 @@ def make(algorithm: str, **settings: Any) -> Learner:
     5.0
     """
     learner = learner_class(algorithm)
-    known = parameters(learner)
+    allowed = parameters(learner)
     for name in settings:
-        if name not in known:
-            raise _unknown(f"hyper-parameter of {algorithm}", name, known)
+        if name not in allowed:
+            raise _unknown(f"hyper-parameter of {algorithm}", name, allowed)
     return learner(**settings)
 
 
@@ -132,11 +136,11 @@ def resume(
     """
     base.check_arrays(learner.array_specs, checkpoint.dictionary, checkpoint.arrays, start, path)
     if checkpoint.dictionary.shape[0] > n_terms or checkpoint.updates < 0:
-        defect = (
+        given = (
             f"{path} has {checkpoint.dictionary.shape[0]} terms and {checkpoint.updates} updates"
         )
         expected = f"at most {n_terms} terms, and updates from 0 on"
-        raise CheckpointError(defect, expected, f"delete {path} and run the same command again")
+        raise CheckpointError(given, expected, f"delete {path} and run the same command again")
     return State(checkpoint.dictionary, checkpoint.arrays, checkpoint.updates)
 
 

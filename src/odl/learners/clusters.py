@@ -59,7 +59,7 @@ class Clusters:
         self.n_terms, self.arrays = max(n_terms, state.shape[0]), dict(state.arrays)
         self.settings, self.worth = settings, worth
         self.index, self.changed = (
-            taken_index(state, settings["flatten"]),
+            take_index(state, settings["flatten"]),
             np.empty(0, dtype=np.int64),
         )
         self.atoms = state.derived.pop("merging", None)
@@ -76,6 +76,7 @@ class Clusters:
             self._learn(likeness.Rows(ends - ends[0], terms[entries], weights[entries]))
 
     def _learn(self, P):
+        """Let documents, given as `Rows`, join, open and merge atoms; sum the changed atoms."""
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
         k, n_numbers = len(arrays["size"]), index.numbers.count
@@ -88,7 +89,7 @@ class Clusters:
         if self.atoms is None:
             room = int(arrays["limit"][0])
             merges = self.settings["full"] == "merge" and k + count > room
-            self.atoms = merging(arrays, index, room, merges)
+            self.atoms = to_merging(arrays, index, room, merges)
         room = len(self.atoms.documents)
         used, birth = pad_zeros(arrays["used"], room), pad_zeros(arrays["birth"], room)
         owner = np.concatenate([index.owner, np.empty(count, dtype=np.int64)])
@@ -100,9 +101,9 @@ class Clusters:
         n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
-        self._cut(owner, weight, P)
+        self._sum_changed(owner, weight, P)
 
-    def _cut(self, owner, weight, P):
+    def _sum_changed(self, owner, weight, P):
         """Replace each changed atom by the sum of its pieces, cut to its heaviest terms.
 
         A piece is an atom before the batch or a document of the batch.
@@ -124,16 +125,16 @@ class Clusters:
         self.arrays["size"] = pad_zeros(self.arrays["size"], n_atoms)
         self.arrays["size"][changed] = sizes
         self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
-        self._keep(changed)
+        self._update_costs(changed)
 
-    def _keep(self, changed):
+    def _update_costs(self, changed):
         """Update inner products and merging costs of changed atoms; drop them if slots are free."""
         atoms, size = self.atoms, merging_size(self.arrays["size"])
         room = len(atoms.documents)
         if not len(atoms.gram) or len(size) < room:
             self.atoms = None
             return
-        products(size, self.index, changed, atoms.gram)
+        fill_products(size, self.index, changed, atoms.gram)
         atoms.squares[changed] = size[changed] ** 2
         atoms.inverse[changed] = 1.0 / np.where(size[changed] > 0, size[changed], np.inf)
         atom_clusters.settle(changed, atoms)
@@ -155,7 +156,7 @@ def index_of(state, power):
     return index
 
 
-def taken_index(state, power):
+def take_index(state, power):
     """Remove the index from a state and return it for a later state.
 
     If another thread reads the index, a new one is built instead.
@@ -196,7 +197,7 @@ def merging_size(size):
     return np.where(size > 0, np.maximum(size, MIN_NORM), 0.0)
 
 
-def products(size, index, which, gram):
+def fill_products(size, index, which, gram):
     """Fill rows and columns of `gram` with inner products of the atoms in `which` and all atoms.
 
     The atoms have the norms in `size`.
@@ -208,20 +209,20 @@ def products(size, index, which, gram):
         inverted_lists.mirror(which, gram)
 
 
-def merging(arrays, index, room, merges=True):
+def to_merging(arrays, index, room, merges=True):
     """Return the atoms of a state as a `Merging` with `room` slots.
 
     If atoms may merge, it includes their inner products.
     """
     size, k = merging_size(arrays["size"]), len(arrays["size"])
     gram = np.empty((room, room) if merges else (0, 0), dtype=np.float32)
-    atoms = mergeable(gram, pad_zeros(arrays["members"], room), pad_zeros(size, room), k)
+    atoms = new_merging(gram, pad_zeros(arrays["members"], room), pad_zeros(size, room), k)
     if merges:
-        products(size, index, np.arange(k), gram)
+        fill_products(size, index, np.arange(k), gram)
     return atoms
 
 
-def mergeable(gram, documents, size, n_atoms):
+def new_merging(gram, documents, size, n_atoms):
     """Return a `Merging` without known merging costs; it has as many slots as `documents`."""
     k = len(documents)
     atoms = Merging(

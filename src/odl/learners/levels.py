@@ -1,9 +1,9 @@
 """The learner `levels`: many small atoms, and groups of them, in one memory of fixed size.
 
 The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by
-The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by
-agglomerative clustering into a fifth of their number; a group is the sum of its atoms, so
-threads, groups those of topics with few words of their own.
+agglomerative clustering into a fifth of their number; a group is the sum of its atoms, so only the
+group of each atom is stored. Small atoms separate documents of topics that consist of threads,
+groups those of topics with few words of their own.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from odl.kernels import ward_merging
 from odl.learners import likeness
 from odl.learners.adaptive import Adaptive, ClusterLearner, rescale_atoms
 from odl.learners.base import ArraySpec, Scores, State, setting
-from odl.learners.clusters import NO_LIMIT, index_of, merging, reading, taken_index
+from odl.learners.clusters import NO_LIMIT, index_of, reading, take_index, to_merging
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
@@ -205,7 +205,7 @@ class Levels(ClusterLearner):
             group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1
         after = new.with_arrays(arrays | {"group": group, "grouped": np.array([grouped_at])})
         if "groups" in state.derived and grouped_at == state.arrays["grouped"][0] and not halved:
-            after.derived["groups"] = self._sums_of_groups(after, state, clusters.changed)
+            after.derived["groups"] = self._sum_groups(after, state, clusters.changed)
         return after
 
     def _fit_memory(self, state):
@@ -241,7 +241,7 @@ class Levels(ClusterLearner):
             return [(1.0, self._atoms, state)]
         state = self._fit_memory(state)
         if "groups" not in state.derived:
-            state.derived["groups"] = self._sums_of_groups(state)
+            state.derived["groups"] = self._sum_groups(state)
         return [
             (1.0 - self.groups, self._atoms, state),
             (self.groups, self._sums, state.derived["groups"]),
@@ -252,13 +252,13 @@ class Levels(ClusterLearner):
         k, target = state.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
-        atoms = state.derived.get("merging") or merging(
+        atoms = state.derived.get("merging") or to_merging(
             state.arrays, index_of(state, self.flatten), k
         )
         rooms = state.derived if "merging" in state.derived else {}
-        return groups(atoms, target, rooms)
+        return merge_groups(atoms, target, rooms)
 
-    def _sums_of_groups(self, state, before=None, changed=None):
+    def _sum_groups(self, state, before=None, changed=None):
         """Return a state whose atoms are the groups.
 
         Parameters
@@ -278,7 +278,7 @@ class Levels(ClusterLearner):
             )
             group_columns, index = (
                 np.flatnonzero(is_changed),
-                taken_index(before_groups, self.flatten),
+                take_index(before_groups, self.flatten),
             )
             new = {name: before_groups.arrays[name].copy() for name in ("members", "size", "used")}
         else:
@@ -291,9 +291,9 @@ class Levels(ClusterLearner):
                 "size": np.zeros(n_slots),
                 "used": np.zeros(n_slots, dtype=np.int64),
             }
-        places = np.full(n_slots, -1)
-        places[group_columns] = np.arange(len(group_columns))
-        owner = places[slots]
+        positions = np.full(n_slots, -1)
+        positions[group_columns] = np.arange(len(group_columns))
+        owner = positions[slots]
         atoms = np.flatnonzero(owner >= 0)
         with reading(state, self.flatten) as lists:
             rows = lists.columns[:3], likeness.NO_COLUMNS[:3]
@@ -319,7 +319,7 @@ class Levels(ClusterLearner):
         return np.where(group >= 0, group, self.limit + np.arange(len(group)))
 
 
-def groups(atoms, target, rooms):
+def merge_groups(atoms, target, rooms):
     """Merge the pair of groups with the lowest merging cost until `target` groups remain.
 
     Parameters

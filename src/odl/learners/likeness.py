@@ -132,9 +132,9 @@ class Index:
     ----------
     numbers : TermNumbers
     columns : Columns
+    owner : ndarray of int64
         Column of each piece. Lists refer to columns by pieces, whose numbers do not change until
         the next rebuild.
-        next rebuild.
     piece : ndarray of int64
         Piece of each column, -1 without one.
     lists : FlattenedRows

@@ -241,10 +241,10 @@ def split_scores(
 
     With r = p - A x, e = A x and S the words of the document, word i of S gets
 
-        rho l(r_i) / sum_k l(r_k)  +  rest |e_i| / sum_{S} |e_i|
+        rho l(r_i) / sum_k l(r_k)  +  c |e_i| / sum_{S} |e_i|
 
-    where rho is the residual and `rest` is the score minus the sum of the first terms: the penalty
-    and the residual on words outside the document. It is the cost of the atoms, divided among the
+    where rho is the residual and c is the score minus the sum of the first terms: the penalty and
+    the residual on words outside the document. So c is the cost of the atoms, divided among the
     words that they explain (in proportion to p_i if they explain none). A row sums to the score of
     the document, up to rounding.
 

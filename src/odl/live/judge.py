@@ -184,9 +184,11 @@ def _text_of(line):
 
 def fault_of(error):
     """Return the message of an error about a document, in one line."""
-    said = " ".join(str(error).split()) or "it fails"
-    expected = isinstance(error, ValueError | OverflowError | RecursionError | OdlError)
-    return said if expected else f"it cannot be judged ({type(error).__name__}: {said[:200]})"
+    message = " ".join(str(error).split()) or "it fails"
+    is_expected = isinstance(error, ValueError | OverflowError | RecursionError | OdlError)
+    return (
+        message if is_expected else f"it cannot be judged ({type(error).__name__}: {message[:200]})"
+    )
 
 
 def clock():

@@ -106,7 +106,7 @@ class OpenPeriod:
 
 
 class EarlierDocuments:
-    """Documents of a period, none of which is a near-duplicate of another."""
+    """The documents of a period so far, without near-duplicates."""
 
     def __init__(self):
         self.names, self.sets = [], []

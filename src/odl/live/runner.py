@@ -71,6 +71,7 @@ class Runner:
             self.process.wait()
 
     def _start_process(self):
+        """Start the process, with an environment from which nothing is imported in the folder."""
         # -P, and no relative paths: nothing is imported from the folder.
         command = [sys.executable, "-P", "-m", "odl.cli.runs", os.getcwd(), str(self.patience)]
         paths = [

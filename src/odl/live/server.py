@@ -204,7 +204,7 @@ class Desk:
     def __init__(self):
         self.watch, self.ended, self.renew = None, False, False
         self.jobs, self.under_way, self.serial = queue.SimpleQueue(), {}, count()
-        self.most, self.waiting, self.alone = MAX_WAITING, 0, threading.Lock()
+        self.max_documents, self.waiting, self.alone = MAX_WAITING, 0, threading.Lock()
 
     def ask(self, lines, learn):
         """Queue lines and wait for their answers; None if too many wait or the watch ends.

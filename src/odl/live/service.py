@@ -134,13 +134,13 @@ class Service:
         lines = (
             [body] if kind == JSON_TYPE else [line for line in body.split(b"\n") if line.strip()]
         )
-        if len(lines) > self.desk.most:
+        if len(lines) > self.desk.max_documents:
             with self.alone:
                 self.meters.too_large += len(lines)
             return reply(
                 {
                     "error": f"{len(lines)} documents; "
-                    f"expected {self.desk.most} at most in a request"
+                    f"expected {self.desk.max_documents} at most in a request"
                 },
                 413,
             )

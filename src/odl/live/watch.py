@@ -365,7 +365,7 @@ class LiveWatch:
             self.current.resume(self.inbox, self.arrivals, self.judge)
 
     def end(self, begin=None):
-        """End the open period, start a run that learns it, and open the period that begins then.
+        """End the open period, start a run that learns it, and open the period from `begin` on.
 
         Without `begin`, no period is opened.
         """

@@ -72,6 +72,7 @@ def _shallow(text):
 
 
 def _extract_text(text):
+    """Return the text of HTML; each block element begins a line."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree, parts = LexborHTMLParser(text), []
@@ -237,7 +238,7 @@ def _mark_runs(lines, rest, drop, kind):
 def _fits(line, rest, kind):
     """Return whether a line is of a kind, before or after words were dropped.
 
-    A line of which nothing remains is dense.
+    A line without remaining words is dense.
     """
     if len(line) > MAX_TESTED_LINE:
         return False

@@ -32,12 +32,11 @@ MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur again
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 5, 8
 CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")
 WORD_OR_CHARACTER = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
-MIN_DIGEST = (
-    1 << 21
-)  # smaller values are code points; a digest of a word is smaller with probability 2^-43
+# Smaller values are code points; the digest of a word is smaller with probability 2^-43.
+MIN_DIGEST = 1 << 21
 SHINGLE_FACTOR, SHINGLE_MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-# Fewest words, or characters of Han and kana, of a passage: a name alone on a line may be the topic
-# of a document.
+# Minimum number of words, or characters of Han and kana, of a passage. A name alone on a line is
+# none: it may be the topic of a document.
 MIN_PASSAGE_WORDS, MIN_PASSAGE_CHARACTERS = 3, 5
 # Each pair: pattern for any text, and a faster one for ASCII. Digits do not count, so that "page 3
 # of 12" repeats. Thai, Lao, Khmer and Burmese separate phrases by spaces: a passage ends at a space
@@ -59,12 +58,12 @@ class WordDigests(dict):
     """Cache of the digests of the words in each piece of text."""
 
     def __missing__(self, piece):
-        known = _digests(piece)
+        digests = _digests(piece)
         if len(piece) <= MAX_CACHED_PIECE:
             if len(self) >= MAX_CACHED:
                 self.clear()
-            self[piece] = known
-        return known
+            self[piece] = digests
+        return digests
 
 
 class Shingler:
@@ -134,7 +133,8 @@ def shingle(words, sizes):
     Returns
     -------
     shingles : ndarray of int32
-        Those of each text ascending, from 0 to `N_SHINGLES` - 1.
+        Shingles of the texts, one after the other; each text ascending, from 0 to
+        `N_SHINGLES` - 1.
     sizes : ndarray of int64
         Number of shingles of each text.
     """
@@ -152,9 +152,9 @@ def shingle(words, sizes):
         + starts[text_of]
     )
     length, keys = lengths[text_of], np.zeros(len(text_of), dtype=np.uint64)
-    for place in range(lengths.max(initial=0)):
-        inside = length > place
-        keys[inside] = keys[inside] * SHINGLE_FACTOR + words[first[inside] + place]
+    for position in range(lengths.max(initial=0)):
+        inside = length > position
+        keys[inside] = keys[inside] * SHINGLE_FACTOR + words[first[inside] + position]
     keys = (keys ^ (keys >> np.uint64(31))) * SHINGLE_MIXER
     shingles = (keys >> np.uint64(32)) % np.uint64(N_SHINGLES)
     ordered = np.sort((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
@@ -234,16 +234,16 @@ def split(text):
     count as one). Passages that differ only in case, digits and punctuation have the same key, also
     in other processes. If a text has a passage twice, both are joined under its key.
     """
-    first, _, rest = text.lstrip().partition("\n")
-    left, passages = [first], defaultdict(list)
-    for part in PASSAGE_ENDS[text.isascii()].split(rest):
+    first_line, _, following = text.lstrip().partition("\n")
+    outside, passages = [first_line], defaultdict(list)
+    for part in PASSAGE_ENDS[text.isascii()].split(following):
         words = PASSAGE_WORDS[part.isascii()].findall(part.lower())
         if len(words) < MIN_PASSAGE_WORDS or not (part.isascii() or _is_long(part, words)):
-            left.append(part)
+            outside.append(part)
             continue
         key = int.from_bytes(_digest(" ".join(words).encode()), "little")
         passages[key].append(part)
-    return "\n".join(left), {key: "\n".join(parts) for key, parts in passages.items()}
+    return "\n".join(outside), {key: "\n".join(parts) for key, parts in passages.items()}
 
 
 def _is_long(part, words):
@@ -255,13 +255,13 @@ def _is_long(part, words):
 
 
 def count_words(text, count):
-    """Return the word counts of a text, its passages, and the word counts of each passage.
+    """Return (word counts of a text, its passages, word counts of each passage).
 
     `count` is a function: text -> (distinct numbers of words, counts).
     """
-    left, passages = split(text)
+    outside, passages = split(text)
     parts = {key: dict(zip(*count(part), strict=True)) for key, part in passages.items()}
-    counts = Counter(dict(zip(*count(left), strict=True)))
+    counts = Counter(dict(zip(*count(outside), strict=True)))
     for part in parts.values():
         counts.update(part)
     return counts, passages, parts

@@ -99,6 +99,7 @@ class StopWords:
         return self.latest[1]
 
     def _find_languages(self, counts):
+        """Return the index in `order` of the list of each document, -1 if none fits."""
         table, total = TABLE[:, self.order], np.asarray(counts.sum(axis=1)).ravel()
         counts = entries(counts, self.places[counts.indices] > 0)
         indices, shape = (self.places[counts.indices], counts.indptr), (counts.shape[0], len(TABLE))

@@ -229,8 +229,8 @@ class Words:
 
         Parameters
         ----------
+        letters, whole : str
             Character classes: of the first character of a word, and of all its characters.
-            Character classes: with which a word begins, and of which it consists.
         """
         unspaced_scripts = (
             scripts.SPACELESS if self.hangul == "words" else (*scripts.SPACELESS, scripts.HANGUL)

@@ -110,7 +110,7 @@ def test_a_span_is_named_by_its_begin_and_end(unseen):
     assert odl("new", unseen, "--until", "1990").stdout == "No period until 1990.\n"
     for words, said in (
         (("--since", "soon"), "today, yesterday"),
-        (("--seen", "--until", "2026"), "leave one out"),
+        (("--seen", "--until", "2026"), "leave --seen or --until out"),
     ):
         refused = odl("new", unseen, *words)
         assert refused.returncode == 1 and said in refused.stderr
@@ -174,7 +174,7 @@ def test_the_page_is_opened_or_its_path_is_printed(home, tmp_path):
     browser.chmod(0o755)
     assert odl("open", home).stderr == (
         f"odl open: {home} has no new.html; expected a folder that was run; "
-        f"type odl run {home}, or name another.\n"
+        f"type odl run {home}, or name another folder.\n"
     )
     page = home / "new.html"
     page.write_text("<title>new</title>")

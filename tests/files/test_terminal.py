@@ -49,7 +49,8 @@ def plain(text):
 
 
 @pytest.mark.slow
-def test_a_terminal_gets_colours_and_a_pipe_the_same_text(home):
+def test_a_terminal_gets_colours_and_a_pipe_the_same_text(home, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     words = ("new", home, "--since", "1998-01-01")
     shown, piped = in_terminal(*words), odl(*words).stdout
     assert "\x1b" not in piped and plain(shown) == piped

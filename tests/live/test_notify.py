@@ -68,7 +68,7 @@ def test_each_alert_once_and_only_after_trust(news):
     said = odl("run", news)
     assert (
         said.returncode == 0
-        and f"not trusted here; look at it, then say odl trust {news}" in said.stdout
+        and f"not trusted here; read it, then type: odl trust {news}" in said.stdout
     )
     assert told(news) == []
     assert "odl run may start" in odl("trust", news).stdout

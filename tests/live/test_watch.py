@@ -169,7 +169,8 @@ def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
                 part = part[n:]
             if ending == "kill" and end < len(given):
                 if watch.learned:
-                    watch.runner.process.kill()
+                    if watch.runner.process:  # it is started by a thread
+                        watch.runner.process.kill()
                     watch.learned.result()
                 for path in (news / "inbox").glob(".*.jsonl"):
                     path.write_bytes(path.read_bytes() + b'{"id": "to')
@@ -675,7 +676,7 @@ def test_what_the_run_says_of_the_command_for_alerts_is_told(news, monkeypatch, 
         watch.close()
         assert not told()[-1]["provisional"]
     assert (
-        f"odl watch: notify was not run: its command is not trusted here; look at it, then say odl trust {news}"
+        f"odl watch: notify was not run: its command is not trusted here; read it, then type: odl trust {news}"
         in (capsys.readouterr().err)
     )
 

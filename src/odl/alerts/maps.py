@@ -90,10 +90,9 @@ def explained_map(watch, document, earlier=None):
 
 def period_map(watch, period):
     """Return a period with its alerts and headlines as a dict."""
-    alerts = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
     return {
         **_head(period), "documents": period.documents, "usual": period.usual,
-        "warm_up": period.unproven, "p": period.p, "alerts": alerts,
+        "warm_up": period.unproven, "p": period.p, "alerts": alert_maps(watch, period),
         "headlines": [*map(_headline_map, period.headlines)],
         "below": [*map(_headline_map, period.below)],
     }  # fmt: skip
@@ -142,17 +141,18 @@ def event_map(watch, number):
     }  # fmt: skip
 
 
+def alert_maps(watch, period):
+    """Return the alerts of a period as dicts, each with the facets of its event in this period."""
+    rows = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
+    spans = {row["event"]: [period.t] for row in rows if row["event"]}
+    counted = facets.count_facets(watch.place, spans)
+    return [row | {"facets": facets.facets_map(counted.get(row["event"], ()))} for row in rows]
+
+
 def as_jsonl(watch, periods):
-    """Return a line of JSON for each alert of some periods, with the facets of its event."""
-    lines = []
-    for period in periods:
-        rows = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
-        spans = {row["event"]: [period.t] for row in rows if row["event"]}
-        counted = facets.count_facets(watch.place, spans)
-        lines += [
-            row | {"facets": facets.facets_map(counted.get(row["event"], ()))} for row in rows
-        ]
-    return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    """Return a line of JSON for each alert of some periods."""
+    rows = [row for period in periods for row in alert_maps(watch, period)]
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 
 def as_csv(watch, periods):

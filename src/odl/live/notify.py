@@ -44,11 +44,10 @@ def deliver(folder, words, named):
     from odl.alerts import maps, read, show
 
     watch = read.alerts_of(folder, last=N_NOTIFIED_PERIODS)
-    period_alerts = [
-        (period, alert) for period in watch.periods for alert in maps.alerts_of(watch, period)
-    ]
     pairs = [
-        (show.urn(watch, "document", alert[0].id), alert, period) for period, alert in period_alerts
+        (show.urn(watch, "document", alert["id"]), alert, period)
+        for period in watch.periods
+        for alert in maps.alert_maps(watch, period)
     ]
     path, count = os.path.join(folder, DELIVERED_FILE), 0
     if not os.path.exists(path):
@@ -59,10 +58,8 @@ def deliver(folder, words, named):
     with open(path, "r+", encoding="utf-8") as record:
         delivered = _known(record)
         pending = [pair for pair in pairs if pair[0] not in delivered]
-        for name, alert, period in pending:
-            if fault := _tell(
-                folder, words, {**maps.document_map(watch, period, *alert), "alert": name}
-            ):
+        for name, alert, _ in pending:
+            if fault := _tell(folder, words, {**alert, "alert": name}):
                 summary = f"{len(pending) - count} of {len(pending)} alerts are not delivered"
                 return [f"{KEY}: {summary} ({fault}); the next odl run tries them again"], False
             record.write(f"{name}\n")

@@ -309,9 +309,10 @@ def terms(ratios):
         Result of `own_likelihood`.
     """
     missing = sum(ratio for _, has, ratio in ratios if not has)
-    return [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has] + [
-        f"own words that it does not have {missing:+.1f}"
-    ] * (missing < 0)
+    texts = [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has]
+    if missing < 0:
+        texts.append(f"own words that it does not have {missing:+.1f}")
+    return texts
 
 
 def last_seen(other, document):

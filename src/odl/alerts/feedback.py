@@ -144,7 +144,7 @@ def _split(line):
     """Split a line into one that mutes or follows and one that judges, since it may do both."""
     muting = FeedbackLine(*line[: len(FEEDBACK_COLUMNS)])
     judging = line._replace(verdict="", until="", by=line.by or NOBODY)
-    return [muting] * bool(line.verdict) + [judging] * bool(line.judged)
+    return ([muting] if line.verdict else []) + ([judging] if line.judged else [])
 
 
 def add(folder, entry):

@@ -261,7 +261,7 @@ def join_pieces(words):
     runs: list[str] = []
     for word in words:
         size, target = len(word) - 1 if is_unspaced(word) else 0, len(runs)
-        for index in reversed(range(len(runs) * bool(size))):
+        for index in reversed(range(len(runs))) if size else ():
             after, before = runs[index].endswith(word[:size]), word.endswith(runs[index][:size])
             if after or before:
                 run = runs.pop(target := index)

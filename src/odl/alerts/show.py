@@ -196,9 +196,8 @@ class DocumentView(NamedTuple):
     def notes(self):
         """Notes after the title: number of near-duplicates, and "followed" if a user follows it."""
         alike = len(self.document.members) - 1
-        return [f"+ {alike} alike"] * (alike > 0) + ["followed"] * (
-            self.document.feedback == "follow"
-        )
+        notes = [f"+ {alike} alike"] if alike > 0 else []
+        return notes + (["followed"] if self.document.feedback == "follow" else [])
 
     @property
     def tail(self):
@@ -652,7 +651,7 @@ def _details(row, columns):
     if headline.gate == "volume":
         return []
     name = row.name if headline.name else "a document that stands alone"
-    about = f" (event {headline.event}, {styled_state(headline.state)})" * bool(headline.event)
+    about = f" (event {headline.event}, {styled_state(headline.state)})" if headline.event else ""
     lines = [shortened(f"{row.date}  {styled(name, 'bold')}{about}", columns)]
     lines += [f"  {FORM_NOTE}"] if headline.form else []
     lines += wrap_line(f"  {row.moved}", columns) if row.moved else []
@@ -662,24 +661,25 @@ def _details(row, columns):
     ]
     lines += [f"  {shortened(line, columns - 2)}" for line in also]
     lines += [line for view in shown for line in _document_lines(view, columns)]
-    n_more, hint = (
-        headline.size - len(shown),
-        f": {EXPLAIN} {headline.event}" if headline.event else "",
-    )
-    return lines + [f"    {n_more:,} more{hint}"] * (n_more > 0)
+    n_more = headline.size - len(shown)
+    if n_more > 0:
+        hint = f": {EXPLAIN} {headline.event}" if headline.event else ""
+        lines.append(f"    {n_more:,} more{hint}")
+    return lines
 
 
 def _document_lines(view, columns):
     """Return the lines of a document: title, excerpt, headline words, reasons, id, origin."""
     document, notes = view.document, "".join(f" ({note})" for note in view.notes)
     title, text = view.texts(columns - 4 - len(notes))
-    facts = [f"{OPENING_LABEL}: {view.opening}"] * bool(view.opening) + [f"because: {view.because}"]
+    facts = [f"{OPENING_LABEL}: {view.opening}"] if view.opening else []
+    facts.append(f"because: {view.because}")
     facts = [
         "      " + ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact)
         for fact in facts
     ]
     origin = ", ".join(filter(None, [*view.place, document.url]))
-    identity = f"id: {document.id}" + f"  ({origin})" * bool(origin)
+    identity = f"id: {document.id}  ({origin})" if origin else f"id: {document.id}"
     return [
         f"    {isolated(_bold(title, view))}{notes}",
         *passage(view, text, 6, columns),
@@ -733,7 +733,7 @@ def as_slack(watch, periods):
     ]
     texts += [_section(view.novel_title, view.novel)] if view.novel else []
     room = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
-    note = [f"{len(texts) - room} more: odl new"] * (len(texts) > room)
+    note = [f"{len(texts) - room} more: odl new"] if len(texts) > room else []
     blocks = [
         {"type": "section", "text": {"type": "mrkdwn", "text": text}}
         for text in [_section(view.heading), *texts[:room], *note]

@@ -127,7 +127,8 @@ def summary(judged, lost):
         lines.append(f"Judged headlines with the verdict yes: {total.text}.")
         named = [f"{share.source or 'no file'} {share.text}" for share in by_source[:SOURCES_NAMED]]
         n_more = len(by_source) - len(named)
-        named += [f"{show.plural(n_more, 'more source')}"] * (n_more > 0)
+        if n_more > 0:
+            named.append(show.plural(n_more, "more source"))
         lines += [f"By source: {'; '.join(named)}."] if named else []
     if lost:
         count = show.plural(lost, "verdict")

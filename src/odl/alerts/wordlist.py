@@ -48,7 +48,9 @@ def group_phrases(words):
         longest = [
             phrase.strip() for phrase in phrases if sum(phrase in other for other in phrases) == 1
         ]
-        named.append((longest[:WORD_PHRASES] + ["…"] * (len(longest) > WORD_PHRASES), group[0]))
+        if len(longest) > WORD_PHRASES:
+            longest[WORD_PHRASES:] = ["…"]
+        named.append((longest, group[0]))
     return named
 
 

@@ -286,7 +286,7 @@ def _time(columns, n_rows, roles, formats=()):
         where = f" ({without} has only the columns {its})" if without else ""
         n_missing = n_rows - best.filled
         fault = f"{n_missing} of {n_rows} rows have no value in the column {best.name!r}{where}"
-        folder = ", use a separate folder for files with other columns" * bool(without)
+        folder = ", use a separate folder for files with other columns" if without else ""
         todo = f"fill them in, choose another column by --time{folder}, or use none: --time ''"
         raise ConfigError(fault, "dates in all rows", todo)
     return best, "contains dates" + (

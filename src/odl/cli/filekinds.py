@@ -222,24 +222,27 @@ def left_out(sources, kind=None):
         f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in counts.most_common(MAX_ENDINGS)
     ]
     n_more = sum(counts.values()) - sum(n for _, n in counts.most_common(MAX_ENDINGS))
-    parts += [f"{n_more:,} others"] * bool(n_more)
-    phrases = [f"{len(skipped):,} files of other kinds: {', '.join(parts)}"] * bool(skipped)
+    if n_more:
+        parts.append(f"{n_more:,} others")
+    phrases = [f"{len(skipped):,} files of other kinds: {', '.join(parts)}"] if skipped else []
     paths = [path for source in sources for _, path in listing.expand(source, kind) or ()]
     copies = sorted(listing.packed_copies(paths).items())
     named = [
         f"{os.path.basename(path)} (the same as {os.path.basename(plain)})"
         for path, plain in copies
     ]
-    noun = "copies" if len(copies) > 1 else "copy"
-    phrases += [f"{len(copies):,} packed {noun}: {_few(named)}"] * bool(copies)
+    if copies:
+        noun = "copies" if len(copies) > 1 else "copy"
+        phrases.append(f"{len(copies):,} packed {noun}: {_few(named)}")
     mail = listing.hidden_mail(sources)
     if unnamed := [os.path.normpath(path) for path in listing.not_utf8(sources, kind)]:
         verb = "files whose names are" if len(unnamed) > 1 else "file whose name is"
         names = _few(map(listing.printable_name, unnamed))
         phrases.append(f"{len(unnamed):,} {verb} not UTF-8 (rename): {names}")
-    n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
-    hidden = f"{n:,} messages in hidden folders, which are read only if named: {folders}"
-    return "; ".join(phrases + [hidden] * bool(mail))
+    if mail:
+        n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
+        phrases.append(f"{n:,} messages in hidden folders, which are read only if named: {folders}")
+    return "; ".join(phrases)
 
 
 def _few(names):

@@ -255,7 +255,7 @@ def survey(sources, answers):
         del report.options["columns"]
     if not report.options.get("dates"):
         dates, why = roles.date_form(stamps, answers.get("dates"))
-        report.set("dates", dates, why * bool(dates))
+        report.set("dates", dates, why if dates else "")
     times = _times(report, files, answers)
     texts = _texts(report, sample)
     stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
@@ -283,7 +283,7 @@ def survey(sources, answers):
         f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages; "
         "options.keep_text: 0 stores titles only"
     )
-    report.set("keep_text", KEEP_TEXT if texts else None, why * bool(texts))
+    report.set("keep_text", KEEP_TEXT if texts else None, why if texts else "")
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
     if report.span and report.batches.get("by") != "period":

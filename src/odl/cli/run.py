@@ -265,12 +265,12 @@ def _documents(working, ledger):
         wrong = 0
     else:
         ledger.set_fact("implausible", wrong)
-    many = "documents have times" if wrong > 1 else "document has a time"
-    warned = (
-        f"{wrong:,} {many} before 1970 or after tomorrow, such as {visible(first)}; correct them"
-        * bool(wrong)
-    )
-    return "; ".join(filter(None, [account_of(n, before), str(repeats), warned]))
+    warning = ""
+    if wrong:
+        many = "documents have times" if wrong > 1 else "document has a time"
+        warning = f"{wrong:,} {many} before 1970 or after tomorrow, such as {visible(first)}"
+        warning += "; correct them"
+    return "; ".join(filter(None, [account_of(n, before), str(repeats), warning]))
 
 
 def _implausible(times, now):
@@ -302,8 +302,8 @@ def _set_aside(working, ledger, named):
             return [str(error)]
         setaside.write_table(table, entries + refusals)
         account = setaside.account(entries + refusals, older)
-        note = f" (the table lists the last {len(refusals):,} that odl watch refused)"
-        account += note * bool(older)
+        if older:
+            account += f" (the table lists the last {len(refusals):,} that odl watch refused)"
         ledger.set_fact("aside", [*map(ledger.digest, (documents, table, of_watch)), account])
     return [f"{account}: {os.path.normpath(os.path.join(named, table))}"] if account else []
 
@@ -387,8 +387,10 @@ def _spans(times):
             spans[-1][1] = t
         else:
             spans.append([t, t])
+    if not spans:
+        return ""
     words = (f"{first} to {last}" if first < last else str(first) for first, last in spans)
-    return " " * bool(spans) + ", ".join(words)
+    return " " + ", ".join(words)
 
 
 @dataclass
@@ -468,8 +470,8 @@ def unread(folder, corpus):
     named = [_locate(os.fspath(folder), source) for source in corpus["sources"]]
     kind = corpus["options"].get("kind")
     siblings, left_out = filekinds.unread_siblings(named, kind), filekinds.left_out(named, kind)
-    parts = [f"{filekinds.unread(siblings)} of {Path(folder, project.FILE)}"] * bool(siblings)
-    parts += [left_out] * bool(left_out)
+    others = f"{filekinds.unread(siblings)} of {Path(folder, project.FILE)}" if siblings else ""
+    parts = [phrase for phrase in (others, left_out) if phrase]
     return f"not read: {'; '.join(parts)}" if parts else ""
 
 

@@ -67,7 +67,8 @@ def wrapped(text, width, **options):
             clusters[-1] = [clusters[-1][0] + sign, clusters[-1][1] + columns]
         else:
             lead += sign
-    clusters += [[lead, 1]] * bool(lead)
+    if lead:
+        clusters.append([lead, 1])
     # Replace each cluster by a private use character, followed by a zero for each further column.
     replaced = dict.fromkeys(
         cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE_USE)

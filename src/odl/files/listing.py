@@ -175,16 +175,15 @@ def hidden_mail(sources):
                 len(glob.glob(os.path.join(glob.escape(folder), part, "*")))
                 for part in ("cur", "new")
             )
-            folders += [(os.path.normpath(folder), n)] * (
-                n > 0 and os.path.normpath(folder) not in bases
-            )
+            if n > 0 and os.path.normpath(folder) not in bases:
+                folders.append((os.path.normpath(folder), n))
     return folders
 
 
 def _written(path):
     """Return whether odl wrote a file: a file of a project, of its results, or of feedback."""
     folder, name = os.path.split(path)
-    roots = [folder] * (name in PROJECT_FILES)
+    roots = [folder] if name in PROJECT_FILES else []
     if "results" in path:
         parts = folder.split(os.sep)
         roots += [

@@ -90,9 +90,9 @@ def place_of(number):
     Lines of standard input are numbered per watch, so their location includes the current time.
     """
     name, line = number
-    return name, f"line {line}" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime()) * (
-        name == INPUT_NAME
-    )
+    if name != INPUT_NAME:
+        return name, f"line {line}"
+    return name, f"line {line}" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime())
 
 
 def tell(pairs):
@@ -271,7 +271,8 @@ class Files:
         last_byte = file.read(1) if offset else b"\n"
         if last_byte == b"}":  # a document was read before its line break was written: skip that
             line_end = file.readline(MAX_LINE_SIZE)
-            offset += len(line_end) * (not line_end.strip())
+            if not line_end.strip():
+                offset += len(line_end)
             file.seek(offset)
         # Whether the offset is inside a line that is too long, whose beginning was refused.
         in_long_line = last_byte not in (b"\n", b"}")
@@ -282,7 +283,8 @@ class Files:
                 if not (_is_whole(line) or (last and _is_document(line))):
                     break
                 is_nul = not line.strip(b"\0")
-                lines += [line] * (not in_long_line and not is_nul)
+                if not in_long_line and not is_nul:
+                    lines.append(line)
                 in_long_line = not (is_nul or line.endswith(b"\n"))
                 size += len(line)
             if not size:

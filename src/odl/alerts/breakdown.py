@@ -197,7 +197,8 @@ def _further(alert, heads, share, total):
         bound = stored[0] if stored else alert.rest.largest
         if count == 1:
             return "more", label, share, ""
-    return "more", label, share, f"none above {_small(100 * bound / total)} %" * (bound < share)
+    note = f"none above {_small(100 * bound / total)} %" if bound < share else ""
+    return "more", label, share, note
 
 
 def _small(percent):

@@ -371,10 +371,10 @@ class _PeriodDecision:
         candidates = []
         for draft in drafts:
             p = law.p_value(draft.t) / share
-            certain = 0 < self.settings.certain <= min(draft.t_all, draft.t_recent)
-            candidates.append(
-                Candidate(draft, p, "words" if p <= level else "certain" if certain else "")
-            )
+            gate = "words" if p <= level else ""
+            if not gate and 0 < self.settings.certain <= min(draft.t_all, draft.t_recent):
+                gate = "certain"
+            candidates.append(Candidate(draft, p, gate))
         return candidates, history._replace(words=after)
 
     def _judge_two_periods(self, candidates, history):

@@ -403,7 +403,10 @@ def count_period(memory, t, event, telling):
             span = min(age, GROWTH_PERIODS - 1)
             past = int(counts[row, -1 - span : -1].sum()), int(totals[-1 - span : -1].sum())
             grows = growth_chance(int(size[row]), int(totals[-1]), *past) <= GROWTH_LEVEL
-            state[row] = ENDED if over and number not in telling else GROWING if grows else ONGOING
+            if over and number not in telling:
+                state[row] = ENDED
+            else:
+                state[row] = GROWING if grows else ONGOING
         if state[row] != was:
             changes.append((number, STATES[state[row]]))
     sizes = {

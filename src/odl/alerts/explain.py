@@ -339,7 +339,8 @@ def shares(document):
     if lowering:
         few = ", ".join(phrase for _, phrase in lowering[:LOWERING_NAMED])
         n_more = len(lowering) - LOWERING_NAMED
-        few += f" and {n_more} more" * (n_more > 0)
+        if n_more > 0:
+            few += f" and {n_more} more"
         rows.append((_sum(lowering), f"({few}: what speaks for what is known)"))
     if abs(document.context) > SHARE_ROUNDING:
         rows.append((document.context, "(context: what no word of it has)"))

@@ -245,7 +245,7 @@ class DocumentView(NamedTuple):
         if longer[end : end + 1].strip() and end - word_start <= CUT_WORD:
             end, is_cut = word_start, True
         remainder = longer[end:].strip()
-        return title, "…" * (is_cut and bool(remainder)) + remainder
+        return title, f"…{remainder}" if is_cut and remainder else remainder
 
 
 class ListView(NamedTuple):
@@ -510,14 +510,15 @@ def held_back(periods):
     withheld: Counter = Counter()
     for entry in (entry for period in periods for entry in period.withheld):
         withheld[entry.what, entry.verdict] += entry.items
-    return [
-        f"{plural(count, 'document')} {UNREAD_PHRASES[verdict]}"
-        if verdict in UNREAD_PHRASES
-        else f"{plural(count, 'headline')} of {name} ({verdict} in feedback.csv)"
-        if name.startswith(("event:", "topic:", "source:"))
-        else f"document {name} ({verdict} in feedback.csv)"
-        for (name, verdict), count in withheld.items()
-    ]
+    phrases = []
+    for (name, verdict), count in withheld.items():
+        if verdict in UNREAD_PHRASES:
+            phrases.append(f"{plural(count, 'document')} {UNREAD_PHRASES[verdict]}")
+        elif name.startswith(("event:", "topic:", "source:")):
+            phrases.append(f"{plural(count, 'headline')} of {name} ({verdict} in feedback.csv)")
+        else:
+            phrases.append(f"document {name} ({verdict} in feedback.csv)")
+    return phrases
 
 
 def list_of(watch, periods):

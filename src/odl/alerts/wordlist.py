@@ -14,11 +14,13 @@ WORD_PHRASES = 6  # phrases of the same documents that are named
 
 def describe(word):
     """Return a text about an unseen word: number of documents, time span, expected number."""
-    parts = [f"{word.items:,} documents", f"of {word.sources:,} files" * (word.sources > 1)]
+    parts = [f"{word.items:,} documents"]
+    if word.sources > 1:
+        parts.append(f"of {word.sources:,} files")
     if word.first != NO_TIME:
         parts += [f"since {show.date_of(word.first)},", f"half of them within {span(word.half)}"]
     expected = f"{word.expected:.1f}" if word.expected >= 0.05 else "less than 0.1"
-    return f"{' '.join(filter(None, parts))}; an earlier period had {expected} such words"
+    return f"{' '.join(parts)}; an earlier period had {expected} such words"
 
 
 def span(milliseconds):
@@ -34,7 +36,9 @@ def span(milliseconds):
         ((length, unit) for length, unit in SPANS if milliseconds >= length), SPANS[-1]
     )
     count = max(-(-milliseconds // length), 1)
-    return f"{count:,} {unit}s" if count > 1 else f"a{'n' * (unit == 'hour')} {unit}"
+    if count > 1:
+        return f"{count:,} {unit}s"
+    return "an hour" if unit == "hour" else f"a {unit}"
 
 
 def group_phrases(words):

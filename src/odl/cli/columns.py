@@ -396,7 +396,8 @@ def _id(columns, n_rows, roles):
 
     best = _best(named, "id", is_id)
     if best:
-        return best, "all different" + " within a file" * (len(best.distinct) < n_rows)
+        is_unique = len(best.distinct) >= n_rows
+        return best, "all different" if is_unique else "all different within a file"
     best = next(
         (
             column

@@ -413,9 +413,10 @@ def delimiter_of(files, kind, encoding):
             break
     best, above = formats.beginning_of(head, path)
     header = next((line.strip() for line in head[above:] if line.strip()), "")
-    skipped = f"; lines above this header are skipped in {path}" * (above > 0)
-    is_usual = best == formats.usual_delimiter(path) and not above
-    return "" if is_usual else f"{best!r}, as in {header[:60]!r}{skipped}"
+    phrase = f"{best!r}, as in {header[:60]!r}"
+    if above:
+        return f"{phrase}; lines above this header are skipped in {path}"
+    return "" if best == formats.usual_delimiter(path) else phrase
 
 
 def find_unquoted(files, options):

@@ -202,7 +202,8 @@ def batches_of(times, period=None):
         )
     initial = min(FIRST_BATCH, max(1, n // 5))
     dated = n and NO_TIME not in times
-    for name in (period,) if period else batching.PERIODS if dated else ():
+    calendar_periods = batching.PERIODS if dated else ()
+    for name in (period,) if period else calendar_periods:
         keys = batching.periods_of(np.sort(times), name) if dated else []
         sizes = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]] if dated else []
         if sizes and (period or median(Counter(keys).values()) >= MIN_MEDIAN_PERIOD):

@@ -594,13 +594,15 @@ def _say(args, verdict):
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
     withheld = (entry for period in watch.periods for entry in period.withheld)
-    n = sum(hidden.items for hidden in withheld if hidden.what == name)
-    note = f"; it holds back {n} headline{'s' * (n != 1)} so far"
-    state = watch.events[entry.event].state if entry.event else "new"
-    note += ", none of the last period" * (not entry.holds(state, watch.periods[-1].first))
     state_word = "followed" if verdict == "follow" else verdict
     effect = f"{name} is {state_word}{entry.when} ({os.path.basename(path)})"
-    print(visible(f"odl {args.command}: {effect}{note * (verdict != 'follow')}."))
+    if verdict != "follow":
+        n = sum(hidden.items for hidden in withheld if hidden.what == name)
+        effect += f"; it holds back {n} headline{'s' * (n != 1)} so far"
+        state = watch.events[entry.event].state if entry.event else "new"
+        if not entry.holds(state, watch.periods[-1].first):
+            effect += ", none of the last period"
+    print(visible(f"odl {args.command}: {effect}."))
 
 
 @subcommand(

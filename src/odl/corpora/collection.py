@@ -189,7 +189,9 @@ def own_columns(kind, columns):
 
 def names_of(column):
     """Return the column names of a role as a list."""
-    return column if isinstance(column, list) else [] if column is None else [column]
+    if column is None:
+        return []
+    return column if isinstance(column, list) else [column]
 
 
 def value_of(row, column, between="\n\n"):
@@ -201,7 +203,9 @@ def value_of(row, column, between="\n\n"):
         return row.get(column)
     values = [row[name] for name in column if not fields.missing(row.get(name))]
     not_text = next((value for value in values if not isinstance(value, str)), None)
-    return not_text if not_text is not None else between.join(values) if values else None
+    if not_text is not None:
+        return not_text
+    return between.join(values) if values else None
 
 
 def values_by_role(row, columns):
@@ -671,13 +675,11 @@ class Collection:
         """Return the documents, with the vocabulary sorted."""
         ids = [identity for identity in self.ids.contents if identity not in self.dropped]
         counts, vocabulary = self.counted.matrix()
-        vectors = (
-            self.meaning.vectors()
-            if self.meaning
-            else np.array(self.vectors)
-            if self.vectors
-            else None
-        )
+        vectors = None
+        if self.meaning:
+            vectors = self.meaning.vectors()
+        elif self.vectors:
+            vectors = np.array(self.vectors)
         self.n_dimensions = vectors.shape[1] if vectors is not None else self.n_dimensions
         columns = self.counted.columns(vocabulary)
         return Documents(

@@ -131,13 +131,10 @@ def download(
         return
     mirror, answers = mirror or os.environ.get("ODL_MIRROR") or "", []
     sources = [_mirrored(mirror, folder_file)] if mirror else []
-    sources += (
-        row["url"].split()
-        if row["route"] == "download"
-        else [BUILT_SOURCE]
-        if row["route"] == "build"
-        else []
-    )
+    if row["route"] == "download":
+        sources += row["url"].split()
+    elif row["route"] == "build":
+        sources.append(BUILT_SOURCE)
     with replacing(output) as part:
         for source in sources:
             try:

@@ -198,9 +198,9 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     ) is not None:
         return reading, 0
     if mostly_utf8:
-        text = Encoding(second=names[0]).text(CUT_CHARACTER.sub(b"", data)) + REPLACEMENT * bool(
-            CUT_CHARACTER.search(data)
-        )
+        text = Encoding(second=names[0]).text(CUT_CHARACTER.sub(b"", data))
+        if CUT_CHARACTER.search(data):
+            text += REPLACEMENT
         return text, max(0, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode()))
     return _decode_replacing(data, names[0])
 

@@ -139,7 +139,7 @@ def feed_rows(file, path, encoding=UTF8):
 
 def _xml_rows(first, blocks, path):
     """Yield the rows of RSS or Atom."""
-    parser, blocks, has_rows = _Items(path), chain([first] * bool(first), blocks, [b""]), False
+    parser, blocks, has_rows = _Items(path), chain([first] if first else [], blocks, [b""]), False
     try:
         for block in blocks:
             for row in parser.feed(block, not block):

@@ -163,7 +163,7 @@ def _before(path, share_digests):
             documents = docs.read_list(file, sum(sizes), n_dropped, aside)
             digests = storage.read_array(file, "digests", "u", ndim=2)[: sum(sizes)]
             part = documents, digests, storage.read_array(file["shares"], "rows", "i")[: sum(sizes)]
-            return [part] * bool(n_unchanged), sizes, accounts[:n_unchanged]
+            return [part] if n_unchanged else [], sizes, accounts[:n_unchanged]
     return [], [], []
 
 

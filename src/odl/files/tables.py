@@ -48,9 +48,9 @@ def _cell(value):
     if value is None:
         return ""
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        return (
-            "" if math.isnan(value) else f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
-        )
+        if math.isnan(value):
+            return ""
+        return f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
     return " ".join(visible(str(value)).split())
 
 

@@ -266,9 +266,9 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     settings = settings or SmallDictionary()
     score = np.asarray(score, dtype=np.float64)
     if score.shape != (P.shape[0],) or np.isnan(score).any():
-        defect = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(
-            np.isnan(score).any()
-        )
+        defect = f"scores of shape {score.shape} for {P.shape[0]} documents"
+        if np.isnan(score).any():
+            defect += " with nan"
         raise ParameterError(
             defect, "a finite score for each document", "pass the scores of this batch"
         )

@@ -350,7 +350,9 @@ def label(topics: Collection[str], seen: Collection[str]) -> int:
     >>> label(("oil",), {"gas"}), label(("oil", "gas"), {"gas"}), label((), {"gas"})
     (1, 0, -1)
     """
-    return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
+    if not topics:
+        return UNLABELLED
+    return KNOWN if any(name in seen for name in topics) else NOVEL
 
 
 def _write_labels(file, batch, seen, dominant):

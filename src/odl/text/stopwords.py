@@ -164,7 +164,9 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
 
 def shown(name: str, unknown_name: str) -> str:
     """Return the printed name of a language or script of `mix`; `other` for ""."""
-    return name.capitalize() if name in LISTS else f"script {name}" if name else unknown_name
+    if name in LISTS:
+        return name.capitalize()
+    return f"script {name}" if name else unknown_name
 
 
 def _scripts(counts, names, script):
@@ -190,7 +192,9 @@ def _by_script(words):
 def _script_of(sign):
     """Return the script of a letter; "" for Latin and for other characters."""
     script = scripts.script_of(sign)
-    return "" if script == "LATIN" else "Han or kana" if script in CJK else script.capitalize()
+    if script == "LATIN":
+        return ""
+    return "Han or kana" if script in CJK else script.capitalize()
 
 
 SCRIPTS = np.array([_script_of(min(listed)[0]) for listed in LISTS.values()])  # script of each list

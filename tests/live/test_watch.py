@@ -215,6 +215,8 @@ def test_a_document_of_the_period_before_is_known_after_a_kill(news):
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20)))
         watch.take(lines(posts(4, 5)))
+        while watch.runner.process is None:  # a thread starts it
+            time.sleep(0.01)
         watch.runner.process.kill()
         watch.runner.process.wait()
         first = told()

@@ -307,8 +307,8 @@ class Files:
 def read_places():
     """Return how far files were read: key -> [bytes, lines].
 
-    The record is ``{"count": 1, "files": {key: [bytes, lines, digest]}}``, where count is the number
-    of files. Earlier versions wrote ``{key: [bytes, lines]}``, which cannot be checked.
+    The record is ``{"count": 1, "files": {key: [bytes, lines, digest]}}``, where count is the
+    number of files. Earlier versions wrote ``{key: [bytes, lines]}``, which cannot be checked.
 
     Raises
     ------

@@ -139,7 +139,8 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
     assert "open news/new.html" in said
     assert "160 documents; no earlier run is on record" in said and len(said.splitlines()) < 40
     assert {path.name for path in tmp_path.iterdir()} == {"posts", "news"}
-    assert {path.name for path in (tmp_path / "news").iterdir()} == {"odl.yaml", "results"} | FEEDS
+    written = {"odl.yaml", ".odl.schema.json", "results"} | FEEDS
+    assert {path.name for path in (tmp_path / "news").iterdir()} == written
     before = contents(tmp_path / "news")
 
     write(tmp_path, 4, ["grain", "space"])

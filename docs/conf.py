@@ -1,4 +1,4 @@
-"""The documentation site: `make docs`. Its source folder is the repository, so that links between pages are links."""
+"""The documentation site: `make docs`. The repository is its source folder, for links of pages."""
 
 import re
 import sys
@@ -96,7 +96,7 @@ html_show_sourcelink = False
 
 
 def as_written(app, what, name, obj, options, lines):
-    """Take |u| for what it is, an absolute value, and `n_atoms_` for a name: to reStructuredText both are more."""
+    """Escape |u|, an absolute value, and `n_atoms_`, a name, for reStructuredText."""
     for row, line in enumerate(lines):
         if not line.lstrip().startswith(">>>"):
             parts = re.split(r"(``?[^`]*``?)", line)

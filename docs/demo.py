@@ -1,4 +1,4 @@
-"""Pages to look at, for the site: `python docs/demo.py FOLDER` makes FOLDER/default.html and FOLDER/feeds.html.
+"""Example pages for the site: `python docs/demo.py FOLDER` makes default.html and feeds.html.
 
 The first is of the default corpus, the docstrings of the installed packages, with the report that
 it links to. The second is of made feeds in German, run as a person does: `odl init`, `odl run`.

@@ -108,13 +108,14 @@ def feeds(folder):
                 )
             )
         name = (BEGAN + timedelta(days=day)).strftime("%Y-%m-%d.xml")
-        feed = f'<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel>{"".join(items)}</channel></rss>'
+        channel = f"<channel>{''.join(items)}</channel>"
+        feed = f'<?xml version="1.0" encoding="UTF-8"?><rss version="2.0">{channel}</rss>'
         (sources / name).write_text(feed, encoding="utf-8")
     return ["feeds"]
 
 
 def newsgroups(folder):
-    """Write three weeks of raw posts, and those of the week after them up to a Friday, without their groups."""
+    """Write raw posts without their groups: three weeks, and the next one up to Friday."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
     import newsposts
 

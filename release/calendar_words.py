@@ -1,4 +1,4 @@
-"""Months and weekdays, from the Unicode CLDR: `python release/calendar_words.py` writes calendar.txt and months.txt.
+"""Months and weekdays of the Unicode CLDR: the script writes calendar.txt and months.txt.
 
 The first has the words of 73 languages, which are no news; the second the months of 42 by number,
 to read dates. It needs babel (`pip install babel`), which has the CLDR. The files were made with
@@ -17,29 +17,34 @@ PATH = Path(__file__).resolve().parents[1] / "src/odl/text/calendar.txt"
 MONTHS = PATH.parents[1] / "corpora/months.txt"
 # languages of dates; with more of them, short names of one are those of another month in the next
 DATED = (
-    "de de_AT fr es it pt nl pl cs sk ru uk be bg sr sr_Latn hr sl bs da sv nb fi et lv lt hu ro el tr id ca gl is af "
-    "sq mk az hy ka he ar fa hi"
+    "de de_AT fr es it pt nl pl cs sk ru uk be bg sr sr_Latn hr sl bs da sv nb fi et lv lt hu ro "
+    "el tr id ca gl is af sq mk az hy ka he ar fa hi"
 )
-FILLERS = (  # between day, month, year and clock
-    "a alle as da das de del den der do e el er h ha kell kl klo la las le los o om op ore r roku um uhr ur v à às в г "
-    "год года о р року"
+# Words between day, month, year and clock.
+FILLERS = (
+    "a alle as da das de del den der do e el er h ha kell kl klo la las le los o om op ore r roku "
+    "um uhr ur v à às в г год года о р року"
 )
 LANGUAGES = (
-    "en de fr es it pt nl sv da nb nn is pl cs sk sl hr ro hu fi et lv lt tr id vi ca gl eu af ga cy sq eo fil sw ru "
-    "uk be bg mk sr kk mn el hy ka ar fa ur ps he am hi mr ne bn as gu pa or ta te kn ml si ms az uz ko ja zh th"
+    "en de fr es it pt nl sv da nb nn is pl cs sk sl hr ro hu fi et lv lt tr id vi ca gl eu af ga "
+    "cy sq eo fil sw ru uk be bg mk sr kk mn el hy ka ar fa ur ps he am hi mr ne bn as gu pa or "
+    "ta te kn ml si ms az uz ko ja zh th"
 )
 ABBREVIATED = {"sept", "tues", "thur", "thurs"}  # in English, beside those of the CLDR
 HEAD = """Months and weekdays of {n} languages: full names, in English abbreviations as well.
 From the Unicode CLDR by release/calendar_words.py. Licence: Unicode-3.0, as follows.
 """
-MONTHS_HEAD = """# Names of the months 1 to 12, of weekdays, and words between the parts of a date, in 42 languages.
-# From the Unicode CLDR by release/calendar_words.py. Licence: Unicode-3.0, as in odl/text/calendar.txt."""
+MONTHS_HEAD = (
+    "# Names of the months 1 to 12, of weekdays, and words between the parts of a date, in 42 "
+    "languages.\n# From the Unicode CLDR by release/calendar_words.py. "
+    "Licence: Unicode-3.0, as in odl/text/calendar.txt."
+)
 WIDTH = 118
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def words(language):
-    """Return the words of the names of months and weekdays, without short ones that mean other things elsewhere."""
+    """Return words of names of months and weekdays, but short ones with meanings elsewhere."""
     locale, found = babel.Locale.parse(language), set()
     for names in (locale.months, locale.days):
         for context in ("format", "stand-alone"):
@@ -57,7 +62,7 @@ def words(language):
 
 
 def months():
-    """Return names of months to their numbers, without those of two months, and names of weekdays."""
+    """Return months by name, without names that two months share, and names of weekdays."""
     numbers, days = {}, set()
     for locale in map(babel.Locale.parse, DATED.split()):
         for context in ("format", "stand-alone"):

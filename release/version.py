@@ -1,4 +1,4 @@
-"""Numbers of a version: `python release/version.py 0.3.0` writes it, with the date, wherever it stands.
+"""`python release/version.py 0.3.0` writes the number of a version, and the date, into all files.
 
 That is the package, the citation, the changelog and the conda recipe. `--address URL` and `--doi
 DOI` go into the citation, from which docs, paper and support take them; the address also goes into
@@ -52,7 +52,7 @@ def write(root, version, date):
 
 
 def locate(root, address="", doi=""):
-    """Write the repository's address and the DOI into the citation, and the address into what describes the package."""
+    """Write the address of the repository into citation and package, the DOI into the citation."""
     citation = root / "CITATION.cff"
     for key, value in (("repository-code", address), ("doi", doi)):
         if value:
@@ -84,7 +84,8 @@ if __name__ == "__main__":
     ).stdout
     if changed:
         sys.exit(
-            f"{len(changed.splitlines())} files are not committed; expected a clean clone; commit or clone"
+            f"{len(changed.splitlines())} files are not committed; "
+            "expected a clean clone; commit or clone"
         )
     write(ROOT, arguments.version, datetime.date.today().isoformat())
     locate(ROOT, arguments.address, arguments.doi)

@@ -34,7 +34,7 @@ largest = model.largest_step([np.linalg.norm(block, 2) ** 2 for block in blocks]
 
 
 def distances(method, share, **settings):
-    """Return how far the agents are from the optimum after each exchange, in the mean, relative to its norm."""
+    """Return the agents' mean distance from the optimum, over its norm, per exchange."""
     found = []
 
     def record(iteration, nu):

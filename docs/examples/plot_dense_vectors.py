@@ -44,7 +44,8 @@ for ax, length in zip(axes, (6, 100), strict=True):
         areas.append(metrics.auc(novelty, (today >= 9).astype(int)))
     rule = vectors.weight_of(np.diff(P.indptr))
     print(
-        f"{length} words: weight {rule:.2f}, AUC {np.interp(rule, weights, areas):.2f}, words alone {areas[0]:.2f}"
+        f"{length} words: weight {rule:.2f}, AUC {np.interp(rule, weights, areas):.2f}, "
+        f"words alone {areas[0]:.2f}"
     )
     ax.plot(weights, areas, marker=".", color="tab:orange")
     ax.axvline(rule, color="black", linestyle="--", linewidth=0.8, label="weight by length")

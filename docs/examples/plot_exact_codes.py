@@ -2,11 +2,11 @@
 Exact codes with a certificate, beside scikit-learn
 ===================================================
 
-:func:`odl.sparse_code` finds the minimum of ``||p - A x||_1 + lam ||x||_1`` over ``x >= 0`` and returns with it a bound
-on how far the objective can be from the optimum. scikit-learn's `Lasso` has the squared loss,
-another objective: it is not worse, but it answers another question. Mass on words that do not
-belong shows the difference: it pulls the codes of the squared loss, and leaves those of the l1 loss
-where they are.
+:func:`odl.sparse_code` finds the minimum of ``||p - A x||_1 + lam ||x||_1`` over ``x >= 0`` and
+returns with it a bound on how far the objective can be from the optimum. scikit-learn's `Lasso` has
+the squared loss, another objective: it is not worse, but it answers another question. Mass on words
+that do not belong shows the difference: it pulls the codes of the squared loss, and leaves those of
+the l1 loss where they are.
 """
 
 import numpy as np

@@ -50,7 +50,7 @@ def guessed(**learner):
 
 
 def judged(**learner):
-    """Return numbers stored at the end, and the AUC of topics that are new that day, mean over days."""
+    """Return the numbers stored at the end, and the mean over days of the AUC of new topics."""
     detector, areas = NoveltyDetector(folds=0, **learner).fit(weights[days[0]]), []
     for day in days[1:]:
         new = ~np.isin(topics[day], topics[: day[0]])
@@ -74,7 +74,8 @@ for name, learners in budgets.items():
     stored, areas = zip(*(judged(**learner) for learner in learners), strict=True)
     chosen = int(np.argmax(guess))
     print(
-        f"{name}: {learners[chosen]}, AUC {areas[chosen]:.3f}, the best of these budgets has {max(areas):.3f}"
+        f"{name}: {learners[chosen]}, AUC {areas[chosen]:.3f}, "
+        f"the best of these budgets has {max(areas):.3f}"
     )
     for ax, values in ((left, guess), (right, areas)):
         ax.semilogx(stored, values, marker="o", markersize=4, label=name)

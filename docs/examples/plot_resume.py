@@ -40,7 +40,8 @@ with tempfile.TemporaryDirectory() as folder:
     size = path.stat().st_size
 steady, stopped = np.concatenate(steady), np.concatenate(stopped)
 print(
-    f"{len(steady)} scores, equal bit for bit: {np.array_equal(steady, stopped)}; the file has {size / 1024:.0f} KiB"
+    f"{len(steady)} scores, equal bit for bit: {np.array_equal(steady, stopped)}; "
+    f"the file has {size / 1024:.0f} KiB"
 )
 
 # %%

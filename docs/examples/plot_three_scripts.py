@@ -2,11 +2,11 @@
 One stream in three scripts
 ===========================
 
-Chinese without spaces, Arabic with and without its points, Hindi with its signs: what a word is
-needs no setting. Eight batches are of wheat and oil. In the ninth a third of the posts is of a
-satellite. Their words are told as words that no document had before, and they are the reasons of
-the alerts. In Chinese these are pairs of characters, such as 射月 of 发射月球; `odl new` joins them to
-words.
+Chinese without spaces, Arabic with and without its points, Hindi with its signs: what a
+word is needs no setting. Eight batches are of wheat and oil. In the ninth a third of the
+posts is of a satellite. Their words are told as words that no document had before, and they
+are the reasons of the alerts. In Chinese these are pairs of characters, such as 射月 of 发射月球;
+`odl new` joins them to words.
 """
 
 import random
@@ -63,7 +63,8 @@ for script, ax in zip(SCRIPTS, axes, strict=True):
     entering = found.index % 3 == 2
     first = found[found.alert].iloc[0]
     print(
-        f"{script}: {found.alert[entering].sum()} of {found.alert.sum()} alerts are of the satellite: {first.reasons}"
+        f"{script}: {found.alert[entering].sum()} of {found.alert.sum()} alerts "
+        f"are of the satellite: {first.reasons}"
     )
     ax.hist(
         [found.score[~entering], found.score[entering]], bins=15, label=["wheat, oil", "satellite"]

@@ -232,7 +232,7 @@ def _trim(chunk):
 
 
 def _whole_words(text, words):
-    """Return (start, end, word) of words that are searched in the text, which is not split into words.
+    """Return (start, end, word) of words that are searched in a text without splitting it.
 
     These are words from other tokenisers, such as an own pattern or a segmenter. No letter, digit
     or "_" may be next to a match, except for words in scripts without spaces. The parts of a word

@@ -295,7 +295,7 @@ def judge_sources(past, counts, n, weekday):
 
 
 def remember_sources(past, counts, weekday, speaking):
-    """Return the fields `source_counts` and `told_sources` of a `GateHistory` with a further period.
+    """Return `source_counts` and `told_sources` of a `GateHistory` with a further period.
 
     Parameters
     ----------

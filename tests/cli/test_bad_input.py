@@ -66,7 +66,7 @@ REFUSED = {
     ),
     "a spreadsheet": (
         lambda at: written(at / "a.csv", b"PK\x03\x04\x14\0\6\0"),
-        "contains zeros and control characters",
+        "contains NUL bytes and control characters",
     ),
     "zeros": (
         lambda at: written(at / "a.jsonl", b'{"text": "a\0\0\0\0 b"}\n'),

@@ -81,7 +81,7 @@ def test_studies_have_results_of_their_own():
         (
             ["learners", "levels", "atoms"],
             [100],
-            "levels.atoms is [100]; expected 2000, which follows from memory and terms",
+            "levels.atoms is [100]; expected 2000, as computed from memory and terms",
         ),
         (
             ["learners", "levels", "memory"],

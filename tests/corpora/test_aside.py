@@ -340,7 +340,7 @@ class TestInit:
         (b"\0" * 3000 + b"2026-01-01 rain\n" * 30, ""),
         ("rain\nstorm".encode("utf-16-le"), "contains zeros, like UTF-16 without a byte"),
         ("rain\nstorm".encode("utf-32-le"), "contains zeros, like UTF-16 without a byte"),
-        (bytes(range(256)) * 9, "contains zeros and control characters"),
+        (bytes(range(256)) * 9, "contains NUL bytes and control characters"),
         (b"%PDF-1.7 no zero", "begins like a PDF"),
     ],
 )

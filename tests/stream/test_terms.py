@@ -357,7 +357,7 @@ def test_another_bound_along_a_chain_is_refused(stream, tmp_path):
             )
         assert not (tmp_path / "x.h5").exists()
     chain(stream / "plain", tmp_path / "plain", run_of("dual_averaging"), range(2))
-    with pytest.raises(CheckpointError, match="of a vocabulary without a bound"):
+    with pytest.raises(CheckpointError, match="is unbounded, unlike that of the features"):
         runs.open_timestep(
             stream / "bounded" / "2.h5", run_of("dual_averaging"), tmp_path / "plain" / "1.h5"
         )

@@ -180,7 +180,7 @@ class Event:
 
 
 def brief_history(birth, t, state):
-    """Return the history of an event if only its birth and its state in period t are known."""
+    """Return the history of an event of which only birth and the state in period t are known."""
     return [(birth, "new")] + ([(t, state)] if state != "new" else [])
 
 

@@ -52,7 +52,7 @@ class SeenWords(NamedTuple):
     met: np.ndarray = np.zeros(0, dtype=np.uint8)
 
     def expected(self, share):
-        """Return the mean number of unseen words per period in at least a share of its items."""
+        """Return the mean number of unseen words of a period that a share of its items has."""
         return float((self.shares >= share).sum() / max(len(self.shares), 1))
 
     def meeting(self, words):

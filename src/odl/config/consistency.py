@@ -159,7 +159,7 @@ def _settle_memory(config, schema):
                 f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms"
             )
         if entry.setdefault("atoms", [size]) != [size]:
-            expected = f"{size}, which follows from memory and terms"
+            expected = f"{size}, as computed from memory and terms"
             raise ConfigError(
                 f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory"
             )

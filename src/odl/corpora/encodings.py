@@ -379,7 +379,9 @@ def wide_name(head, path):
     if encoding_of_mark or _is_text(head):
         return encoding_of_mark
     if len({*head} & CONTROL_BYTES) > 2:
-        fault = f"{path} contains zeros and control characters, like an image or a compressed file"
+        fault = (
+            f"{path} contains NUL bytes and control characters, like an image or a compressed file"
+        )
         raise DataError(fault, "text", "convert it, or name the files to read")
     todo = "convert it, or set the option encoding to utf-16-le or utf-16-be"
     raise DataError(f"{path} contains zeros, like UTF-16 without a byte order mark", "text", todo)

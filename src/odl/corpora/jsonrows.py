@@ -202,7 +202,7 @@ def _list_in(row, depth=1):
         for value in row.values()
     )
     lists = lists or deeper
-    if len(lists) > 1:  # the list with sentences, not lists of names and keys
+    if len(lists) > 1:  # keep the one that has sentences
         lists = [item for item in lists if any(map(_has_sentence, item[:MAX_KEYS]))]
     return lists[0] if len(lists) == 1 and not has_long_text else None
 

@@ -25,7 +25,7 @@ WEEKDAY_PATTERN, MONTH_PATTERN = (
 DATED_FROM_LINE = re.compile(
     rf"From .*?{WEEKDAY_PATTERN}.*{MONTH_PATTERN}.*\d\d:\d\d.*\b\d{{4}}\b".encode()
 )
-# Date in the From line of every patch of git; such lines also occur inside messages.
+# The fixed date in the line "From" that git format-patch writes; messages quote such lines.
 PATCH_DATE = b"Mon Sep 17 00:00:00 2001"
 QUOTED_FROM = re.compile(rb">+From ")
 HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
@@ -159,8 +159,8 @@ def _begins(line, following, blank, is_mbox):
 
     `following` is the next line; `blank` says whether a blank line is above.
 
-    With a date in the usual form, a header below is enough. Otherwise a blank line above and a
-    header of mail are needed.
+    If its date has the usual form, one header line below is enough to begin a message. Otherwise a
+    blank line above and a header of mail are needed.
     """
     if DATED_FROM_LINE.match(line) and (is_mbox or PATCH_DATE not in line):
         return HEADER_LINE.match(following) or (blank and not following.strip())

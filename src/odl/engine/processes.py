@@ -133,7 +133,7 @@ class Heed:
 def heeding():
     """Install a `Heed` in the main thread and yield it (context manager).
 
-    A signal ends a command at once, or when HDF5 returns.
+    A signal ends a command at once, or when a call of HDF5 in progress has returned.
     """
     numbers = (*SIGNALS, signal.SIGALRM)
     heed, hook = Heed(), sys.unraisablehook

@@ -121,7 +121,7 @@ def decide(documents, scored, past, settings):
 
 
 def period_record(run, settings, data, scored, documents, decided):
-    """Return the record of a decision, without shares of words, nearest atoms and documents.
+    """Return the record of a decision; reasons and nearest documents are added later.
 
     Parameters
     ----------

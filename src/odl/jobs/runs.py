@@ -254,8 +254,8 @@ def places_of(previous_terms, wanted, path):
         If only one of the two vocabularies is bounded.
     """
     if (previous_terms is None) != (wanted is None):
-        bound = "without" if previous_terms is None else "with"
-        defect = f"{path} is of a vocabulary {bound} a bound, the features are not"
+        bound = "unbounded" if previous_terms is None else "bounded"
+        defect = f"the vocabulary of {path} is {bound}, unlike that of the features"
         raise CheckpointError(
             defect, "one max_terms along a chain", f"delete {path} and run the same command again"
         )

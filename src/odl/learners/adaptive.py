@@ -168,8 +168,9 @@ class Adaptive(ClusterLearner):
     def array_specs(self) -> dict[str, ArraySpec]:
         """Specifications of the arrays in the state.
 
-        For each atom n_j, ||S_j||, and the positions in the stream of its first and last document;
-        the number of documents so far, the largest number of atoms, and counts of matches by age.
+        For each atom j: its weight n_j, the norm ||S_j||, and the positions of its first and last
+        document in the stream. Also the number of documents so far, the largest number of atoms,
+        and the numbers of matches by age.
         """
         return (AGES if self.recency else {}) | {
             "members": ArraySpec("dense", ("atoms",)),

@@ -74,7 +74,10 @@ class VectorMemory(NamedTuple):
             spec.fits(arrays[name], sizes) for name, spec in MEMORY_ARRAYS.items()
         )
         if not is_valid or len(arrays["words"]) != len(arrays["vectors"]):
-            expected = f"signs of {n_dimensions} numbers, and scores by words and by vectors"
+            expected = (
+                f"sign bits of vectors of {n_dimensions} numbers, "
+                "and scores by words and by vectors"
+            )
             todo = f"delete {path} and run the same command again"
             raise CheckpointError(f"{path} holds something else of the vectors", expected, todo)
         return cls(**arrays)

@@ -32,7 +32,7 @@ class Runner:
         self.stopped, self.lock = False, threading.Lock()
 
     def start(self):
-        """Request a run, whose result `wait` returns. After `stop`, request none; return False."""
+        """Request a run, whose result `wait` returns. After `stop`, return False."""
         with self.lock:  # a process that is started after `stop` would not end
             if self.stopped:
                 return False

@@ -170,7 +170,7 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
 
     def take(self, n_lines, size):
-        """Take up to `n_lines` next lines of about `size` bytes, at least one.
+        """Take the next lines, at least one, at most `n_lines`, about `size` bytes in all.
 
         Return the positions of these lines.
         """

@@ -324,7 +324,7 @@ def reply(body, status=200, allow=None, *, kind=JSON_TYPE, after=None, authentic
 def body_of(request, *kinds):
     """Return the body of a request in one of the given media types.
 
-    A body with another type, not in UTF-8 or compressed is refused.
+    A body is refused if it has another type, is compressed, or is not UTF-8.
     """
     charset, encoding = (
         request.mimetype_params.get("charset", "utf-8"),

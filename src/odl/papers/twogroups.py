@@ -197,7 +197,7 @@ class SelectedSvm:
     def evaluate(self, candidates):
         """Select candidate and C for each scaling by cross-validation; return a row for each.
 
-        Ties: the first candidate, then the smallest C.
+        Of equal values, the first candidate wins, then the smallest C.
 
         Parameters
         ----------

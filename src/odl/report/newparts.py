@@ -166,7 +166,7 @@ def bars_of_stream(watch):
 
 
 def labels(watch):
-    """Return (date, per cent from the left) of each label below a picture of all periods."""
+    """Return (date, horizontal position in per cent) of each label below the chart of periods."""
     n = len(watch.periods)
     n_labels = min(DATE_LABELS, n)
     indices = {round(i * (n - 1) / max(n_labels - 1, 1)) for i in range(n_labels)}

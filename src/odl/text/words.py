@@ -82,7 +82,7 @@ is_special = re.compile(
 ).search
 has_letter = re.compile(rb"[A-Za-z]").search
 
-# Names that contain signs. `{whole}` is the class of characters of words.
+# Names that contain symbols, such as C++. `{whole}` is the character class of words.
 NAME_WITH_SIGNS = (
     r"(?<![{whole}&.+-])"
     r"(?:[A-Za-z]-(?=[A-Za-z\u00c0-\u024f])[{whole}]{{2,}}+(?!-)"  # t-SNE

@@ -498,7 +498,7 @@ def test_documents_that_come_too_fast_come_again_later(monkeypatch):
     """An address has ten seconds' worth at once, then so many a second; another one has its own."""
     now = [100.0]
     monkeypatch.setattr(service.time, "monotonic", lambda: now[0])
-    desk = SimpleNamespace(most=100, ask=lambda lines, learn: ["{}"] * len(lines))
+    desk = SimpleNamespace(max_documents=100, ask=lambda lines, learn: ["{}"] * len(lines))
     client = werkzeug.test.Client(service.Service(desk, rate=2.0))
 
     def post(count, address="127.0.0.1"):

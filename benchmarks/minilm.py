@@ -45,7 +45,7 @@ class MiniLM(Encoder):
         self.layers = [self._layer(f"encoder.layer.{number}.") for number in range(LAYERS)]
         super().__init__()
 
-    def encoded(self, texts):
+    def encode(self, texts):
         """Return the vectors of texts.
 
         Texts with the same number of tokens are encoded together, so that none is padded.

@@ -215,7 +215,7 @@ def main():
     )
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument(
-        "--skip", nargs="*", default=[], help="omit solvers with one of these words in their name"
+        "--skip", nargs="*", default=[], help="omit solvers whose names contain one of these words"
     )
     options = parser.parse_args()
     P, topic = stream(options.documents)

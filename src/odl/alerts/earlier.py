@@ -107,7 +107,7 @@ def _headline(number, items, topic_of, events):
 
 
 def born(changes):
-    """Return the new topics of a period, each with the id and the title of one document."""
+    """Return [(number, [(id, title)])] of the new topics of a period, with one document each."""
     return [(number, [(ident, title)]) for number, ident, title in changes["born"]]
 
 

@@ -1,4 +1,4 @@
-"""Hashtags: headlines and events treat "#oscars" and "oscars" as one word."""
+"""Count a hashtag and its word, such as "#oscars" and "oscars", as one word."""
 
 import numpy as np
 from scipy import sparse

@@ -59,7 +59,7 @@ def rows(lines):
 
 
 def _objects(lines):
-    """Yield (location, object or Unreadable). One object is in memory at a time."""
+    """Yield (location, object or Unreadable), with one object in memory at a time."""
     pending, depth, size, tried, in_list = [], 0, 0, 1, None
     for number, line in lines:
         if isinstance(line, Unreadable):

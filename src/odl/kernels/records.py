@@ -25,7 +25,7 @@ class AgentModel(NamedTuple):
 
 
 class NetworkIteration(NamedTuple):
-    """A network of agents, and parameters of diffusion over it (kernel `adapt_then_combine`)."""
+    """A network of agents and the parameters of diffusion (kernel `adapt_then_combine`)."""
 
     owner: Integers  # agent of each atom
     # The neighbours of agent k, including itself, are neighbours[starts[k]:starts[k + 1]].

@@ -96,7 +96,7 @@ class L1Learner(Learner):
 
 @dataclass(frozen=True)
 class SubgradientLearner(L1Learner):
-    """Base class of the learners whose update uses only a subgradient.
+    """Base class of learners that update the dictionary by a subgradient step.
 
     It is sign(X A^T - P)^T X, with sign(0) = 0.
 

@@ -188,7 +188,7 @@ class Files:
                 time.sleep(SCAN_SECONDS)
 
     def _grown(self):
-        """Scan the directory; yield (numbered lines, file key, offset after them) of new lines."""
+        """Read new lines of the directory; yield (numbered lines, file key, offset after them)."""
         before, self.looked, ignored, self.ignored = self.looked, {}, self.ignored, {}
         unread = (
             key

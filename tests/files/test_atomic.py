@@ -132,6 +132,19 @@ def test_what_a_killed_process_left_is_removed_and_nothing_of_other_machines(tmp
     assert {path.name for path in tmp_path.iterdir()} == kept
 
 
+def test_files_of_a_process_that_ended_unnoticed_by_its_parent_are_removed(tmp_path):
+    """Its number still exists, as that of a killed job whose parent was killed with it."""
+    with subprocess.Popen(["sleep", "600"]) as ended:
+        began = atomic._began(ended.pid)
+        (tmp_path / f".x.h5.{HOST}-{ended.pid}-{began}.part").touch()
+        ended.kill()
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        os.kill(ended.pid, 0)
+        with atomic.replacing(tmp_path / "y.h5") as temporary:
+            Path(temporary).touch()
+    assert [path.name for path in tmp_path.iterdir()] == ["y.h5"]
+
+
 @pytest.mark.slow
 def test_one_process_at_a_time_changes_a_file(tmp_path):
     """The second waits until the first has written; what it reads is what the first wrote."""

@@ -128,12 +128,17 @@ def _clear(folder, host):
 
 
 def _began(process):
-    """Return the start time of a process in clock ticks since boot, "0" without /proc."""
+    """Return the start time of a process in clock ticks since boot.
+
+    Return "0" without /proc, and for a process that has ended but whose parent has not yet asked
+    for its exit status (a zombie).
+    """
     try:
         with open(f"/proc/{process}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[19]
+            fields = file.read().rsplit(")", 1)[1].split()  # the name before may contain blanks
     except OSError:
         return "0"
+    return "0" if fields[0] in "ZX" else fields[19]
 
 
 _began_once = functools.cache(_began)  # start time of this process

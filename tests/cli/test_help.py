@@ -72,10 +72,26 @@ def test_without_a_command_it_is_the_help(capsys):
 
 
 def test_what_is_missing_is_named_and_no_more(capsys):
-    for name in ("init", "run"):
+    for words, missing in (
+        (["init"], "folder"),
+        (["explain"], "what"),
+        (["judge"], "what, answer"),
+    ):
         with pytest.raises(SystemExit):
-            cli.main([name])
-        assert capsys.readouterr().err.endswith("required: folder\n")
+            cli.main(words)
+        assert capsys.readouterr().err.endswith(f"required: {missing}\n")
+
+
+def test_the_folder_of_a_command_is_by_default_the_current_one():
+    parser = cli._parser()
+    for words in (["run"], ["new"], ["open"], ["watch"], ["verify"], ["backtest"], ["trust"]):
+        assert parser.parse_args(words).folder == "."
+    for words in (["explain", "3"], ["mute", "3"], ["judge", "3", "yes"], ["show", "3"]):
+        args = parser.parse_args(words)
+        assert (args.folder, vars(args).get("what", vars(args).get("id"))) == (".", "3")
+        args = parser.parse_args([words[0], "news", *words[1:]])
+        assert (args.folder, vars(args).get("what", vars(args).get("id"))) == ("news", "3")
+    assert parser.parse_args(["mcp"]).folders == ["."]
 
 
 def test_help_needs_the_standard_library_only():

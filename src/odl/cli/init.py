@@ -85,6 +85,9 @@ def write(folder, sources, answers, force=False, snakemake=False):
         raise ConfigError(
             f"{path} exists", "a separate folder for each stream", "type --force to replace it"
         )
+    if not sources and folder.is_file():
+        todo = f"type odl init . {folder} to write odl.yaml into the current folder"
+        raise ConfigError(f"{folder} is a file", "a folder, then the files of your documents", todo)
     if not sources and not folder.is_dir():
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(

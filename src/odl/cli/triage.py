@@ -32,7 +32,18 @@ NEWS, ALARM = 10, 11
 SINCE_LAST = "last"  # value of --since for the mark that --seen stores
 MARKS_FILE = ".seen.json"  # file of these marks
 STREAM_OPTION = argument("--stream", help="name of the stream, where the folder has several")
-FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml, or results/STUDY")
+FOLDER_ARGUMENT = argument(
+    "folder",
+    nargs="?",
+    default=".",
+    help="a folder with odl.yaml, or results/STUDY (default: the current folder)",
+)
+OWN_FOLDER_ARGUMENT = argument(
+    "folder",
+    nargs="?",
+    default=".",
+    help="a folder that odl init wrote (default: the current folder)",
+)
 WHAT_ARGUMENT = argument(
     "what",
     help="number of an event (12 or event:12), id of a document, or source:FILE as odl new "
@@ -144,7 +155,7 @@ def init(args):
 
 @subcommand(
     "run a folder that odl init wrote",
-    argument("folder"),
+    OWN_FOLDER_ARGUMENT,
     argument(
         "--dry-run",
         "-n",
@@ -301,7 +312,7 @@ def new(args):
 
 @subcommand(
     "compare stored headlines with those for other settings of alerts",
-    argument("folder", help="a folder with odl.yaml that was run"),
+    OWN_FOLDER_ARGUMENT,
     argument(
         "--set",
         dest="assignments",
@@ -363,7 +374,11 @@ def open(args):
 @subcommand(
     "answer assistants about streams, by the Model Context Protocol",
     argument(
-        "folders", nargs="+", metavar="folder", help="folders with odl.yaml, or results/STUDY"
+        "folders",
+        nargs="*",
+        default=["."],
+        metavar="folder",
+        help="folders with odl.yaml, or results/STUDY (default: the current folder)",
     ),
     STREAM_OPTION,
     details="It reads requests from standard input and answers on standard output, so a client "
@@ -607,7 +622,7 @@ def _say(args, verdict):
 
 @subcommand(
     "score documents when they arrive, and learn each finished period",
-    argument("folder", help="a folder that odl init wrote, with times and calendar periods"),
+    OWN_FOLDER_ARGUMENT,
     argument(
         "--tolerance",
         type=float,
@@ -675,7 +690,7 @@ def watch(args):
 
 @subcommand(
     "let odl run the commands that a folder names",
-    argument("folder"),
+    OWN_FOLDER_ARGUMENT,
     details="odl run gives each alert to the command notify of odl.yaml, and texts to "
     "options.vectors.command. Another\n"
     "command, or another script of the folder that it runs, has to be trusted again.",

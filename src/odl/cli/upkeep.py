@@ -11,7 +11,9 @@ from odl.cli import argument, subcommand
 from odl.config import project
 from odl.errors import DataError, StorageError
 
-FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml")
+FOLDER_ARGUMENT = argument(
+    "folder", nargs="?", default=".", help="a folder with odl.yaml (default: the current folder)"
+)
 ID_ARGUMENT = argument("id", help="id of a document, as odl new and odl explain print it")
 
 
@@ -197,7 +199,12 @@ def _check_finished(folder):
 
 @subcommand(
     "compare every file of a study with its digests",
-    argument("folder", help="results/STUDY, or a folder with odl.yaml"),
+    argument(
+        "folder",
+        nargs="?",
+        default=".",
+        help="results/STUDY, or a folder with odl.yaml (default: the current folder)",
+    ),
     details="In a folder with odl.yaml also the inbox, forgotten.txt and the positions in followed "
     "files.\n"
     "It prints each damaged file and what to do. The exit status is 1 if a file is damaged.",

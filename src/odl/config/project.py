@@ -138,10 +138,15 @@ def check(folder):
     DataError
     """
     if not (Path(folder) / FILE).is_file():
-        raise ConfigError(
-            f"{folder} contains no {FILE}", "a folder that odl init wrote", "run odl init first"
-        )
+        raise _missing(folder)
     links.refuse(folder, results_of(folder))
+
+
+def _missing(folder):
+    """Return the ConfigError for a folder without odl.yaml."""
+    return ConfigError(
+        f"{folder} contains no {FILE}", "a folder that odl init wrote", "run odl init first"
+    )
 
 
 def read(folder):
@@ -183,6 +188,8 @@ def read(folder):
     path = Path(folder) / FILE
     try:
         config = Once(path.read_text(encoding="utf-8")).get_single_data()
+    except FileNotFoundError as error:
+        raise _missing(folder) from error
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(

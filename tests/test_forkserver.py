@@ -10,6 +10,7 @@ import time
 import pytest
 
 from odl import forkserver
+from odl.files.tables import read_table
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the workflow starts it on Linux")
 # Starts a server and runs a command; prints the path of the socket.
@@ -23,6 +24,16 @@ sys.exit(subprocess.run(sys.argv[1:]).returncode)
 DELEGATE = (
     "import sys; from odl import forkserver; sys.exit(forkserver.delegate(sys.argv[1:]) or 'none')"
 )
+# Runs a step, then runs it again a second later; prints how many seconds the second took.
+TWICE = """
+import sys, time
+from odl import forkserver
+assert forkserver.delegate(sys.argv[1:]) == 0
+time.sleep(1)
+begin = time.monotonic()
+assert forkserver.delegate(sys.argv[1:]) == 0
+print(time.monotonic() - begin)
+"""
 READ = ("step", "read", "documents")
 
 
@@ -57,6 +68,17 @@ def test_a_step_writes_and_prints_what_it_does_without_a_server(source, tmp_path
     assert printed["server"] == printed["alone"] == "odl read: 3 documents, 1 terms"
     assert (tmp_path / "server.h5").read_bytes() == (tmp_path / "alone.h5").read_bytes()
     assert (tmp_path / "server.tsv").read_text().startswith("s\tmax_rss\tcpu_time")
+
+
+def test_the_seconds_of_a_step_begin_with_the_step_and_not_with_the_server(source, tmp_path):
+    process = driven(
+        "-c", TWICE, *READ, "out.h5", "--source", source.name, "--costs", "costs.tsv", cwd=tmp_path
+    )
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    (costs,) = read_table(tmp_path / "costs.tsv")
+    clock_tick = 0.01  # unit of CPU seconds; costs add user and system time
+    assert costs["cpu_time"] - 2 * clock_tick <= costs["s"] <= float(output.splitlines()[-1])
 
 
 def test_the_status_and_the_message_of_an_error_arrive(tmp_path):

@@ -110,7 +110,7 @@ def test_a_folder_is_filled_at_once_or_not_at_all(tmp_path):
 
 def test_what_is_left_by_a_process_whose_number_was_given_again_is_removed(tmp_path):
     host, living = platform.node() or "host", os.getppid()
-    for began in ("1", atomic._began(living)):
+    for began in ("1", atomic._start_time(living)):
         (tmp_path / f".x.h5.{host}-{living}-{began}.part").touch()
         (tmp_path / f".y.{host}-{living}-{began}.part" / "inner").mkdir(parents=True)
     with atomic.replacing(tmp_path / "x.h5") as temporary:
@@ -135,7 +135,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_of_other_machines(tmp
 def test_files_of_a_process_that_ended_unnoticed_by_its_parent_are_removed(tmp_path):
     """Its number still exists, as that of a killed job whose parent was killed with it."""
     with subprocess.Popen(["sleep", "600"]) as ended:
-        began = atomic._began(ended.pid)
+        began = atomic._start_time(ended.pid)
         (tmp_path / f".x.h5.{HOST}-{ended.pid}-{began}.part").touch()
         ended.kill()
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)

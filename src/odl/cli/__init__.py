@@ -146,18 +146,14 @@ def _follow_parent():
 
 
 def _watch(parent):
-    """Terminate this process when the process `parent` is gone."""
+    """Terminate this process when the process `parent` has ended."""
     import signal
 
-    while True:
-        try:
-            os.kill(parent, 0)
-        except ProcessLookupError:
-            os.kill(os.getpid(), signal.SIGTERM)
-            return
-        except PermissionError:
-            return
+    from odl.files.atomic import is_running
+
+    while is_running(parent):
         time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _new(make, *names, **options):

@@ -107,7 +107,7 @@ def _temporary(path):
     # The key is absolute, since the working folder may change.
     if _cleared.get(os.path.abspath(folder)) != os.getpid():
         _clear(folder, host)
-    return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began_once(os.getpid())}.part")
+    return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_own_start_time(os.getpid())}.part")
 
 
 # Folder -> id of the process that removed temporary files from it; once per process, to save time
@@ -119,7 +119,8 @@ def _clear(folder, host):
     _cleared[os.path.abspath(folder)] = os.getpid()
     for temporary in glob.glob(os.path.join(glob.escape(folder or "."), f".*.{host}-*.part")):
         process, _, began = temporary.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
-        if not _alive(process) or began != _began(process):
+        is_writing = process.isdecimal() and is_running(int(process))
+        if not is_writing or began != _start_time(process):
             if os.path.isdir(temporary):
                 shutil.rmtree(temporary, ignore_errors=True)
                 continue
@@ -127,28 +128,34 @@ def _clear(folder, host):
                 os.unlink(temporary)
 
 
-def _began(process):
-    """Return the start time of a process in clock ticks since boot.
+def is_running(process):
+    """Return whether a process runs.
 
-    Return "0" without /proc, and for a process that has ended but whose parent has not yet asked
-    for its exit status (a zombie).
+    A process that has ended, but whose parent has not yet asked for its exit status (a zombie),
+    does not run. It is recognised by /proc, so on Linux.
     """
     try:
-        with open(f"/proc/{process}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()  # the name before may contain blanks
-    except OSError:
-        return "0"
-    return "0" if fields[0] in "ZX" else fields[19]
-
-
-_began_once = functools.cache(_began)  # start time of this process
-
-
-def _alive(process):
-    try:
-        os.kill(int(process), 0)
-    except (ProcessLookupError, ValueError):
+        os.kill(process, 0)
+    except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
-    return True
+    except PermissionError:  # a process of another user
+        pass
+    return _read_stat(process)[:1] not in (["Z"], ["X"])
+
+
+def _start_time(process):
+    """Return the start time of a process in clock ticks since boot, "0" without /proc."""
+    fields = _read_stat(process)
+    return fields[19] if fields else "0"
+
+
+def _read_stat(process):
+    """Return the fields of /proc/PROCESS/stat after its name, the state first; [] without /proc."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()  # the name before may contain blanks
+    except OSError:
+        return []
+
+
+_own_start_time = functools.cache(_start_time)  # called for this process only

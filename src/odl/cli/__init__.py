@@ -373,9 +373,8 @@ def _check_room():
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < MIN_ADDRESS_SPACE << 20:
-        fault = f"the address space of a process is limited to {limit >> 20} MB (ulimit -v)"
         raise OdlError(
-            fault,
+            f"the address space of a process is limited to {limit >> 20} MB (ulimit -v)",
             f"at least {MIN_ADDRESS_SPACE} MB",
             f"type: ulimit -v {MIN_ADDRESS_SPACE << 10}, or more for long streams",
         )

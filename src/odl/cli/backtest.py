@@ -61,9 +61,11 @@ def report(folder, assignments, since=None, form="text"):
         combinations = _combinations(working, assignments)
         n = len([*periods.paths(working.folder_of("alerts"))])
         if names := folders.changed_settings(working, n):
-            fault = f"{project.FILE} has other values of {', '.join(names)} than the stored scores"
-            todo = f"change them back, or type odl run {folder}: it learns {folders.cost(working)}"
-            raise ConfigError(fault, "the settings of the last run", todo)
+            raise ConfigError(
+                f"{project.FILE} has other values of {', '.join(names)} than the stored scores",
+                "the settings of the last run",
+                f"change them back, or type odl run {folder}: it learns {folders.cost(working)}",
+            )
         if working.chain["features"]["idf"] == "corpus":
             corpus_features = working.path(PATTERNS["features"], n - 1)
         decided = replay.replay(

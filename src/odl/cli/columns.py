@@ -183,15 +183,21 @@ def choose(columns, n_rows, answers, time_formats=()):
     roles, unused = {}, dict(columns)
     for role, name in answers.items():
         if name and name not in columns:
-            expected = "one of the columns " + ", ".join(columns)
-            raise ConfigError(f"--{role} names {name!r}", expected, "correct the name")
+            raise ConfigError(
+                f"--{role} names {name!r}",
+                "one of the columns " + ", ".join(columns),
+                "correct the name",
+            )
         if (
             role == "text"
             and name
             and not columns[name].share(lambda value: isinstance(value, str))
         ):
-            fault = f"--text names {name!r}, which contains {columns[name].example()}"
-            raise ConfigError(fault, "a column of texts", "name another column")
+            raise ConfigError(
+                f"--text names {name!r}, which contains {columns[name].example()}",
+                "a column of texts",
+                "name another column",
+            )
         roles[role] = (unused.pop(name) if name else None, "as you say")
     finders = {
         "url": _url,
@@ -209,8 +215,11 @@ def choose(columns, n_rows, answers, time_formats=()):
                 unused.pop(roles[role][0].name)
     if roles["text"][0] is None and not any(name == "counts" for name in columns):
         names = ", ".join(columns) or "none"
-        fault = f"no column contains text; the columns are {names}"
-        raise ConfigError(fault, "a column of texts", "name it by --text")
+        raise ConfigError(
+            f"no column contains text; the columns are {names}",
+            "a column of texts",
+            "name it by --text",
+        )
     return {role: roles[role] for role in ROLE_NAMES}
 
 
@@ -264,12 +273,12 @@ def _time(columns, n_rows, roles, formats=()):
             other = f" ({named.name!r} contains {named.example()}{todo})" if wrong else ""
             return None, f"no column contains dates{other}; the order is that of the files"
         wrong = next(value for value in best.values if not is_time(value))
-        fault = f"the column {best.name!r} contains {wrong!r}, which is no date"
-        todo = (
+        raise ConfigError(
+            f"the column {best.name!r} contains {wrong!r}, which is no date",
+            "dates in all rows",
             "correct this value, set --time-format, choose another column by --time, "
-            "or use none: --time ''"
+            "or use none: --time ''",
         )
-        raise ConfigError(fault, "dates in all rows", todo)
     if not _numeric(best.name) and _is_time(best.name):
         raise ConfigError(
             f"a column is named {best.name!r}, which is a date",
@@ -287,8 +296,11 @@ def _time(columns, n_rows, roles, formats=()):
         n_missing = n_rows - best.filled
         fault = f"{n_missing} of {n_rows} rows have no value in the column {best.name!r}{where}"
         folder = ", use a separate folder for files with other columns" if without else ""
-        todo = f"fill them in, choose another column by --time{folder}, or use none: --time ''"
-        raise ConfigError(fault, "dates in all rows", todo)
+        raise ConfigError(
+            fault,
+            "dates in all rows",
+            f"fill them in, choose another column by --time{folder}, or use none: --time ''",
+        )
     return best, "contains dates" + (
         "" if best.rank("time") else ", although its name does not say so"
     )
@@ -505,5 +517,8 @@ def date_form(column, answer=None):
     if not day and all(match[2] == "." for match in matches):
         return "day-first", f"the day first, as usual with dots, as in {matches[0][0]}"
     shown = f"{day[0]} and {month[0]}" if day else matches[0][0]
-    fault = f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month"
-    raise ConfigError(fault, "a known order", "type --dates day-first or --dates month-first")
+    raise ConfigError(
+        f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month",
+        "a known order",
+        "type --dates day-first or --dates month-first",
+    )

@@ -89,9 +89,10 @@ def write(folder, sources, answers, force=False, snakemake=False):
         todo = f"type odl init . {folder} to write odl.yaml into the current folder"
         raise ConfigError(f"{folder} is a file", "a folder, then the files of your documents", todo)
     if not sources and not folder.is_dir():
-        todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(
-            f"no files are named, and {folder} is no folder", "the files of your documents", todo
+            f"no files are named, and {folder} is no folder",
+            "the files of your documents",
+            f"name them, such as odl init {folder} posts/*.jsonl",
         )
     try:
         report = survey(list(sources) or [str(folder)], answers)
@@ -481,8 +482,9 @@ def _categories(report, column, name):
     """Use the categories of feeds as topics if they are few, or if the user says so."""
     n = len(column.distinct)
     if name not in (None, "", CATEGORY):
-        expected = f"{CATEGORY!r} or nothing for feeds"
-        raise ConfigError(f"--topics names {name!r}", expected, "correct the name")
+        raise ConfigError(
+            f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct the name"
+        )
     if name == CATEGORY or (name is None and n and n <= max(2, report.n_documents // 3)):
         report.options["columns"] = {"topics": CATEGORY}
         report.say(

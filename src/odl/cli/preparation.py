@@ -48,8 +48,11 @@ def stop_words_of(texts, name=None):
     """Return (option ``stop_words``, section ``features``, reason) for texts or a language."""
     if name is not None:
         if name not in ("none", *stopwords.LANGUAGES):
-            expected = f"one of none, {', '.join(stopwords.LANGUAGES)}"
-            raise ConfigError(f"--stop-words is {name!r}", expected, "correct the name")
+            raise ConfigError(
+                f"--stop-words is {name!r}",
+                f"one of none, {', '.join(stopwords.LANGUAGES)}",
+                "correct the name",
+            )
         return None if name == "none" else name, {}, "as you say"
     counts, vocabulary = count_words(
         (text[:MAX_DETECTED_CHARACTERS] for text in texts),

@@ -65,9 +65,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     began, named = time.monotonic(), os.fspath(folder)
     settings, words, first = project.read(folder), [], []
     if settings.get("driver") == "snakemake":
-        fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
         raise ConfigError(
-            fault,
+            f"{folder} is driven by Snakemake (driver in {project.FILE})",
             "a folder of `odl run`",
             f"type: cd {folder} && snakemake --cores {processes.cores()}",
         )

@@ -77,9 +77,11 @@ def _files(arguments):
     source, options, ends = arguments["source"], arguments["options"], arguments["files"]
     is_collection = arguments["reader"] == collection.READER
     if (ends or arguments["shares"]) and (not is_collection or (ends and arguments["shares"])):
-        fault = f"--files or --shares of {arguments['reader']}"
-        expected = "only one of these options, for the reader documents"
-        raise ParameterError(fault, expected, "leave --files or --shares out")
+        raise ParameterError(
+            f"--files or --shares of {arguments['reader']}",
+            "only one of these options, for the reader documents",
+            "leave --files or --shares out",
+        )
     if ends:
         return portions.members(source, options, *ends)
     return (

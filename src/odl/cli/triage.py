@@ -263,8 +263,11 @@ def new(args):
 
     since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
-        expected = "one of these options: --seen marks the last period as seen"
-        raise ParameterError("--seen and --until", expected, "leave --seen or --until out")
+        raise ParameterError(
+            "--seen and --until",
+            "one of these options: --seen marks the last period as seen",
+            "leave --seen or --until out",
+        )
     mark = Mark(*_marks(args).get(_stream(args), NO_MARK)) if since == SINCE_LAST else NO_MARK
     last = None if since or args.until else 1
     if since == SINCE_LAST:
@@ -291,8 +294,11 @@ def new(args):
     if args.words:
         forms = {"text": wordlist.as_text, "jsonl": wordlist.as_jsonl}
     if args.format not in forms:
-        fault, remedy = f"--format {args.format} with --words", "choose one of these formats"
-        raise ParameterError(fault, f"one of {', '.join(forms)}", remedy)
+        raise ParameterError(
+            f"--format {args.format} with --words",
+            f"one of {', '.join(forms)}",
+            "choose one of these formats",
+        )
     text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
     if args.format == "text":
         named = " ".join(
@@ -362,8 +368,11 @@ def open(args):
     name = f"new-{args.stream}.html" if args.stream else "new.html"
     path = Path(args.folder, name).absolute()
     if not path.is_file():
-        fault, expected = f"{args.folder} has no {name}", "a folder that was run"
-        raise DataError(fault, expected, f"type odl run {args.folder}, or name another folder")
+        raise DataError(
+            f"{args.folder} has no {name}",
+            "a folder that was run",
+            f"type odl run {args.folder}, or name another folder",
+        )
     try:
         opened = webbrowser.open(path.as_uri())
     except (webbrowser.Error, OSError):
@@ -453,9 +462,11 @@ def _place_of_mark(args):
     from odl.config import project
 
     if not os.path.exists(os.path.join(args.folder, project.FILE)):
-        fault = f"{args.folder} contains no {project.FILE}, and no mark is stored in results"
-        todo = "name such a folder, or a date: --since 2026-03-01"
-        raise DataError(fault, "a folder that odl init wrote", todo)
+        raise DataError(
+            f"{args.folder} contains no {project.FILE}, and no mark is stored in results",
+            "a folder that odl init wrote",
+            "name such a folder, or a date: --since 2026-03-01",
+        )
     return os.path.join(args.folder, MARKS_FILE)
 
 
@@ -483,8 +494,11 @@ def explain(args):
         )
         return
     if position is None:
-        fault = f"{args.what} is no document or event of {args.folder}"
-        raise DataError(fault, "the id of a document or an event", "look at odl new")
+        raise DataError(
+            f"{args.what} is no document or event of {args.folder}",
+            "the id of a document or an event",
+            "look at odl new",
+        )
     document, earlier, meant, words = explain.explain_document(watch.place, *position)
     if args.format == "text":
         print(explain.document_text(watch, document, earlier, meant, words))
@@ -584,8 +598,11 @@ def judge(args):
     _refuse_links(args.folder)
     if args.answer == "undo":
         if not feedback.remove(args.folder, line.what, line.by):
-            fault = f"{line.by} has not judged {line.what}"
-            raise ParameterError(fault, "a verdict of this name", "name another user with --by")
+            raise ParameterError(
+                f"{line.by} has not judged {line.what}",
+                "a verdict of this name",
+                "name another user with --by",
+            )
         effect = f"the verdict of {line.by} on {line.what} is gone from {feedback.FEEDBACK_FILE}"
     else:
         path = feedback.add(args.folder, line)
@@ -677,8 +694,11 @@ def watch(args):
 
     project.check(args.folder)
     if args.http and args.follow:
-        expected = "one of these options, since each is a source of documents"
-        raise ParameterError("--http and --follow", expected, "leave --http or --follow out")
+        raise ParameterError(
+            "--http and --follow",
+            "one of these options, since each is a source of documents",
+            "leave --http or --follow out",
+        )
     directory = args.follow and os.path.abspath(args.follow)
     with contextlib.chdir(args.folder):
         text = args.format == "text"

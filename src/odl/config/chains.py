@@ -88,9 +88,10 @@ def own_files(config, corpus):
     except DataError as error:
         raise ConfigError(f"{key}: {error.given}", error.expected, error.todo) from error
     except OSError as error:
-        fault = f"{key} names {error.filename}, which cannot be read ({error.strerror})"
         raise ConfigError(
-            fault, "a file, a folder or a pattern", "correct its permissions"
+            f"{key} names {error.filename}, which cannot be read ({error.strerror})",
+            "a file, a folder or a pattern",
+            "correct its permissions",
         ) from error
     return [(name, path if path in named_files else str(Path(path))) for name, path in members]
 
@@ -142,11 +143,12 @@ def refuse_names(paths, wildcards=False):
                 "rename it",
             )
         if wildcards and WILDCARD.search(path):
-            given = (
+            raise ConfigError(
                 f"the name of {path} contains {WILDCARD.search(path)[0]}, "
-                "which is a wildcard of Snakemake"
+                "which is a wildcard of Snakemake",
+                "names without such braces",
+                "rename it",
             )
-            raise ConfigError(given, "names without such braces", "rename it")
 
 
 def contents_of(paths):
@@ -406,9 +408,10 @@ def _check_timesteps(config, corpus, lengths):
     named = max(config["corpora"][corpus]["timesteps"], default=0)
     shortest = min(length for (name, _), length in lengths.items() if name == corpus)
     if named >= shortest:
-        expected = f"timesteps of the stream, 1 to {shortest - 1}"
         raise ConfigError(
-            f"corpora.{corpus}.timesteps names {named}", expected, "remove what does not exist"
+            f"corpora.{corpus}.timesteps names {named}",
+            f"timesteps of the stream, 1 to {shortest - 1}",
+            "remove what does not exist",
         )
 
 

@@ -44,8 +44,11 @@ def words_of(command, key):
     except ValueError:
         words = []
     if not words:
-        expected = "a command in one line, such as ./tell.sh"
-        raise ConfigError(f"{key} is {command!r}", expected, "write a command, or remove the key")
+        raise ConfigError(
+            f"{key} is {command!r}",
+            "a command in one line, such as ./tell.sh",
+            "write a command, or remove the key",
+        )
     return words
 
 
@@ -73,9 +76,10 @@ def trust(folder):
     """
     commands = [*read_commands(folder).values()]
     if not commands:
-        given = f"{os.path.join(folder, project.FILE)} names no command"
         raise ConfigError(
-            given, f"a line such as {project.NOTIFY}: ./tell.sh", "write such a line first"
+            f"{os.path.join(folder, project.FILE)} names no command",
+            f"a line such as {project.NOTIFY}: ./tell.sh",
+            "write such a line first",
         )
     with replacing(_place()) as temporary, open(temporary, "w", encoding="utf-8") as file:
         digests = [_digest(folder, words) for words in commands]

@@ -33,11 +33,12 @@ def _check_results(folder):
     """Refuse a folder name with a special meaning for Snakemake or on a command line."""
     forbidden = next((sign for sign in folder if sign in "{}" or not sign.isprintable()), None)
     if forbidden or folder.startswith("-") or "://" in folder or folder != folder.strip():
-        expected = (
+        raise ConfigError(
+            f"results is {folder!r}",
             "a folder's name without braces, control characters, '://', "
-            "and a minus or spaces at its ends"
+            "and a minus or spaces at its ends",
+            "rename it",
         )
-        raise ConfigError(f"results is {folder!r}", expected, "rename it")
 
 
 def _check_doubles(config):
@@ -133,8 +134,11 @@ def _check_able(config, where, names, ability, algorithms):
     allowed = [name for name, facts in algorithms.items() if facts[ability]]
     for name in names:
         if (algorithm := config["learners"][name]["algorithm"]) not in allowed:
-            given = f"{where} names '{name}', whose algorithm is {algorithm}"
-            raise ConfigError(given, f"one of {', '.join(allowed)}", "remove it")
+            raise ConfigError(
+                f"{where} names '{name}', whose algorithm is {algorithm}",
+                f"one of {', '.join(allowed)}",
+                "remove it",
+            )
 
 
 def _sizes(config, runs):
@@ -154,14 +158,16 @@ def _settle_memory(config, schema):
         memory, terms = (entry.get(key, defaults[key]["default"]) for key in ("memory", "terms"))
         size = memory // (terms + n_numbers)
         if not size:
-            expected = f"room for one atom, terms and {n_numbers} numbers"
             raise ConfigError(
-                f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms"
+                f"learners.{run}.memory is {memory}",
+                f"room for one atom, terms and {n_numbers} numbers",
+                "raise memory or lower terms",
             )
         if entry.setdefault("atoms", [size]) != [size]:
-            expected = f"{size}, as computed from memory and terms"
             raise ConfigError(
-                f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory"
+                f"learners.{run}.atoms is {entry['atoms']}",
+                f"{size}, as computed from memory and terms",
+                "remove it, or change memory",
             )
 
 
@@ -177,12 +183,11 @@ def _check_start(config, name, algorithms):
             algorithms[config["learners"][run]["algorithm"]]["opens"],
         )
         if n_atoms > batches["initial"] and not adds_atoms:
-            given = (
-                f"run '{run}' has {n_atoms} atoms and corpora.{name}.batches.initial is "
-                f"{batches['initial']}"
-            )
             raise ConfigError(
-                given, "no more atoms than documents to start from", "lower atoms or raise initial"
+                f"run '{run}' has {n_atoms} atoms and corpora.{name}.batches.initial is "
+                f"{batches['initial']}",
+                "no more atoms than documents to start from",
+                "lower atoms or raise initial",
             )
 
 
@@ -203,16 +208,14 @@ def _check_bound(config):
     max_terms = Features.from_map(config["features"]).max_terms
     for run in config["runs"] if max_terms else ():
         if run_of(config, run)["features"]["idf"] == "corpus":
-            given = f"features.max_terms is {max_terms} and run '{run}' has idf 'corpus'"
             raise ConfigError(
-                given,
+                f"features.max_terms is {max_terms} and run '{run}' has idf 'corpus'",
                 "frequencies of all terms, or idf 'past' or 'none'",
                 "set features.max_terms to 0, or idf to 'past' or 'none'",
             )
     if max_terms and config["regret"]["enabled"]:
-        given = f"features.max_terms is {max_terms} and regret is enabled"
         raise ConfigError(
-            given,
+            f"features.max_terms is {max_terms} and regret is enabled",
             "a vocabulary without removal if regret is measured",
             "set features.max_terms to 0 or regret.enabled to false",
         )
@@ -225,19 +228,18 @@ def _check_meaning(config):
         for name in config["streams"] if weight != 0 else ():
             options = config["corpora"][name]["options"]
             if not options.get("vectors") and not (options.get("columns") or {}).get("vector"):
-                given = (
+                raise ConfigError(
                     f"run '{run}' has features.meaning {json.dumps(weight)}, "
-                    f"and corpora.{name} has no vectors"
-                )
-                todo = (
+                    f"and corpora.{name} has no vectors",
+                    "a stream whose documents have vectors",
                     "set options.vectors or options.columns.vector of the corpus, "
-                    "or features.meaning to 0"
+                    "or features.meaning to 0",
                 )
-                raise ConfigError(given, "a stream whose documents have vectors", todo)
         if weight != 0 and run in config["ranks"]:
-            given = f"run '{run}' has features.meaning {json.dumps(weight)}, and agents on ranks"
             raise ConfigError(
-                given, "no vectors for a run on ranks", "set features.meaning of the run to 0"
+                f"run '{run}' has features.meaning {json.dumps(weight)}, and agents on ranks",
+                "no vectors for a run on ranks",
+                "set features.meaning of the run to 0",
             )
 
 
@@ -262,9 +264,10 @@ def _check_experiments(config):
             name for name, others in waiting_for.items() if not set(others) & waiting_for.keys()
         ]
         if not ready:
-            given = f"experiments {', '.join(waiting_for)} wait for each other"
             raise ConfigError(
-                given, "an experiment that needs no other", "remove a name from experiments"
+                f"experiments {', '.join(waiting_for)} wait for each other",
+                "an experiment that needs no other",
+                "remove a name from experiments",
             )
         waiting_for = {name: others for name, others in waiting_for.items() if name not in ready}
 
@@ -316,8 +319,11 @@ def _check_shown(config):
         )
     _check_among("report.seed", [report["seed"]], config["seeds"], "correct it or add it to seeds")
     if alerts["run"] in config["ranks"]:
-        given = f"alerts.run names '{alerts['run']}', which runs on MPI ranks"
-        raise ConfigError(given, "a run with all atoms in one process", "name another run")
+        raise ConfigError(
+            f"alerts.run names '{alerts['run']}', which runs on MPI ranks",
+            "a run with all atoms in one process",
+            "name another run",
+        )
 
 
 def _check_regret(config):
@@ -328,9 +334,8 @@ def _check_regret(config):
             "regret is enabled without runs", "names among runs", "add a run to regret.runs"
         )
     if config["checkpoints"]["keep"]:
-        given = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
         raise ConfigError(
-            given,
+            f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}",
             "all checkpoints where regret is computed",
             "set checkpoints.keep to 0 or regret.enabled to false",
         )

@@ -50,9 +50,8 @@ def papers(name):
         If `odl.papers` is not installed.
     """
     if not has_papers():
-        given = "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)"
         raise ConfigError(
-            given,
+            "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)",
             "the complete package",
             "install the complete package, or remove these from the study",
         )

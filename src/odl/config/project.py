@@ -119,11 +119,11 @@ def checked(config):
         study_config = expand(config)
         root = Path(str(study_config.get("results", "results")), str(study_config["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
-            given, todo = (
+            raise ConfigError(
                 f"{root} was written by odl run",
+                "one driver per folder",
                 f"type odl run, or write '{DRIVER}: snakemake' into {FILE}",
             )
-            raise ConfigError(given, "one driver per folder", todo)
         return study_config
     except ConfigError as error:
         sys.exit(f"odl: {error}")
@@ -212,8 +212,11 @@ def orders_by_verdicts(folder):
     """
     value = read(folder).get(ORDER_BY_VERDICTS, True) if (Path(folder) / FILE).is_file() else True
     if not isinstance(value, bool):
-        given = f"{ORDER_BY_VERDICTS} in {Path(folder) / FILE} is {value!r}"
-        raise ConfigError(given, "true or false", "write true or false, or remove the key")
+        raise ConfigError(
+            f"{ORDER_BY_VERDICTS} in {Path(folder) / FILE} is {value!r}",
+            "true or false",
+            "write true or false, or remove the key",
+        )
     return value
 
 
@@ -247,8 +250,11 @@ def forgotten(folder):
     todo = "restore it from a backup, or delete it: odl run then names the lines to write into it"
     digests, closed = linesums.parse(text, path, todo)
     if not closed:
-        given = f"{path} was cut after it was written: it ends after {len(digests)} documents"
-        raise StorageError(given, "a last line with their number", todo)
+        raise StorageError(
+            f"{path} was cut after it was written: it ends after {len(digests)} documents",
+            "a last line with their number",
+            todo,
+        )
     return digests
 
 
@@ -312,7 +318,8 @@ def _check_keys(general):
     """Refuse an unknown key of odl.yaml."""
     for key in general:
         if key not in KEYS:
-            todo = advice(key, [*STREAM_KEYS, *OWN_KEYS, *KEYS], "remove it")
             raise ConfigError(
-                f"{FILE} has a key '{key}'", "one of " + ", ".join([*STREAM_KEYS, *KEYS]), todo
+                f"{FILE} has a key '{key}'",
+                "one of " + ", ".join([*STREAM_KEYS, *KEYS]),
+                advice(key, [*STREAM_KEYS, *OWN_KEYS, *KEYS], "remove it"),
             )

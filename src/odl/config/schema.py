@@ -115,11 +115,10 @@ def check_map(value, schema, path=""):
             f"{value_name} is {_shown(value)}", _describe(schema), "correct the value"
         )
     if "enum" in schema and value not in schema["enum"]:
-        todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")
         raise ConfigError(
             f"{value_name} is {_shown(value)}",
             "one of " + ", ".join(map(str, schema["enum"])),
-            todo,
+            advice(value, schema["enum"], schema.get("todo") or "choose one of these"),
         )
     if isinstance(value, list):
         for position, item in enumerate(value):
@@ -140,22 +139,22 @@ def _check_keys(value, schema, path):
     other_properties = schema.get("additionalProperties", True)
     for name, item in value.items():
         if not isinstance(name, str):
-            fault, todo = (
+            raise ConfigError(
                 f"the key {_shown(name)} in {map_name} is not text",
+                "a name",
                 f"write it in quotes: '{_shown(name)}'",
             )
-            raise ConfigError(fault, "a name", todo)
         inner_path = f"{path}.{name}".lstrip(".")
         if name in properties:
             check_map(item, properties[name], inner_path)
         elif other_properties is False:
             if sentence := schema.get("x-removed", {}).get(name):
                 raise ConfigError(f"'{inner_path}' is no longer a setting", sentence, "remove it")
-            expected, todo = (
+            raise ConfigError(
+                f"'{inner_path}' is not a key of the configuration",
                 "one of " + ", ".join(properties),
                 advice(name, properties, "remove it"),
             )
-            raise ConfigError(f"'{inner_path}' is not a key of the configuration", expected, todo)
         else:
             if names := schema.get("propertyNames"):
                 check_map(name, names, f"the name {inner_path}")

@@ -183,9 +183,10 @@ def _schema(entry):
     try:
         kind = _kind(entry.type)
     except KeyError:
-        fault = f"{entry.name} is a {getattr(entry.type, '__name__', entry.type)}"
         raise ParameterError(
-            fault, "bool, int, float, str, or a list of one", "change its annotation"
+            f"{entry.name} is a {getattr(entry.type, '__name__', entry.type)}",
+            "bool, int, float, str, or a list of one",
+            "change its annotation",
         ) from None
     default = factory if entry.default is MISSING else {"default": entry.default}
     return {**kind, **default, **metadata["limits"], **description}

@@ -390,9 +390,10 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         labels = np.asarray(y)
         value = metrics.auc(scores, np.sign(labels) if labels.dtype.kind in "iuf" else labels)
         if np.isnan(value):
-            fault = f"y has the values {np.unique(labels)[:5].tolist()}"
             raise ParameterError(
-                fault, "documents with 1 (novel) and with 0 (known)", "pass labels of both kinds"
+                f"y has the values {np.unique(labels)[:5].tolist()}",
+                "documents with 1 (novel) and with 0 (known)",
+                "pass labels of both kinds",
             )
         return value
 

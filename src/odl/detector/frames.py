@@ -181,15 +181,19 @@ def _as_pandas(frame, text):
     try:
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     except ImportError as error:  # polars needs pyarrow for the conversion
-        refusal = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
-        todo = "install the missing package, or pass a pandas.DataFrame"
-        raise ParameterError(refusal, "a frame that converts to pandas", todo) from error
+        raise ParameterError(
+            f"a frame of {type(frame).__module__.partition('.')[0]} ({error})",
+            "a frame that converts to pandas",
+            "install the missing package, or pass a pandas.DataFrame",
+        ) from error
     if isinstance(frame, list | tuple) or getattr(frame, "ndim", None) == 1:
         frame = pd.DataFrame({text: frame})
     if not isinstance(frame, pd.DataFrame):
-        refusal = f"a {type(frame).__name__} as the frame"
-        todo = f"pass e.g. pandas.DataFrame({{{text!r}: texts}})"
-        raise ParameterError(refusal, "a data frame of pandas or polars, or a list of texts", todo)
+        raise ParameterError(
+            f"a {type(frame).__name__} as the frame",
+            "a data frame of pandas or polars, or a list of texts",
+            f"pass e.g. pandas.DataFrame({{{text!r}: texts}})",
+        )
     return frame
 
 
@@ -210,8 +214,11 @@ def batches(times, n_documents, period=None, initial=1):
     """
     if times is None:
         if period is not None:
-            refusal = f"period={period!r} for a frame without times"
-            raise ParameterError(refusal, "a column of times", "pass time=..., or period=None")
+            raise ParameterError(
+                f"period={period!r} for a frame without times",
+                "a column of times",
+                "pass time=..., or period=None",
+            )
         return [np.arange(n_documents)]
     rows = batching.order([], times, 0, "source")
     if period is None:

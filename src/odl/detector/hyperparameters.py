@@ -82,8 +82,11 @@ class LearnerSettings:
         if nested:
             names = self._hyperparameters()
             for name in nested.keys() - names.keys():
-                given = f"{SETTINGS_PREFIX}{name} for the learner {self.learner!r}"
-                raise ParameterError(given, ", ".join(names), advice(name, names))
+                raise ParameterError(
+                    f"{SETTINGS_PREFIX}{name} for the learner {self.learner!r}",
+                    ", ".join(names),
+                    advice(name, names),
+                )
             self.settings = {**(self.settings or {}), **nested}
         return self
 
@@ -129,9 +132,10 @@ def seed_of(random_state):
     try:
         return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError as error:
-        expected = "an integer, a RandomState, a Generator or None"
         raise ParameterError(
-            f"random_state is {random_state!r}", expected, "pass a seed"
+            f"random_state is {random_state!r}",
+            "an integer, a RandomState, a Generator or None",
+            "pass a seed",
         ) from error
 
 

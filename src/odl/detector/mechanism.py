@@ -94,8 +94,11 @@ class Mechanism(LearnerSettings):
         model = self._model()
         names = self._names(P.shape[1]) if feature_names is None else feature_names
         if len(names) != P.shape[1]:
-            refusal = f"{len(names)} feature_names for {P.shape[1]} columns"
-            raise ParameterError(refusal, "a name for each column", "pass the names of all columns")
+            raise ParameterError(
+                f"{len(names)} feature_names for {P.shape[1]} columns",
+                "a name for each column",
+                "pass the names of all columns",
+            )
         state = model.fit_terms(self.state_, P.shape[1])
         return reasons.explain(model, state, P, scored, names, n_words=n_words, n_atoms=n_atoms)
 
@@ -243,11 +246,10 @@ class Mechanism(LearnerSettings):
             check_integer(name, getattr(self, name), minimum)
         Alerts(level=self.level, window=self.window, warm_up=1)
         if self.level < 1 / (1 + self.window):
-            fault = (
-                f"level is {self.level!r} with a window of {self.window}: nothing can be an alert"
-            )
             raise ParameterError(
-                fault, f"a level of at least 1/{1 + self.window}", "raise level or window"
+                f"level is {self.level!r} with a window of {self.window}: nothing can be an alert",
+                f"a level of at least 1/{1 + self.window}",
+                "raise level or window",
             )
         self._checked = key
 
@@ -274,9 +276,10 @@ class Mechanism(LearnerSettings):
         """Return the initial state of the learner: at most `n_atoms` atoms, one per document."""
         n_filled = np.count_nonzero(np.diff(P.indptr))
         if not n_filled:
-            fault = f"{P.shape[0]} documents without a weight above 0"
             raise ParameterError(
-                fault, "at least one document with a weight above 0", "pass more documents"
+                f"{P.shape[0]} documents without a weight above 0",
+                "at least one document with a weight above 0",
+                "pass more documents",
             )
         todo = "change n_atoms or settings, or pass more documents in the first batch"
         with naming(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
@@ -309,9 +312,10 @@ class Mechanism(LearnerSettings):
         model = self._model()
         self._check_parameters()
         if model.algorithm != self.learner_:
-            expected = f"{self.learner_}, the learner of the earlier batches"
             raise ParameterError(
-                f"learner is {model.algorithm}", expected, "call fit to start with another learner"
+                f"learner is {model.algorithm}",
+                f"{self.learner_}, the learner of the earlier batches",
+                "call fit to start with another learner",
             )
         return model
 
@@ -460,9 +464,10 @@ def refusing(path, kind):
     except OdlError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        fault = f"{path} is of another program or version"
         raise ParameterError(
-            fault, f"a file of {kind}.save of this version", "learn again, and save"
+            f"{path} is of another program or version",
+            f"a file of {kind}.save of this version",
+            "learn again, and save",
         ) from error
 
 

@@ -443,16 +443,22 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         for name, minimum in {"initial": 1, "n_reasons": 0}.items():
             check_integer(name, getattr(self, name), minimum)
         if self.period is not None and self.period not in PERIODS:
-            expected = f"one of {', '.join(PERIODS)}, or None"
-            raise ParameterError(f"period is {self.period!r}", expected, "correct period")
+            raise ParameterError(
+                f"period is {self.period!r}",
+                f"one of {', '.join(PERIODS)}, or None",
+                "correct period",
+            )
         if self.changed not in ("keep", "new"):
             raise ParameterError(
                 f"changed is {self.changed!r}", "'keep' or 'new'", "correct changed"
             )
         self._weighting()
         if self.pieces and not self._model().opens:
-            fault = f"pieces is {self.pieces} with the learner {self.learner!r}"
-            raise ParameterError(fault, "pieces with levels or adaptive only", "set pieces to 0")
+            raise ParameterError(
+                f"pieces is {self.pieces} with the learner {self.learner!r}",
+                "pieces with levels or adaptive only",
+                "set pieces to 0",
+            )
         options = self._alerts()
         if hasattr(self, "detector_"):
             # `n_atoms` and the seed only matter for the first batch.

@@ -236,12 +236,11 @@ def _over(model, owner, network, iteration):
     weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.at_fixed_point:
         if network.n_agents > MAX_AGENTS:
-            defect = (
-                f"{network.n_agents} agents for the fixed point, which needs a number for each "
-                "pair of agents"
-            )
             raise ParameterError(
-                defect, f"at most {MAX_AGENTS}", "set solver: diffusion, or lower agents"
+                f"{network.n_agents} agents for the fixed point, which needs a number for each "
+                "pair of agents",
+                f"at most {MAX_AGENTS}",
+                "set solver: diffusion, or lower agents",
             )
         spread = fixed_point.spread(
             weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents

@@ -93,9 +93,10 @@ class AgentShare:
     def __post_init__(self):
         n_agents = self.network.n_agents
         if len(self.agents) != len(self.blocks) or np.any(np.diff(self.agents) <= 0):
-            defect = f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms"
             raise ParameterError(
-                defect, "ascending agents with one block each", "pass a block for each agent"
+                f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms",
+                "ascending agents with one block each",
+                "pass a block for each agent",
             )
         if len(self.agents) and not 0 <= self.agents[0] <= self.agents[-1] < n_agents:
             raise ParameterError(

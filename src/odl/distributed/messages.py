@@ -42,16 +42,18 @@ def world(n_ranks=None):
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        defect = f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})"
-        raise ParameterError(defect, "mpi4py and an MPI library", INSTALL) from error
+        raise ParameterError(
+            f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})",
+            "mpi4py and an MPI library",
+            INSTALL,
+        ) from error
     comm = MPI.COMM_WORLD
     if n_ranks is not None and comm.Get_size() != n_ranks:
         started = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)}"
-        todo = (
-            f"start them by 'mpiexec -n {n_ranks}', under Slurm by 'srun --mpi=pmi2 -n {n_ranks}'"
-        )
         raise ParameterError(
-            f"{started} where {n_ranks} were asked for", f"a launcher that starts {n_ranks}", todo
+            f"{started} where {n_ranks} were asked for",
+            f"a launcher that starts {n_ranks}",
+            f"start them by 'mpiexec -n {n_ranks}', under Slurm by 'srun --mpi=pmi2 -n {n_ranks}'",
         )
     return comm
 

@@ -137,11 +137,17 @@ class Network:
             raise ParameterError(defect, "doubly stochastic weights of at least 0", todo)
         parts = connected_components(self.weights, directed=False)[0]
         if parts > 1:
-            todo = "add links: more degree or probability, or another seed"
-            raise ParameterError(f"a network in {parts} parts", "a connected network", todo)
+            raise ParameterError(
+                f"a network in {parts} parts",
+                "a connected network",
+                "add links: more degree or probability, or another seed",
+            )
         if self.seen.shape != (n_agents,) or not self.seen.any():
-            defect = f"{int(np.sum(self.seen))} of {n_agents} agents see the data"
-            raise ParameterError(defect, "at least one agent", "raise seen_by")
+            raise ParameterError(
+                f"{int(np.sum(self.seen))} of {n_agents} agents see the data",
+                "at least one agent",
+                "raise seen_by",
+            )
 
     @property
     def n_agents(self) -> int:
@@ -250,9 +256,10 @@ def observers(n_agents: int, seen_by: float) -> np.ndarray:
     array([ True, False,  True, False])
     """
     if not 0.0 <= seen_by <= n_agents or (seen_by > 1.0 and seen_by != int(seen_by)):
-        expected = f"a share from 0 to 1 or an integer up to {n_agents}"
         raise ParameterError(
-            f"seen_by={seen_by!r} for {n_agents} agents", expected, "correct seen_by"
+            f"seen_by={seen_by!r} for {n_agents} agents",
+            f"a share from 0 to 1 or an integer up to {n_agents}",
+            "correct seen_by",
         )
     count = max(1, int(seen_by) if seen_by > 1.0 else round(seen_by * n_agents))
     seen = np.zeros(n_agents, dtype=bool)

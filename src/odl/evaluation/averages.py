@@ -203,9 +203,10 @@ def _read_series(paths):
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
     if len(set(steps)) != len(steps) or len(names) > 1:
-        fault = f"score files of timesteps {steps} with runs {sorted(names)}"
         raise DataError(
-            fault, "one file per timestep, all of one run", "pass the files of one folder"
+            f"score files of timesteps {steps} with runs {sorted(names)}",
+            "one file per timestep, all of one run",
+            "pass the files of one folder",
         )
     batches = [batch for batch in batches if batch.t > 0]
     # If any timestep used a window of the past, the name of the average has the window too.

@@ -107,9 +107,8 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
     [120]
     """
     if earlier.t >= batch.t:
-        fault = f"a batch of timestep {earlier.t} as the past of timestep {batch.t}"
         raise DataError(
-            fault,
+            f"a batch of timestep {earlier.t} as the past of timestep {batch.t}",
             f"timesteps before {batch.t}",
             "pass only batches before t, of the same chain",
         )

@@ -19,13 +19,17 @@ def split(scores, labels):
     """Check scores and labels; return (scores of novel documents, scores of known documents)."""
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
-        fault = f"scores of shape {scores.shape} and labels of shape {labels.shape}"
         raise ParameterError(
-            fault, "one score and one label for each document", "pass two lists of equal length"
+            f"scores of shape {scores.shape} and labels of shape {labels.shape}",
+            "one score and one label for each document",
+            "pass two lists of equal length",
         )
     if not np.isin(labels, (-1, 0, 1)).all():
-        fault = f"labels {sorted(set(labels.tolist()))[:5]}"
-        raise ParameterError(fault, "1 (novel), 0 (known) or -1 (unlabelled)", "convert the labels")
+        raise ParameterError(
+            f"labels {sorted(set(labels.tolist()))[:5]}",
+            "1 (novel), 0 (known) or -1 (unlabelled)",
+            "convert the labels",
+        )
     novel, known = scores[labels == 1], scores[labels == 0]
     if np.isnan(novel).any() or np.isnan(known).any():
         raise ParameterError(

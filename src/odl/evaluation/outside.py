@@ -37,8 +37,11 @@ def read(path: str | os.PathLike) -> dict[str, float]:
     for place, row in formats.all_rows(path, formats.Form(kind="csv")):
         where = f"{os.fspath(path)} {place}"
         if not set(OUTSIDE_COLUMNS) <= row.keys():
-            fault = f"{os.fspath(path)} has the columns {', '.join(row)}"
-            raise DataError(fault, "id and score, separated by commas", "correct its first line")
+            raise DataError(
+                f"{os.fspath(path)} has the columns {', '.join(row)}",
+                "id and score, separated by commas",
+                "correct its first line",
+            )
         try:
             score = float(row["score"])
         except ValueError:
@@ -150,9 +153,8 @@ def compare(
     """
     entries = _choose_runs(load_plan(os.path.join(folder, "plan.json")), stream, seed)
     if not os.path.isdir(entries[0]["folder"]):
-        fault = f"no {entries[0]['folder']} below the present folder"
         raise DataError(
-            fault,
+            f"no {entries[0]['folder']} below the present folder",
             "the folder where the study was run",
             "change to this folder and repeat the command",
         )
@@ -166,12 +168,9 @@ def compare(
             size = f" k={entry['k']}" if entry["k"] is not None else ""
             baselines_of |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
         if missing := [ident for ident in batch.ids if ident not in own]:
-            fault = (
-                f"{len(missing)} documents of timestep {t} without a score, "
-                f"such as {visible(missing[0])}"
-            )
             raise DataError(
-                fault,
+                f"{len(missing)} documents of timestep {t} without a score, "
+                f"such as {visible(missing[0])}",
                 "a score for every document of the timesteps of the average",
                 "add the missing scores",
             )

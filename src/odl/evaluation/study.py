@@ -57,9 +57,10 @@ def load_plan(plan):
     if isinstance(plan, str | os.PathLike):
         plan = read_json(plan).get("plan")
     if not isinstance(plan, list | tuple) or not all(isinstance(entry, dict) for entry in plan):
-        fault = f"a plan that is {reprlib.repr(plan)}"
         raise ConfigError(
-            fault, "a list of runs, each with its keys", "write the plan again: `odl step plan`"
+            f"a plan that is {reprlib.repr(plan)}",
+            "a list of runs, each with its keys",
+            "write the plan again: `odl step plan`",
         )
     if not plan:
         raise ConfigError(

@@ -179,8 +179,11 @@ def choose_timesteps(T, count):
     The best fixed dictionary is fitted for these numbers of timesteps. T is always included.
     """
     if count < 0:
-        defect, expected = f"timesteps is {count}", "an integer of at least 0"
-        raise ParameterError(defect, expected, "set regret.timesteps to 0 for all timesteps")
+        raise ParameterError(
+            f"timesteps is {count}",
+            "an integer of at least 0",
+            "set regret.timesteps to 0 for all timesteps",
+        )
     if count == 0 or count >= T:
         return list(range(1, T + 1))
     return (
@@ -457,9 +460,10 @@ def read_steps(checkpoint_paths, feature_paths):
         If a file is damaged, or a checkpoint does not follow the one before.
     """
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
-        defect = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
         raise DataError(
-            defect, "one of each for timesteps 0, 1, ..., at least two", "pass all files of a run"
+            f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features",
+            "one of each for timesteps 0, 1, ..., at least two",
+            "pass all files of a run",
         )
     before = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
     chain = before.chain
@@ -576,17 +580,17 @@ def gather_regret(plan, path, *, runs, sizes=()):
         if entry["run"] in runs and (not sizes or entry["k"] in sizes)
     ]
     if not entries:
-        defect = f"regret of {', '.join(runs) or 'no run'}"
         raise ConfigError(
-            defect,
+            f"regret of {', '.join(runs) or 'no run'}",
             "runs and sizes of the plan",
             "name them in regret.runs and regret.sizes",
         )
     rows = pandas.DataFrame(collect(entries, "regret.tsv", REGRET_COLUMNS))
     if rows.empty:
-        fault = f"the regret of {', '.join(runs)} has no row in {entries[0]['folder']}/regret.tsv"
         raise StorageError(
-            fault, "one for each timestep", "delete the file and run the same command again"
+            f"the regret of {', '.join(runs)} has no row in {entries[0]['folder']}/regret.tsv",
+            "one for each timestep",
+            "delete the file and run the same command again",
         )
     largest = rows.groupby(list(RUN_KEY))[list(CONSTANTS)].transform("max")
     parameters = rows["parameters"].map(json.loads)

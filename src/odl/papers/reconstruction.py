@@ -137,11 +137,12 @@ class Bench:
         if key not in self.dictionaries:
             rng = np.random.default_rng([self.seed, 1000])
             if tree.n_nodes > len(self.train):
-                defect = (
+                raise ConfigError(
                     f"{len(self.train)} training patches for the {tree.n_nodes} atoms "
-                    f"of the tree '{shape}'"
+                    f"of the tree '{shape}'",
+                    "at least one patch for each atom",
+                    "raise train",
                 )
-                raise ConfigError(defect, "at least one patch for each atom", "raise train")
             start = self.train[
                 np.sort(rng.choice(len(self.train), tree.n_nodes, replace=False))
             ].T.copy()
@@ -522,12 +523,9 @@ def draw(images, size, count, rng, min_norm=0.0):
                 patches.append(patch / norm)
         if len(patches) == count:
             return np.array(patches)
-    defect = (
-        f"{count} patches of {size} x {size} pixels from {len(images)} images "
-        f"with {offsets[-1]} positions for them"
-    )
     raise ParameterError(
-        defect,
+        f"{count} patches of {size} x {size} pixels from {len(images)} images "
+        f"with {offsets[-1]} positions for them",
         "fewer or smaller patches that are not constant",
         "lower train, validation or test, or add images",
     )

@@ -35,9 +35,8 @@ def emerging(
     from odl.papers import emergingfiles
 
     if len(files) != len(scores):
-        defect = f"{len(files)} files of emerging topics and {len(scores)} score files"
         raise ParameterError(
-            defect,
+            f"{len(files)} files of emerging topics and {len(scores)} score files",
             "one file of each kind for every timestep",
             "list --files and --scores in the same order",
         )

@@ -69,10 +69,11 @@ def measure(settings, files):
     """
     counts, labels = two_groups(news20.read(files, {}), settings)
     if settings["train"] + settings["test"] > len(labels):
-        defect = (
-            f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
+        raise ConfigError(
+            f"{settings['train']} training and {settings['test']} test documents of {len(labels)}",
+            "no more than the corpus has",
+            "lower train or test",
         )
-        raise ConfigError(defect, "no more than the corpus has", "lower train or test")
     rows = [
         row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)
     ]
@@ -96,8 +97,11 @@ def two_groups(documents, settings):
     names = np.array([topics[0] if topics else "" for topics in documents.topics])
     for group in groups:
         if group not in names:
-            expected = "one of " + ", ".join(sorted(set(names)))
-            raise DataError(f"the corpus has no newsgroup {group!r}", expected, "correct groups")
+            raise DataError(
+                f"the corpus has no newsgroup {group!r}",
+                "one of " + ", ".join(sorted(set(names))),
+                "correct groups",
+            )
     rows = np.flatnonzero(np.isin(names, groups))
     counts = documents.counts[rows]
     inside, total = (

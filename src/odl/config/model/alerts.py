@@ -94,27 +94,24 @@ class Alerts(Section):
     def check(self) -> None:
         """Refuse a budget that is neither a number nor a share, and settings without any alert."""
         if self.budget > 1 and self.budget != int(self.budget):
-            expected = "items a period (1, 2, ...) or a share below 1"
             raise ParameterError(
                 f"alerts.budget is {self.budget!r}",
-                expected,
+                "items a period (1, 2, ...) or a share below 1",
                 "set budget to an integer or to a share below 1",
             )
         if self.window < self.warm_up:
-            fault = (
-                f"alerts.window is {self.window} and warm_up {self.warm_up}, "
-                "so that no period has alerts"
-            )
             raise ParameterError(
-                fault, "a window of at least warm_up scores", "raise window or lower warm_up"
+                f"alerts.window is {self.window} and warm_up {self.warm_up}, "
+                "so that no period has alerts",
+                "a window of at least warm_up scores",
+                "raise window or lower warm_up",
             )
         if self.tail < 1 / (1 + self.window):
-            fault = (
-                f"alerts.tail is {self.tail!r} with a window of {self.window}: "
-                "nothing can be an alert"
-            )
             raise ParameterError(
-                fault, f"a tail of at least 1/{1 + self.window}", "raise tail or window"
+                f"alerts.tail is {self.tail!r} with a window of {self.window}: "
+                "nothing can be an alert",
+                f"a tail of at least 1/{1 + self.window}",
+                "raise tail or window",
             )
 
     def room(self, n_items: int) -> int:

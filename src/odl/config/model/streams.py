@@ -28,9 +28,10 @@ class TopicEntry(Section):
     def check(self) -> None:
         """Refuse a range without a batch."""
         if self.first > self.last:
-            fault = f"topic_entry is from {self.first} to {self.last}"
             raise ParameterError(
-                fault, "first not after last", "lower topic_entry.first or raise topic_entry.last"
+                f"topic_entry is from {self.first} to {self.last}",
+                "first not after last",
+                "lower topic_entry.first or raise topic_entry.last",
             )
 
 

@@ -53,9 +53,10 @@ def module_of(name):
         If no experiment has this name; the message suggests the nearest one.
     """
     if name not in EXPERIMENTS:
-        expected = "one of " + ", ".join(EXPERIMENTS)
         raise ConfigError(
-            f"the experiment {name!r} is unknown", expected, advice(name, EXPERIMENTS)
+            f"the experiment {name!r} is unknown",
+            "one of " + ", ".join(EXPERIMENTS),
+            advice(name, EXPERIMENTS),
         )
     return import_module(f"odl.papers.experiments.{name}")
 
@@ -211,9 +212,8 @@ def section(folder):
         TemplateError,
     ) as error:
         reason = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
-        defect = f"{folder} contains no finished experiment ({reason})"
         raise DataError(
-            defect,
+            f"{folder} contains no finished experiment ({reason})",
             f"{SETTINGS_FILE} and its tables",
             f"delete {folder} and run the experiment again",
         ) from error

@@ -75,12 +75,11 @@ class SeededStream:
             **{name: rule[name] for name in ("min_novel", "min_known")},
         )
         if not self.listed and rule["min_novel"]:  # `cut` sets it to 0
-            expected = (
-                f"a timestep with at least {rule['min_novel']} novel and {rule['min_known']} known "
-                "documents"
-            )
             raise DataError(
-                f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel"
+                f"no timestep of {name} can be evaluated",
+                f"a timestep with at least {rule['min_novel']} novel and {rule['min_known']} known "
+                "documents",
+                "lower evaluate.min_novel",
             )
         self.weighed, self.judged = {}, {"plain": {}, "context": {}}
 
@@ -161,15 +160,17 @@ def _variants(settings, study):
     """
     for run in settings["runs"]:
         if run not in study["learners"]:
-            expected = "one of " + ", ".join(study["learners"])
             raise ConfigError(
-                f"quality: runs names '{run}'", expected, "add it to the experiment's learners"
+                f"quality: runs names '{run}'",
+                "one of " + ", ".join(study["learners"]),
+                "add it to the experiment's learners",
             )
         algorithm = study["learners"][run]["learner"]["algorithm"]
         if algorithm not in ALGORITHMS:
-            defect = f"quality: the algorithm of '{run}' is {algorithm}"
             raise ConfigError(
-                defect, " or ".join(ALGORITHMS), "remove it from the runs of the experiment"
+                f"quality: the algorithm of '{run}' is {algorithm}",
+                " or ".join(ALGORITHMS),
+                "remove it from the runs of the experiment",
             )
     compared = {
         run: variant

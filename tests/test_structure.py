@@ -16,7 +16,7 @@ from odl.cli import registry
 from odl.config import project, sources
 from odl.papers import experiments
 from odl.report import figures
-from odl.text.segmenters import SEGMENTERS
+from odl.text.scripts import SEGMENTERS
 
 PACKAGE = ROOT / "src" / "odl"
 # Room (or module beside the rooms) to the rooms it may import from, itself aside. Two stacks meet
@@ -158,7 +158,7 @@ def test_what_the_workflow_imports_needs_the_standard_library_only():
 def test_the_timestep_job_imports_light_packages_only():
     for name in sources.closure("jobs/update"):
         # A segmenter is imported where `tokens.segment` asks for it, which no timestep job does.
-        light = LIGHT | (SEGMENTERS.keys() if name == "text/segmenters" else set())
+        light = LIGHT | (SEGMENTERS.keys() if name == "text/scripts" else set())
         assert outside(name) <= light | set(sys.stdlib_module_names), name
     declared = [*cli.commands().values(), *cli.steps().values()]
     declaring = {getattr(one.function, "func", one.function).__module__ for one in declared}

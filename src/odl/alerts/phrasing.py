@@ -14,7 +14,7 @@ import numpy as np
 
 from odl.alerts.excerpts import HANGUL, SPACELESS_RUN, UNSPACED, UNSPACED_RUN, places
 from odl.text import scripts
-from odl.text.segmenters import LETTERED
+from odl.text.scripts import LETTERED
 
 PHRASE_WORDS = 3  # largest number of words of a phrase
 MIN_ASSOCIATION = 0.3  # smallest `association` of the two parts of a phrase, wherever it is cut

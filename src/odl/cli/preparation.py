@@ -11,9 +11,9 @@ from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 from odl.learners.vectors import weight_of
 from odl.stream import batching, boilerplate, pieces
+from odl.stream.weighting import select_words
 from odl.text import encoder, stopwords
 from odl.text.cleaning import CHAINED, CLEANERS
-from odl.text.counts import filter_entries
 from odl.text.shingles import Splitter, split
 from odl.text.tokens import count_words
 
@@ -84,7 +84,7 @@ def _count(texts, tokens):
         return counts, words, tokens["stop_words"] == "english"
     stop_words = stopwords.StopWords(words, np.bincount(counts.indices, minlength=len(words)))
     english = 2 * stop_words.languages(counts).count("english") > len(texts)
-    return filter_entries(counts, stop_words.is_content(counts)), words, english
+    return select_words(counts, stop_words.is_content(counts)), words, english
 
 
 def tokens_of(texts, stop_words):

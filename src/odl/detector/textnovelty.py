@@ -31,7 +31,7 @@ from odl.files.documents import NO_TIME, one_line
 from odl.stream.batching import PERIODS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import Pieces, weigh, weigh_for_comparison, without_stop_words
-from odl.text.segmenters import LETTERED
+from odl.text.scripts import LETTERED
 from odl.text.stopwords import StopWords
 from odl.text.tokens import count_words, with_words
 

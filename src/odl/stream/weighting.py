@@ -13,7 +13,6 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
 from odl.stream import pieces
-from odl.text.counts import entries, filter_entries
 
 if TYPE_CHECKING:
     from odl.text.stopwords import StopWords
@@ -145,7 +144,28 @@ def _stop_words(batch, frequencies):
 
 def drop_columns(matrix, mask):
     """Return the CSR matrix without the entries of columns outside the mask; same shape."""
-    return entries(matrix, mask[matrix.indices])
+    return select_entries(matrix, mask[matrix.indices])
+
+
+def select_entries(matrix, mask):
+    """Return a CSR matrix of the same shape with only the stored entries in a mask."""
+    totals = np.concatenate([[0], np.cumsum(mask)])
+    indptr = totals[matrix.indptr].astype(matrix.indptr.dtype)
+    return sparse.csr_array((matrix.data[mask], matrix.indices[mask], indptr), shape=matrix.shape)
+
+
+def select_words(counts, mask):
+    """Return counts with only the entries in a mask; a document without any of them is unchanged.
+
+    Parameters
+    ----------
+    counts : csr_array, shape (n_documents, n_terms)
+    mask : ndarray of bool
+        Whether each stored entry of `counts` is selected.
+    """
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    n_selected = np.bincount(rows, mask, minlength=counts.shape[0])
+    return select_entries(counts, mask | (n_selected == 0)[rows])
 
 
 def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=None):
@@ -158,7 +178,7 @@ def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=N
     content = rare[counts.indices]
     if stop_words is not None:
         content = content & stop_words.is_content(counts)
-    return filter_entries(counts, content)
+    return select_words(counts, content)
 
 
 def weigh(

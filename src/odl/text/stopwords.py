@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 
 from odl.text import scripts
-from odl.text.counts import entries
 from odl.text.words import fold_case
 
 # Each paragraph of the file: the name of a language and its stop words.
@@ -101,7 +100,9 @@ class StopWords:
     def _find_languages(self, counts):
         """Return the index in `order` of the list of each document, -1 if none fits."""
         table, total = TABLE[:, self.order], np.asarray(counts.sum(axis=1)).ravel()
-        counts = entries(counts, self.places[counts.indices] > 0)
+        counts = counts.copy()  # only words in a list, to multiply smaller matrices
+        counts.data[self.places[counts.indices] == 0] = 0
+        counts.eliminate_zeros()
         indices, shape = (self.places[counts.indices], counts.indptr), (counts.shape[0], len(TABLE))
         list_counts = sparse.csr_array((counts.data, *indices), shape=shape) @ table
         n_distinct = sparse.csr_array((np.ones_like(counts.data), *indices), shape=shape) @ table

@@ -25,7 +25,7 @@ from odl.config.schema import check_map, closed
 from odl.errors import ConfigError
 from odl.kernels import known_pieces
 from odl.text import words
-from odl.text.segmenters import SEGMENTERS
+from odl.text.scripts import SEGMENTERS
 from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, Words, fold_case
 
@@ -60,7 +60,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         `odl.text.stopwords`, a list of words or null. Only with ``"pattern"``: ``pattern``, the
         regular expression of one token. Only with ``"words"``: ``hangul``, to split Korean at
         spaces (``"words"``) or into ``"pairs"`` of syllables; ``segment``, the package that splits
-        text without spaces, one of `odl.text.segmenters.SEGMENTERS`, null: pairs or triples.
+        text without spaces, one of `odl.text.scripts.SEGMENTERS`, null: pairs or triples.
 
     Raises
     ------

@@ -4,7 +4,7 @@ Words are letters with their marks.
 `encode` brings a text into one form in UTF-8. Translation by `CUT` then separates pieces, and
 `Words.split` returns the words of a piece. A piece in ASCII letters is one word. For others,
 `Words` has one regular expression that finds names, words, tags, hosts and emoji; runs of scripts
-without spaces go to `odl.text.segmenters`.
+without spaces go to `odl.text.scripts.segmenter`.
 """
 
 import re
@@ -14,9 +14,12 @@ from functools import cache, cached_property
 import numpy as np
 
 from odl.text import scripts
-from odl.text.addresses import ASCII_MAIL_ADDRESS, simplify_addresses
-from odl.text.codenames import is_identifier_or_plain, names
-from odl.text.segmenters import segmenter
+from odl.text.identifiers import (
+    ASCII_MAIL_ADDRESS,
+    is_identifier_or_plain,
+    names,
+    simplify_addresses,
+)
 
 # Signs that occur inside words and addresses, and those of them that are removed at the ends of a
 # piece.
@@ -213,7 +216,7 @@ class Words:
     hangul : {"words", "pairs"}
         Whether Korean is split at spaces or into pairs of syllables.
     segment : str, optional
-        Package that splits text without spaces, one of `odl.text.segmenters.SEGMENTERS`; by default
+        Package that splits text without spaces, one of `odl.text.scripts.SEGMENTERS`; by default
         it is split into pairs or triples of characters.
     """
 
@@ -222,7 +225,7 @@ class Words:
 
     def __init__(self, fold=True, hangul="words", segment=None):
         self.fold, self.lower = (fold_case, bytes.lower) if fold else (str, bytes)
-        self.hangul, self.segment = hangul, segmenter(segment)
+        self.hangul, self.segment = hangul, scripts.segmenter(segment)
 
     def _scanner(self, letters, whole):
         """Return a `finditer` for the parts of a piece, one group each.

@@ -16,7 +16,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from odl.files import terminal
-from odl.files.columns import duration
+from odl.files.terminal import duration
 
 REDRAW_SECONDS = 0.5  # between two updates of the line on a terminal
 REPEAT_SECONDS = 10  # between two lines in a file or pipe

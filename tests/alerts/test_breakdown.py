@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from odl.alerts import breakdown, maps, read
 from odl.alerts.model import Reason, Rest
-from odl.files import columns
+from odl.files import terminal
 
 SHARES = st.lists(st.floats(-1, 1, allow_nan=False), max_size=30)
 
@@ -214,4 +214,4 @@ def test_the_last_word_is_named_where_it_has_a_share(last, told):
 
 
 def test_lines_of_a_terminal_have_so_many_columns():
-    assert columns.wrapped("気象衛星と oil 新", 8) == ["気象衛星", "と oil", "新"]
+    assert terminal.wrapped("気象衛星と oil 新", 8) == ["気象衛星", "と oil", "新"]

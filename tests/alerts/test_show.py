@@ -12,8 +12,8 @@ import pytest
 from odl.alerts import maps, show
 from odl.alerts.model import Withheld
 from odl.errors import ParameterError
-from odl.files.columns import width
 from odl.files.documents import NO_TIME
+from odl.files.terminal import width
 
 
 @pytest.fixture

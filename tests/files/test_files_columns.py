@@ -2,7 +2,7 @@
 
 import pytest
 
-from odl.files.columns import duration, shortened, wrapped
+from odl.files.terminal import duration, shortened, wrapped
 
 
 @pytest.mark.parametrize(

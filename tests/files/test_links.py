@@ -6,7 +6,7 @@ import pytest
 from called import odl
 
 from odl.errors import DataError
-from odl.files import links
+from odl.files import atomic
 
 NAMES = [
     "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json", ".notified.txt", "odl.yaml",
@@ -26,12 +26,12 @@ def test_a_link_is_refused(tmp_path, name, dangling):
         )
     folder = tmp_path / "folder"
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    links.refuse(folder)
+    atomic.refuse_links(folder)
     (folder / name).symlink_to(outside)
     with pytest.raises(
         DataError, match=r"is a link to .*outside; expected a file or a folder, .*delete the link"
     ):
-        links.refuse(folder)
+        atomic.refuse_links(folder)
 
 
 def test_pipes_are_refused_and_what_is_a_persons_own_may_be_a_link(tmp_path):
@@ -39,12 +39,12 @@ def test_pipes_are_refused_and_what_is_a_persons_own_may_be_a_link(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "posts").symlink_to(tmp_path / "posts")
     (tmp_path / "link").symlink_to(tmp_path / "folder")
-    links.refuse(tmp_path / "link")
+    atomic.refuse_links(tmp_path / "link")
     os.mkfifo(tmp_path / "folder" / "new.html")
     with pytest.raises(DataError, match="is no file"):
-        links.refuse(tmp_path / "link")
+        atomic.refuse_links(tmp_path / "link")
     with pytest.raises(DataError, match="is a link"):
-        links.refuse(tmp_path, "link")
+        atomic.refuse_links(tmp_path, "link")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import watched
 from called import odl
 
 from odl.files import terminal
-from odl.files.columns import padded, shortened, width, wrapped
+from odl.files.terminal import padded, shortened, width, wrapped
 
 LAUNCHES = (0, 0, 0, 6, 8, 0)
 LINE_CODE = "\r\x1b[K"

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from odl.alerts import maps, show
 from odl.alerts.model import JSON_VERSION, Headline, Period
-from odl.files.columns import table_lines, width, widths
 from odl.files.documents import NO_TIME
+from odl.files.terminal import table_lines, width, widths
 
 MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still be the same
 MAX_SPANS = 40  # rows of the table of periods, above which periods are summed by month or year

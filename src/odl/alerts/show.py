@@ -23,10 +23,18 @@ from odl.alerts import breakdown, excerpts, ranking, spans
 from odl.alerts.model import RAREST, Document, Headline, Period
 from odl.errors import ParameterError
 from odl.files import templates, terminal
-from odl.files.columns import padded, shortened, table_lines, width, widths, wrapped
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
-from odl.files.terminal import styled, styled_state
+from odl.files.terminal import (
+    padded,
+    shortened,
+    styled,
+    styled_state,
+    table_lines,
+    width,
+    widths,
+    wrapped,
+)
 
 TEXT_COLUMNS = 110  # largest width of a list in a terminal
 EXAMPLES_SHOWN = 3  # documents shown of a headline

@@ -12,7 +12,7 @@ from itertools import islice
 from odl.config.chains import refuse_names
 from odl.corpora.encodings import FALLBACK, UTF8, check_encoding, codecs_of, not_decoded, recoded
 from odl.errors import ConfigError, DataError
-from odl.files import listing, packing
+from odl.files import listing
 from odl.files.escaping import visible
 
 MAX_SURVEYED_LINES = 200_000  # lines of a file that are inspected
@@ -164,7 +164,7 @@ def ending(path):
 
 def is_rotated(path):
     """Return whether the name of a file has an ending of rotation, as app.log.1 has."""
-    return listing.bare_name(path) != packing.unpacked_name(os.path.basename(path).lower())
+    return listing.bare_name(path) != listing.unpacked_name(os.path.basename(path).lower())
 
 
 def unread_siblings(sources, kind=None):
@@ -264,7 +264,7 @@ def sniff(path):
         start = file.read(16)
     with (
         contextlib.suppress(OSError, EOFError, ValueError, zlib.error),
-        packing.opened(path) as file,
+        listing.opened(path) as file,
     ):
         head = file.read(512)
         matches = (texts for begin, *texts in FOREIGN_STARTS if begin.match(head))

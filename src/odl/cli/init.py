@@ -20,7 +20,7 @@ from odl.corpora.checks import Unreadable
 from odl.corpora.encodings import check_encoding
 from odl.corpora.times import check_formats
 from odl.errors import ConfigError, DataError
-from odl.files import links, listing, setaside, storage
+from odl.files import atomic, listing, setaside, storage
 from odl.files.documents import NO_REPEATS, NO_TIME, Repeats
 from odl.files.listing import CATEGORY
 
@@ -110,7 +110,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
         contents |= {
             name: path.read_text(encoding="utf-8") for name, path in SNAKEMAKE_FILES.items()
         }
-    links.refuse(folder)
+    atomic.refuse_links(folder)
     _write(folder, contents)
     return report
 

@@ -25,9 +25,9 @@ from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, OdlError, StorageError
 from odl.files import terminal
-from odl.files.columns import duration
 from odl.files.escaping import visible
 from odl.files.provenance import FORMAT
+from odl.files.terminal import duration
 
 REDRAW_SECONDS = 0.2  # seconds between updates of the progress on a terminal
 DAY_SECONDS = 86_400  # seconds of a day

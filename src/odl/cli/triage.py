@@ -436,10 +436,10 @@ def _move_mark(args, watch):
 def _refuse_links(folder):
     """Raise an error if odl would write through a link in a folder with odl.yaml."""
     from odl.config import project
-    from odl.files import links
+    from odl.files import atomic
 
     if os.path.exists(os.path.join(folder, project.FILE)):
-        links.refuse(folder, project.results_of(folder))
+        atomic.refuse_links(folder, project.results_of(folder))
 
 
 def _stream(args):

@@ -12,7 +12,7 @@ from odl.config.schema import MAX_INTEGER, check_map
 from odl.config.sections import NAME_PATTERN, Alerts, Batches, Study, Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError, StorageError, advice
-from odl.files import atomic, linesums, links, listing
+from odl.files import atomic, linesums, listing
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
@@ -139,7 +139,7 @@ def check(folder):
     """
     if not (Path(folder) / FILE).is_file():
         raise _missing(folder)
-    links.refuse(folder, results_of(folder))
+    atomic.refuse_links(folder, results_of(folder))
 
 
 def _missing(folder):

@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain, islice
 
-from odl.corpora import containers, jsonrows, logs
+from odl.corpora import jsonrows, logs
 from odl.corpora.checks import MAX_LINE, Unreadable, lines
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import EPOCH
 from odl.errors import DataError
 from odl.files import listing
-from odl.files.packing import opened
+from odl.files.listing import opened
 
 DELIMITERS = ";\t|,"
 # Columns whose name must occur once in a table. Other repeated names get a number.
@@ -193,13 +193,13 @@ def _log_rows(file, path, name, encoding, form):
     )
     lines = (
         (f"line {number}", line)
-        for number, line in containers.whole_lines(_number_lines(file, encoding))
+        for number, line in logs.join_split_lines(_number_lines(file, encoding))
     )
     return logs.rows(lines, latest, form.time_formats)
 
 
 def _json_rows(file, encoding):
-    lines = containers.whole_lines(_number_lines(file, encoding))
+    lines = logs.join_split_lines(_number_lines(file, encoding))
     return jsonrows.rows(
         (n, line if isinstance(line, Unreadable) else jsonrows.replace_surrogates(line))
         for n, line in lines

@@ -1,4 +1,4 @@
-"""Lines of logs: the time at the beginning of each line, and the remaining text."""
+"""Lines of logs: joining of split lines, the time of each line, and the remaining text."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from odl.corpora import times
-from odl.corpora.checks import Unreadable
+from odl.corpora.checks import MAX_LINE, Unreadable
 from odl.files.escaping import without_ansi
 
 # Direction marks, which chat exports write before a time.
@@ -38,18 +38,18 @@ TIME_PATTERNS = (
     rf"\d{{1,2}}(?P<mark>[-/.])\d{{1,2}}(?P=mark)\d{{2,4}}[ ,T]+{CLOCK_PATTERN}{ZONE_PATTERN}",
     r"1\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?=[\s\]:,|])",
 )
-YEARLESS_PATTERNS = (
-    rf"(?P<name>{MONTH_PATTERN}) +(?P<day>\d{{1,2}}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)",
-    r"[IWEFD]?(?P<mmdd>\d{4}) (?P<clock2>\d\d:\d\d:\d\d\.\d+)",
-    r"(?P<dashed>\d\d-\d\d) (?P<clock3>\d\d:\d\d:\d\d\.\d+)",
+# A time without a year: "Jan  6 10:00:00" of syslog, "0106 10:00:00.5" of glog, which writes a
+# letter for the level before it, or "01-06 10:00:00.5".
+YEARLESS_PATTERN = (
+    rf"(?:[IWEFD](?=\d{{4}} ))?(?P<yearless>{MONTH_PATTERN} +\d{{1,2}} \d\d:\d\d:\d\d(?:\.\d+)?"
+    r"|\d{4} \d\d:\d\d:\d\d\.\d+|\d\d-\d\d \d\d:\d\d:\d\d\.\d+)"
 )
-# Groups of `YEARLESS_PATTERNS` that make up a time, pattern by pattern
-YEARLESS_GROUPS = (("name", "day", "clock"), ("mmdd", "clock2"), ("dashed", "clock3"))
+YEARLESS_DAYS = ("%Y %b %d", "%Y %m%d", "%Y %m-%d")  # formats of strptime for a year and such a day
 GLOG_PATTERN = r"[IWEFD]?(?P<glog>\d{8} \d\d:\d\d:\d\d(?:\.\d+)?)"
 AFTER_TIME = r"[\])]?[\s:,|-]*"
 TIME_STAMP = re.compile(
-    rf"{BEFORE_TIME}(?:(?P<whole>{'|'.join(TIME_PATTERNS)})|{GLOG_PATTERN}"
-    rf"|(?:{'|'.join(YEARLESS_PATTERNS)})){AFTER_TIME}"
+    rf"{BEFORE_TIME}(?:(?P<whole>{'|'.join(TIME_PATTERNS)})|{GLOG_PATTERN}|{YEARLESS_PATTERN})"
+    rf"{AFTER_TIME}"
 )
 # The time in logs of web servers.
 WEB_SERVER_TIME = re.compile(
@@ -70,14 +70,92 @@ MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "body", "short_message
 TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
 
 
+# Prefix of a log line of containerd and CRI-O. The tag P marks a part of a line, F a complete line.
+CRI_LINE = re.compile(r"(?P<prefix>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? ")
+# The beginning of a log line of Docker, and a substring that only a complete line has.
+DOCKER_START, DOCKER_END = '{"log":"', r'\n","stream":"'
+DOCKER_BYTES = 1 << 14  # length at which Docker splits a line
+
+
+def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
+    """Yield (number, line), with the parts joined of each line that a container runtime has split.
+
+    A joined line has the number of its first part. containerd and CRI-O mark the parts of a line.
+    Docker does not: a line of its log without a line break at the end of the text is a part if an
+    earlier line has such a break, or if it has the length at which Docker splits. If neither holds,
+    another program wrote the file, which never ends a text with a line break.
+
+    Parameters
+    ----------
+    lines : iterable of (int, str or Unreadable)
+
+    Examples
+    --------
+    >>> from odl.corpora.logs import join_split_lines
+    >>> time = "2026-01-05T00:00:00Z"
+    >>> lines = [(1, f"{time} stdout P disk "), (2, f"{time} stdout F full")]
+    >>> list(join_split_lines(lines))
+    [(1, '2026-01-05T00:00:00Z stdout F disk full')]
+    """
+    unfinished: dict = {}  # stream -> (number of the first part, prefix, texts)
+    docker_writes_breaks = False
+    for number, line in lines:
+        cri = CRI_LINE.match(line)
+        if cri:
+            is_part = cri["tag"] == "P"
+        elif not line.startswith(DOCKER_START):
+            is_part = False
+        else:
+            has_break = DOCKER_END in line
+            docker_writes_breaks |= has_break
+            is_part = not has_break and (docker_writes_breaks or len(line) > DOCKER_BYTES)
+        pieces = None
+        if (is_part or unfinished) and not isinstance(line, Unreadable):
+            pieces = _split_container_line(line, cri)
+        if pieces is None or not (is_part or pieces[0] in unfinished):
+            yield number, line
+            continue
+        stream, prefix, text = pieces
+        first, prefix, texts = unfinished.pop(stream, (number, prefix, []))
+        texts.append(text)
+        if is_part and sum(map(len, texts)) < MAX_LINE:
+            unfinished[stream] = first, prefix, texts
+        else:
+            yield first, _join_texts(prefix, texts)
+    for first, prefix, texts in unfinished.values():
+        yield first, _join_texts(prefix, texts)
+
+
+def _split_container_line(line, cri):
+    """Return (stream, prefix, text) of a log line of a container; None for a line of another form.
+
+    In the text form of CRI, the prefix precedes the text and gets the tag F. In the JSON form of
+    Docker, the prefix is the complete object, whose key "log" has the text.
+    """
+    if cri:
+        return cri["stream"], f"{cri['prefix']}F ", line[cri.end() :].rstrip("\r\n")
+    try:
+        row = json.loads(line)
+        is_text = isinstance(row["log"] + row["stream"], str)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return (row["stream"], row, row["log"]) if is_text else None
+
+
+def _join_texts(prefix, texts):
+    """Return the line with a prefix of `_split_container_line` and the joined texts."""
+    text = "".join(texts)
+    return prefix + text if isinstance(prefix, str) else json.dumps({**prefix, "log": text})
+
+
 def rows(
     lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tuple = ()
 ) -> Iterator[tuple]:
     """Yield (location, row) of each line that is not blank.
 
-    A line without a time gets the time of the line before, or else the first time below it. Each
-    line is a document, also in a stack trace, since a watched line must be answered before the next
-    one arrives.
+    A line without a time gets the time of the line before it. Lines before the first time get that
+    time. Each line is a document, also in a stack trace, since a watched line must be answered
+    before the next one arrives.
 
     Parameters
     ----------
@@ -88,13 +166,13 @@ def rows(
     formats : sequence of str
         Formats of `datetime.strptime` that are tried first at the beginning of each line.
     """
-    own_pattern = (
-        re.compile(rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}")
-        if formats
-        else None
-    )
-    waiting: list | None = []
-    time, after_words = None, None
+    own_pattern = None
+    if formats:
+        own_pattern = re.compile(
+            rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}"
+        )
+    waiting: list | None = []  # rows before the first time; None once they have been yielded
+    time, is_time_after_words = None, None
     for location, line in lines:
         if isinstance(line, Unreadable):
             yield location, line
@@ -102,10 +180,9 @@ def rows(
         text = without_ansi(line).strip().lstrip(DIRECTION_MARKS)
         if not text:
             continue
-        after_words = (
-            TIME_AFTER_WORDS.match(text) is not None if after_words is None else after_words
-        )
-        line_time, text = split(text, latest, own_pattern, formats, after_words)
+        if is_time_after_words is None:  # the first line decides for all lines
+            is_time_after_words = TIME_AFTER_WORDS.match(text) is not None
+        line_time, text = split(text, latest, own_pattern, formats, is_time_after_words)
         time = line_time or time
         row = {"id": None, "time": time, "text": text, "title": text}
         if waiting is None:
@@ -113,72 +190,78 @@ def rows(
             continue
         waiting.append((location, row))
         if time is not None or len(waiting) > MAX_LEADING_LINES:
-            for location_, waiting_row in waiting:
-                yield location_, {**waiting_row, "time": time}
+            for earlier_location, earlier_row in waiting:
+                yield earlier_location, {**earlier_row, "time": time}
             waiting = None
     yield from waiting or ()
 
 
-def split(text, latest=None, own=None, formats=(), behind=False):
-    """Return (time of a line or None, line without it).
+def split(text, latest=None, own_pattern=None, formats=(), is_time_after_words=False):
+    """Return (time or None, text without it) of a log line.
 
-    With `behind`, the time may follow one or two words.
+    Parameters
+    ----------
+    text : str
+        A line without outer white space.
+    latest, formats
+        As in `rows`.
+    own_pattern : re.Pattern, optional
+        Pattern of a beginning of a line with a time in one of `formats`.
+    is_time_after_words : bool
+        Whether the time may follow one or two words.
     """
     stamp = (
-        (own and own.match(text))
+        (own_pattern and own_pattern.match(text))
         or TIME_STAMP.match(text)
         or ("time:" in text and LTSV_TIME.search(text))
         or WEB_SERVER_TIME.search(text)
         or LOGFMT_TIME.search(text)
+        or (is_time_after_words and TIME_AFTER_WORDS.match(text))
     )
-    stamp = stamp or (TIME_AFTER_WORDS.match(text) if behind else None)
     time = None
     if stamp:
-        time = _time_of(stamp, latest, formats if own and stamp.re is own else ())
-        if time is not None:
-            begin = stamp.start("whole") if stamp.re is TIME_AFTER_WORDS else stamp.start()
-            text = (
-                text[:begin] + (stamp.groupdict().get("level") or "") + text[stamp.end() :] or text
-            )
-    text = CONTAINER_STREAM.sub("", text, count=1) if text.startswith("std") else text
+        time = _time_of(stamp, latest, formats if stamp.re is own_pattern else ())
+    if time is not None:
+        begin = stamp.start("whole") if stamp.re is TIME_AFTER_WORDS else stamp.start()
+        level = stamp.groupdict().get("level") or ""
+        text = text[:begin] + level + text[stamp.end() :] or text
+    if text.startswith("std"):
+        text = CONTAINER_STREAM.sub("", text, count=1)
     if text.startswith("{") and text.endswith("}"):
         return _from_json(text, time)
     return time, text
 
 
 def _time_of(stamp, latest, formats):
-    """Return the time that a match of a pattern of times has, as text, or None."""
+    """Return the time in a match of a pattern as text, or None if it is no time."""
     groups = stamp.groupdict()
     if formats:
-        return _parse_in_formats(groups["whole"], latest, formats)
-    if groups.get("glog"):
-        return f"{groups['glog'][:8]} {groups['glog'][9:]}"
-    if complete_time := groups.get("quoted") or groups["whole"]:
+        return _time_in_formats(groups["whole"], latest, formats)
+    if complete_time := groups.get("quoted") or groups.get("glog") or groups["whole"]:
         return complete_time
-    month = groups["name"] or (groups["mmdd"] or groups["dashed"])[:2]
-    day = groups["day"] or (groups["mmdd"] or groups["dashed"])[-2:]
-    moment = _parse(f"2000 {month} {day}", f"%Y {'%b' if groups['name'] else '%m'} %d")
-    if latest is None or moment is None:
-        return None
-    clock = groups["clock"] or groups["clock2"] or groups["clock3"]
-    return f"{_with_year(moment, latest):%Y-%m-%d} {clock}"
-
-
-def _parse_in_formats(text, latest, formats):
-    """Return a time in one of the formats of strptime, as ISO 8601."""
-    for time_format in formats:
-        has_year = any(sign in time_format for sign in ("%Y", "%y", "%G"))
-        moment = (
-            _parse(text, time_format) if has_year else _parse(f"2000 {text}", f"%Y {time_format}")
-        )
-        if moment and (has_year or latest):
-            return (moment if has_year else _with_year(moment, latest)).isoformat()
+    day, _, clock = groups["yearless"].rpartition(" ")
+    for day_format in YEARLESS_DAYS:
+        moment = _parse(f"2000 {day}", day_format)
+        if moment is not None and latest is not None:
+            return f"{_with_year(moment, latest):%Y-%m-%d} {clock}"
     return None
 
 
-def _parse(text, form):
+def _time_in_formats(text, latest, formats):
+    """Return a time in the first fitting format of strptime, as ISO 8601; None if none fits."""
+    for time_format in formats:
+        if any(directive in time_format for directive in ("%Y", "%y", "%G")):
+            if moment := _parse(text, time_format):
+                return moment.isoformat()
+        elif latest and (moment := _parse(f"2000 {text}", f"%Y {time_format}")):
+            return _with_year(moment, latest).isoformat()
+    return None
+
+
+def _parse(text, time_format):
+    """Return the datetime of a text in a format of strptime, None if the text does not fit it."""
     try:
-        return datetime.strptime(text, form)
+        return datetime.strptime(text, time_format)
     except ValueError:
         return None
 
@@ -187,38 +270,46 @@ def _with_year(moment, latest):
     """Return a moment of the year 2000 in the last year in which it is not after `latest`."""
     for year in range(latest.year, latest.year - 9, -1):
         try:
-            if (dated := moment.replace(year=year)).replace(tzinfo=UTC) <= latest:
-                return dated
+            dated = moment.replace(year=year)
         except ValueError:  # 29 February
             continue
+        if dated.replace(tzinfo=UTC) <= latest:
+            return dated
     return moment
 
 
 def _from_json(text, time):
-    """Return (time, message) of a line of JSON; without a message, the line itself."""
+    """Return (time, message) of a log line of JSON whose time may be known.
+
+    A line without a message is its own message.
+    """
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
         return time, text
-    message = next(
-        (
-            row[name]
-            for name in MESSAGE_KEYS
-            if isinstance(row.get(name), str) and row[name].strip()
-        ),
-        None,
-    )
-    own_time = next(
-        (row[name] for name in TIME_KEYS if isinstance(row.get(name), str | int | float)), None
-    )
-    return own_time if time is None else time, text if message is None else message.strip()
+    if time is None:
+        times_of_row = (
+            row[name] for name in TIME_KEYS if isinstance(row.get(name), str | int | float)
+        )
+        time = next(times_of_row, None)
+    for name in MESSAGE_KEYS:
+        if isinstance(row.get(name), str) and row[name].strip():
+            return time, row[name].strip()
+    return time, text
 
 
 def latest_of(day=None, modified=None):
     """Return the latest possible moment of times without a year.
 
-    This is 32 days after the day or month in the name of the file, which may be the first or the
-    last day of a log; else a day after the last change of the file; else None.
+    It is 32 days after the day or month in the name of the file, which may be the first or the
+    last day of the log. Without a day, it is a day after the last change of the file, else None.
+
+    Parameters
+    ----------
+    day : str, optional
+        Day or month in ISO 8601.
+    modified : float, optional
+        Seconds since 1970.
     """
     if day is not None:
         begin = datetime.fromisoformat(day if len(day) > 7 else f"{day}-01").replace(tzinfo=UTC)
@@ -228,11 +319,9 @@ def latest_of(day=None, modified=None):
 
 def lacks_year(lines: Iterable[str]) -> str | None:
     """Return the first time without a year, if most times in the lines have none; else None."""
-    plain_lines = (without_ansi(line).strip().lstrip(DIRECTION_MARKS) for line in lines)
-    stamps = [stamp for line in plain_lines if (stamp := TIME_STAMP.match(line))]
-    yearless = [stamp for stamp in stamps if not (stamp["whole"] or stamp["glog"])]
-    if 2 * len(yearless) <= len(stamps):
-        return None
-    first = yearless[0]
-    groups = next(groups for groups in YEARLESS_GROUPS if first[groups[0]])
-    return " ".join(first[group] for group in groups)
+    stamps = []
+    for line in lines:
+        if stamp := TIME_STAMP.match(without_ansi(line).strip().lstrip(DIRECTION_MARKS)):
+            stamps.append(stamp)
+    yearless = [stamp["yearless"] for stamp in stamps if stamp["yearless"]]
+    return " ".join(yearless[0].split()) if 2 * len(yearless) > len(stamps) else None

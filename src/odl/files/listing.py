@@ -1,14 +1,16 @@
-"""The user's input files: search by file, folder or pattern, and the kind of each file."""
+"""The user's input files: search by file, folder or pattern, kind of each file, decompression."""
 
 import glob
+import io
 import lzma
 import os
 import re
 import zlib
 from functools import lru_cache
+from importlib import import_module
 
 from odl.errors import DataError
-from odl.files import contents, packing
+from odl.files import contents
 from odl.files.escaping import clean
 
 # Endings of the files that are read from a folder
@@ -37,6 +39,55 @@ PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
 PROJECT_FILES = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")
 FEEDBACK_FILE = "feedback.csv"  # written by `odl mute`, maybe into the folder of the documents
 FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback file
+BUFFER_BYTES = 1 << 17
+# First bytes of a file -> module that decompresses it
+MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
+ENDINGS = (".gz", ".bz2", ".xz")  # in lower case
+
+
+def is_packed(path):
+    """Return whether a file name has the ending of a compressed file."""
+    return os.fspath(path).lower().endswith(ENDINGS)
+
+
+def unpacked_name(name):
+    """Return a file name without the ending of a compressed file."""
+    return os.path.splitext(name)[0] if is_packed(name) else name
+
+
+def opened(path):
+    """Open a file for reading bytes; decompress it if it begins like gzip, bzip2 or xz."""
+    file = open(path, "rb")  # noqa: SIM115
+    head = file.peek(8)[:8]
+    module = next((module for magic, module in MAGIC.items() if head.startswith(magic)), None)
+    if module is None:
+        return file
+    return io.BufferedReader(_Unpacked(import_module(module).open(file), file), BUFFER_BYTES)
+
+
+class _Unpacked(io.RawIOBase):
+    """A decompressed file; closing it also closes the compressed one."""
+
+    def __init__(self, unpacked, file):
+        self.unpacked, self.file = unpacked, file
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        data = (
+            self.unpacked.read1(len(buffer))
+            if hasattr(self.unpacked, "read1")
+            else self.unpacked.read(len(buffer))
+        )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self):
+        if not self.closed:
+            self.unpacked.close()
+            self.file.close()
+        super().close()
 
 
 def bare_name(path):
@@ -44,7 +95,7 @@ def bare_name(path):
 
     It is app.log for app.log.2.gz.
     """
-    bare = packing.unpacked_name(os.path.basename(str(path)).lower())
+    bare = unpacked_name(os.path.basename(str(path)).lower())
     if bare.endswith(tuple(end for ends in SUFFIXES.values() for end in ends)):
         return bare
     return ROTATED.sub("", bare) or bare
@@ -54,7 +105,7 @@ def kind_of(path):
     """Return the kind of a file by its name, None if the name is of no kind."""
     bare = bare_name(path)
     kind = next((kind for kind, ends in SUFFIXES.items() if bare.endswith(ends)), None)
-    return None if kind == "parquet" and packing.is_packed(path) else kind
+    return None if kind == "parquet" and is_packed(path) else kind
 
 
 def kind_in(path):
@@ -66,7 +117,7 @@ def kind_in(path):
     if named not in INSPECTED_KINDS or str(path).lower().endswith(".md"):
         return named
     try:
-        with packing.opened(path) as file:
+        with opened(path) as file:
             head = file.read(contents.INSPECTED_BYTES)
     except (OSError, EOFError, ValueError, zlib.error):
         return named
@@ -267,7 +318,7 @@ def packed_copies(paths):
     An example is {"app.log.1.gz": "app.log.1"}.
     """
     paths = set(map(str, paths))
-    pairs = [(path, packing.unpacked_name(path)) for path in paths if packing.is_packed(path)]
+    pairs = [(path, unpacked_name(path)) for path in paths if is_packed(path)]
     return {path: plain for path, plain in pairs if plain in paths and _is_copy(path, plain)}
 
 
@@ -286,8 +337,8 @@ def _is_copy(path, plain):
 def _same_content(path, plain, _):
     """Compare two files; the third argument (size, time and inode) is a key of the cache."""
     try:
-        with packing.opened(path) as packed, packing.opened(plain) as other:
-            while (data := packed.read(packing.BUFFER_BYTES)) == other.read(packing.BUFFER_BYTES):
+        with opened(path) as packed, opened(plain) as other:
+            while (data := packed.read(BUFFER_BYTES)) == other.read(BUFFER_BYTES):
                 if not data:
                     return True
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):

@@ -1,14 +1,22 @@
-"""Colours and progress bars in a terminal; files get neither.
+"""Text in a terminal: its width in columns of any script, colours and progress bars.
 
 Texts contain the escape codes of colours until they are printed; `for_stream` removes them for a
 stream without colours. Texts of documents contain no escape codes (`odl.files.escaping`).
 """
 
 import os
+import re
 import shutil
 import sys
+import textwrap
+import unicodedata
+from bisect import bisect
+from itertools import accumulate
 
-from odl.files.columns import STYLE_CODE, shortened, width
+JOINER = "\u200d"  # zero width joiner
+EMOJI = "\ufe0f"  # variation selector that asks for the emoji form of a character
+STYLE_CODE = re.compile("\x1b\\[\\d+m")  # code of a style, of no width (`STYLES`)
+PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
 # Style -> (code that begins it, code that ends it), both of ECMA-48
 STYLES = {
@@ -21,6 +29,136 @@ STYLES = {
 }
 STATE_STYLES = {"new": "yellow", "growing": "green", "returning": "magenta"}  # by state of events
 BAR_COLUMNS = (6, 24)  # smallest and largest number of characters of a progress bar
+
+
+def width(text):
+    """Return the width of a text in columns of a terminal."""
+    return sum(_columns(text))
+
+
+def padded(text, n, right=False):
+    """Return a text with spaces up to n columns, cut if it is longer."""
+    text = shortened(text, n)
+    space = " " * (n - width(text))
+    return space + text if right else text + space
+
+
+def widths(rows):
+    """Return the width of the widest cell of each column of some rows of text."""
+    return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
+
+
+def table_lines(rows, sizes, right=()):
+    """Return rows of text as lines with aligned columns.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+    sizes : sequence of int
+        Widths of the columns; longer texts are cut.
+    right : collection of int
+        Columns that are aligned to the right.
+
+    Examples
+    --------
+    >>> from odl.files.terminal import table_lines
+    >>> table_lines([("7", "orbit")], (3, 4), right={0})
+    ['  7  orb…']
+    """
+    return [
+        "  ".join(
+            padded(cell, size, at in right)
+            for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
+        ).rstrip()
+        for cells in rows
+    ]
+
+
+def wrapped(text, width, **options):
+    """Return the lines of a text, each at most `width` columns wide."""
+    clusters: list[list] = []  # a character with its combining characters, and their width
+    lead = ""  # combining characters at the beginning of a word
+    for sign, columns in zip(text, _columns(text), strict=True):
+        if columns and not (sign == EMOJI and clusters):
+            clusters.append([lead + sign, columns])
+            lead = ""
+        elif clusters and not clusters[-1][0].isspace():
+            clusters[-1] = [clusters[-1][0] + sign, clusters[-1][1] + columns]
+        else:
+            lead += sign
+    if lead:
+        clusters.append([lead, 1])
+    # Replace each cluster by a private use character, followed by a zero for each further column.
+    replaced = dict.fromkeys(
+        cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE_USE)
+    )
+    marks = {cluster: chr(PRIVATE_USE + number) for number, cluster in enumerate(replaced)}
+    wide = "".join(
+        marks.get(cluster, cluster) + "\0" * (columns - 1) for cluster, columns in clusters
+    )
+    back = str.maketrans({"\0": "", **{mark: cluster for cluster, mark in marks.items()}})
+    return [line.translate(back) for line in textwrap.wrap(wide, width, **options)]
+
+
+def _columns(text):
+    """Return the width of each character in columns of a terminal.
+
+    Wide East Asian characters have 2, combining marks, joiners and variation selectors 0. Joined
+    emoji, emoji with a skin tone and pairs of flag letters have the width of their first character.
+    Codes of styles have 0.
+    """
+    columns = [1] * len(text) if text.isascii() else _wide_columns(text)
+    for code in STYLE_CODE.finditer(text) if "\x1b" in text else ():
+        columns[code.start() : code.end()] = [0] * len(code[0])
+    return columns
+
+
+def _wide_columns(text):
+    columns, joined, flag = [], False, False
+    for sign in text:
+        width = _width(sign)
+        is_flag = "\U0001f1e6" <= sign <= "\U0001f1ff"
+        if (joined and unicodedata.category(sign) == "So") or "\U0001f3fb" <= sign <= "\U0001f3ff":
+            width = 0
+        elif is_flag:
+            width = 0 if flag else 2
+        if sign == EMOJI and columns and sum(columns[-1:]) == 1:
+            width = 1  # the character before it is shown as an emoji, two columns wide
+        joined, flag = sign == JOINER, is_flag and not flag
+        columns.append(width)
+    return columns
+
+
+def _width(sign):
+    """Return the width of a single character in columns of a terminal."""
+    category = unicodedata.category(sign)
+    # \u1160 to \u11ff are vowels and final consonants of Hangul, which combine with the consonant
+    # before them. A soft hyphen is of category Cf, but is printed.
+    if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":
+        return sign == "\xad"
+    return 1 + (unicodedata.east_asian_width(sign) in "WF")
+
+
+def shortened(text, width):
+    """Return a text cut to at most `width` columns.
+
+    It is cut between words if more than half of the width remains.
+    """
+    ends = [*accumulate(_columns(text), initial=0)]
+    if ends[-1] <= width:
+        return text
+    limit = bisect(ends, width - 1)  # 1 + number of characters that leave a column for the ellipsis
+    space = text.rfind(" ", 0, limit)
+    cut = text[: space if 2 * space > limit else limit - 1].rstrip()
+    reset = "\x1b[0m" * ("\x1b" in cut)
+    return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069")) + reset
+
+
+def duration(seconds):
+    """Return a number of seconds in words: "75 s", "10 min", "2.0 h"."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def styled(text, style):

@@ -19,7 +19,7 @@ import time
 from odl.config import project
 from odl.engine import processes
 from odl.errors import BusyError, ConfigError, StorageError
-from odl.files import linesums, packing
+from odl.files import linesums, listing
 from odl.files.atomic import replacing
 from odl.live import refused
 from odl.live.inboxsums import (
@@ -76,7 +76,7 @@ class Inbox:
     def lines(self, label):
         """Yield the stored documents of a period, dicts of column -> value."""
         for path in sorted(paths(f"{label}-*.jsonl*")):
-            with packing.opened(path) as file:
+            with listing.opened(path) as file:
                 yield from map(json.loads, file)
 
     def append(self, lines):

@@ -9,7 +9,7 @@ import re
 import zlib
 
 from odl.errors import StorageError
-from odl.files import linesums, packing
+from odl.files import linesums, listing
 from odl.files.atomic import replacing
 
 FOLDER = "inbox"
@@ -207,7 +207,7 @@ def lines_of(path):
     """
     lines = []
     try:
-        with _open(path, "rb", packed=packing.is_packed(path)) as file:
+        with _open(path, "rb", packed=listing.is_packed(path)) as file:
             lines.extend(file)
     except (EOFError, OSError, zlib.error) as error:
         if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
@@ -240,7 +240,7 @@ def read_sums(path):
 def rewrite(path, lines):
     """Replace the lines of a file atomically and wait until they are on the disk."""
     with replacing(path) as temporary:
-        with _open(temporary, "wb", packed=packing.is_packed(path)) as file:
+        with _open(temporary, "wb", packed=listing.is_packed(path)) as file:
             file.writelines(lines)
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())

@@ -231,3 +231,10 @@ def test_of_several_lists_the_one_with_sentences_holds_the_documents():
         "disk is full",
         "ok",
     ]
+
+
+def test_each_of_many_objects_in_one_line_has_its_own_location():
+    """A document without an id is named by its location, so equal locations would lose documents."""
+    places = [place for place, _ in read(json.dumps([{"text": str(n)} for n in range(120)]))]
+    assert places[:2] == ["line 1", "line 1.2"]
+    assert len(set(places)) == 120

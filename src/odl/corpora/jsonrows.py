@@ -2,15 +2,21 @@
 
 import json
 import re
+from collections import Counter
+from itertools import chain, islice
 
 from odl.corpora.checks import MAX_LINE, Unreadable
 from odl.files.contents import ASSIGNED
 
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")  # includes the separator \x1e of RFC 7464
-HALF_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# Characters outside objects, with the separator \x1e of RFC 7464 and zeros that a crash left.
+OUTSIDE = " \t\r\n,\x1e\0"
+BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")
+# Surrogates of JSON: an escaped backslash, a pair, or (group 1) a surrogate without its partner.
+SURROGATES = re.compile(r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)")
 MAX_DEPTH, MAX_KEYS = 3, 50  # levels and keys of nested objects whose values become columns
 MIN_TABLE_ROWS = 3  # smallest number of objects in an object, by id, that are read as documents
+MAX_NOTE = 200  # characters of a text next to a list of documents; a longer one is a document
 
 PANDAS_ADVICE = 'pandas writes objects with orient="records", lines=True'
 NO_TELEMETRY_TIME = (None, "", 0, "0")  # values of a missing time
@@ -21,136 +27,186 @@ PYTHON_REPR = re.compile(r"\{\s*'")
 def rows(lines):
     """Yield (location, row) of each object, or (location, `Unreadable`).
 
-    If a key is repeated, its last value is used. A value in a nested object is also a column with
-    both names and a dot: ``message.text``.
+    If a key is repeated, its last value is used. A value in a nested object is also a column, whose
+    name joins both names by a dot: ``message.text``. If a file is a single object that contains a
+    table or a list of objects, the rows of these are yielded.
 
     Parameters
     ----------
     lines : iterable of (int, str or Unreadable)
         Number and text of each line.
     """
-    first = None
-    for number, (location, row) in enumerate(_objects(lines)):
-        if isinstance(row, dict) and isinstance(row.get("resourceLogs"), list):
-            yield from (
-                (f"{location}.{position}", inner_row)
-                for position, inner_row in enumerate(_of_telemetry(row), start=1)
-            )
-            continue
-        if (
-            number == 0
-            and isinstance(row, dict)
-            and (inner_rows := _table_in(row) or _list_in(row))
-        ):
-            first = location, row, inner_rows
-            continue
-        if first:
-            yield first[0], flatten_row(first[1])
-            first = None
-        yield location, row if isinstance(row, Unreadable) else flatten_row(row)
-    if first:  # it is the only object in the file
-        for position, inner_row in enumerate(first[2], start=1):
-            row = (
-                flatten_row(inner_row)
-                if isinstance(inner_row, dict)
-                else Unreadable(f"it is a JSON {type(inner_row).__name__}")
-            )
-            yield f"object {position}", row
+    objects = _objects(lines)
+    first = list(islice(objects, 1))
+    if first and (inner_rows := _rows_inside(first[0][1])):
+        first += islice(objects, 1)
+        if len(first) == 1:  # no second object follows
+            for position, inner_row in enumerate(inner_rows, start=1):
+                row = _check_object(inner_row)
+                yield f"object {position}", row if isinstance(row, Unreadable) else flatten_row(row)
+            return
+    for location, row in chain(first, objects):
+        if isinstance(row, Unreadable):
+            yield location, row
+        elif isinstance(row.get("resourceLogs"), list):
+            for position, record in enumerate(_telemetry_records(row), start=1):
+                yield f"{location}.{position}", record
+        else:
+            yield location, flatten_row(row)
 
 
 def _objects(lines):
     """Yield (location, object or Unreadable), with one object in memory at a time."""
-    pending, depth, size, tried, in_list = [], 0, 0, 1, None
+    open_lines, in_list = _OpenLines(), None
     for number, line in lines:
         if isinstance(line, Unreadable):
-            yield from _alone(pending)
-            pending, depth = [], 0
+            yield from open_lines.take_each()
             yield f"line {number}", line
             continue
-        if not pending:
-            text = line.strip(" \t\r\n,\x1e\0\ufeff")
-            if in_list is None and text:
-                text = ASSIGNED.sub("", text)
-                in_list = text.startswith("[") and (len(text) == 1 or text[1:].lstrip()[:1] == "{")
-                text = text[1:].lstrip() if in_list else text
-            if not text or (in_list and text == "]"):
+        if not open_lines.lines:
+            line = line.strip(f"{OUTSIDE}\ufeff")
+            if in_list is None and line:  # the first line of the file
+                line = ASSIGNED.sub("", line)
+                inside = line[1:].lstrip()
+                in_list = line.startswith("[") and (len(line) == 1 or inside.startswith("{"))
+                line = inside if in_list else line
+            if not line or (in_list and line == "]"):
                 continue
-            if text[0] == "{" and text[-1] == "}":
+            if line[0] == "{" and line[-1] == "}":
                 try:
-                    yield f"line {number}", json.loads(text)
+                    yield f"line {number}", json.loads(line)
                     continue
                 except (ValueError, RecursionError):
                     pass
-            line, depth, size, tried = text, 0, 0, 1
-        pending.append((number, line))
-        outside_strings = JSON_STRING.sub("", line)
-        depth += (
-            outside_strings.count("{")
-            + outside_strings.count("[")
-            - outside_strings.count("}")
-            - outside_strings.count("]")
-        )
-        size += len(line)
-        may_be_complete = (
-            depth <= 0 or '"' in outside_strings or pending[0][1][:1] not in "{[" or size > MAX_LINE
-        )
-        if may_be_complete or len(pending) >= 2 * tried:
-            tried = len(pending)
-            objects, is_final = _split(pending, in_list)
-            if may_be_complete or is_final:
-                yield from objects if objects is not None else _alone(pending)
-                pending, depth = [], 0
-    if pending:
-        yield from _alone(pending)
+        open_lines.add(number, line)
+        yield from open_lines.take_complete(in_list)
+    yield from open_lines.take_each()
 
 
-def _split(pending, in_list):
-    """Return (objects of lines or None, whether further lines cannot complete them)."""
-    text = "\n".join(line.rstrip("\r\n") for _, line in pending)
-    position, objects = BETWEEN_OBJECTS.match(text).end(), []
+class _OpenLines:
+    """Consecutive lines that are read but not yet parsed, as an object may end in a later line.
+
+    Attributes
+    ----------
+    lines : list of (int, str)
+        Number and text of each line.
+    depth : int
+        Number of opening brackets minus number of closing brackets, outside complete strings.
+    size : int
+        Number of characters.
+    has_open_string : bool
+        Whether the last line has a quotation mark without its partner. Then `depth` may be wrong.
+    n_tried : int
+        Number of lines at the last attempt to parse them.
+    """
+
+    def __init__(self):
+        self._clear()
+
+    def _clear(self):
+        self.lines, self.depth, self.size, self.has_open_string, self.n_tried = [], 0, 0, False, 1
+
+    def add(self, number, line):
+        """Append a line."""
+        outside = Counter(JSON_STRING.sub("", line))
+        self.lines.append((number, line))
+        self.depth += outside["{"] + outside["["] - outside["}"] - outside["]"]
+        self.size += len(line)
+        self.has_open_string = outside['"'] > 0
+
+    def take_complete(self, in_list):
+        """Return the objects of the lines, and remove the lines, if they are complete.
+
+        Each object is (location, object or Unreadable). The lines are complete if brackets are
+        closed, or if no further line can make them JSON. To find this out soon, they are also
+        parsed whenever their number has doubled.
+
+        Parameters
+        ----------
+        in_list : bool
+            Whether the file is a list, whose closing bracket may follow the last object.
+        """
+        seems_complete = (
+            self.depth <= 0
+            or self.has_open_string
+            or self.lines[0][1][:1] not in "{["
+            or self.size > MAX_LINE
+        )
+        if not seems_complete and len(self.lines) < 2 * self.n_tried:
+            return []
+        self.n_tried = len(self.lines)
+        try:
+            objects = _parse_together(self.lines, in_list)
+        except (ValueError, RecursionError):
+            return self.take_each()
+        if objects is None:
+            return self.take_each() if seems_complete else []
+        self._clear()
+        return objects
+
+    def take_each(self):
+        """Parse each line alone, remove the lines, and return (location, object or Unreadable)."""
+        lines = [(number, line.strip(OUTSIDE)) for number, line in self.lines]
+        self._clear()
+        return [(f"line {number}", _parse_line(line)) for number, line in lines if line]
+
+
+def _parse_together(lines, in_list):
+    """Return (location, object or Unreadable) of the objects in several lines.
+
+    The location of the second object in a line is such as "line 3.2". The result is None if the
+    last object is incomplete.
+
+    Raises
+    ------
+    ValueError, RecursionError
+        If they are not JSON, whatever follows, or are nested too deeply.
+    """
+    text = "\n".join(line.rstrip("\r\n") for _, line in lines)
+    position, objects, n_in_line = BETWEEN_OBJECTS.match(text).end(), [], Counter()
     while position < len(text):
-        if in_list and text[position:].strip(" \t\r\n,]") == "":
+        if in_list and not text[position:].strip(" \t\r\n,]"):
             break
-        number = pending[0][0] + text.count("\n", 0, position)
+        number = lines[0][0] + text.count("\n", 0, position)
         try:
             row, position = DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            return None, error.pos < len(text.rstrip()) and not error.msg.startswith("Unterminated")
-        except (ValueError, RecursionError):
-            return None, True
-        row = row if isinstance(row, dict) else _no_object(row)
-        n_on_line = sum(
-            location.split(".")[0] == f"line {number}" for location, _ in objects[-MAX_KEYS:]
-        )
-        objects.append((f"line {number}.{n_on_line + 1}" if n_on_line else f"line {number}", row))
+            if error.pos < len(text.rstrip()) and not error.msg.startswith("Unterminated"):
+                raise
+            return None
+        n_in_line[number] += 1
+        suffix = f".{n_in_line[number]}" if n_in_line[number] > 1 else ""
+        objects.append((f"line {number}{suffix}", _check_object(row)))
         position = BETWEEN_OBJECTS.match(text, position).end()
-    return objects, True
+    return objects
 
 
-def _alone(pending):
-    """Yield the object of each line."""
-    for number, line in pending:
-        text = line.strip(" \t\r\n,\x1e\0")
-        if not text:
-            continue
-        try:
-            row = json.loads(text)
-            row = row if isinstance(row, dict) else _no_object(row)
-        except RecursionError:
-            row = Unreadable("it is not JSON (nested too deeply)")
-        except ValueError as error:
-            hint = (
-                "; it is Python's repr(), which json.dumps() would write as JSON"
-                if PYTHON_REPR.match(text)
-                else ""
-            )
-            row = Unreadable(f"it is not JSON ({error}){hint}")
-        yield f"line {number}", row
+def _parse_line(line):
+    """Return the object of a line, or an `Unreadable`."""
+    try:
+        return _check_object(json.loads(line))
+    except RecursionError:
+        return Unreadable("it is not JSON (nested too deeply)")
+    except ValueError as error:
+        hint = ""
+        if PYTHON_REPR.match(line):
+            hint = "; it is Python's repr(), which json.dumps() would write as JSON"
+        return Unreadable(f"it is not JSON ({error}){hint}")
 
 
-def _no_object(value):
+def _check_object(value):
+    """Return a JSON value if it is an object, else an `Unreadable`."""
+    if isinstance(value, dict):
+        return value
     hint = f"; {PANDAS_ADVICE}" if isinstance(value, list) else ""
     return Unreadable(f"it is a JSON {type(value).__name__}, not an object{hint}")
+
+
+def _rows_inside(row):
+    """Return the rows of the table, or of the only list of objects, in an object; else None."""
+    if isinstance(row, Unreadable) or isinstance(row.get("resourceLogs"), list):
+        return None
+    return _table_in(row) or _list_in(row)
 
 
 def _table_in(row):
@@ -164,88 +220,81 @@ def _table_in(row):
     """
     columns, data, inner = row.get("columns"), row.get("data"), list(row.values())
     if isinstance(columns, list) and isinstance(data, list) and data:
-        all_match = all(isinstance(item, list) and len(item) == len(columns) for item in data)
-        return (
-            [dict(zip(map(str, columns), item, strict=True)) for item in data]
-            if all_match
-            else None
-        )
+        if not all(isinstance(item, list) and len(item) == len(columns) for item in data):
+            return None
+        return [dict(zip(map(str, columns), item, strict=True)) for item in data]
     if len(inner) < 2 or not all(type(item) is dict and item for item in inner):
         return None
     if all(item.keys() == inner[0].keys() for item in inner) and all(map(str.isdecimal, inner[0])):
         return [{name: column[number] for name, column in row.items()} for number in inner[0]]
     texts = [{name for name, value in item.items() if isinstance(value, str)} for item in inner]
-    shared = len(inner) >= MIN_TABLE_ROWS and set.intersection(*texts)
-    return [{"id": name, **item} for name, item in row.items()] if shared else None
-
-
-def _has_sentence(value):
-    return isinstance(value, dict) and any(
-        isinstance(one, str) and " " in one.strip() for one in value.values()
-    )
+    if len(inner) < MIN_TABLE_ROWS or not set.intersection(*texts):
+        return None
+    return [{"id": name, **item} for name, item in row.items()]
 
 
 def _list_in(row, depth=1):
-    """Return the only list of objects in an object or in nested objects, else None."""
-    may_go_deeper = depth < MAX_DEPTH and not any(
-        isinstance(value, str) and " " in value.strip() for value in row.values()
-    )
-    inner = [item for item in row.values() if isinstance(item, dict)] if may_go_deeper else []
-    deeper = [inner_list for item in inner if (inner_list := _list_in(item, depth + 1))]
+    """Return the only list of objects in an object, or else in its nested objects; None if none.
+
+    If there are several lists, it is the one whose objects have sentences. An object with a long
+    text is a document itself.
+
+    Parameters
+    ----------
+    row : dict
+    depth : int
+        Level of the object; nested objects are searched to the level `MAX_DEPTH`.
+    """
+    sentences = _sentences_in(row)
     lists = [
         value
         for value in row.values()
         if isinstance(value, list) and value and isinstance(value[0], dict)
     ]
-    has_long_text = any(
-        isinstance(value, str) and " " in value.strip() and len(value) > 200
-        for value in row.values()
-    )
-    lists = lists or deeper
-    if len(lists) > 1:  # keep the one that has sentences
-        lists = [item for item in lists if any(map(_has_sentence, item[:MAX_KEYS]))]
-    return lists[0] if len(lists) == 1 and not has_long_text else None
+    if not lists and not sentences and depth < MAX_DEPTH:
+        inner_objects = [value for value in row.values() if isinstance(value, dict)]
+        lists = list(filter(None, (_list_in(value, depth + 1) for value in inner_objects)))
+    if len(lists) > 1:
+        lists = [items for items in lists if any(map(_sentences_in, items[:MAX_KEYS]))]
+    is_document = any(len(sentence) > MAX_NOTE for sentence in sentences)
+    return lists[0] if len(lists) == 1 and not is_document else None
 
 
-def _of_telemetry(row):
+def _sentences_in(value):
+    """Return the texts of several words that a JSON object has as values."""
+    values = value.values() if isinstance(value, dict) else ()
+    return [text for text in values if isinstance(text, str) and " " in text.strip()]
+
+
+def _telemetry_records(row):
     """Return the records of an OpenTelemetry export: body, time, severity and attributes."""
-    records_out = []
+    records = []
     for resource in _objects_in(row, "resourceLogs"):
-        scopes = _objects_in(resource, "scopeLogs") or _objects_in(
-            resource, "instrumentationLibraryLogs"
-        )
-        for record in [record for scope in scopes for record in _objects_in(scope, "logRecords")]:
-            values = (
-                attribute
-                for attribute in _objects_in(record, "attributes")
-                + _objects_in(resource.get("resource"), "attributes")
-            )
-            attributes = {
-                str(attribute.get("key")): _any_value(attribute.get("value"))
-                for attribute in values
-            }
-            time = next(
-                (
-                    record[name]
-                    for name in ("timeUnixNano", "observedTimeUnixNano")
-                    if record.get(name) not in NO_TELEMETRY_TIME
-                ),
-                None,
-            )
-            records_out.append(
-                {
-                    **attributes,
-                    "time": time,
-                    "body": _any_value(record.get("body")),
-                    "severity": record.get("severityText"),
-                }
-            )
-    return records_out
+        shared_attributes = _objects_in(resource.get("resource"), "attributes")
+        scopes = _objects_in(resource, "scopeLogs")
+        for scope in scopes or _objects_in(resource, "instrumentationLibraryLogs"):
+            for record in _objects_in(scope, "logRecords"):
+                attributes = _objects_in(record, "attributes") + shared_attributes
+                times = [record.get(name) for name in ("timeUnixNano", "observedTimeUnixNano")]
+                times = [time for time in times if time not in NO_TELEMETRY_TIME]
+                records.append(
+                    {
+                        **{
+                            str(item.get("key")): _any_value(item.get("value"))
+                            for item in attributes
+                        },
+                        "time": times[0] if times else None,
+                        "body": _any_value(record.get("body")),
+                        "severity": record.get("severityText"),
+                    }
+                )
+    return records
 
 
 def _objects_in(row, name):
+    """Return the objects in the list `name` of an object; an empty list for other values."""
     value = row.get(name) if isinstance(row, dict) else None
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _any_value(value):
@@ -265,17 +314,16 @@ def document_of(value, names):
     ValueError
         If it is not an object, or contains several documents.
     """
-    if not isinstance(value, dict):
-        raise ValueError(_no_object(value))
-    row = flatten_row(value)
+    checked = _check_object(value)
+    if isinstance(checked, Unreadable):
+        raise ValueError(checked)
+    row, several = flatten_row(value), None
     if isinstance(value.get("resourceLogs"), list):
-        several = _of_telemetry(value)
+        several = _telemetry_records(value)
     elif not any(name in row for name in names):
-        several = _table_in(value) or _list_in(value)
+        several = _rows_inside(value)
     elif all(isinstance(value.get(name, {}), dict) for name in names):
         several = _table_in(value)
-    else:
-        several = None
     if several:
         raise ValueError(
             f"it contains {len(several)} documents, expected one per line; {PANDAS_ADVICE}"
@@ -286,27 +334,23 @@ def document_of(value, names):
 def flatten_row(row):
     """Return a row with values of nested objects as further columns, such as ``message.text``."""
     if any(type(value) is dict for value in row.values()):
-        return {**row, **{name: value for name, value in _inner(row) if name not in row}}
+        return {**row, **{name: value for name, value in _nested_values(row) if name not in row}}
     return row
 
 
-def _inner(row, prefix="", depth=0):
-    """Yield (dotted name, value) of nested objects, except objects of numbers, which are counts."""
+def _nested_values(row, prefix="", depth=0):
+    """Yield (dotted name, value) of nested objects, except objects of numbers, which are counts.
+
+    `prefix` and `depth` are the dotted name and the level of `row` itself.
+    """
     for name, value in row.items():
         if type(value) is dict and len(value) <= MAX_KEYS and depth < MAX_DEPTH:
-            if all(isinstance(one, int | float) for one in value.values()):
-                continue
-            yield from _inner(value, f"{prefix}{name}.", depth + 1)
+            if not all(isinstance(number, int | float) for number in value.values()):
+                yield from _nested_values(value, f"{prefix}{name}.", depth + 1)
         elif depth and not isinstance(value, list | dict):
             yield f"{prefix}{name}", value
 
 
 def replace_surrogates(text):
     """Return a line of JSON with unpaired surrogates replaced by question marks."""
-    if not HALF_SURROGATE.search(text):
-        return text
-    return re.sub(r"\\\\|(?:\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F]..", _whole, text)
-
-
-def _whole(match):
-    return match[0] if match[0] == r"\\" or len(match[0]) == 12 else "?"
+    return SURROGATES.sub(lambda match: "?" if match[1] else match[0], text)

@@ -117,10 +117,11 @@ def write(folder, sources, answers, force=False, snakemake=False):
 
 def text(report, name, folder):
     """Return the content of odl.yaml."""
-    n, span = report.n_documents, f", {report.span}" if report.span else ""
+    size = f"{report.n_documents:,} document{'s' * (report.n_documents != 1)}"
+    size += f", {report.span}" if report.span else ""
     lines = [
         project.SCHEMA_LINE,
-        f"# {n:,} document{'s' * (n != 1)}{span}. Other keys are those of odl's config/README.md.",
+        f"# {size}. Other keys are those of odl's config/README.md.",
         f"study: {name}",
         f"sources: {_flow([_from(folder, source) for source in report.sources])}",
         f"options: {_flow(report.options)}",
@@ -134,7 +135,7 @@ def text(report, name, folder):
 
 
 def _from(folder, source):
-    """Return a path or pattern relative to the folder, or absolute if only the root is shared."""
+    """Return a path or pattern relative to a folder; absolute if they share only the root."""
     here, folder = os.getcwd(), os.path.abspath(folder)
     if not os.path.exists(source):  # a pattern: escape the path that is put before it
         here, folder = glob.escape(here), glob.escape(folder)
@@ -248,9 +249,9 @@ def survey(sources, answers):
     _encoding(report, files, answers)
     _years(report, files, answers)
     report.set("time_format", answers.get("time_format"))
-    columns, categories, stamps, sample = _read(report, files)
+    columns, categories, unclear_times, n_table_rows, sample = _read(report, files)
     if columns:
-        _columns(report, columns, answers)
+        _columns(report, columns, n_table_rows, answers)
         _join_titles(report, sample, answers)
     else:
         _categories(report, categories, answers.get("topics"))
@@ -258,7 +259,7 @@ def survey(sources, answers):
     if not report.options.get("columns", True):
         del report.options["columns"]
     if not report.options.get("dates"):
-        dates, why = roles.date_form(stamps, answers.get("dates"))
+        dates, why = roles.date_form(unclear_times, answers.get("dates"))
         report.set("dates", dates, why if dates else "")
     times = _times(report, files, answers)
     texts = _texts(report, sample)
@@ -321,7 +322,7 @@ def _years(report, files, answers):
 
 def _encoding(report, files, answers):
     """Set the encoding of text files, and delimiter and quoting of tables."""
-    kind, encoding, why = report.options.get("kind"), None, ""
+    kind, why = report.options.get("kind"), ""
     if "encoding" in answers:
         names = [name.strip() for name in answers["encoding"].split(",")]
         encoding = names if len(names) > 1 else names[0]
@@ -342,71 +343,70 @@ def _encoding(report, files, answers):
 
 def _rows(report, files):
     """Yield (path of a table or None, row) of at most `MAX_SURVEYED_ROWS` readable rows."""
-    form, n_rows, wrong = collection.form_of(report.options), 0, None
+    form, n_rows, first_error = collection.form_of(report.options), 0, None
     for name, path in files:
-        tabular = form.kind_of(path) in listing.TABULAR
+        table = path if form.kind_of(path) in listing.TABULAR else None
         try:
             for _, row in formats.rows(path, form, name):
                 n_rows += 1
                 if n_rows > MAX_SURVEYED_ROWS:
                     return
                 if not isinstance(row, Unreadable):
-                    yield path if tabular else None, row
-        except DataError as error:  # `_check_aside` reports it
-            wrong = wrong or error
-    if wrong and not n_rows:
-        raise wrong
+                    yield table, row
+        except DataError as error:  # `_check_aside` reports it, if other files have rows
+            first_error = first_error or error
+    if first_error and not n_rows:
+        raise first_error
 
 
 def _read(report, files):
-    """Return (columns, categories, times, sample) of the files.
+    """Read the files once; return (columns, categories, times, n_table_rows, sample).
 
-    Columns are those of tables, categories those of feeds. Times are values of mail, feeds and logs
-    whose order of day and month may be unclear. The sample is a list of pairs (path of a table or
-    None, row).
+    The number of documents is noted in the report.
+
+    Returns
+    -------
+    columns : dict of str to odl.cli.columns.Column
+        Columns of the tables.
+    categories : odl.cli.columns.Column
+        Categories of the feeds.
+    times : odl.cli.columns.Column
+        A time of each day of mail, feeds and logs whose order of day and month may be unclear.
+    n_table_rows : int
+    sample : list of (path of a table or None, row)
+        Rows drawn at random, at most `MAX_SAMPLED_TEXTS`.
     """
-    columns, sample, n_rows, n, draw, rows = {}, [], 0, -1, random.Random(0), set()
-    days = set()
-    categories, stamps, dated = (
-        roles.Column(CATEGORY),
-        roles.Column("time"),
-        not report.options.get("time_format"),
-    )
+    columns, categories, times = {}, roles.Column(CATEGORY), roles.Column("time")
+    hashes, days, n_table_rows = set(), set(), 0
+    sample, draw = [], random.Random(0)
     for table, row in _rows(report, files):
-        if (key := hash(repr(row))) in rows:  # overlapping exports repeat rows
+        if (key := hash(repr(row))) in hashes:  # overlapping exports repeat rows
             continue
-        rows.add(key)
-        n += 1
-        n_rows += table is not None
-        for name, value in row.items() if table else ():
-            columns.setdefault(str(name), roles.Column(str(name))).add(value, table)
-        for name in row.get(CATEGORY, ()) if not table else ():
-            categories.add(name)
-        if (
-            dated
-            and not table
-            and (date := fields.year_last(row.get("time") or ""))
-            and date[0] not in days
-        ):
-            days.add(date[0])
-            stamps.add(row["time"])
-        if n < MAX_SAMPLED_TEXTS:
+        hashes.add(key)
+        if table:
+            n_table_rows += 1
+            for name, value in row.items():
+                columns.setdefault(str(name), roles.Column(str(name))).add(value, table)
+        else:
+            for name in row.get(CATEGORY, ()):
+                categories.add(name)
+            date = fields.year_last(row.get("time") or "")
+            if date and date[0] not in days and not report.options.get("time_format"):
+                days.add(date[0])
+                times.add(row["time"])
+        if len(hashes) <= MAX_SAMPLED_TEXTS:
             sample.append((table, row))
-        elif (index := draw.randrange(n + 1)) < MAX_SAMPLED_TEXTS:
+        elif (index := draw.randrange(len(hashes))) < MAX_SAMPLED_TEXTS:
             sample[index] = (table, row)
-    report.n_documents = n + 1
-    for column in columns.values():
-        column.n_rows = n_rows
-    return columns, categories, stamps, sample
+    report.n_documents = len(hashes)
+    return columns, categories, times, n_table_rows, sample
 
 
-def _columns(report, columns, answers):
+def _columns(report, columns, n_rows, answers):
     """Choose the columns, and set those that the reader would not use by default."""
-    n_rows = next(iter(columns.values())).n_rows
     chosen = {role: answers[role] for role in roles.ROLE_NAMES if role in answers}
-    fitting = roles.choose(
-        columns, n_rows, chosen, check_formats(report.options.get("time_format"))
-    )
+    time_formats = check_formats(report.options.get("time_format"))
+    fitting = roles.choose(columns, n_rows, chosen, time_formats)
     written = {}
     for role, (column, why) in fitting.items():
         name = column.name if column else None
@@ -416,9 +416,10 @@ def _columns(report, columns, answers):
             written[role] = name
         if role != "author":  # `_authors` reports it
             report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
-    dates = fitting["time"][0]
-    alone = not dates or "time" in chosen or "time_format" in report.options
-    if clock := None if alone else roles.clock_column(columns, dates):
+    dates, clock = fitting["time"][0], None
+    if dates and "time" not in chosen and "time_format" not in report.options:
+        clock = roles.clock_column(columns, dates)
+    if clock:
         written["time"] = [dates.name, clock.name]
         report.say(
             "clock",
@@ -513,36 +514,45 @@ def _documents(report, files):
 
 
 def _times(report, files, answers):
-    """Return the times of the inspected documents; report unreadable ones, or refuse too many."""
+    """Parse the inspected documents as `odl run` will; return their times.
+
+    Reports unreadable documents, or refuses too many, and sets the options that follow from ids and
+    times. If some documents have a time, those without one are unreadable. If none has one, all
+    times are `NO_TIME`.
+    """
     parser = collection.Parser({"dates": answers.get("dates"), **report.options})
-    times, untimed, aside, read, ids, kind, todos = [], [], [], [], collection.Register(), None, {}
+    ids, times = collection.Register(), []
+    unreadable, untimed, todos = [], [], {}
+    dated = []  # (text of a time, its milliseconds): the first and the last
     for name, kind, place, row, with_ids in _documents(report, files):
+        identity = None
         try:
             if isinstance(row, Unreadable):
                 raise ValueError(row)
             collection.check_id(row, with_ids, kind)
-            identity, content = row.get("id"), collection.content_of(row)
-            identity = (
-                None if fields.missing(identity) else ids.name(fields.parse_id(identity), content)
-            )
-            if identity is None and not fields.missing(row.get("id")):
-                continue
-            times.append(parser.parse(row, kind).time)
+            content = collection.content_of(row)
+            if not fields.missing(row.get("id")):
+                identity = ids.name(fields.parse_id(row["id"]), content)
+                if identity is None:  # a repeated row
+                    continue
+            time = parser.parse(row, kind).time
         except (ValueError, OverflowError, RecursionError) as error:
-            aside.append(setaside.aside(name, place, error))
-            todos[aside[-1].reason] = Unreadable(error).todo
+            unreadable.append(setaside.aside(name, place, error))
+            todos[unreadable[-1].reason] = Unreadable(error).todo
             continue
         if identity is not None:
             ids.enter(identity, content)
-        if times[-1] == NO_TIME:
+        times.append(time)
+        if time == NO_TIME:
             untimed.append(setaside.aside(name, place, collection.WITHOUT_TIME))
             todos[collection.WITHOUT_TIME] = collection.WITHOUT_TIME.todo
         else:
-            read = [*read[:1], (row["time"], times[-1])]
-    if len(untimed) < len(times):
-        aside, times = aside + untimed, [time for time in times if time != NO_TIME]
-    _check_aside(report, aside, todos, len(times) + len(ids.again), answers.get("strict", False))
-    report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
+            dated = [*dated[:1], (row["time"], time)]
+    if dated:
+        unreadable, times = unreadable + untimed, [time for time in times if time != NO_TIME]
+    n_readable = len(times) + len(ids.again)
+    _check_aside(report, unreadable, todos, n_readable, answers.get("strict", False))
+    report.n_documents, report.repeats = len(times), ids.repeats()
     if ids.contents:
         phrases = [str(report.repeats)] if any(report.repeats) else []
         phrases += [
@@ -550,29 +560,30 @@ def _times(report, files, answers):
             "options.changed: new also uses changed rows",
         ]
         report.set("changed", ids.changed, "; ".join(phrases))
-    if times and not missing:
-        report.span = " to ".join(_day(end(times)) for end in (min, max))
-        if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
-            why = (
-                f"{late} of the dates, the last {_day(max(times))}; "
-                "correct it: it remains the last period"
-            )
-            report.say("to come", why)
-        if early := sum(value < 0 for value in times):
-            report.say(
-                "long ago", f"{early} of the dates are before 1970, the first {_day(min(times))}"
-            )
-        report.say(
-            "read as", "; ".join(f"{str(value)!r} as {_minute(time)}" for value, time in read)
-        )
-    if times and missing:
+    if dated:
+        _report_times(report, times, dated)
+    elif times:
         report.ties = "source"
         if kind not in listing.TABULAR:
             report.say("time", UNTIMED)
     return times
 
 
-def _check_aside(report, aside, todos, n, strict):
+def _report_times(report, times, dated):
+    """Note the first and last day, implausible days, and how two times (text, ms) were read."""
+    first, last = _day(min(times)), _day(max(times))
+    report.span = f"{first} to {last}"
+    if late := sum(time > time_ns() // 1_000_000 + DAY_MS for time in times):
+        report.say(
+            "to come",
+            f"{late} of the dates, the last {last}; correct it: it remains the last period",
+        )
+    if early := sum(time < 0 for time in times):
+        report.say("long ago", f"{early} of the dates are before 1970, the first {first}")
+    report.say("read as", "; ".join(f"{str(value)!r} as {_second(time)}" for value, time in dated))
+
+
+def _check_aside(report, aside, todos, n_readable, strict):
     """Report the documents that would be set aside; refuse if they are too many.
 
     Parameters
@@ -581,48 +592,47 @@ def _check_aside(report, aside, todos, n, strict):
     aside : list of odl.files.setaside.Aside
     todos : dict of str to str
         Reason -> advice.
-    n : int
-        Number of other documents.
+    n_readable : int
+        Number of the other documents.
     strict : bool
+        Refuse if one document would be set aside.
     """
     if strict:
         report.set("strict", True)
-    if damaged := [
-        f"{entry.reason} ({entry.file})"
-        for entry in aside
-        if entry.place == setaside.DAMAGED_BUT_READ
-    ]:
+    damaged, unread = [], []
+    for entry in aside:
+        if entry.place == setaside.DAMAGED_BUT_READ:
+            damaged.append(f"{entry.reason} ({entry.file})")
+        else:
+            unread.append(entry)
+    if damaged:
         note = f"; {len(damaged) - MAX_REASONS:,} more" if len(damaged) > MAX_REASONS else ""
         report.say("damaged", "; ".join(damaged[:MAX_REASONS]) + note)
-    aside = [entry for entry in aside if entry.place != setaside.DAMAGED_BUT_READ]
-    if not aside:
+    if not unread:
         return
     groups = {}
-    for entry in aside:
+    for entry in unread:
         groups.setdefault(VALUE_IN_REASON.sub("...", entry.reason), []).append(entry)
-    groups = sorted(groups.values(), key=len, reverse=True)[:MAX_REASONS]
-    firsts = [" ".join(filter(None, group[0][:2])) for group in groups]
-    parts = [
-        f"{group[0].reason} ({len(group):,}, first {first})"
-        for group, first in zip(groups, firsts, strict=True)
-    ]
+    reasons = []
+    for entries in sorted(groups.values(), key=len, reverse=True)[:MAX_REASONS]:
+        first = entries[0]
+        location = " ".join(filter(None, (first.file, first.place)))
+        reasons.append((first.reason, f"{first.reason} ({len(entries):,}, first {location})"))
+    listed = "; ".join(phrase for _, phrase in reasons)
+    account = setaside.account(unread).replace("was set", "is set").replace("were set", "are set")
+    # An entry without a place is a file; the rest of a damaged file has an unknown number.
     n_documents = sum(
-        bool(entry.place) and not entry.place.startswith(setaside.REST_PREFIX) for entry in aside
+        bool(entry.place) and not entry.place.startswith(setaside.REST_PREFIX) for entry in unread
     )
-    account = setaside.account(aside).replace("was set", "is set").replace("were set", "are set")
-    if strict or n < 2 or n_documents > MAX_ASIDE_SHARE * (n + n_documents):
-        first = groups[0][0].reason
-        todo = todos.get(first) or "correct or remove them"
-        expected = (
-            "none (--strict)"
-            if strict
-            else f"at most {MAX_ASIDE_SHARE:.0%} of {n + n_documents:,} documents"
+    max_documents = MAX_ASIDE_SHARE * (n_readable + n_documents)
+    if strict or n_readable < 2 or n_documents > max_documents:
+        n = n_readable + n_documents
+        raise DataError(
+            f"{account}: {listed}",
+            "none (--strict)" if strict else f"at most {MAX_ASIDE_SHARE:.0%} of {n:,} documents",
+            todos.get(reasons[0][0]) or "correct or remove them",
         )
-        raise DataError(f"{account}: {'; '.join(parts)}", expected, todo)
-    report.say(
-        "set aside",
-        _name_init_options(f"{account} by odl run, which lists them: {'; '.join(parts)}"),
-    )
+    report.say("set aside", _name_init_options(f"{account} by odl run, which lists them: {listed}"))
 
 
 def _name_init_options(text):
@@ -640,7 +650,7 @@ def _day(milliseconds):
     return (fields.EPOCH + timedelta(milliseconds=milliseconds)).date().isoformat()
 
 
-def _minute(milliseconds):
+def _second(milliseconds):
     """Return a time in ms as text with seconds, UTC."""
     return f"{fields.EPOCH + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 

@@ -136,25 +136,26 @@ class Column:
 
     def words(self):
         """Return the mean number of words of a value; 0 for values that are not strings."""
-        return sum(min(len(text.split()), MAX_COUNTED_WORDS) for text in self.texts()) / max(
-            len(self.values), 1
-        )
+        counts = [min(len(text.split()), MAX_COUNTED_WORDS) for text in self.texts()]
+        return sum(counts) / max(len(self.values), 1)
 
     def length(self):
         """Return the mean number of characters of a value; 0 for values that are not strings."""
         return sum(map(len, self.texts())) / max(len(self.values), 1)
 
     def rank(self, role):
-        """Return how well the column's name fits a role: 0 if not at all, up to 100."""
+        """Return how well the column's name fits a role.
+
+        100 for the first name of the role in `ROLE_NAMES`, less for later ones; at most 50 if only
+        a part of the column's name is there, as in "created_at"; 0 if none is.
+        """
         parts = re.findall(r"[a-zäöüßéúí]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower())
         full_names = "".join(parts), unicodedata.normalize("NFC", self.name.strip().lower())
         for position, name in enumerate(ROLE_NAMES[role]):
             if name in full_names:
                 return 100 - position
-        return max(
-            (50 - ROLE_NAMES[role].index(part) for part in parts if part in ROLE_NAMES[role]),
-            default=0,
-        )
+        positions = [ROLE_NAMES[role].index(part) for part in parts if part in ROLE_NAMES[role]]
+        return 50 - min(positions, default=50)
 
     def example(self):
         """Return the first value, shortened and quoted for printing."""
@@ -180,7 +181,7 @@ def choose(columns, n_rows, answers, time_formats=()):
     ConfigError
         If a chosen column does not exist, or no column contains text.
     """
-    roles, unused = {}, dict(columns)
+    roles, unused = {}, dict(columns)  # role -> (column or None, reason); columns without a role
     for role, name in answers.items():
         if name and name not in columns:
             raise ConfigError(
@@ -188,11 +189,7 @@ def choose(columns, n_rows, answers, time_formats=()):
                 "one of the columns " + ", ".join(columns),
                 "correct the name",
             )
-        if (
-            role == "text"
-            and name
-            and not columns[name].share(lambda value: isinstance(value, str))
-        ):
+        if role == "text" and name and not columns[name].texts():
             raise ConfigError(
                 f"--text names {name!r}, which contains {columns[name].example()}",
                 "a column of texts",
@@ -210,10 +207,10 @@ def choose(columns, n_rows, answers, time_formats=()):
     }
     for role, find in finders.items():
         if role not in roles:
-            roles[role] = find(list(unused.values()), n_rows, roles)
-            if roles[role][0]:
-                unused.pop(roles[role][0].name)
-    if roles["text"][0] is None and not any(name == "counts" for name in columns):
+            column, _ = roles[role] = find(list(unused.values()), n_rows, roles)
+            if column:
+                unused.pop(column.name)
+    if roles["text"][0] is None and "counts" not in columns:
         names = ", ".join(columns) or "none"
         raise ConfigError(
             f"no column contains text; the columns are {names}",
@@ -229,11 +226,13 @@ def _best(columns, role, fits):
     return max(fitting, key=lambda column: column.rank(role), default=None)
 
 
-# The functions `_url`, `_time`, `_text`, `_title`, `_id`, `_topics` and `_author` each choose the
-# column of one role: they return (column or None, reason).
+# Each of the functions `_url`, `_time`, `_text`, `_title`, `_id`, `_topics` and `_author` chooses
+# the column of one role and returns (column or None, reason). `columns` have no role yet, `roles`
+# has the columns that were chosen before.
 
 
 def _url(columns, n_rows, roles):
+    """Choose a column whose values are web addresses."""
     addresses = [
         column for column in columns if column.values and column.share(fields.parse_url) > MIN_SHARE
     ]
@@ -242,17 +241,19 @@ def _url(columns, n_rows, roles):
 
 
 def _time(columns, n_rows, roles, formats=()):
+    """Choose a column of dates: by its name, or with texts that are dates.
+
+    A column with mostly dates, or with dates in most rows, is an error: the user decides.
+    """
     is_time = partial(_is_time, formats=formats)
-    min_share = {
-        column.name: MIN_NAMED_SHARE if column.rank("time") else MIN_SHARE for column in columns
-    }
-    fitting = [
-        column
-        for column in columns
-        if column.values and column.share(is_time) >= min_share[column.name]
-    ]
+    fitting = []
+    for column in columns:
+        min_share = MIN_NAMED_SHARE if column.rank("time") else MIN_SHARE
+        if column.values and column.share(is_time) >= min_share:
+            fitting.append(column)
     fitting = [column for column in fitting if column.filled >= n_rows / 2] or fitting
     named = [column for column in fitting if column.rank("time")]
+    # Numbers may be anything, unless the name of their column says that they are times.
     texts = [
         column for column in fitting if column.share(lambda value: not _numeric(value)) >= MIN_SHARE
     ]
@@ -260,18 +261,15 @@ def _time(columns, n_rows, roles, formats=()):
         named or texts, key=lambda column: (column.rank("time"), column.filled), default=None
     )
     if best is None:
-        nearly = (
-            column
-            for column in columns
-            if column.rank("time") and 0.3 < column.share(is_time) < MIN_NAMED_SHARE
-        )
-        best = max(nearly, key=lambda column: column.rank("time"), default=None)
-        if best is None:
-            named = max(columns, key=lambda column: column.rank("time"), default=None)
-            wrong = named and named.values and named.rank("time") > 50
-            todo = "; --time-format sets their format"
-            other = f" ({named.name!r} contains {named.example()}{todo})" if wrong else ""
-            return None, f"no column contains dates{other}; the order is that of the files"
+        named = [column for column in columns if column.rank("time")]
+        nearly = [column for column in named if 0.3 < column.share(is_time) < MIN_NAMED_SHARE]
+        best = max(nearly or named, key=lambda column: column.rank("time"), default=None)
+        if not nearly:
+            reason = "no column contains dates"
+            if best and best.values and best.rank("time") > 50:
+                todo = "--time-format sets their format"
+                reason += f" ({best.name!r} contains {best.example()}; {todo})"
+            return None, f"{reason}; the order is that of the files"
         wrong = next(value for value in best.values if not is_time(value))
         raise ConfigError(
             f"the column {best.name!r} contains {wrong!r}, which is no date",
@@ -288,22 +286,17 @@ def _time(columns, n_rows, roles, formats=()):
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
     if best.filled < MIN_NAMED_SHARE * n_rows:
-        without = next(
-            (file for column in columns for file in column.files if file not in best.files), ""
-        )
-        its = ", ".join(column.name for column in columns if without in column.files)
-        where = f" ({without} has only the columns {its})" if without else ""
-        n_missing = n_rows - best.filled
-        fault = f"{n_missing} of {n_rows} rows have no value in the column {best.name!r}{where}"
-        folder = ", use a separate folder for files with other columns" if without else ""
-        raise ConfigError(
-            fault,
-            "dates in all rows",
-            f"fill them in, choose another column by --time{folder}, or use none: --time ''",
-        )
-    return best, "contains dates" + (
-        "" if best.rank("time") else ", although its name does not say so"
-    )
+        fault = f"{n_rows - best.filled} of {n_rows} rows have no value in the column {best.name!r}"
+        todo = "fill them in, choose another column by --time"
+        files = [file for column in columns for file in column.files if file not in best.files]
+        if files and files[0]:
+            others = ", ".join(column.name for column in columns if files[0] in column.files)
+            fault += f" ({files[0]} has only the columns {others})"
+            todo += ", use a separate folder for files with other columns"
+        raise ConfigError(fault, "dates in all rows", f"{todo}, or use none: --time ''")
+    if best.rank("time"):
+        return best, "contains dates"
+    return best, "contains dates, although its name does not say so"
 
 
 def clock_column(columns, dates):
@@ -329,6 +322,7 @@ def clock_column(columns, dates):
 
 
 def _is_clock(value):
+    """Return whether a value is a time of day, such as 08:15."""
     return isinstance(value, str) and CLOCK.fullmatch(value.strip()) is not None
 
 
@@ -350,6 +344,7 @@ def _is_time(value, formats=()):
 
 
 def _text(columns, n_rows, roles):
+    """Choose the column with the most words; a name of the role counts three times as much."""
     texts = []
     for column in columns:
         min_share = MIN_NAMED_SHARE if column.rank("text") else MIN_SHARE
@@ -364,6 +359,7 @@ def _text(columns, n_rows, roles):
 
 
 def _title(columns, n_rows, roles):
+    """Choose a column by its name, or the only one with lines that are shorter than the texts."""
     best = _best(
         columns,
         "title",
@@ -394,36 +390,25 @@ def _fits_title(column, n_rows):
 
 
 def _id(columns, n_rows, roles):
-    min_share = {
-        column.name: MIN_SHARE if column.name.lower() in INCOMPLETE_IDS else 1 for column in columns
-    }
-    named = [
-        column
-        for column in columns
-        if column.rank("id") and column.filled >= min_share[column.name] * n_rows
-    ]
-
-    def is_id(column):
-        return not column.doubled and column.share(_may_be_id) >= min_share[column.name]
-
-    best = _best(named, "id", is_id)
-    if best:
+    """Choose a column named for the role without repeats in a file, or one of different words."""
+    named, fitting = [], []
+    for column in columns:
+        min_share = MIN_SHARE if column.name.lower() in INCOMPLETE_IDS else 1
+        if column.rank("id") and column.filled >= min_share * n_rows:
+            named.append(column)
+            if not column.doubled and column.share(_may_be_id) >= min_share:
+                fitting.append(column)
+    if fitting:
+        best = max(fitting, key=lambda column: column.rank("id"))
         is_unique = len(best.distinct) >= n_rows
         return best, "all different" if is_unique else "all different within a file"
-    best = next(
-        (
-            column
-            for column in columns
-            if column.filled == n_rows and _may_all_be_ids(column, n_rows)
-        ),
-        None,
-    )
-    if best:
-        return best, "all different"
-    repeated = max(named, key=lambda column: column.rank("id"), default=None)
-    return None, (
-        f"{repeated.name!r} has repeated values" if repeated else "none"
-    ) + "; file and line are the ids"
+    for column in columns:
+        if column.filled == n_rows and _may_all_be_ids(column, n_rows):
+            return column, "all different"
+    if not named:
+        return None, "none; file and line are the ids"
+    repeated = max(named, key=lambda column: column.rank("id"))
+    return None, f"{repeated.name!r} has repeated values; file and line are the ids"
 
 
 def _may_all_be_ids(column, n_rows):
@@ -431,31 +416,30 @@ def _may_all_be_ids(column, n_rows):
 
     Numbers are not ids, since they may be measurements.
     """
-    word = (
-        column.share(
-            lambda value: isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80
-        )
-        == 1
-    )
-    return word and column.share(_numeric) < 1 and len(column.distinct) == n_rows and n_rows > 1
+
+    def is_word(value):
+        return isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80
+
+    is_unique = n_rows > 1 and len(column.distinct) == n_rows
+    return is_unique and column.share(is_word) == 1 and column.share(_numeric) < 1
 
 
 def _may_be_id(value):
+    """Return whether a value is a text or an integer."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _topics(columns, n_rows, roles):
+    """Choose a column named for the role whose values repeat, since each topic has documents."""
     named = [column for column in columns if column.values and column.rank("topics")]
     named = [column for column in named if column.share(_may_be_topics) >= MIN_SHARE]
     fitting = [column for column in named if len(column.distinct) <= max(2, n_rows // 3)]
     best = max(fitting, key=lambda column: column.rank("topics"), default=None)
+    if best is None:
+        return None, "none; they are not needed"
     alternatives = " or ".join(repr(column.name) for column in fitting if column is not best)
     note = f", rather than {alternatives} (--topics)" if alternatives else ""
-    return (
-        (best, f"{len(best.distinct)} different{note}")
-        if best
-        else (None, "none; they are not needed")
-    )
+    return best, f"{len(best.distinct)} different{note}"
 
 
 def _author(columns, n_rows, roles):
@@ -488,6 +472,7 @@ def _may_be_author(value):
 
 
 def _may_be_topics(value):
+    """Return whether a value can be read as topics, separated by semicolons."""
     try:
         fields.parse_topics(value, ";")
     except ValueError:

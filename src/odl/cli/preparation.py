@@ -61,18 +61,18 @@ def stop_words_of(texts, name=None):
     stop_words = stopwords.StopWords(
         vocabulary, np.bincount(counts.indices, minlength=len(vocabulary))
     )
-    mix = stopwords.mix(counts, stop_words, alone=True)
-    listed, why = mix.keys() & stopwords.LISTS.keys(), "not known (--stop-words names one)"
-    if any(mix):
-        names = sorted(mix, key=lambda name: (not name, -mix[name]))
+    n_texts = stopwords.mix(counts, stop_words, alone=True)  # by language; "" if it is not known
+    why = "not known (--stop-words names one)"
+    if any(n_texts):
+        names = sorted(n_texts, key=lambda name: (not name, -n_texts[name]))
         why = ", ".join(
-            f"{stopwords.shown(name, 'not known')} ({mix[name] / len(texts):.0%})" for name in names
+            f"{stopwords.shown(name, 'not known')} ({n_texts[name] / len(texts):.0%})"
+            for name in names
         )
-        why += (
-            "; stop words of a document's language have no weight"
-            if listed
-            else ", without a list of stop words"
-        )
+        if n_texts.keys() & stopwords.LISTS.keys():
+            why += "; stop words of a document's language have no weight"
+        else:
+            why += ", without a list of stop words"
     why += f"; words in more than {STOP_WORD_SHARE:.0%} of the documents have no weight"
     return None, {"languages": True, "max_share": STOP_WORD_SHARE}, why
 
@@ -93,11 +93,9 @@ def tokens_of(texts, stop_words):
     letters = "".join(
         word for text in texts for word in LETTERS.findall(text[:MAX_DETECTED_CHARACTERS])
     )
-    return tokens | (
-        {"hangul": "pairs"}
-        if len(HANGUL_SYLLABLE.findall(letters)) > MIN_HANGUL_SHARE * len(letters)
-        else {}
-    )
+    if len(HANGUL_SYLLABLE.findall(letters)) > MIN_HANGUL_SHARE * len(letters):
+        tokens["hangul"] = "pairs"
+    return tokens
 
 
 def meaning_of(texts, tokens, asked):
@@ -114,23 +112,19 @@ def meaning_of(texts, tokens, asked):
     counts, _, english = _count(texts, tokens)
     length = np.median(np.diff(counts.indptr)) if len(texts) else 0
     if asked:
-        encoder.encoder_of(ENCODER)
-        weight = (
-            f"with a weight of {weight_of([length]):.2f} "
-            f"for about {length:.0f} distinct words a text"
+        encoder.encoder_of(ENCODER)  # raises ConfigError without the extra
+        why = (
+            f"vectors of {ENCODER} next to words, with a weight of {weight_of([length]):.2f} "
+            f"for about {length:.0f} distinct words a text; {ENCODER_COST}"
         )
-        return (
-            {"vectors": ENCODER},
-            {"meaning": None},
-            f"vectors of {ENCODER} next to words, {weight}; {ENCODER_COST}",
-        )
+        return {"vectors": ENCODER}, {"meaning": None}, why
     if not 0 < length <= MAX_SHORT_TEXT or not english:
         return {}, {}, ""
-    offer = (
-        f"none; texts have about {length:.0f} distinct words; "
-        "with texts this short, vectors would help"
+    why = (
+        f"none; texts have about {length:.0f} distinct words; with texts this short, vectors "
+        f"would help: odl init --meaning, with the extra meaning; {ENCODER_COST}"
     )
-    return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {ENCODER_COST}"
+    return {}, {}, why
 
 
 def pieces_of(texts, tokens, cleaners, n_documents):
@@ -170,10 +164,8 @@ def repeating(texts):
     for text in texts:
         keys = split(text)[1]
         splitter.add(keys, {key: {} for key in keys})
-    passages, nothing = (
-        splitter.passages(np.zeros(0, dtype=np.int32), 0),
-        boilerplate.add_counts([]),
-    )
+    passages = splitter.passages(np.zeros(0, dtype=np.int32), 0)
+    nothing = boilerplate.add_counts([])
     counts = boilerplate.tally(passages.starts, passages.keys, passages.sizes, nothing)
     removed = boilerplate.find_boilerplate(counts, nothing)
     removed = removed[np.searchsorted(counts.keys, passages.keys)]
@@ -204,22 +196,18 @@ def batches_of(times, period=None):
             MORE_DOCUMENTS,
         )
     initial = min(FIRST_BATCH, max(1, n // 5))
-    dated = n and NO_TIME not in times
-    calendar_periods = batching.PERIODS if dated else ()
-    for name in (period,) if period else calendar_periods:
-        keys = batching.periods_of(np.sort(times), name) if dated else []
-        sizes = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]] if dated else []
-        if sizes and (period or median(Counter(keys).values()) >= MIN_MEDIAN_PERIOD):
-            first, middle = n - sum(sizes), median(Counter(keys).values())
-            why = (
-                "as you say"
-                if period
-                else f"the shortest period that usually has {MIN_MEDIAN_PERIOD} documents"
-            )
+    dated = NO_TIME not in times
+    names = [period] if period else batching.PERIODS
+    for name in names if dated else ():
+        keys = batching.periods_of(np.sort(times), name)
+        sizes = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]]
+        usual_size = median(Counter(keys).values())
+        if sizes and (period or usual_size >= MIN_MEDIAN_PERIOD):
+            why = f"the shortest period that usually has {MIN_MEDIAN_PERIOD} documents"
             phrases = [
-                f"by {name}, {why} (median {middle:.0f}): "
+                f"by {name}, {'as you say' if period else why} (median {usual_size:.0f}): "
                 f"each {name} is compared with those before it",
-                f"the first batch has {first} documents, "
+                f"the first batch has {n - sum(sizes)} documents, "
                 f"then {len(sizes)} {name}{'s' * (len(sizes) > 1)}",
                 alerts_begin(sizes),
             ]

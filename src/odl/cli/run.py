@@ -222,54 +222,55 @@ def _note_events(working, ledger):
 
 
 def _renumber(working, ledger):
-    """Write new event numbers into feedback.csv; return sentences about the changes.
+    """Write the new numbers of events into feedback.csv; return sentences about the changes.
 
-    It can be repeated after a kill.
+    The ledger has the documents of the events in feedback.csv if all alerts were computed again.
     """
-    before, sentences = ledger.facts.get("topics"), []
+    before = ledger.facts.get("topics")
     if not before and not ledger.facts.get("renumbered"):
-        return sentences
+        return []
     from odl.alerts import feedback
 
     if before:
         folder = working.folder_of("alerts")
-        entries, sentences = feedback.renumber_events(feedback.read("."), folder, before)
-        ledger.set_fact("renumbered", [entries, sentences])
+        renumbered = feedback.renumber_events(feedback.read("."), folder, before)
+        ledger.set_fact("renumbered", [*renumbered])
         ledger.set_fact("topics", {})
-    if ledger.facts.get("renumbered"):
-        ledger.save()
-        entries, sentences = ledger.facts["renumbered"]
-        if sentences:
-            feedback.write(".", [feedback.FeedbackLine(*entry) for entry in entries])
-        ledger.set_fact("renumbered", [])
+    ledger.save()  # a run that is killed here writes the same lines again
+    entries, sentences = ledger.facts["renumbered"]
+    if sentences:
+        feedback.write(".", [feedback.FeedbackLine(*entry) for entry in entries])
+    ledger.set_fact("renumbered", [])
     return sentences
 
 
 def _documents(working, ledger):
-    """Return a phrase with the number of documents, its change, and implausible times."""
-    path = os.path.join(working.names["root"], working.names["corpus"], "documents.h5")
-    key, (noted, before) = ledger.digest(path), ledger.facts.get("counted", ["", None])
-    if key == noted:
+    """Return a phrase with the number of documents, its change, and new implausible times."""
+    path = _path_of_documents(working)
+    key, (counted_key, before) = ledger.digest(path), ledger.facts.get("counted", ["", None])
+    if key == counted_key:
         return f"no new documents since the last run; {before:,} in all"
     from odl.files import documents as docs
     from odl.files import storage
 
     with storage.reading(path, "documents") as file:
         n, repeats = int(file["ids"].attrs["length"]), docs.read_repeats(file)
-        times = storage.read_array(file, "times", "i")
-        wrong, first = _implausible(times, time.time())
-        first = "" if first is None else storage.read_strings(file, "ids")[first]
+        n_wrong, row = _implausible(storage.read_array(file, "times", "i"), time.time())
+        example = visible(storage.read_strings(file, "ids")[row]) if n_wrong else ""
     ledger.set_fact("counted", [key, n])
-    if wrong == ledger.facts.get("implausible", 0):
-        wrong = 0
-    else:
-        ledger.set_fact("implausible", wrong)
-    warning = ""
-    if wrong:
-        many = "documents have times" if wrong > 1 else "document has a time"
-        warning = f"{wrong:,} {many} before 1970 or after tomorrow, such as {visible(first)}"
-        warning += "; correct them"
-    return "; ".join(filter(None, [account_of(n, before), str(repeats), warning]))
+    phrases = [account_of(n, before), str(repeats)]
+    if n_wrong != ledger.facts.get("implausible", 0):
+        ledger.set_fact("implausible", n_wrong)
+        if n_wrong:
+            verb = "documents have times" if n_wrong > 1 else "document has a time"
+            when = f"before 1970 or after tomorrow, such as {example}"
+            phrases.append(f"{n_wrong:,} {verb} {when}; correct them")
+    return "; ".join(filter(None, phrases))
+
+
+def _path_of_documents(working):
+    """Return the path of the documents of a folder's stream."""
+    return os.path.join(working.names["root"], working.names["corpus"], "documents.h5")
 
 
 def _implausible(times, now):
@@ -285,11 +286,11 @@ def _implausible(times, now):
 
 def _set_aside(working, ledger, named):
     """Write the table of documents that were set aside; return a list with a line about it."""
-    documents = os.path.join(working.names["root"], working.names["corpus"], "documents.h5")
+    documents = _path_of_documents(working)
     table = os.path.join(working.config["results"], "set-aside.tsv")
-    of_watch = os.path.join("inbox", ".refused")
-    *key, account = ledger.facts.get("aside", [""])
-    if key != [*map(ledger.digest, (documents, table, of_watch))]:
+    paths = documents, table, os.path.join("inbox", ".refused")
+    *digests, account = ledger.facts.get("aside", [""])
+    if digests != [*map(ledger.digest, paths)]:
         from odl.files import setaside, storage
         from odl.live import refused
 
@@ -303,7 +304,7 @@ def _set_aside(working, ledger, named):
         account = setaside.account(entries + refusals, older)
         if older:
             account += f" (the table lists the last {len(refusals):,} that odl watch refused)"
-        ledger.set_fact("aside", [*map(ledger.digest, (documents, table, of_watch)), account])
+        ledger.set_fact("aside", [*map(ledger.digest, paths), account])
     return [f"{account}: {os.path.normpath(os.path.join(named, table))}"] if account else []
 
 
@@ -313,9 +314,9 @@ def account_of(n, before=None):
         return f"{n:,} document{'s' * (n != 1)}; no earlier run is on record"
     if n == before:  # called if the list of documents has changed
         return f"documents or files changed, the same number as in the last run; {n:,} in all"
-    change, direction = abs(n - before), "fewer" if n < before else "more"
-    difference = f"{change:,} document{'s' * (change != 1)} {direction}"
-    return f"{difference} than in the last run; {n:,} in all"
+    noun = "document" if abs(n - before) == 1 else "documents"
+    direction = "fewer" if n < before else "more"
+    return f"{abs(n - before):,} {noun} {direction} than in the last run; {n:,} in all"
 
 
 def _send_alerts(ledger, words, named):
@@ -340,10 +341,11 @@ def _describe_outdated(loop, named):
         for name, steps in loop.outdated.items()
     )
     options = loop.folder.stream["options"]
-    encoder = ["the encoder"] if isinstance(options.get("vectors"), dict) else []
-    writers = " or ".join(["odl", *packages_of(options), *encoder])
+    programs = ["odl", *packages_of(options)]
+    if isinstance(options.get("vectors"), dict):
+        programs.append("the encoder")
     return [
-        f"computed by another version of {writers}, and still used: {parts}; "
+        f"computed by another version of {' or '.join(programs)}, and still used: {parts}; "
         f"`odl run {named} --again` repeats them"
     ]
 
@@ -359,9 +361,9 @@ def _absent_facets(working, n):
     present = {name for row in rows for name in json.loads(row or "{}")}
     if not (absent := [name for name in wanted if name not in present]):
         return []
-    columns = f"column{'s' * (len(absent) > 1)} {', '.join(map(visible, absent))}"
+    noun, names = "columns" if len(absent) > 1 else "column", ", ".join(map(visible, absent))
     todo = f"correct options.facets of {project.FILE} if a name is wrong"
-    return [f"facets: no document of the last period has the {columns}; {todo}"]
+    return [f"facets: no document of the last period has the {noun} {names}; {todo}"]
 
 
 def _plan(loop):
@@ -381,15 +383,15 @@ def _plan(loop):
 def _spans(times):
     """Return timesteps as text, such as " 3 to 5, 8"; "" for steps without a timestep."""
     spans = []
-    for t in filter(lambda t: t is not None, times):
+    for t in times:
+        if t is None:
+            continue
         if spans and t == spans[-1][1] + 1:
             spans[-1][1] = t
         else:
             spans.append([t, t])
-    if not spans:
-        return ""
     words = (f"{first} to {last}" if first < last else str(first) for first, last in spans)
-    return " " + ", ".join(words)
+    return " " + ", ".join(words) if spans else ""
 
 
 @dataclass
@@ -430,14 +432,12 @@ class Progress:
         if step == "read":
             self._show(f"reading      {note}", f"  {duration(spent)}", end=True)
         elif t is not None:
-            done, days = t - self.first, re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", note)
-            remaining = (
-                f"  {duration(spent / done * (self.steps - t))} left"
-                if 0 < done < self.steps - self.first
-                else ""
-            )
+            n_done, n_steps, remaining = t - self.first, self.steps - self.first, ""
+            if 0 < n_done < n_steps:
+                remaining = f"  {duration(spent / n_done * (self.steps - t))} left"
+            days = re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", note)
             label = f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}"
-            self._show(label, remaining, done=(done + 1, self.steps - self.first))
+            self._show(label, remaining, done=(n_done + 1, n_steps))
 
     def close(self):
         """End the current line. If the run ended early, the line shows the last state."""
@@ -467,11 +467,12 @@ def unread(folder, corpus):
         ``sources`` and ``options`` of the stream.
     """
     named = [_locate(os.fspath(folder), source) for source in corpus["sources"]]
-    kind = corpus["options"].get("kind")
-    siblings, left_out = filekinds.unread_siblings(named, kind), filekinds.left_out(named, kind)
-    others = f"{filekinds.unread(siblings)} of {Path(folder, project.FILE)}" if siblings else ""
-    parts = [phrase for phrase in (others, left_out) if phrase]
-    return f"not read: {'; '.join(parts)}" if parts else ""
+    kind, phrases = corpus["options"].get("kind"), []
+    if siblings := filekinds.unread_siblings(named, kind):
+        phrases.append(f"{filekinds.unread(siblings)} of {Path(folder, project.FILE)}")
+    if left_out := filekinds.left_out(named, kind):
+        phrases.append(left_out)
+    return f"not read: {'; '.join(phrases)}" if phrases else ""
 
 
 def _locate(folder, source):

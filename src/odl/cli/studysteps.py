@@ -69,14 +69,15 @@ def _prune(state):
 def _files(arguments):
     """Return (name, path) of the user files that the step ``read`` reads.
 
-    The list is empty for other readers, and if shares are joined.
+    The list is empty for readers of other corpora, and if the step joins shares.
     """
     from odl.corpora import collection, portions
     from odl.files import listing
 
-    source, options, ends = arguments["source"], arguments["options"], arguments["files"]
+    source, options = arguments["source"], arguments["options"]
+    ends, shares = arguments["files"], arguments["shares"]
     is_collection = arguments["reader"] == collection.READER
-    if (ends or arguments["shares"]) and (not is_collection or (ends and arguments["shares"])):
+    if (ends and shares) or ((ends or shares) and not is_collection):
         raise ParameterError(
             f"--files or --shares of {arguments['reader']}",
             "only one of these options, for the reader documents",
@@ -84,11 +85,9 @@ def _files(arguments):
         )
     if ends:
         return portions.members(source, options, *ends)
-    return (
-        listing.find_files(source, options.get("kind"))
-        if is_collection and not arguments["shares"]
-        else []
-    )
+    if shares or not is_collection:
+        return []
+    return listing.find_files(source, options.get("kind"))
 
 
 def _page_inputs(arguments):
@@ -96,18 +95,14 @@ def _page_inputs(arguments):
     from odl.alerts import feedback, read
 
     place = read.place_of(arguments["folder"], arguments["stream"])
-    verdicts = os.path.join(arguments["home"] or place.home, feedback.FEEDBACK_FILE)
     n = read.first_of(place, 0)
-    named = {
+    inputs = {
         "documents": place.documents,
         "features": os.path.join(place.features, f"{n - 1}.h5"),
-        "feedback": verdicts,
+        "feedback": os.path.join(arguments["home"] or place.home, feedback.FEEDBACK_FILE),
     }
-    alerts = [os.path.join(place.alerts, f"{t}.h5") for t in range(n)]
-    return {
-        "alerts": alerts,
-        **{name: path if os.path.exists(path) else "" for name, path in named.items()},
-    }
+    inputs = {name: path if os.path.exists(path) else "" for name, path in inputs.items()}
+    return {"alerts": [os.path.join(place.alerts, f"{t}.h5") for t in range(n)], **inputs}
 
 
 @_declare
@@ -254,10 +249,8 @@ def baselines(output, features, *, past, window: int | None = None):
             name = f"last{window}timesteps"
     else:
         newest_first = (storage.earlier(past, t, 1)[0] for t in range(batch.t, 0, -1))
-        before, name = (
-            baselines.latest(map(read, newest_first), baselines.PAST_WINDOW),
-            f"last{baselines.PAST_WINDOW}",
-        )
+        before = baselines.latest(map(read, newest_first), baselines.PAST_WINDOW)
+        name = f"last{baselines.PAST_WINDOW}"
     scorefiles.write_baselines(output, batch, baselines.score(batch, before), name)
 
 
@@ -329,15 +322,14 @@ def page(
         raise ParameterError(
             "a plan without tables and figures", "PLAN TABLES FIGURES", "name all three"
         )
-    topics = [partial(places.papers("emergingfiles").section, emerging)] if emerging else []
-    title = (
-        f"{'Experiments' if plan is None else 'Novel documents'}: {config.get('study', 'a study')}"
-    )
-    streams = studypage.Streams(plan, tables, figures, settings, {"Emerging topics": topics})
+    subject, streams = "Experiments", None
+    if plan is not None:
+        topics = [partial(places.papers("emergingfiles").section, emerging)] if emerging else []
+        subject = "Novel documents"
+        streams = studypage.Streams(plan, tables, figures, settings, {"Emerging topics": topics})
+    title = f"{subject}: {config.get('study', 'a study')}"
     shown = [places.papers("experiments").section(folder) for folder in experiments]
-    studypage.write(
-        output, streams if plan is not None else None, title=title, config=config, experiments=shown
-    )
+    studypage.write(output, streams, title=title, config=config, experiments=shown)
 
 
 page.begins_in = "report/studypage", "config/places"  # the rule adds the modules of odl.papers

@@ -30,22 +30,18 @@ def show(args):
 
     with contextlib.chdir(args.folder):
         place, row = _row_of(args.folder, args.id)
-    counts = (row.get("counts") or {}).items()
-    text = fields.join_pieces(row.get("text")) or "\n".join(
-        f"{word} {count}" for word, count in counts
-    )
-    gone = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
-    note = ["forgotten: this row of your file is no longer read"] * gone
+    text = fields.join_pieces(row.get("text"))
+    if not text:
+        counts = (row.get("counts") or {}).items()
+        text = "\n".join(f"{word} {count}" for word, count in counts)
+    is_forgotten = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
+    note = ["forgotten: this row of your file is no longer read"] if is_forgotten else []
     head = [place, *note, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]
-    print(
-        "\n".join(
-            [
-                *map(visible, map(fields.without_ansi, head)),
-                "",
-                *map(readable, str(text).splitlines()),
-            ]
-        )
-    )
+    for line in head:
+        print(visible(fields.without_ansi(line)))
+    print()
+    for line in str(text).splitlines():
+        print(readable(line))
 
 
 @subcommand(
@@ -130,18 +126,17 @@ def _row_of(folder, ident):
     form, columns = collection.form_of(stream["options"]), collection.columns_of(stream["options"])
     for name, path in listing.find_files(stream["sources"], form.kind):
         for place, row, _ in collection.documents_in(name, path, form, columns, strict=False):
-            with contextlib.suppress(ValueError):  # odl run reports it
-                if isinstance(row, Unreadable):
-                    continue
+            if isinstance(row, Unreadable):
+                continue
+            try:
                 identity = collection.identity_of(row, name, place)
-                if ident in (identity, identity + collection.name_end(collection.content_of(row))):
-                    values = {
-                        role: value for role, value in row.items() if not fields.missing(value)
-                    }
-                    return f"{os.path.normpath(os.path.join(folder, path))} {place}", {
-                        **values,
-                        "id": identity,
-                    }
+                of_changed_row = identity + collection.name_end(collection.content_of(row))
+            except ValueError:  # no valid id; odl run reports it
+                continue
+            if ident in (identity, of_changed_row):
+                values = {role: value for role, value in row.items() if not fields.missing(value)}
+                location = f"{os.path.normpath(os.path.join(folder, path))} {place}"
+                return location, {**values, "id": identity}
     raise DataError(
         f"no row of the sources of {folder} has the id {ident}",
         "an id that odl new prints",
@@ -172,11 +167,8 @@ def table(args):
         from odl.evaluation import outside
 
         scores = outside.read(args.beside)
-        print(
-            outside.as_text(
-                *outside.compare(args.folder, scores, stream=args.stream, seed=args.seed)
-            )
-        )
+        compared = outside.compare(args.folder, scores, stream=args.stream, seed=args.seed)
+        print(outside.as_text(*compared))
         return
     print(studypage.main_table(f"{args.folder}/tables"))
     print(f"Report: {args.folder}/report.html")
@@ -186,12 +178,11 @@ def _check_finished(folder):
     """Raise `DataError` if a folder has no tables; the message names a study below it."""
     if os.path.isdir(os.path.join(folder, "tables")):
         return
-    below = sorted(
-        glob.glob(
-            os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")
-        )
+    results = os.path.join(glob.escape(folder), glob.escape(project.results_of(folder)))
+    tables = sorted(glob.glob(os.path.join(results, "*", "tables")))
+    todo = (
+        f"name {os.path.dirname(tables[0])}" if tables else "run it first, or name another folder"
     )
-    todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another folder"
     raise DataError(
         f"{folder} contains no tables", "the folder results/STUDY of a finished study", todo
     )
@@ -238,19 +229,17 @@ def _verify_own(folder):
     """Verify inbox, forgotten.txt and positions; return (number of files, damages as sentences)."""
     from odl.live import inboxsums, lines, refused
 
-    wrong: list[str] = []
     if not (folder / project.FILE).exists():
-        return 0, wrong
+        return 0, []
     with contextlib.chdir(folder):
-        wrong += [*inboxsums.check(mend=False), *refused.check(mend=False)]
+        wrong = [*inboxsums.check(mend=False), *refused.check(mend=False)]
         for read in (lambda: project.forgotten("."), lines.read_places):
             try:
                 read()
             except (StorageError, OSError) as error:
                 wrong.append(str(error))
-        return len(inboxsums.paths("*.jsonl*")) + sum(
-            map(os.path.exists, (project.FORGOTTEN, lines.OFFSETS_PATH))
-        ), wrong
+        n_single = sum(map(os.path.exists, (project.FORGOTTEN, lines.OFFSETS_PATH)))
+        return len(inboxsums.paths("*.jsonl*")) + n_single, wrong
 
 
 def _pages(folder):
@@ -266,34 +255,36 @@ def _pages(folder):
 
 
 def _inputs_of(path, record):
-    """Yield (role, path, digest) of those inputs of a file that its record and step locate.
+    """Yield (role, pattern, digest) of each input that a file of a timestep was computed from.
 
-    The seed in the path is replaced by * if seeds may share the input.
+    Parameters
+    ----------
+    path : str
+        The file, below the folder of results.
+    record : dict
+        Its record (`odl.config.steps.record_of`), with the digest of each input.
+
+    Yields
+    ------
+    tuple of (str, str, str)
+        Inputs of the same stream, except the last features, whose timestep is not known. The
+        pattern has * for the seed of files of a stream, since seeds may share these.
     """
     from odl.config import steps
 
     step = steps.STEPS.get(record["step"])
     for written in step.writes.values() if step else ():
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written)).replace(
-            "[^/]+", ".+", 1
-        )
-        match = re.fullmatch(pattern, path)
+        # "{root}/{corpus}/seed{seed}/..." as a regular expression with named groups; only the
+        # first, the root, may contain slashes.
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written))
+        match = re.fullmatch(pattern.replace("[^/]+", ".+", 1), path)
         if not match or not match.groupdict().get("t", "").isdecimal():
             continue
         names = {name: glob.escape(value) for name, value in match.groupdict().items()}
-        names["before"] = int(match["t"]) - 1
+        names["before"] = str(int(match["t"]) - 1)
         for role, digest in record["inputs"].items():
-            pattern_of_input = step.reads.get(role, "")
-            if (
-                pattern_of_input.startswith(steps.STREAM_FOLDER)
-                and "{last}" not in pattern_of_input
-            ):
-                yield (
-                    role,
-                    pattern_of_input.format(
-                        **names
-                        if pattern_of_input.startswith(steps.RUN_FOLDER)
-                        else {**names, "seed": "*"}
-                    ),
-                    digest,
-                )
+            reads = step.reads.get(role, "")
+            if not reads.startswith(steps.STREAM_FOLDER) or "{last}" in reads:
+                continue
+            is_of_run = reads.startswith(steps.RUN_FOLDER)
+            yield role, reads.format_map(names if is_of_run else {**names, "seed": "*"}), digest

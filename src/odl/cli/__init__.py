@@ -76,11 +76,9 @@ def _argument_of(parameter):
     """Return the argument of a command for a parameter; keyword-only parameters become options."""
     kind, needed = parameter.annotation, parameter.default is parameter.empty
     kind = get_args(kind)[0] if isinstance(kind, types.UnionType) else kind  # int | None
-    options = (
-        {}
-        if needed
-        else {"default": list(parameter.default) if kind is list else parameter.default}
-    )
+    options = {}
+    if not needed:
+        options["default"] = list(parameter.default) if kind is list else parameter.default
     if kind is bool:
         options["action"] = "store_true"
     elif kind is list:
@@ -92,14 +90,12 @@ def _argument_of(parameter):
     elif kind is not parameter.empty:
         options["type"] = kind
     if parameter.kind is parameter.KEYWORD_ONLY:
-        return argument(
-            f"--{parameter.name.replace('_', '-')}",
-            **options,
-            **({"required": True} if needed else {}),
-        )
-    return argument(
-        parameter.name, **options, **({} if needed or "nargs" in options else {"nargs": "?"})
-    )
+        if needed:
+            options["required"] = True
+        return argument(f"--{parameter.name.replace('_', '-')}", **options)
+    if not needed:
+        options.setdefault("nargs", "?")
+    return argument(parameter.name, **options)
 
 
 def declared_in(*modules):
@@ -202,15 +198,9 @@ def _parser(with_steps=True):
 
 def _add_steps(parser):
     """Add the parsers of all steps to the parser of `odl step`."""
-    lines = [
-        STEPS_SUMMARY,
-        "",
-        *(f"  {name:<12}{declared.help}" for name, declared in steps().items()),
-    ]
-    parser.description, parser.epilog = (
-        "\n".join(lines),
-        "`odl step NAME --help` lists the arguments of a step.",
-    )
+    lines = [f"  {name:<12}{declared.help}" for name, declared in steps().items()]
+    parser.description = "\n".join([STEPS_SUMMARY, "", *lines])
+    parser.epilog = "`odl step NAME --help` lists the arguments of a step."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
     for name, declared in steps().items():

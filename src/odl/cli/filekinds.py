@@ -76,21 +76,20 @@ def find(sources, kind=None, only=False):
     DataError
         If a source does not exist, or no file can be read.
     """
-    named, unnamed = [], listing.not_utf8(sources, kind or "text")
-    if unnamed and all(
-        path in unnamed
-        for source in sources
-        for _, path in listing.expand(source, kind or "text") or ()
-    ):
-        refuse_names(unnamed)
-    for source in (source for source in sources if source not in unnamed):
+    not_utf8 = listing.not_utf8(sources, kind or "text")
+    if not_utf8 and set(_expand_all(sources, kind or "text")) <= set(not_utf8):
+        refuse_names(not_utf8)  # no other file
+    named = []
+    for source in sources:
+        if source in not_utf8:
+            continue
         if not os.path.exists(source) and not glob.has_magic(source):
             raise DataError(
                 f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
             )
         named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
     named = named if only else _gather(named)
-    paths = [path for source in named for _, path in listing.expand(source, kind or "text") or ()]
+    paths = _expand_all(named, kind or "text")
     unknown = [path for path in paths if not listing.kind_of(path)]
     if kind or not unknown or (len(unknown) < len(paths) and all(map(_is_left_out, unknown))):
         return named, kind
@@ -102,6 +101,11 @@ def find(sources, kind=None, only=False):
         )
     kinds = {sniff(path) for path in unknown[:MAX_DETECTED_LINES]}
     return named, kinds.pop() if len(kinds) == 1 and len(unknown) == len(paths) else None
+
+
+def _expand_all(sources, kind=None):
+    """Return the paths of the files of all sources; none for a source that does not exist."""
+    return [path for source in sources for _, path in listing.expand(source, kind) or ()]
 
 
 def _is_left_out(path):
@@ -120,11 +124,8 @@ def _pattern_of(folder):
             "put files there",
         )
     read = [path for path in paths if listing.is_read(path)] or paths
-    return (
-        every
-        if any(os.path.dirname(path) != folder.rstrip(os.sep) for path in read)
-        else every[:-1]
-    )
+    has_subfolders = any(os.path.dirname(path) != folder.rstrip(os.sep) for path in read)
+    return every if has_subfolders else every[:-1]
 
 
 def _gather(sources):
@@ -140,10 +141,9 @@ def _gather(sources):
         else:
             named.append(source)
     for (_, end), group in groups.items():
-        rotated = any(map(is_rotated, group))
-        pattern = os.path.join(
-            glob.escape(os.path.dirname(group[0])), f"*{end}{'*' * (rotated and end > '')}"
-        )
+        pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}")
+        if end and any(map(is_rotated, group)):
+            pattern += "*"
         every = {
             os.path.abspath(path) for _, path in listing.expand(pattern) if listing.is_utf8(path)
         }
@@ -169,18 +169,12 @@ def is_rotated(path):
 
 def unread_siblings(sources, kind=None):
     """Return the unread files that are next to the sources and have the same ending."""
-    read = {
-        os.path.abspath(path)
-        for source in sources
-        for _, path in listing.expand(source, kind) or ()
-    }
-    patterns = {
-        os.path.join(glob.escape(os.path.dirname(path)), f"*{end}")
-        for path in read
-        if (end := ending(path))
-    }
-    patterns |= {f"{pattern}*" for pattern in patterns if pattern.endswith(".log")}
-    return sorted({path for pattern in patterns for _, path in listing.expand(pattern)} - read)
+    read, patterns = set(map(os.path.abspath, _expand_all(sources, kind))), set()
+    for path in read:
+        if end := ending(path):
+            pattern = os.path.join(glob.escape(os.path.dirname(path)), f"*{end}")
+            patterns |= {pattern, f"{pattern}*"} if end.endswith(".log") else {pattern}
+    return sorted(set(_expand_all(patterns)) - read)
 
 
 def account(sources, named):
@@ -193,13 +187,10 @@ def account(sources, named):
         gathered = any(os.path.isfile(source) and source not in files for source in sources)
         hint = "; --only reads the named files only" if gathered else ""
         phrases.append(f"{_few(patterns)}: later files are read too{hint}")
-    if files:
-        subject = (
-            f"the {len(files):,} files that are"
-            if len(files) > 1
-            else f"{visible(files[0])}, which is"
-        )
-        phrases.append(f"{subject} named; later files are not read")
+    if len(files) == 1:
+        phrases.append(f"{visible(files[0])}, which is named; later files are not read")
+    elif files:
+        phrases.append(f"the {len(files):,} files that are named; later files are not read")
     return "; ".join(phrases)
 
 
@@ -211,38 +202,38 @@ def unread(paths):
 
 def left_out(sources, kind=None):
     """Return a phrase about files in folders and patterns that are not read, or ""."""
+    phrases = []
     wide = [source for source in sources if kind is None and not os.path.isfile(source)]
-    every = {path for source in wide for _, path in listing.expand(source, "text") or ()}
-    read = {path for source in wide for _, path in listing.expand(source) or ()}
-    skipped = sorted(every - read)
-    counts = Counter(
-        (listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in skipped
-    )
-    parts = [
-        f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in counts.most_common(MAX_ENDINGS)
-    ]
-    n_more = sum(counts.values()) - sum(n for _, n in counts.most_common(MAX_ENDINGS))
-    if n_more:
-        parts.append(f"{n_more:,} others")
-    phrases = [f"{len(skipped):,} files of other kinds: {', '.join(parts)}"] if skipped else []
-    paths = [path for source in sources for _, path in listing.expand(source, kind) or ()]
-    copies = sorted(listing.packed_copies(paths).items())
-    named = [
-        f"{os.path.basename(path)} (the same as {os.path.basename(plain)})"
-        for path, plain in copies
-    ]
+    if skipped := sorted(set(_expand_all(wide, "text")) - set(_expand_all(wide))):
+        phrases.append(f"{len(skipped):,} files of other kinds: {_count_endings(skipped)}")
+    copies = listing.packed_copies(_expand_all(sources, kind))
     if copies:
         noun = "copies" if len(copies) > 1 else "copy"
+        named = [
+            f"{os.path.basename(path)} (the same as {os.path.basename(plain)})"
+            for path, plain in sorted(copies.items())
+        ]
         phrases.append(f"{len(copies):,} packed {noun}: {_few(named)}")
-    mail = listing.hidden_mail(sources)
-    if unnamed := [os.path.normpath(path) for path in listing.not_utf8(sources, kind)]:
-        verb = "files whose names are" if len(unnamed) > 1 else "file whose name is"
-        names = _few(map(listing.printable_name, unnamed))
-        phrases.append(f"{len(unnamed):,} {verb} not UTF-8 (rename): {names}")
-    if mail:
+    if not_utf8 := [os.path.normpath(path) for path in listing.not_utf8(sources, kind)]:
+        verb = "files whose names are" if len(not_utf8) > 1 else "file whose name is"
+        names = _few(map(listing.printable_name, not_utf8))
+        phrases.append(f"{len(not_utf8):,} {verb} not UTF-8 (rename): {names}")
+    if mail := listing.hidden_mail(sources):
         n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
         phrases.append(f"{n:,} messages in hidden folders, which are read only if named: {folders}")
     return "; ".join(phrases)
+
+
+def _count_endings(paths):
+    """Return the numbers of files by ending as text, with advice on how to convert them."""
+    counts = Counter(
+        (listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in paths
+    )
+    listed = counts.most_common(MAX_ENDINGS)
+    parts = [f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in listed]
+    if n_more := len(paths) - sum(n for _, n in listed):
+        parts.append(f"{n_more:,} others")
+    return ", ".join(parts)
 
 
 def _few(names):
@@ -267,13 +258,12 @@ def sniff(path):
         listing.opened(path) as file,
     ):
         head = file.read(512)
-        matches = (texts for begin, *texts in FOREIGN_STARTS if begin.match(head))
-        if foreign := next(matches, None):
-            raise DataError(f"{path} is {foreign[0]}", foreign[1], foreign[2])
-    if unpack := next(
-        (unpack for begin, unpack in PACKED_STARTS.items() if start.startswith(begin)), None
-    ):
-        raise DataError(f"{path} is packed", "plain files, .gz, .bz2 or .xz", unpack)
+        for beginning, form, expected, todo in FOREIGN_STARTS:
+            if beginning.match(head):
+                raise DataError(f"{path} is {form}", expected, todo)
+    for beginning, todo in PACKED_STARTS.items():
+        if start.startswith(beginning):
+            raise DataError(f"{path} is packed", "plain files, .gz, .bz2 or .xz", todo)
     kind = listing.kind_in(path)
     if kind is None:
         raise DataError(
@@ -343,8 +333,8 @@ def _survey_encodings(paths):
 def detect_encoding(data):
     """Return the encoding that chardet detects in bytes that are not UTF-8.
 
-    It is cp1252 if this gives the same text. With few non-ASCII bytes, only encodings of web pages
-    are detected, and cp1252 is the only one for Latin letters.
+    The result is cp1252 if the text in cp1252 is the same. With few non-ASCII bytes, only encodings
+    of web pages are detected, and of those for Latin letters only cp1252.
     """
     import chardet
 
@@ -390,11 +380,8 @@ def yearless(files, kind, encoding):
     reader = check_encoding(encoding or "utf-8")
     for name, path in files:
         if (kind or listing.kind_in(path)) == "log" and not formats.day_of(name):
-            head = (
-                line.decode("utf-8", "replace")
-                for _, line in islice(_lines(path, reader), MAX_DATED_LINES)
-            )
-            if first := logs.lacks_year(head):
+            lines = islice(_lines(path, reader), MAX_DATED_LINES)
+            if first := logs.lacks_year(line.decode("utf-8", "replace") for _, line in lines):
                 return path, first
     return None
 
@@ -423,18 +410,25 @@ def find_unquoted(files, options):
     """Return the path of the first table with tabs and literal quotation marks, or None."""
     from odl.corpora import formats
 
+    if options.get("delimiter", "\t") != "\t":
+        return None
     kind, reader = options.get("kind"), check_encoding(options.get("encoding", "utf-8"))
-    for _, path in files if options.get("delimiter", "\t") == "\t" else ():
-        tabs = "delimiter" in options or ".tsv" in path.lower()
-        if (kind or listing.kind_in(path)) == "csv" and tabs and _wrong_rows(path, reader, True):
+    for _, path in files:
+        has_tabs = "delimiter" in options or ".tsv" in path.lower()
+        is_table = has_tabs and (kind or listing.kind_in(path)) == "csv"
+        if is_table and _has_wrong_rows(path, reader, quoted=True):
             head = [text for _, text in islice(_texts(path, reader), formats.HEADER_LINES)]
-            is_quoted = formats.has_backslashes(head, "\t") or _wrong_rows(path, reader, False)
-            return None if is_quoted else path
+            if formats.has_backslashes(head, "\t") or _has_wrong_rows(path, reader, quoted=False):
+                return None
+            return path
     return None
 
 
-def _wrong_rows(path, reader, quoted):
-    """Return whether a tab-separated table has invalid rows, or rows of different lengths."""
+def _has_wrong_rows(path, reader, quoted):
+    """Return whether a tab-separated table has invalid rows, or rows of different lengths.
+
+    `quoted` tells whether quotation marks enclose fields; otherwise they are part of the text.
+    """
     from odl.corpora import formats
 
     try:

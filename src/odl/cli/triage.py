@@ -625,10 +625,10 @@ def _say(args, verdict):
     _refuse_links(args.folder)
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
-    withheld = (entry for period in watch.periods for entry in period.withheld)
     state_word = "followed" if verdict == "follow" else verdict
     effect = f"{name} is {state_word}{entry.when} ({os.path.basename(path)})"
     if verdict != "follow":
+        withheld = [hidden for period in watch.periods for hidden in period.withheld]
         n = sum(hidden.items for hidden in withheld if hidden.what == name)
         effect += f"; it holds back {n} headline{'s' * (n != 1)} so far"
         state = watch.events[entry.event].state if entry.event else "new"

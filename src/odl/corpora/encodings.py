@@ -36,10 +36,12 @@ FOREIGN_HEADS = {
 }
 # Control characters that do not occur in text.
 CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}
+MAX_CONTROL_BYTES = 2  # different control characters of a text with zeros
 MAX_ZERO_RATIO = 0.7  # ratio of zeros at even and odd positions; below it, a text is UTF-16
+MIN_ZERO_SHARE = 0.1  # share of zeros among the bytes of a text in UTF-16
 ZERO_BYTES = 4096  # bytes of a file in which zeros are searched
 RECODED_BYTES = 1 << 16  # bytes that are converted at once
-UTF8_MARK, REPLACEMENT = codecs.BOM_UTF8, "\ufffd"
+REPLACEMENT = "\ufffd"  # character in place of bytes that cannot be decoded
 FALLBACK = "cp1252"  # encoding of bytes that are not UTF-8, if none is stated
 # Names of Python's codecs of text.
 TEXT_CODECS = re.compile(r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp")
@@ -59,9 +61,11 @@ WIDER_CODECS = {
     "gbk": ["gb18030"],
     "big5hkscs": ["big5hkscs", "cp950"],
     "euc_jp": ["euc_jp", "euc_jis_2004"],
+    "iso2022_jp": ["iso2022_jp_ext", "iso2022_jp"],
 }
-WIDER_CODECS |= {"iso2022_jp": ["iso2022_jp_ext", "iso2022_jp"]}
+# Escape sequences of ISO-2022-JP, which switch between character sets.
 JIS_ESCAPE = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
+JIS_TWO_BYTES, JIS_KATAKANA = b"\x1b$", b"\x1b(I"  # beginnings of these: kanji, half-width katakana
 # The encoding in a meta element of HTML.
 META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
 META_BYTES = 4096  # bytes of HTML in which the meta element is searched
@@ -87,12 +91,11 @@ class Encoding:
         """Name of Python's error handler for bytes that do not fit."""
         if not self.second:
             return "strict"
-        codecs.register_error(f"odl.{self.second}", self._by_second)
+        codecs.register_error(f"odl.{self.second}", self._decode_by_second)
         return f"odl.{self.second}"
 
-    def _by_second(self, error):
-        if not isinstance(error, UnicodeDecodeError):
-            raise error
+    def _decode_by_second(self, error):
+        """Decode the bytes of an error by the second encoding: an error handler of `codecs`."""
         return error.object[error.start : error.end].decode(self.second, "replace"), error.end
 
     @property
@@ -127,25 +130,18 @@ def codecs_of(label: str) -> list[str]:
     web_encoding = webencodings.lookup(label)
     if web_encoding is not None and web_encoding.name not in ("replacement", "x-user-defined"):
         name = web_encoding.codec_info.name
+        if name == "cp1252" and _codec(label) == "ascii":
+            return []
     else:
         code_page = CODE_PAGE.match(label)
-        name = next(
-            filter(
-                None,
-                map(
-                    _codec,
-                    (f"cp{code_page[1]}" if code_page else "", label, label.removeprefix("x-")),
-                ),
-            ),
-            "",
-        )
-    if name == "cp1252" and _codec(label) == "ascii":
-        return []
+        spellings = [f"cp{code_page[1]}"] if code_page else []
+        spellings += [label, label.removeprefix("x-")]
+        name = next(filter(None, map(_codec, spellings)), "")
     return WIDER_CODECS.get(name, [name] if name else [])
 
 
 def _codec(label):
-    """Return Python's name of a text codec, or ""."""
+    """Return Python's name of the text codec with this label, or ""."""
     try:
         name = codecs.lookup(label).name if label else ""
     except (LookupError, ValueError):
@@ -175,41 +171,52 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     """
     names = codecs_of(label) or [name for name in codecs_of(default.name) if name != "utf-8"]
     has_escapes = bool(names and SEVEN_BIT.match(names[0]))
-    if data.isascii() and not has_escapes and ISO2022_ESCAPE not in data and b"\0" not in data:
+    if not has_escapes and data.isascii() and ISO2022_ESCAPE in data:  # Japanese without a label
+        has_escapes, names = True, WIDER_CODECS["iso2022_jp"]
+    if data.isascii() and not has_escapes and b"\0" not in data:
         return data.decode("ascii"), 0
-    encoding_of_mark = next(
-        (name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None
-    )
-    if encoding_of_mark or (names and names[0] in WIDE_ENCODINGS and b"\0" in data):
-        return _decode_replacing(data, encoding_of_mark or names[0])
-    if has_escapes or (data.isascii() and ISO2022_ESCAPE in data):
-        return _decode_with_escapes(data, names if has_escapes else WIDER_CODECS["iso2022_jp"])
-    data = data.removeprefix(UTF8_MARK)
-    text = _strictly(data, "utf-8")
+    wide = encoding_of_mark(data)
+    if wide is None and names and names[0] in WIDE_ENCODINGS and b"\0" in data:
+        wide = names[0]
+    if wide is not None:
+        return _decode_replacing(data, wide)
+    if has_escapes:
+        return _decode_with_escapes(data, names)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    text = _decode_strictly(data, ["utf-8"])
     if text is not None and not (names and names[0] in MULTIBYTE and _short_by_chance(text)):
         return text, 0
-    names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS] or [
-        default.second or FALLBACK
-    ]
+    names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS]
+    names = names or [default.second or FALLBACK]
     mostly_utf8 = text is None and _mostly_utf8(data)
-    readings = (_strictly(data, name) for name in names if not mostly_utf8 or name in MULTIBYTE)
-    if (
-        reading := next((decoded for decoded in readings if decoded is not None), text)
-    ) is not None:
-        return reading, 0
-    if mostly_utf8:
-        text = Encoding(second=names[0]).text(CUT_CHARACTER.sub(b"", data))
-        if CUT_CHARACTER.search(data):
-            text += REPLACEMENT
-        return text, max(0, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode()))
-    return _decode_replacing(data, names[0])
+    fitting_names = [name for name in names if name in MULTIBYTE] if mostly_utf8 else names
+    text_by_label = _decode_strictly(data, fitting_names)
+    if text_by_label is not None:
+        return text_by_label, 0
+    if text is not None:
+        return text, 0
+    if not mostly_utf8:
+        return _decode_replacing(data, names[0])
+    complete = CUT_CHARACTER.sub(b"", data)
+    text = Encoding(second=names[0]).text(complete)
+    if len(complete) < len(data):
+        text += REPLACEMENT
+    return text, max(0, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode()))
 
 
-def _strictly(data, name):
-    try:
-        return data.decode(name)
-    except (UnicodeError, LookupError):
-        return None
+def encoding_of_mark(data):
+    """Return the encoding of bytes that begin with a mark of UTF-16 or UTF-32, else None."""
+    return next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None)
+
+
+def _decode_strictly(data, names):
+    """Return the text of bytes by the first codec in `names` that fits them, None if none fits."""
+    for name in names:
+        try:
+            return data.decode(name)
+        except (UnicodeError, LookupError):
+            pass
+    return None
 
 
 def _short_by_chance(text):
@@ -226,6 +233,7 @@ def _short_by_chance(text):
 
 
 def _decode_replacing(data, name):
+    """Return (text, number of characters replaced by U+FFFD) of bytes by one codec."""
     text = data.decode(name, "replace")
     return text, text.count(REPLACEMENT)
 
@@ -238,39 +246,50 @@ def _mostly_utf8(data):
 
 
 def _decode_with_escapes(data, names):
-    """Return the result of `decode` for an encoding with escape sequences.
+    """Return the result of `decode` for codecs with escape sequences, such as ISO-2022-JP.
 
-    A Japanese one may contain characters of cp932.
+    If ISO-2022-JP does not fit, it is read as cp932, to which vendors added characters.
     """
-    readings = (_strictly(data, name) for name in names)
-    if (text := next((reading for reading in readings if reading is not None), None)) is not None:
+    text = _decode_strictly(data, names)
+    if text is not None:
         return text, 0
     if not data.isascii():
         return decode(data, "utf-8")
-    return (
-        _decode_replacing(_as_cp932(data), "cp932")
-        if names[0].startswith("iso2022_jp")
-        else _decode_replacing(data, names[0])
-    )
+    if names[0].startswith("iso2022_jp"):
+        return _decode_replacing(_iso2022_to_cp932(data), "cp932")
+    return _decode_replacing(data, names[0])
 
 
-def _as_cp932(data):
-    """Return ISO-2022-JP as bytes of cp932, which has the characters added by vendors."""
-    converted, shift = [], b""
+def _iso2022_to_cp932(data):
+    """Return bytes in ISO-2022-JP as bytes in cp932.
+
+    cp932 has the same characters of two bytes in other positions (`_cp932_pair`), and half-width
+    katakana with the highest bit set.
+    """
+    converted, escape = [], b""
     for part in JIS_ESCAPE.split(data):
         if JIS_ESCAPE.fullmatch(part):
-            shift = part[1:]
-        elif shift.startswith(b"$"):
-            pairs = zip(part[::2], part[1::2], strict=False)
-            converted += [bytes(_shift_jis(*pair)) for pair in pairs]
+            escape = part
+        elif escape.startswith(JIS_TWO_BYTES):
+            converted += map(_cp932_pair, part[::2], part[1::2])
+        elif escape == JIS_KATAKANA:
+            converted.append(bytes(byte | 0x80 for byte in part))
         else:
-            converted.append(part if shift != b"(I" else bytes(byte | 0x80 for byte in part))
+            converted.append(part)
     return b"".join(converted)
 
 
-def _shift_jis(row, cell):
-    lead = ((row + 1) >> 1) + (0x70 if row < 0x5F else 0xB0)
-    return lead & 0xFF, (cell + 0x1F + (cell >= 0x60) if row % 2 else cell + 0x7E) & 0xFF
+def _cp932_pair(row, cell):
+    """Return the two bytes in cp932 of a character with these two bytes in ISO-2022-JP.
+
+    A lead byte of cp932 has two rows of 94 cells. Lead bytes omit 0xA0 to 0xDF, the katakana, and
+    trail bytes omit 0x7F. A byte out of range is not a character; it becomes U+FFFD later.
+    """
+    lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)
+    trail = cell + 0x7E
+    if row % 2 == 1:
+        trail = cell + (0x1F if cell < 0x60 else 0x20)
+    return bytes((lead & 0xFF, trail & 0xFF))
 
 
 def meta_charset(html: bytes) -> str:
@@ -288,7 +307,7 @@ def check_encoding(value):
         If a name is unknown, or the encoding is neither UTF-16, UTF-32 nor a superset of ASCII.
     """
     names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not 1 <= len(names) <= 2:
+    if not 1 <= len(names) <= 2:
         raise ConfigError(
             f"encoding is {value!r}",
             "a name such as utf-8, or a list of two",
@@ -296,19 +315,15 @@ def check_encoding(value):
         )
     for name in names:
         try:
-            fits = (len(names) == 1 and Encoding(name).wide) or ASCII_BYTES.decode(
-                name
-            ) == ASCII_BYTES.decode("ascii")
+            is_wide = len(names) == 1 and Encoding(name).wide
+            fits = is_wide or ASCII_BYTES.decode(name) == ASCII_BYTES.decode("ascii")
         except (LookupError, TypeError, ValueError):
             fits = False
         if not fits:
-            expected = (
-                "a name such as utf-8, cp1252, utf-16 or latin-1, "
-                "two only if ASCII is ASCII in both"
-            )
             raise ConfigError(
                 f"encoding is {name!r}",
-                expected,
+                "a name such as utf-8, cp1252, utf-16 or latin-1, "
+                "two only if ASCII is ASCII in both",
                 "name another encoding, or convert the files to UTF-8",
             )
     return Encoding(*names)
@@ -316,22 +331,16 @@ def check_encoding(value):
 
 def not_decoded(path, location, encoding, error):
     """Return the error for bytes that do not fit an encoding; it names a second one to try."""
-    data, byte = error.object, error.object[error.start]
-    excerpt = (
-        data[max(0, error.start - SHOWN_BYTES) : error.start + SHOWN_BYTES]
-        .split(b"\n")[0]
-        .decode("cp1252", "replace")
-    )
+    data, start = error.object, error.start
+    line = data[max(0, start - SHOWN_BYTES) : start + SHOWN_BYTES].split(b"\n")[0]
+    excerpt = line.decode("cp1252", "replace")
     name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else encoding.name
     second = "latin-1" if name.lower() == "cp1252" else "cp1252"
-    todo = (
-        f"set the option encoding, such as [{name.lower()}, {second}], "
-        f"which reads {excerpt!r} there"
-    )
     return DataError(
-        f"{path} {location} is not {name} (byte 0x{byte:02x})",
+        f"{path} {location} is not {name} (byte 0x{data[start]:02x})",
         f"{name} text",
-        f"{todo}, or convert the file",
+        f"set the option encoding, such as [{name.lower()}, {second}], "
+        f"which reads {excerpt!r} there, or convert the file",
     )
 
 
@@ -367,41 +376,52 @@ def recoded(file, path, encoding):
 
 def wide_name(head, path):
     """Return the encoding of a file with these first bytes if it is UTF-16 or UTF-32, else None."""
-    encoding_of_mark = next(
-        (name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None
-    )
-    if file_type := next(
-        (name for file_type, name in FOREIGN_HEADS.items() if head.startswith(file_type)), ""
-    ):
+    for magic, file_type in FOREIGN_HEADS.items():
+        if head.startswith(magic):
+            todo = "convert it, or name the files to read"
+            raise DataError(f"{path} begins like {file_type}", "text", todo)
+    name = encoding_of_mark(head)
+    if name is not None or _is_text(head):
+        return name
+    if len({*head} & CONTROL_BYTES) > MAX_CONTROL_BYTES:
         raise DataError(
-            f"{path} begins like {file_type}", "text", "convert it, or name the files to read"
+            f"{path} contains NUL bytes and control characters, like an image or a compressed file",
+            "text",
+            "convert it, or name the files to read",
         )
-    if encoding_of_mark or _is_text(head):
-        return encoding_of_mark
-    if len({*head} & CONTROL_BYTES) > 2:
-        fault = (
-            f"{path} contains NUL bytes and control characters, like an image or a compressed file"
-        )
-        raise DataError(fault, "text", "convert it, or name the files to read")
     todo = "convert it, or set the option encoding to utf-16-le or utf-16-be"
     raise DataError(f"{path} contains zeros, like UTF-16 without a byte order mark", "text", todo)
 
 
 def _is_text(head):
-    """Return whether bytes are text. Zeros may be gaps that a crash left in a log."""
+    """Return whether the first bytes of a file are text. A crash may leave zeros in a log.
+
+    In UTF-16 without a mark, zeros are frequent, mostly at even or mostly at odd positions.
+    """
     if b"\0" not in head:
         return True
-    even, odd = (head[start::2].count(0) for start in (0, 1))
-    alternate = min(even, odd) < MAX_ZERO_RATIO * max(even, odd) and 10 * (even + odd) > len(head)
-    return not alternate and len({*head} & CONTROL_BYTES) <= 2
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    alternate = min(even, odd) < MAX_ZERO_RATIO * max(even, odd)
+    is_utf16 = alternate and even + odd > MIN_ZERO_SHARE * len(head)
+    return not is_utf16 and len({*head} & CONTROL_BYTES) <= MAX_CONTROL_BYTES
 
 
 class _Recoded(io.RawIOBase):
-    """A file converted to UTF-8."""
+    """A file in UTF-16 or UTF-32 that is converted to UTF-8 while it is read.
+
+    Parameters
+    ----------
+    file : binary file
+    path : path-like
+        For messages.
+    name : str
+        Encoding of the file.
+    """
 
     def __init__(self, file, path, name):
-        self.file, self.path, self.name, self.left = file, path, name, b""
+        self.file, self.path, self.name = file, path, name
         self.decoder = codecs.getincrementaldecoder(name)()
+        self.left = b""  # bytes that are converted but not yet read
 
     def readable(self):
         return True
@@ -413,9 +433,10 @@ class _Recoded(io.RawIOBase):
                 self.left = self.decoder.decode(block, not block).encode("utf-8", "replace")
             except UnicodeError as error:
                 reason = getattr(error, "reason", error)
-                fault = f"{self.path} is not {self.name.upper()} throughout ({reason})"
                 raise DataError(
-                    fault, "a complete file", "create it again, or convert it to UTF-8"
+                    f"{self.path} is not {self.name.upper()} throughout ({reason})",
+                    "a complete file",
+                    "create it again, or convert it to UTF-8",
                 ) from error
             if not block:
                 break

@@ -17,12 +17,12 @@ from xml.parsers import expat
 from odl.corpora import fields
 from odl.corpora.checks import MAX_LINE, Unreadable
 from odl.corpora.encodings import (
-    BYTE_ORDER_MARKS,
     FALLBACK,
     UTF8,
     WIDE_ENCODINGS,
     Encoding,
     codecs_of,
+    encoding_of_mark,
 )
 from odl.errors import DataError
 from odl.files.listing import CATEGORY
@@ -174,8 +174,8 @@ def _blocks(file, encoding):
 
 def _encoding_of(file, head, encoding):
     """Return (encoding of a feed, error handler for bytes that do not fit)."""
-    if marked := next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None):
-        return marked, "replace"
+    if name := encoding_of_mark(head):
+        return name, "replace"
     if b"\0" in head[:2]:
         return ("utf-16-be" if head[0] == 0 else "utf-16-le"), "replace"
     declared = DECLARED_ENCODING.match(head.removeprefix(codecs.BOM_UTF8))

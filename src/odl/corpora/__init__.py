@@ -82,8 +82,11 @@ def read(
         paths if module.FILES is None else check_sources(name, paths, module.FILES), options
     )
     if not len(documents):
-        fault = f"{', '.join(paths) or name} contains no document"
-        raise DataError(fault, "at least one", "correct the source, or fetch it again")
+        raise DataError(
+            f"{', '.join(paths) or name} contains no document",
+            "at least one",
+            "correct the source, or fetch it again",
+        )
     return documents
 
 
@@ -92,10 +95,9 @@ def _reader(name):
     if name == "documents":
         return import_module(f"{__name__}.collection")
     if name not in readers():
-        expected = "one of " + ", ".join(readers())
         raise ConfigError(
             f"the reader {name!r} is unknown{nearest(name, readers())}",
-            expected,
+            "one of " + ", ".join(readers()),
             "correct the name",
         )
     return readers()[name]

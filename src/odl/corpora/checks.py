@@ -77,9 +77,10 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
     odl.errors.DataError: 0 source files for mine; expected 1: posts.tsv; correct ...
     """
     if len(sources) != len(files):
-        expected = (f"{len(files)}: " + ", ".join(files)) if files else "none"
         raise DataError(
-            f"{len(sources)} source files for {reader}", expected, "correct the list of sources"
+            f"{len(sources)} source files for {reader}",
+            (f"{len(files)}: " + ", ".join(files)) if files else "none",
+            "correct the list of sources",
         )
     for source in sources:
         if not os.path.isfile(source):
@@ -190,8 +191,11 @@ def lines(file, path):
         iter(partial(file.readline, MAX_LINE), file.readline(0)), start=1
     ):
         if len(line) == MAX_LINE:
-            fault = f"{path} line {number} has {MAX_LINE} characters or more"
-            raise DataError(fault, "shorter lines", "look for a missing line break")
+            raise DataError(
+                f"{path} line {number} has {MAX_LINE} characters or more",
+                "shorter lines",
+                "look for a missing line break",
+            )
         yield line
 
 

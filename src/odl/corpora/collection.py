@@ -741,24 +741,30 @@ def check_held(documents, options, n_terms):
     """Refuse documents without any token."""
     if not len(documents) and not documents.dropped and documents.aside:
         first = documents.aside[0]
-        fault = (
-            f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: "
-            f"{first.reason}"
-        )
         raise DataError(
-            fault, "documents that can be read", "correct the files, or the options of the reader"
+            (
+                f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: "
+                f"{first.reason}"
+            ),
+            "documents that can be read",
+            "correct the files, or the options of the reader",
         )
     n_dropped = len(documents.dropped.ids) if documents.dropped else 0
     if not n_terms and n_dropped:
-        fault = (
-            f"all {len(documents) + n_dropped} documents have fewer than "
-            f"{options['min_words']} words"
+        raise DataError(
+            (
+                f"all {len(documents) + n_dropped} documents have fewer than "
+                f"{options['min_words']} words"
+            ),
+            "longer documents",
+            "lower min_words or clean less",
         )
-        raise DataError(fault, "longer documents", "lower min_words or clean less")
     if not n_terms:
-        fault = f"none of the {len(documents)} documents contains a token"
-        todo = "set tokens.pattern to fit the script of the texts"
-        raise DataError(fault, "texts that match the pattern of tokens, or counts", todo)
+        raise DataError(
+            f"none of the {len(documents)} documents contains a token",
+            "texts that match the pattern of tokens, or counts",
+            "set tokens.pattern to fit the script of the texts",
+        )
 
 
 def check_first_row(path, row, columns):
@@ -768,12 +774,14 @@ def check_first_row(path, row, columns):
         hint = next(
             (suggestion for name in expected_names if (suggestion := nearest(name, row))), ""
         )
-        expected = (
-            " or ".join(f"a column {name!r}" for name in expected_names)
-            or "a column of text or counts"
+        raise DataError(
+            f"{path} has the columns {_join_names(row)}{hint}",
+            (
+                " or ".join(f"a column {name!r}" for name in expected_names)
+                or "a column of text or counts"
+            ),
+            delimiter_of(row) or "rename a column, or set columns.text or columns.counts",
         )
-        todo = delimiter_of(row) or "rename a column, or set columns.text or columns.counts"
-        raise DataError(f"{path} has the columns {_join_names(row)}{hint}", expected, todo)
 
 
 def check_columns_seen(path, seen, columns):
@@ -789,8 +797,11 @@ def check_columns_seen(path, seen, columns):
             (str(other) for other in seen if str(other).strip().lower() == name.lower()), None
         )
         if name != DEFAULT_COLUMNS.get(role) or similar_name is not None:
-            fault = f"{path} has the columns {_join_names(seen)}{nearest(name, seen)}"
-            raise DataError(fault, f"a column {name!r}", f"rename it, or set columns.{role}")
+            raise DataError(
+                f"{path} has the columns {_join_names(seen)}{nearest(name, seen)}",
+                f"a column {name!r}",
+                f"rename it, or set columns.{role}",
+            )
 
 
 def _join_names(names):

@@ -378,8 +378,9 @@ def wide_name(head, path):
     """Return the encoding of a file with these first bytes if it is UTF-16 or UTF-32, else None."""
     for magic, file_type in FOREIGN_HEADS.items():
         if head.startswith(magic):
-            todo = "convert it, or name the files to read"
-            raise DataError(f"{path} begins like {file_type}", "text", todo)
+            raise DataError(
+                f"{path} begins like {file_type}", "text", "convert it, or name the files to read"
+            )
     name = encoding_of_mark(head)
     if name is not None or _is_text(head):
         return name
@@ -389,8 +390,11 @@ def wide_name(head, path):
             "text",
             "convert it, or name the files to read",
         )
-    todo = "convert it, or set the option encoding to utf-16-le or utf-16-be"
-    raise DataError(f"{path} contains zeros, like UTF-16 without a byte order mark", "text", todo)
+    raise DataError(
+        f"{path} contains zeros, like UTF-16 without a byte order mark",
+        "text",
+        "convert it, or set the option encoding to utf-16-le or utf-16-be",
+    )
 
 
 def _is_text(head):

@@ -150,9 +150,10 @@ def _xml_rows(first, blocks, path):
             has_rows = True
             yield row
         if not has_rows:
-            fault = f"{path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})"
             raise DataError(
-                fault, "a feed, RSS or Atom", "download it again, or correct its XML"
+                f"{path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})",
+                "a feed, RSS or Atom",
+                "download it again, or correct its XML",
             ) from error
 
 

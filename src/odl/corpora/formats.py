@@ -330,8 +330,11 @@ def _parquet_rows(path):
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        fault = f"{path} is a Parquet file, and pyarrow, which reads it, is not installed"
-        raise DataError(fault, "pyarrow 18 or later", "install it: pip install pyarrow") from error
+        raise DataError(
+            f"{path} is a Parquet file, and pyarrow, which reads it, is not installed",
+            "pyarrow 18 or later",
+            "install it: pip install pyarrow",
+        ) from error
     try:
         with pq.ParquetFile(path, memory_map=False) as file:
             names = file.schema_arrow.names
@@ -353,8 +356,11 @@ def _parquet_rows(path):
         ValueError,
         MemoryError,
     ) as error:
-        fault = f"{path} cannot be read as Parquet ({' '.join(str(error).split())})"
-        raise DataError(fault, "a complete Parquet file", "write it again") from error
+        raise DataError(
+            f"{path} cannot be read as Parquet ({' '.join(str(error).split())})",
+            "a complete Parquet file",
+            "write it again",
+        ) from error
 
 
 def _values(column):

@@ -177,9 +177,10 @@ def check_formats(option):
             None,
         )
         if unknown is not None or "%" not in time_format:
-            expected = "directives of Python's strptime, such as '%d.%m.%Y %H:%M:%S %z'"
             raise ConfigError(
-                f"time_format is {time_format!r}", expected, f"correct {'%' + (unknown or '')!r}"
+                f"time_format is {time_format!r}",
+                "directives of Python's strptime, such as '%d.%m.%Y %H:%M:%S %z'",
+                f"correct {'%' + (unknown or '')!r}",
             )
     return formats
 

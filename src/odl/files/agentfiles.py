@@ -94,9 +94,11 @@ def read_agent(state, agent, network):
     with storage.reading(path, "agent") as file:
         digest = str(file.attrs["digest"])
         if digest != network.digests[agent]:
-            fault = f"{path} is not the file that {os.fspath(state)} was written with"
-            todo = f"delete {os.fspath(state)} and run the same command again"
-            raise CheckpointError(fault, "the agent's file of the same timestep and run", todo)
+            raise CheckpointError(
+                f"{path} is not the file that {os.fspath(state)} was written with",
+                "the agent's file of the same timestep and run",
+                f"delete {os.fspath(state)} and run the same command again",
+            )
         return checkpoints.load(file, "dictionary"), checkpoints.load(file, "codes"), digest
 
 

@@ -187,11 +187,15 @@ def refuse_links(folder: str | os.PathLike, results: str | os.PathLike = "result
     """
     for path, mode in _written(os.fspath(folder), os.fspath(results)):
         if stat.S_ISLNK(mode):
-            given = f"{path} is a link to {os.readlink(path)}"
-            raise DataError(given, "a file or a folder, since odl writes there", "delete the link")
+            raise DataError(
+                f"{path} is a link to {os.readlink(path)}",
+                "a file or a folder, since odl writes there",
+                "delete the link",
+            )
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            given = f"{path} is no file"
-            raise DataError(given, "a file or a folder, since odl writes there", "delete it")
+            raise DataError(
+                f"{path} is no file", "a file or a folder, since odl writes there", "delete it"
+            )
 
 
 def _written(folder: str, results: str) -> Iterator[tuple[str, int]]:

@@ -63,15 +63,14 @@ class Verified(io.RawIOBase):
             self.close()
             # A file with another ending may be the user's, given by mistake: do not advise to
             # delete it.
-            todo = (
-                f"delete {path} and run the same command again"
-                if self.path.endswith(".h5")
-                else "name a file that odl wrote"
-            )
             raise StorageError(
                 f"{path} is damaged (it has no digests of this version of odl)",
                 "an intact file",
-                todo,
+                (
+                    f"delete {path} and run the same command again"
+                    if self.path.endswith(".h5")
+                    else "name a file that odl wrote"
+                ),
             )
         self.length = (
             _HEAD.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _HEAD.size else 0

@@ -103,8 +103,11 @@ def read(group, names=None):
         file is damaged.
     """
     if "layout" not in group.attrs:
-        fault = f"{group.file.filename} was written by an unreleased version of odl"
-        raise StorageError(fault, "a file of this version", "run odl run FOLDER --again")
+        raise StorageError(
+            f"{group.file.filename} was written by an unreleased version of odl",
+            "a file of this version",
+            "run odl run FOLDER --again",
+        )
     layout = json.loads(storage.attribute(group, "layout"))
     wanted = layout.keys() if names is None else {*names}
     datasets, places, found = {}, {}, {}

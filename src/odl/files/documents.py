@@ -176,11 +176,17 @@ class Documents:
         }
         for name, length in lengths.items():
             if length != n_documents:
-                fault = f"{length} {name} for {n_documents} documents"
-                raise DataError(fault, "one entry for each document", "correct the reader")
+                raise DataError(
+                    f"{length} {name} for {n_documents} documents",
+                    "one entry for each document",
+                    "correct the reader",
+                )
         if len(self.vocabulary) != n_terms:
-            fault = f"{len(self.vocabulary)} words for {n_terms} terms"
-            raise DataError(fault, "one word for each term", "correct the reader")
+            raise DataError(
+                f"{len(self.vocabulary)} words for {n_terms} terms",
+                "one word for each term",
+                "correct the reader",
+            )
         if len(set(self.ids)) != n_documents:
             repeated = Counter(self.ids).most_common(1)[0][0]
             raise DataError(

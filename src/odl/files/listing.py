@@ -301,8 +301,11 @@ def find_files(sources, kind=None):
                 )
             name = re.sub(r"[\r\n]", "?", clean(name))
             if name in named:
-                fault = f"{path} has the same name as {named[name]}"
-                raise DataError(fault, "files of different names", "rename one of the files")
+                raise DataError(
+                    f"{path} has the same name as {named[name]}",
+                    "files of different names",
+                    "rename one of the files",
+                )
             named[name] = path
     if not named:
         raise DataError(

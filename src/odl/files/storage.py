@@ -154,8 +154,11 @@ def reading(path, kind):
                     f"name a file of kind '{kind}'",
                 )
             if not readable or kind_and_format[0] != kind:
-                fault = f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}"
-                raise StorageError(fault, f"kind '{kind}' and format {FORMAT}", todo)
+                raise StorageError(
+                    f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}",
+                    f"kind '{kind}' and format {FORMAT}",
+                    todo,
+                )
             yield file
     except OdlError:
         raise
@@ -168,9 +171,11 @@ def reading(path, kind):
             ) from error
         if error.errno in (None, errno.EINVAL):  # error of HDF5, or an invalid address in the file
             raise damaged(path, error, f"an intact file of kind '{kind}'") from error
-        fault = f"{path} could not be read ({os.strerror(error.errno)})"
-        todo = "check the disk and run the same command again"
-        raise StorageError(fault, f"a readable file of kind '{kind}'", todo) from error
+        raise StorageError(
+            f"{path} could not be read ({os.strerror(error.errno)})",
+            f"a readable file of kind '{kind}'",
+            "check the disk and run the same command again",
+        ) from error
     except (
         ArithmeticError,
         AttributeError,

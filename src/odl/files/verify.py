@@ -70,9 +70,10 @@ def verify(
     """
     paths = sorted(path for path in Path(folder).rglob("*") if _has_digest(path, Path(folder)))
     if not paths:
-        fault = f"{os.fspath(folder)}, which has no file of a study in it"
         raise DataError(
-            fault, "the folder results/STUDY", "name the folder of a study that has been run"
+            f"{os.fspath(folder)}, which has no file of a study in it",
+            "the folder results/STUDY",
+            "name the folder of a study that has been run",
         )
     attributes_of, wrong = {}, []
     for path in paths:

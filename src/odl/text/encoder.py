@@ -43,9 +43,10 @@ def encoder_of(option):
             spec.submodule_search_locations[0] if spec else f"the package {option}", option
         )
     if not isinstance(option, dict) or len(option) != 1:
-        expected = f"one of {', '.join(ENCODER_NAMES)}, {{path: FOLDER}}, {{command: TEXT}}"
         raise ConfigError(
-            f"vectors is {option!r}", expected, "choose an encoder, or remove the option vectors"
+            f"vectors is {option!r}",
+            f"one of {', '.join(ENCODER_NAMES)}, {{path: FOLDER}}, {{command: TEXT}}",
+            "choose an encoder, or remove the option vectors",
         )
     return (
         Static(option["path"], option["path"]) if "path" in option else Command(option["command"])
@@ -122,19 +123,20 @@ class Static(Encoder):
             self.place, self.weight = tensors.pop("mapping", None), tensors.pop("weights", None)
             (self.table,) = tensors.values()
         except Exception as error:  # tokenizers raises no narrower type
-            fault = (
-                f"vectors is {name!r}, which cannot be loaded "
-                f"({' '.join(str(error).split())[:200]})"
-            )
-            expected = (
-                "a folder with one matrix in safetensors and a tokenizer.json, "
-                "and the extra meaning"
-            )
-            todo = (
-                "pip install 'online-dictionary-learning[meaning]', name another folder, "
-                "or leave vectors out"
-            )
-            raise ConfigError(fault, expected, todo) from error
+            raise ConfigError(
+                (
+                    f"vectors is {name!r}, which cannot be loaded "
+                    f"({' '.join(str(error).split())[:200]})"
+                ),
+                (
+                    "a folder with one matrix in safetensors and a tokenizer.json, "
+                    "and the extra meaning"
+                ),
+                (
+                    "pip install 'online-dictionary-learning[meaning]', name another folder, "
+                    "or leave vectors out"
+                ),
+            ) from error
 
     def encode(self, texts):
         """Return the vectors of texts; zeros for a text without tokens."""
@@ -184,8 +186,7 @@ class Command(Encoder):
         super().__init__()
         self.words, self.length = commands.words_of(command, "vectors.command"), None
         if not commands.is_trusted(".", self.words):
-            fault = f"vectors.command {command!r} is not trusted here"
-            raise ConfigError(fault, *TRUST)
+            raise ConfigError(f"vectors.command {command!r} is not trusted here", *TRUST)
 
     def encode(self, texts):
         """Return the vectors of texts from the cache, or from the command if they are not there."""
@@ -242,9 +243,8 @@ class Command(Encoder):
         return rows
 
     def _refuse(self, fault):
-        expected = "a line with a JSON list of numbers, as long for each text"
         raise DataError(
             f"vectors.command: {self.words[0]} {fault}",
-            expected,
+            "a line with a JSON list of numbers, as long for each text",
             "correct the command, then run again",
         )

@@ -217,8 +217,10 @@ def segmenter(name):
     try:
         segment = load()
     except (ImportError, OSError) as error:
-        fault = f"tokens.segment is {name!r}, which cannot be loaded ({error})"
-        todo = f"pip install 'online-dictionary-learning[{name}]', or remove the option `segment`"
-        raise ConfigError(fault, f"the extra {name}", todo) from error
+        raise ConfigError(
+            f"tokens.segment is {name!r}, which cannot be loaded ({error})",
+            f"the extra {name}",
+            f"pip install 'online-dictionary-learning[{name}]', or remove the option `segment`",
+        ) from error
     in_script = re.compile(f"[{script}]+").fullmatch
     return lambda run: segment(run) if in_script(run) else pairs(run)

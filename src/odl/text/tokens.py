@@ -79,18 +79,18 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     try:
         groups = re.compile(merged["pattern"]).groups
     except re.error as error:
-        fault = f"tokens.pattern {merged['pattern']!r} does not compile ({error})"
         raise ConfigError(
-            fault, "a regular expression", "correct the pattern at this position"
+            f"tokens.pattern {merged['pattern']!r} does not compile ({error})",
+            "a regular expression",
+            "correct the pattern at this position",
         ) from error
     for unused in ("pattern",) if merged["tokeniser"] == "words" else ("hangul", "segment"):
         if merged[unused] != TOKENS[unused]:
-            fault = (
-                f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, "
-                "which has no use for it"
-            )
             raise ConfigError(
-                fault,
+                (
+                    f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, "
+                    "which has no use for it"
+                ),
                 "only one of the two settings",
                 f"remove tokens.{unused} or tokens.tokeniser",
             )
@@ -100,9 +100,10 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         )
     stop = merged["stop_words"]
     if isinstance(stop, str) and stop not in LANGUAGES:
-        expected = f"{', '.join(map(repr, LANGUAGES))}, null or a list of words"
         raise ConfigError(
-            f"tokens.stop_words is {stop!r}", expected, "use one of these languages, or a list"
+            f"tokens.stop_words is {stop!r}",
+            f"{', '.join(map(repr, LANGUAGES))}, null or a list of words",
+            "use one of these languages, or a list",
         )
     return merged
 
@@ -135,8 +136,11 @@ def check_words(tokens_found, tokens):
     """Return the tokens of a pattern; raise `TokenError` if one is empty or has white space."""
     invalid = next((word for word in tokens_found if word.split() != [word]), None)
     if invalid is not None:
-        fault = f"tokens.pattern {tokens['pattern']!r} finds {invalid!r}"
-        raise TokenError(fault, "tokens without white space", "correct the pattern")
+        raise TokenError(
+            f"tokens.pattern {tokens['pattern']!r} finds {invalid!r}",
+            "tokens without white space",
+            "correct the pattern",
+        )
     return tokens_found
 
 

@@ -76,19 +76,22 @@ def check_each_once(lists):
         Names the value.
     """
     for key, values in lists.items():
-        earlier_values = set()  # values, or their repr if not hashable; 1 and 1.0 are equal
-        keys = [value if isinstance(value, (str, int, float)) else repr(value) for value in values]
-        repeated = next(
-            (value for value in keys if value in earlier_values or earlier_values.add(value)), None
-        )
-        if repeated is not None:
-            raise ConfigError(
-                f"{key} names {repeated!r} twice", "each value once", "remove one of the two"
-            )
+        earlier_values = set()
+        for value in values:
+            # 1 and 1.0 are equal; lists and maps are not hashable.
+            hashable = value if isinstance(value, (str, int, float)) else repr(value)
+            if hashable in earlier_values:
+                raise ConfigError(
+                    f"{key} names {hashable!r} twice", "each value once", "remove one of the two"
+                )
+            earlier_values.add(hashable)
 
 
 def _check_names(config, schema):
-    """Refuse names that are not defined, and settings of runs and streams that are incompatible."""
+    """Refuse names that are not defined, and settings of runs and streams that are incompatible.
+
+    A study without streams consists of experiments, and its runs are not checked.
+    """
     algorithms = schema["registry"]["learners"]
     _check_experiments(config)
     if not config["streams"]:
@@ -98,7 +101,7 @@ def _check_names(config, schema):
                 "a stream, or an experiment under experiments",
                 "add a stream or an experiment",
             )
-        return  # experiments only: streams and runs are not used
+        return
     _check_among("streams", config["streams"], config["corpora"], "add it to corpora")
     _check_among("runs", config["runs"], config["learners"], "add it to learners")
     for name in config["runs"]:
@@ -141,9 +144,10 @@ def _check_able(config, where, names, ability, algorithms):
             )
 
 
-def _sizes(config, runs):
-    """Return all dictionary sizes of some runs, ascending."""
-    return sorted({k for run in runs for k in atoms_of(config, run)})
+def _check_sizes(config, where, sizes, runs):
+    """Refuse a dictionary size that none of some runs has."""
+    known = sorted({k for run in runs for k in atoms_of(config, run)})
+    _check_among(where, sizes, known, "correct it or add it to atoms")
 
 
 def _settle_memory(config, schema):
@@ -178,10 +182,8 @@ def _check_start(config, name, algorithms):
     """
     batches = config["corpora"][name]["batches"]
     for run in config["runs"] if batches["by"] == "documents" else ():
-        n_atoms, adds_atoms = (
-            max(atoms_of(config, run)),
-            algorithms[config["learners"][run]["algorithm"]]["opens"],
-        )
+        n_atoms = max(atoms_of(config, run))
+        adds_atoms = algorithms[config["learners"][run]["algorithm"]]["opens"]
         if n_atoms > batches["initial"] and not adds_atoms:
             raise ConfigError(
                 f"run '{run}' has {n_atoms} atoms and corpora.{name}.batches.initial is "
@@ -291,33 +293,24 @@ def _check_shown(config):
     """Refuse runs, sizes and seeds of report, alerts and emerging that the study does not have."""
     report, alerts, emerging = config["report"], config["alerts"], config["emerging"]
     FollowedAlerts.from_map(alerts)
-    runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
-    run_settings = {
-        "report.runs": report["runs"],
-        "report.run": [report["run"]],
-        "alerts.run": [alerts["run"]],
-    }
-    run_settings |= {"emerging.runs": emerging["runs"]} if emerging["enabled"] else {}
-    for key, names in run_settings.items():
-        todo = "correct it or add it to runs" + (
-            ", or set it to null" if key == "alerts.run" else ""
-        )
-        _check_among(key, [name for name in names if name], config["runs"], todo)
-    sizes = {"report.atoms": ([report["atoms"]], runs)}
-    sizes |= {"alerts.atoms": ([alerts["atoms"]], [alerts["run"]])} if alerts["run"] else {}
-    sizes |= (
-        {"emerging.sizes": (emerging["sizes"], emerging["runs"] or config["runs"])}
-        if emerging["enabled"]
-        else {}
-    )
-    for key, (values, size_runs) in sizes.items():
-        _check_among(
-            key,
-            [k for k in values if k],
-            _sizes(config, size_runs),
-            "correct it or add it to atoms",
-        )
+    todo = "correct it or add it to runs"
+    _check_among("report.runs", report["runs"], config["runs"], todo)
+    shown_runs = report["runs"] or config["runs"]
+    if report["run"]:
+        shown_runs = [report["run"]]
+        _check_among("report.run", shown_runs, config["runs"], todo)
+    if report["atoms"]:
+        _check_sizes(config, "report.atoms", [report["atoms"]], shown_runs)
     _check_among("report.seed", [report["seed"]], config["seeds"], "correct it or add it to seeds")
+    if emerging["enabled"]:
+        _check_among("emerging.runs", emerging["runs"], config["runs"], todo)
+        emerging_runs = emerging["runs"] or config["runs"]
+        _check_sizes(config, "emerging.sizes", emerging["sizes"], emerging_runs)
+    if not alerts["run"]:
+        return
+    _check_among("alerts.run", [alerts["run"]], config["runs"], f"{todo}, or set it to null")
+    if alerts["atoms"]:
+        _check_sizes(config, "alerts.atoms", [alerts["atoms"]], [alerts["run"]])
     if alerts["run"] in config["ranks"]:
         raise ConfigError(
             f"alerts.run names '{alerts['run']}', which runs on MPI ranks",
@@ -339,9 +332,4 @@ def _check_regret(config):
             "all checkpoints where regret is computed",
             "set checkpoints.keep to 0 or regret.enabled to false",
         )
-    _check_among(
-        "regret.sizes",
-        settings["sizes"],
-        _sizes(config, settings["runs"]),
-        "correct it or add it to atoms",
-    )
+    _check_sizes(config, "regret.sizes", settings["sizes"], settings["runs"])

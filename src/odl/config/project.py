@@ -35,6 +35,7 @@ OWN_KEYS = (DRIVER, NOTIFY, ADDRESS, ORDER_BY_VERDICTS)  # keys of odl.yaml that
 STREAM_KEYS = ("sources", "options", "ties", "batches")
 KEEP = 20  # interval between retained checkpoints, in timesteps
 LEARNER = "levels"  # default run
+MAX_ATOMS = 500  # largest default number of atoms
 
 
 def expand(config):
@@ -70,17 +71,29 @@ def expand(config):
         )
     _check_keys(general)
     stream = {key: config[key] for key in STREAM_KEYS if key in config}
+    # The schema refuses options, batches and runs of other types later.
+    batches = stream["batches"] if isinstance(stream.get("batches"), dict) else {}
     options = stream.get("options") or {}
-    if isinstance(options, dict):  # the schema refuses other types later
-        forgotten_option = {"forgotten": digests} if (digests := forgotten(".")) else {}
-        stream["options"] = {**_rule(stream), **options, **forgotten_option}
-    runs = (
-        general["runs"] if isinstance(general.get("runs"), list) and general["runs"] else [LEARNER]
-    )
-    run, atoms_setting = runs[0], general.get("atoms") or None
-    atoms = atoms_setting or min(500, _initial(stream))
-    atoms = atoms if isinstance(atoms, list) else [atoms]
-    shown_atoms = atoms[0] if atoms_setting else None
+    if isinstance(options, dict):
+        # Documents that cannot be read are set aside, and, if batches are periods, those without a
+        # time.
+        rule = {"strict": False}
+        if batches.get("by", Batches.by) == "period":
+            rule["needs_time"] = True
+        stream["options"] = {**rule, **options}
+        if digests := forgotten("."):
+            stream["options"]["forgotten"] = digests
+    runs = general.get("runs")
+    if not isinstance(runs, list) or not runs:
+        runs = [LEARNER]
+    run, atoms, shown_atoms = runs[0], general.get("atoms"), None
+    if atoms:
+        atoms = atoms if isinstance(atoms, list) else [atoms]
+        shown_atoms = atoms[0]
+    else:
+        initial = batches.get("initial")
+        is_valid = isinstance(initial, int) and initial > 0
+        atoms = [min(MAX_ATOMS, initial if is_valid else Batches.initial)]
     study_config = {
         "study": name,
         "streams": [name],
@@ -97,7 +110,7 @@ def expand(config):
         "learners": {LEARNER: earlier_learner(LEARNER)},
         "report": {"runs": runs, "run": run, "atoms": shown_atoms, "seed": 0},
     }
-    if atoms_setting and run == LEARNER:
+    if shown_atoms and run == LEARNER:
         # check_config refuses a size that does not follow from the memory of the learner.
         study_config["learners"][LEARNER] |= {"atoms": atoms}
     return merge({**general, "atoms": atoms}, study_config)
@@ -293,22 +306,6 @@ def name_of(folder):
         for character in characters
     )
     return "-".join(re.findall(NAME_PATTERN.replace("-]", "]"), name)) or "mine"
-
-
-def _rule(stream):
-    """Return the default options of the reader for a user's stream.
-
-    Documents that cannot be read are set aside, also for a missing time if batches are periods.
-    """
-    batches = stream.get("batches")
-    batches_by = batches.get("by", Batches.by) if isinstance(batches, dict) else Batches.by
-    return {"strict": False} | ({"needs_time": True} if batches_by == "period" else {})
-
-
-def _initial(stream):
-    batches = stream.get("batches")
-    initial = batches.get("initial") if isinstance(batches, dict) else None
-    return initial if isinstance(initial, int) and initial > 0 else Batches.initial
 
 
 KEYS = tuple(entry.name for entry in fields(Study))

@@ -178,34 +178,36 @@ def _join_variant(shared, variant):
 
 
 def _is(value, kind):
+    """Return whether a value has a type of JSON schema; true and false are no numbers."""
     if kind in ("integer", "number") and isinstance(value, bool):
         return False
     return isinstance(value, PYTHON_TYPES[kind])
 
 
 def _within(value, schema):
-    """Return whether a value fits the schema's range, pattern (strings) and minimum length."""
+    """Return whether a value fits the limits of a schema.
+
+    These are the range of a number, length and pattern of a text, and the length of a list.
+    """
     if isinstance(value, str):
-        return len(value) >= schema.get("minLength", 0) and re.fullmatch(
-            schema.get("pattern", "(?s:.*)"), value
-        )
+        is_long_enough = len(value) >= schema.get("minLength", 0)
+        return is_long_enough and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
+    if isinstance(value, list):
+        return len(value) >= schema.get("minItems", 0)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return not isinstance(value, list) or len(value) >= schema.get("minItems", 0)
+        return True
     if isinstance(value, numbers.Integral) and abs(int(value)) > MAX_INTEGER:
         return False
-    inside = schema.get("minimum", -inf) <= value <= schema.get("maximum", inf)
-    return inside and schema.get("exclusiveMinimum", -inf) < value < schema.get(
-        "exclusiveMaximum", inf
-    )
+    above = schema.get("exclusiveMinimum", -inf) < value >= schema.get("minimum", -inf)
+    return above and schema.get("exclusiveMaximum", inf) > value <= schema.get("maximum", inf)
 
 
 def _describe(schema):
     """Return what a schema expects, for messages: "text, not empty" or "a number above 0"."""
     kinds = schema.get("type", "value")
     text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
-    words = " or ".join(
-        text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds)
-    )
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    words = " or ".join(text.get(kind, f"a {kind}") for kind in kinds)
     limits = {
         "minimum": "at least",
         "exclusiveMinimum": "above",
@@ -222,4 +224,5 @@ def _describe(schema):
 
 
 def _shown(value):
+    """Return a value as text for a message; long lists, maps and integers are shortened."""
     return repr(value) if isinstance(value, (str, float)) else _SHORT.repr(value)

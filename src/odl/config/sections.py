@@ -4,10 +4,16 @@ from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from odl.config.model.alerts import Alerts, FollowedAlerts
-from odl.config.model.emerging import Emerging, SmallDictionary
-from odl.config.model.evaluation import Baselines, EvaluatedStream, Evaluation
+from odl.config.model.evaluation import (
+    Baselines,
+    BestFixed,
+    Emerging,
+    EvaluatedStream,
+    Evaluation,
+    Regret,
+    SmallDictionary,
+)
 from odl.config.model.features import Features, Weighting
-from odl.config.model.regret import BestFixed, Regret
 from odl.config.model.streams import Batches, Order, Stream, TopicEntry
 from odl.config.schema import closed
 from odl.config.setting import NAME_ITEMS, SIZE_ITEMS, Section, is_section, merge, setting

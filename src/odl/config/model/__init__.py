@@ -1,1 +1,1 @@
-"""The sections of a configuration, one file each. A field is a setting and describes it."""
+"""The sections of a configuration, by subject. A field is a setting and describes it."""

@@ -1,8 +1,10 @@
-"""Data frames of `TextNovelty`: read documents, cut batches by period, build the results."""
+"""Data frames of `TextNovelty`: documents, batches by period, tables of results and of events."""
 
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from odl.corpora import fields
 from odl.errors import ParameterError
@@ -21,7 +23,9 @@ RESULT_COLUMNS = (
     "opening",
     "reasons",
 )
-NO_NAMES: list = []  # authors or sources of documents without these columns; never changed in place
+SHOWN_EVENTS = 50  # rows of the HTML form of the events, the newest events first
+STATE_COLOURS = {"new": "#b3470b", "growing": "#1a7f37", "returning": "#7a3fb8"}  # as on the page
+BAR_COLOUR = "#9bb8d3"
 
 
 class FrameDocuments(NamedTuple):
@@ -30,16 +34,16 @@ class FrameDocuments(NamedTuple):
     Attributes
     ----------
     texts : list of str
-    titles : list of str or None
-        Without a title, a document has its text here. None without a column of titles.
+    titles : list of str
+        Empty without a column of titles. A document without a title has its text here.
     authors, sources : list of str
-        "" for a document without author or source. The list is empty without such a column.
+        Empty without such a column. "" for a document without author or source.
     """
 
     texts: list
-    titles: list | None = None
-    authors: list = NO_NAMES
-    sources: list = NO_NAMES
+    titles: list
+    authors: list
+    sources: list
 
 
 def read_frame(frame, text, time=None, id=None, strict=False, title=None, author=None, source=None):
@@ -77,77 +81,75 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
         If `frame` is no data frame, a column is missing, no row can be read, or (`strict`) one row
         cannot.
     """
-    frame, names = _as_pandas(frame, text), {}
-    columns = {
-        "text": text,
-        "time": time,
-        "id": id,
-        "title": title,
-        "author": author,
-        "source": source,
-    }
-    for name, column in columns.items():
-        if column is None and name in ("author", "source"):
-            continue
-        if column in frame.columns or (column is None and name in frame.columns):
-            names[name] = name if column is None else column
-        elif column is not None:
-            existing = ", ".join(map(str, frame.columns[:20]))
-            raise ParameterError(
-                f"no column {column!r} for {name}", f"one of {existing}", f"pass {name}=..."
-            )
-        if name in names and list(frame.columns).count(names[name]) > 1:
-            raise ParameterError(f"two columns {names[name]!r}", "different names", "rename one")
-    values = {name: [*map(_or_none, frame[column].tolist())] for name, column in names.items()}
-    read, aside = {name: [] for name in ("row", *names)}, {}
+    frame = _as_pandas(frame, text)
+    columns = {"text": text, "time": time, "id": id, "title": title}
+    columns = _choose_columns(frame, columns, {"author": author, "source": source})
+    values = {name: [*map(_or_none, frame[column].tolist())] for name, column in columns.items()}
+    read, aside = {name: [] for name in ("row", *values)}, {}
     for row, document in enumerate(zip(*values.values(), strict=True)):
         try:
-            for name, value in zip(values, map(_parse_value, values, document), strict=True):
-                read[name].append(value)
-            read["row"].append(row)
+            parsed = [*map(_parse_value, values, document)]
         except (ValueError, OverflowError) as error:
-            for name in values:
-                del read[name][len(read["row"]) :]
             aside[row] = str(error)
             # If a time may begin with the day or with the month, times of other rows may have been
             # misread, so the frame is refused.
-            if strict := strict or "begin with the day" in aside[row]:
+            strict = strict or "begin with the day" in aside[row]
+            if strict:
                 break
+        else:
+            for name, value in zip(read, (row, *parsed), strict=True):
+                read[name].append(value)
     if aside and (strict or not read["row"]):
-        row, reason = list(aside.items())[-1 if strict else 0]
-        name = (values.get("id") or [None] * (row + 1))[row]
-        refusal = f"document {frame.index[row] if name is None else name!r} of the frame: {reason}"
-        expected = (
-            "a text and a time for every document"
-            if "time" in values
-            else "a text for every document"
-        )
+        row = list(aside)[-1 if strict else 0]
+        name = values["id"][row] if "id" in values else None
+        name = frame.index[row] if name is None else name
+        refusal = f"document {name!r} of the frame: {aside[row]}"
+        what = "a text and a time" if "time" in values else "a text"
         hint = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
-        raise ParameterError(refusal, expected, f"correct or drop the row{hint}")
+        raise ParameterError(
+            refusal, f"{what} for every document", f"correct or drop the row{hint}"
+        )
     if not read["row"]:
         raise ParameterError("a frame without documents", "at least one row", "pass documents")
-    times = np.array(read["time"], dtype=np.int64) if "time" in values else None
-    bad = _table_of_reasons(frame.index[list(aside)], aside.values())
-    titles = None
-    if "title" in names:
-        titles = [
-            one_line(title or text) for title, text in zip(read["title"], read["text"], strict=True)
-        ]
+    reasons = pd.Series([*aside.values()], index=frame.index[list(aside)], dtype=object)
+    times = np.array(read["time"], dtype=np.int64) if "time" in read else None
+    titles = zip(read.get("title", ()), read["text"], strict="title" in read)
     documents = FrameDocuments(
-        read["text"], titles, read.get("author", NO_NAMES), read.get("source", NO_NAMES)
+        read["text"],
+        [one_line(title or text) for title, text in titles],
+        read.get("author", []),
+        read.get("source", []),
     )
-    return bad, frame.index[read["row"]], read.get("id"), times, documents
+    index = frame.index[read["row"]]
+    return pd.DataFrame({"reason": reasons}), index, read.get("id"), times, documents
+
+
+def _choose_columns(frame, columns, optional):
+    """Return the column of a frame for each role that it has.
+
+    `columns` and `optional` map roles to names that the user gave, or None. Then the column with
+    the name of the role is used, except for roles in `optional`.
+    """
+    chosen = {}
+    for role, column in {**columns, **optional}.items():
+        if column is None:
+            if role in optional or role not in frame.columns:
+                continue
+            column = role
+        if column not in frame.columns:
+            existing = ", ".join(map(str, frame.columns[:20]))
+            raise ParameterError(
+                f"no column {column!r} for {role}", f"one of {existing}", f"pass {role}=..."
+            )
+        if list(frame.columns).count(column) > 1:
+            raise ParameterError(f"two columns {column!r}", "different names", "rename one")
+        chosen[role] = column
+    return chosen
 
 
 def _or_none(value):
     """Return a value, or None if it is a missing value of pandas (NA, NaT, NaN)."""
-    import pandas as pd
-
-    return (
-        None
-        if value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
-        else value
-    )
+    return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
 
 
 def _parse_value(name, value):
@@ -168,16 +170,8 @@ def _parse_value(name, value):
     return parsed
 
 
-def _table_of_reasons(index, reasons):
-    import pandas as pd
-
-    return pd.DataFrame({"reason": pd.Series(list(reasons), index=index, dtype=object)})
-
-
 def _as_pandas(frame, text):
     """Convert a frame of another library, or a list of texts, to a pandas data frame."""
-    import pandas as pd
-
     try:
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     except ImportError as error:  # polars needs pyarrow for the conversion
@@ -240,8 +234,6 @@ def table(index, ids, times, parts):
         Columns of each batch. "row" is the position in the input frame, "item" the position of the
         first near-duplicate. Documents of no batch are omitted.
     """
-    import pandas as pd
-
     empty = {name: [] for name in RESULT_COLUMNS}
     frame = pd.concat([pd.DataFrame(part) for part in parts or [empty]]).sort_values("row")
     rows = frame.pop("row").to_numpy(dtype=np.int64)
@@ -251,3 +243,36 @@ def table(index, ids, times, parts):
     if times is not None:
         frame.insert(1, "time", pd.to_datetime(times[rows], unit="ms", utc=True))
     return frame
+
+
+class EventTable(pd.DataFrame):
+    """A row for each event, by its number: name, own words, state, first batch, documents so far.
+
+    A selection of its rows is an `EventTable` too.
+
+    Examples
+    --------
+    >>> from odl.detector.frames import EventTable
+    >>> row = {"name": "orbit", "words": "orbit", "state": "new", "birth": 3, "documents": 7}
+    >>> "1 event" in EventTable([row])._repr_html_()
+    True
+    """
+
+    @property
+    def _constructor(self):
+        return EventTable
+
+    def _repr_html_(self) -> str:
+        """Return the newest events as an HTML table; without their columns, that of pandas."""
+        if not {"state", "documents"} <= {*self.columns} or self.empty:
+            return super()._repr_html_()  # type: ignore[operator]
+        table = pd.DataFrame(self.sort_index(ascending=False).iloc[:SHOWN_EVENTS])
+        digest = hashlib.sha256(table.to_csv().encode()).hexdigest()[:8]  # equal tables, equal HTML
+        count = f"{len(self):,} event{'s' * (len(self) != 1)}"
+        caption = f"{count}, the newest {len(table)}" if len(table) < len(self) else count
+        style = table.style.set_uuid(digest).set_caption(caption).format(escape="html")
+        style = style.format("{:,}", subset=["documents"])
+        style = style.map(lambda state: f"color: {STATE_COLOURS.get(state, 'inherit')}", ["state"])
+        texts = [name for name in ("name", "words") if name in table]
+        style = style.set_properties(texts, **{"text-align": "left", "max-width": "28em"})
+        return style.bar(["documents"], color=BAR_COLOUR, vmin=0).to_html()

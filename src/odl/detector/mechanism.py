@@ -127,18 +127,20 @@ class Mechanism(LearnerSettings):
     def _save(self, path, settings, extra_arrays):
         """Write the file, with settings and arrays of an estimator that contains this detector."""
         state, n_features = self.state_, self.n_features_in_
-        chain = (
-            self.get_params(deep=False)
-            | {"n_atoms": self.max_atoms_, "random_state": self.seed_}
-            | settings
-        )
-        chain |= {"n_batches": self.n_batches_, "n_features": n_features}
-        past = [learners.widen(P, n_columns=n_features) for P in self.history_]
-        arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
-        arrays = {**arrays, "window": self.window_, **extra_arrays}
-        arrays["names"] = as_bytes(
-            {"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]}
-        )
+        chain = {
+            **self.get_params(deep=False),
+            "n_atoms": self.max_atoms_,
+            "random_state": self.seed_,
+            **settings,
+            "n_batches": self.n_batches_,
+            "n_features": n_features,
+        }
+        names = {"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]}
+        arrays = dict(state.arrays)
+        if self.history_:
+            past = [learners.widen(P, n_columns=n_features) for P in self.history_]
+            arrays["history"] = sparse.vstack(past, format="csr")
+        arrays |= {"window": self.window_, **extra_arrays, "names": as_bytes(names)}
         no_codes = sparse.csr_array((0, state.dictionary.shape[1]))
         checkpoint = checkpoints.Checkpoint(
             0, chain, state.dictionary, arrays, state.updates, no_codes, 0.0
@@ -238,6 +240,7 @@ class Mechanism(LearnerSettings):
             self.level, self.budget = self.budget, None
 
     def _check_parameters(self):
+        """Refuse wrong parameters; the same values are checked only once."""
         self._rename()
         key = repr((self.n_atoms, self.folds, self.level, self.window))
         if key == self._checked:
@@ -336,6 +339,7 @@ class Mechanism(LearnerSettings):
         self.n_batches_ += 1
 
     def _scored(self, P, model):
+        """Return the novelty of rows, which may have more columns than earlier batches."""
         return novelty.score(model, model.fit_terms(self.state_, P.shape[1]), P)
 
     def _score_rows(self, X):
@@ -371,23 +375,19 @@ class Mechanism(LearnerSettings):
 
         Those take as long as learning a document.
         """
-        if not isinstance(X, sparse.csr_array | sparse.csr_matrix) or hasattr(
-            self, "feature_names_in_"
-        ):
+        is_csr = isinstance(X, sparse.csr_array | sparse.csr_matrix) and X.ndim == 2
+        if not is_csr or X.shape[0] == 0 or hasattr(self, "feature_names_in_"):
             return False
-        has_types = (
-            X.ndim == 2 and X.shape[0] > 0 and (X.dtype, X.indices.dtype) == (np.float64, np.int32)
-        )
-        n_new = X.shape[-1] - self.n_features_in_
-        if not has_types or n_new < 0 or (n_new > 0 and not self.growing):
+        if (X.dtype, X.indices.dtype) != (np.float64, np.int32):
+            return False
+        n_new = X.shape[1] - self.n_features_in_
+        if n_new < 0 or (n_new > 0 and not self.growing):
             return False
         starts, indices = X.indptr, X.indices.view(np.uint32)  # negative indices become large
-        valid = (
-            starts[0] == 0
-            and starts[-1] == len(indices) == len(X.data)
-            and np.diff(starts).min() >= 0
-        )
-        return bool(valid and indices.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
+        if starts[0] != 0 or not starts[-1] == len(indices) == len(X.data):
+            return False
+        has_valid_indices = np.diff(starts).min() >= 0 and indices.max(initial=0) < X.shape[1]
+        return bool(has_valid_indices and np.isfinite(X.data).all())
 
     def _grown_names(self, X):
         """Return the column names of a data frame with more columns than earlier batches, or None.

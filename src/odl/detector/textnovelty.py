@@ -7,9 +7,10 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -34,9 +35,6 @@ from odl.stream.weighting import Pieces, weigh, weigh_for_comparison, without_st
 from odl.text.scripts import LETTERED
 from odl.text.stopwords import StopWords
 from odl.text.tokens import count_words, with_words
-
-if TYPE_CHECKING:
-    import pandas
 
 SPELLING_CHARACTERS = 2000  # initial characters of a text that give the spelling of headlines
 ALERTS_PER_HEADLINE = 3  # most central documents of a headline
@@ -186,7 +184,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     n_reasons: int = 5
     strict: bool = False
 
-    def update(self, frame: Any) -> "pandas.DataFrame":
+    def update(self, frame: Any) -> pd.DataFrame:
         """Score documents by the earlier ones, then learn them, batch by batch.
 
         Parameters
@@ -241,7 +239,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.left_out_, self.set_aside_ = register.repeats(), aside
         return frames.table(index, ids, times, parts)
 
-    def judge(self, frame: Any) -> "pandas.DataFrame":
+    def judge(self, frame: Any) -> pd.DataFrame:
         """Score documents as one batch, without learning them.
 
         Parameters
@@ -282,19 +280,18 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return aside, *documents
 
     @property
-    def events_(self) -> "pandas.DataFrame":
+    def events_(self) -> pd.DataFrame:
         """A table of all events, one row each, by their number."""
-        import pandas as pd
-
-        from odl.detector.eventtable import EventTable
-
         self._check_learned()
         events = self.past_.events
-        columns = {"name": [name.replace("\t", ", ") for name in events.names]}
-        columns |= {"words": [words.replace("\t", ", ") for words in events.words]}
-        columns |= {"state": [STATES[state] for state in events.state]}
-        columns |= {"birth": events.birth, "documents": events.size}
-        return EventTable(columns, index=pd.Index(events.number, name="event"))
+        columns = {
+            "name": [name.replace("\t", ", ") for name in events.names],
+            "words": [words.replace("\t", ", ") for words in events.words],
+            "state": [STATES[state] for state in events.state],
+            "birth": events.birth,
+            "documents": events.size,
+        }
+        return frames.EventTable(columns, index=pd.Index(events.number, name="event"))
 
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3
@@ -459,7 +456,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
                 "pieces with levels or adaptive only",
                 "set pieces to 0",
             )
-        options = self._alerts()
+        names = ("budget", "level", "tail", "window", "warm_up", "gates")
+        options = Alerts(**{name: getattr(self, name) for name in names})
         if hasattr(self, "detector_"):
             # `n_atoms` and the seed only matter for the first batch.
             names = ("learner", "settings", "window")
@@ -468,38 +466,37 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             )
         return options
 
-    def _alerts(self):
-        """Return the checked settings of alerts."""
-        names = ("budget", "level", "tail", "window", "warm_up", "gates")
-        return Alerts(**{name: getattr(self, name) for name in names})
-
     def _weighting(self):
         """Return the checked settings of term weights."""
         options = {name: getattr(self, name) for name in ("tf", "min_df", "max_share", "pieces")}
         return Weighting(**options, idf="past" if self.idf else "none")
 
     def _check_learned(self):
+        """Raise NotFittedError if no batch has been learned."""
         if not hasattr(self, "detector_"):
             raise NotFittedError(
                 "This TextNovelty has learned nothing yet: call update with documents first."
             )
 
     def _learner(self):
+        """Return the learner, after a check of its settings and that it is that of `detector_`."""
         return self.detector_._model_as_fitted() if hasattr(self, "detector_") else self._model()
 
     def _batch(self, texts):
         """Count and weigh the words of texts, as the next batch of the stream."""
         counts, terms = count_words(texts, with_words(self.tokens))
-        words = [*self.detector_.words_] if hasattr(self, "detector_") else []
-        columns = number_terms(terms, words)
+        is_first = not hasattr(self, "detector_")
+        words = [] if is_first else [*self.detector_.words_]
+        columns = number_terms(terms, words)  # appends new words to `words`
         counts = sparse.csr_array(
             (counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words))
-        )
-        counts, before = counts.sorted_indices(), np.zeros(len(words), dtype=np.int64)
-        if hasattr(self, "detector_"):
+        ).sorted_indices()
+        before = np.zeros(len(words), dtype=np.int64)
+        if not is_first:
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
-        past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
+        # Document frequencies and number of documents; the first batch is weighed by its own.
+        past = (after, len(texts)) if is_first else (before, self.n_documents_)
         stop_words = StopWords(words, past[0]) if self.languages else None
         weighting, norm = self._weighting(), self._learner().norm
         Q = weigh_for_comparison(counts, *past, weighting, stop_words)
@@ -568,20 +565,20 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces
         )
         shared = reasons.shared_terms(batch.before, batch.Q, decided.items)
+        terms = [reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows))]
+        names, opening = _headlines(decided, batch)
         part = {
             "row": rows,
             "batch": t,
             "item": rows[item],
             "score": scored.score,
             "tail": decided.tail,
-        }
-        part |= {
             "event": decided.event,
-            "alert": _alerts(decided, options),
-            **_headlines(decided, batch),
+            "alert": _alert_mask(decided, options),
+            "headline": names,
+            "opening": opening,
+            "reasons": [", ".join(batch.words[term] for term in leading) for leading in terms],
         }
-        terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
-        part["reasons"] = [", ".join(batch.words[term] for term in leading) for leading in terms]
         return part, scored, past
 
 
@@ -603,7 +600,7 @@ def _register_rows(register, ids, times, texts):
     return np.array(rows, dtype=np.int64), ids
 
 
-def _alerts(decided, options):
+def _alert_mask(decided, options):
     """Return the mask of documents that are alerts: the most central ones of each headline."""
     alert = np.zeros(len(decided.tail), dtype=bool)
     max_alerts = 0 if decided.unproven else options.room(len(decided.items))
@@ -617,9 +614,9 @@ def _alerts(decided, options):
 
 
 def _headlines(decided, batch):
-    """Return the columns of headlines.
+    """Return (name of its headline, words of the headline that it has) of each document.
 
-    ``headline`` has the name, ``opening`` the words of the headline that the document has.
+    Both are "" for a document without a headline. A document of several headlines has the first.
     """
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
     for headline in reversed(decided.headlines):
@@ -629,7 +626,7 @@ def _headlines(decided, batch):
             )
             names[row] = ", ".join(headline.name)
             opening[row] = ", ".join(word for word in headline.words if word in words)
-    return {"headline": names, "opening": opening}
+    return names, opening
 
 
 class _Batch(NamedTuple):

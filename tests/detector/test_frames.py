@@ -4,7 +4,7 @@ import re
 
 import pandas
 
-from odl.detector.eventtable import SHOWN_EVENTS, EventTable
+from odl.detector.frames import SHOWN_EVENTS, EventTable
 
 STATES = ("new", "ongoing", "growing", "returning", "ended")
 

@@ -57,6 +57,8 @@ class PeriodDocuments(NamedTuple):
     new_numbers : ndarray of int64 or None
         New number of each term of the previous period (-1: removed); None if numbers did not
         change.
+    numbers : dict of str to int, or None
+        Term of each word; None if it is to be computed from `vocabulary`.
     """
 
     t: int
@@ -74,6 +76,7 @@ class PeriodDocuments(NamedTuple):
     languages: list | None = None
     authors: Sequence = ()
     new_numbers: np.ndarray | None = None
+    numbers: dict | None = None
 
 
 class StreamHistory(NamedTuple):
@@ -211,7 +214,7 @@ def decide(documents, scored, past, settings):
         History for the next period. Its `recent` is not updated: the caller appends the scores of
         the period.
     """
-    return _PeriodDecision(hashtags.join_hashtags(documents), scored, past, settings).decide()
+    return _PeriodDecision(documents, scored, past, settings).decide()
 
 
 class Candidate(NamedTuple):
@@ -259,12 +262,15 @@ class _PeriodDecision:
     """
 
     def __init__(self, documents, scored, past, settings):
-        self.documents, self.scored, self.settings = documents, scored, settings
         n_terms = documents.counts.shape[1]
         self.past = past._replace(
             words=past.words.moved(documents.new_numbers, n_terms),
             events=events.move_terms(past.events, documents.new_numbers, n_terms),
         )
+        memory = self.past.events
+        event_terms = np.concatenate([memory.inside.indices, memory.members.indices])
+        self.documents = documents = hashtags.join_hashtags(documents, event_terms)
+        self.scored, self.settings = scored, settings
         self.tail, self.unproven = calibration.tails(scored, past.recent, settings.warm_up)
         self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))
         with_words = self.with_words = self.items[~scored.empty[self.items]]

@@ -23,6 +23,7 @@ FEW_WORDS = (
 )
 SPLIT_WORDS, SPLIT_PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
+WORD_RUN = re.compile(r"\w+")
 WORD_ENDS = EDGES + ",;!()[]{}\"'*<>|^`$\\"  # signs next to a word that are no part of it
 HANGUL = re.compile(f"[{scripts.HANGUL}]")
 UNSPACED = re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
@@ -75,28 +76,27 @@ def places(text, words):
     if HANGUL.search(text):
         spans += _pairs_of_hangul(text, words)
     missing = words - {word for *_, word in spans}
-    folded = text.casefold() if missing else ""
-    spaced = _single_spaces(folded)
-    missing = {word for word in missing if _single_spaces(word) in spaced}
-    return sorted(
-        spans + _whole_words(text, [word for word in missing if _may_stand_alone(folded, word)])
-    )
+    if missing:
+        spans += _whole_words(text, _may_occur(text, missing))
+    return sorted(spans)
 
 
-def _may_stand_alone(folded, word):
-    """Return whether a word can occur by itself in a text in lower case.
+def _may_occur(text, words):
+    """Return those of some words that `_whole_words` may find in a text.
 
-    It cannot if it has only ASCII letters and digits and occurs only inside longer words.
+    A word of ASCII letters and digits must be all letters and digits between two other signs. Any
+    other word must be a part of the text.
     """
-    if not (word.isascii() and word.isalnum()):
-        return True
-    start = folded.find(word)
-    while start >= 0:
-        neighbours = folded[start - 1 : start] + folded[start + len(word) : start + len(word) + 1]
-        if not any(sign.isalnum() or sign == "_" for sign in neighbours):
-            return True
-        start = folded.find(word, start + 1)
-    return False
+    folded = text.casefold()
+    runs, spaced = {*WORD_RUN.findall(folded)}, _single_spaces(folded)
+    chosen = []
+    for word in words:
+        if word.isascii() and word.isalnum():
+            if word in runs:
+                chosen.append(word)
+        elif _single_spaces(word) in spaced:
+            chosen.append(word)
+    return chosen
 
 
 def _single_spaces(text):
@@ -117,7 +117,8 @@ def _all_places(text):
     for chunk in text.split():
         start = text.index(chunk, end)
         end = start + len(chunk)
-        spans += [(start + first, start + last, word) for first, last, word in _find_words(chunk)]
+        for first, last, word in _find_words(chunk):
+            spans.append((start + first, start + last, word))
     return spans
 
 

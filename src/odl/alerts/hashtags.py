@@ -3,29 +3,34 @@
 import numpy as np
 from scipy import sparse
 
+NO_TERMS = np.zeros(0, dtype=np.int64)
 
-def same_words(vocabulary):
-    """Return the term that each term is counted as, the smaller number of a word and its hashtag.
 
-    The result is None if no word occurs both with and without a "#".
+def same_words(terms, vocabulary, numbers):
+    """Return {larger number: smaller number} of the terms of words with and without a "#".
+
+    Parameters
+    ----------
+    terms : iterable of int
+        Terms for which the other spelling is looked up.
+    vocabulary : sequence of str
+    numbers : dict of str to int
+        Term of each word.
 
     Examples
     --------
     >>> from odl.alerts.hashtags import same_words
-    >>> same_words(["rain", "#oscars", "#rain", "oscars", "#snow"]).tolist()
-    [0, 1, 0, 1, 4]
-    >>> same_words(["rain", "#snow"])
+    >>> words = ["rain", "#oscars", "#rain", "oscars", "#snow"]
+    >>> same_words([1, 2, 4], words, {word: term for term, word in enumerate(words)})
+    {3: 1, 2: 0}
     """
-    lines = "\n".join(["", *vocabulary])  # one word per line
-    tags = [after.partition("\n")[0] for after in lines.split("\n#")[1:]]
-    wanted = {*tags, *(f"#{tag}" for tag in tags)}
-    number = {word: term for term, word in enumerate(vocabulary) if word in wanted} if tags else {}
-    pairs = np.array([(number[word], number[f"#{word}"]) for word in tags if word in number])
-    if not len(pairs):
-        return None
-    terms = np.arange(len(vocabulary))
-    terms[pairs.max(axis=1)] = pairs.min(axis=1)
-    return terms
+    pairs = {}
+    for term in terms:
+        word = vocabulary[term]
+        other = numbers.get(word[1:] if word.startswith("#") else f"#{word}")
+        if other is not None:
+            pairs[max(term, other)] = min(term, other)
+    return pairs
 
 
 def with_bare(words):
@@ -33,21 +38,31 @@ def with_bare(words):
     return {*words, *(word.removeprefix("#") for word in words)}
 
 
-def join_hashtags(documents):
+def join_hashtags(documents, more_terms=NO_TERMS):
     """Return a copy of documents in which a hashtag and its word are one term, without "#".
 
     The term with the smaller number is used for both, so counts of earlier periods remain valid.
+    Only terms of the documents and `more_terms` are joined.
 
     Parameters
     ----------
     documents : odl.alerts.decision.PeriodDocuments
+    more_terms : ndarray of int
+        Further terms whose frequencies are needed: those of events.
     """
-    terms = same_words(documents.vocabulary)
-    if terms is None:
+    numbers = documents.numbers
+    if numbers is None:
+        numbers = {word: term for term, word in enumerate(documents.vocabulary)}
+    used = np.zeros(len(documents.vocabulary), dtype=bool)
+    for terms in (documents.counts.indices, documents.titled.indices, more_terms):
+        used[terms] = True
+    pairs = same_words(np.flatnonzero(used).tolist(), documents.vocabulary, numbers)
+    if not pairs:
         return documents
-    later = np.flatnonzero(terms != np.arange(len(terms)))
+    terms = np.arange(len(used))
+    terms[[*pairs.keys()]] = [*pairs.values()]
     vocabulary, frequencies = list(documents.vocabulary), documents.frequencies.copy()
-    for term, first in zip(later.tolist(), terms[later].tolist(), strict=True):
+    for term, first in pairs.items():
         vocabulary[first] = vocabulary[first].removeprefix("#")
         frequencies[first] += frequencies[term]
     return documents._replace(

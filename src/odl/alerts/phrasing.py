@@ -6,7 +6,7 @@ A phrase is spelled as in these texts.
 import math
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from functools import cache, partial
 from itertools import chain
 
@@ -191,11 +191,12 @@ def phrases(texts, words, min_texts=1, period=None):
     n_texts = Counter(word for spans in placed for word in {word for *_, word in spans})
     period = period or PeriodTexts(texts, len(texts))
     n_texts = {word: max(count, period.holders.get(word, 0)) for word, count in n_texts.items()}
-    spellings: dict[tuple, Counter] = defaultdict(Counter)
+    spellings: dict[tuple, dict[str, int]] = {}  # texts with each spelling of a run
     across: dict[str, str] = {}
     for text, spans in zip(texts, placed, strict=True):
         for units, spelled in _runs(text, _units(spans, n_texts, across)).items():
-            spellings[units][spelled] += 1
+            n_spelled = spellings.setdefault(units, {})
+            n_spelled[spelled] = n_spelled.get(spelled, 0) + 1
     chosen = _chosen(spellings, n_texts, words, min_texts, period)
     joined: dict[str, list[str]] = {}
     for word in words:
@@ -223,14 +224,15 @@ def _chosen(spellings, n_texts, words, min_texts, period):
     def count(units):
         if len(units) == len(units[0]) == 1:
             return n_texts[units[0][0]]
-        counted, bound = spellings[units].total(), min(n_texts[word] for word in chain(*units))
+        counted = sum(spellings[units].values())
+        bound = min(n_texts[word] for word in chain(*units))
         if counted >= bound:
             return counted
         return max(counted, period.count(_most_usual(spellings[units])))
 
     def may_be(units):
         weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
-        enough = spellings[units].total() >= min_texts
+        enough = sum(spellings[units].values()) >= min_texts
         enough = enough and not any(map(EMOJI_SIGN.match, chain(*units)))
         return enough and min(weight[0], weight[-1]) >= MIN_END_WEIGHT * max(weight)
 

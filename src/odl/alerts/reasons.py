@@ -14,12 +14,12 @@ from odl.alerts.excerpts import excerpt
 from odl.alerts.model import Document, Near, Reason, Rest
 from odl.files import storage
 from odl.files.documents import TITLE_CHARACTERS
-from odl.learners import sparse_atoms
+from odl.learners import likeness, sparse_atoms
 from odl.learners.base import Learner, State
-from odl.learners.sparse_atoms import top_entries, widen
 
 ATOM_WORDS = 8  # largest number of words that describe an atom
 EXCERPT_WORDS = 12  # largest number of words that choose an excerpt
+LEAST_NORM = 1e-150  # lower bound of the norms by which products are divided
 
 
 class Origins(NamedTuple):
@@ -166,13 +166,15 @@ def explain(
     """
     words, context = novelty.shares(learner, state, P, scored)
     words, first = fold(words) if fold else words, P.shape[1] - len(names) if fold else 0
-    nearest_atoms, tops = nearest(P, widen(state.dictionary, n_rows=P.shape[1]), n_atoms), {}
+    near, tops = nearest_atoms(P, state.dictionary, n_atoms), {}
     explanations = []
     for row, (score, remainder) in enumerate(
         zip(scored.score.tolist(), context.tolist(), strict=True)
     ):
         atoms = []
-        for atom, cosine in nearest_atoms[row]:
+        for atom, cosine in zip(*(values[row].tolist() for values in near), strict=True):
+            if atom < 0:
+                break
             if atom not in tops:
                 top = novelty.top_terms(
                     sparse.csc_array(state.dictionary[:, [atom]])[first:], ATOM_WORDS
@@ -188,17 +190,30 @@ def explain(
     return explanations
 
 
-def nearest(P, A, max_atoms):
-    """Return a list for each document: up to `max_atoms` pairs (atom, cosine), nearest first.
+def nearest_atoms(P, A, max_atoms):
+    """Return the atoms with the largest cosines to each document, nearest first.
 
-    Atoms without a positive cosine are left out.
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+    A : csc_array, shape (at most n_terms, n_atoms)
+        Dictionary; an atom has no weight of terms without a row.
+    max_atoms : int
+
+    Returns
+    -------
+    atoms : ndarray of int64, shape (n_documents, max_atoms)
+        -1 if fewer atoms have a positive cosine.
+    cosines : ndarray of float64, shape (n_documents, max_atoms)
     """
-    sizes = np.sqrt(np.asarray(A.power(2).sum(axis=0))).ravel()
+    atoms, cosines = np.full((P.shape[0], max_atoms), -1), np.zeros((P.shape[0], max_atoms))
+    norms = np.sqrt(np.asarray(A.power(2).sum(axis=0))).ravel()
     lengths = np.sqrt(np.asarray(P.power(2).sum(axis=1))).ravel()
-    cosines = sparse.csr_array(P @ A)
-    lengths = np.repeat(lengths, np.diff(cosines.indptr))
-    cosines.data /= np.maximum(lengths * sizes[cosines.indices], 1e-300)
-    return [[pair for pair in pairs if pair[1] > 0] for pairs in top_entries(cosines, max_atoms)]
+    found = likeness.nearest_columns(P, A, max_atoms, 1 / np.maximum(norms, LEAST_NORM))
+    n_columns = found.columns.shape[1]  # fewer than `max_atoms` in a small dictionary
+    atoms[:, :n_columns] = found.columns
+    cosines[:, :n_columns] = found.similarity / np.maximum(lengths, LEAST_NORM)[:, None]
+    return atoms, cosines
 
 
 def word_shares(parts, counts, pieces=None):

@@ -127,12 +127,13 @@ class WordHistory(NamedTuple):
         n_terms : int
             Number of terms afterwards.
         """
-        new_numbers = np.arange(len(self.recent)) if new_numbers is None else new_numbers
-        remains, arrays = new_numbers >= 0, {}
+        n_before, arrays = len(self.recent), {}
+        remains = slice(n_before) if new_numbers is None else np.flatnonzero(new_numbers >= 0)
+        targets = remains if new_numbers is None else new_numbers[remains]
         for name in ARRAYS:
             values = getattr(self, name)
             arrays[name] = np.zeros(n_terms, dtype=values.dtype)
-            arrays[name][new_numbers[remains]] = values[remains]
+            arrays[name][targets] = values[remains]
         return self._replace(**arrays)
 
     def before(self):

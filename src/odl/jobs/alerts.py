@@ -16,7 +16,6 @@ from odl.files import agentfiles, blocks, storage
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.jobs.update import Learned
-from odl.learners.sparse_atoms import widen
 from odl.stream.duplicates import near_duplicates
 from odl.text.stopwords import StopWords, mix
 
@@ -61,12 +60,11 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     """
     if isinstance(learned, Written):
         learned = _read(learned, run, before)
-    step, P, state, scored, after = learned
+    step, counts, P, state, scored, after = learned
     data = step.data
     carried = before.in_memory or _read_carried(before.previous, run, settings, data.t)
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
-    counts = data.counts[:]
     new_numbers = _new_numbers(carried, data, before.previous)
     documents = period_documents(step, counts, origins, stop_words, new_numbers)
 
@@ -80,7 +78,8 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     _set_shares(record, shares, data)
     A = run.words_of(state.dictionary)
     if before.known:
-        _find_near(record, documents.Q, A)
+        record.near, cosines = reasons.nearest_atoms(documents.Q, A, N_NEAREST)
+        record.likeness = cosines.astype(np.float32)
     items = _items(record, decided, shares, data, counts, A, carried, origins, settings)
     record.documents_of = {item.row: item for item in items}
     record.born = births(decided, items)
@@ -109,6 +108,7 @@ def period_documents(step, counts, origins, stop_words, new_numbers):
         excerpts.find_title_words(data.titles, words, data.vocabulary), data.vocabulary,
         data.frequencies, data.n_before, data.times, origins.sources, origins.texts,
         stop_words.languages(counts), origins.authors, new_numbers,
+        data.numbers,
     )  # fmt: skip
 
 
@@ -158,14 +158,16 @@ def run_facts(run):
 def _read(files, run, before):
     """Read the files that `odl.jobs.update` wrote; return the `Learned` that it returned."""
     step = runs.open_timestep(files.features, run, before.known, before.corpus_features)
-    data, P, current = step.data, step.P[:], step.state
+    data, counts, current = step.data, step.data.counts[:], step.state
+    P = step.P.weigh(counts)
     after = agentfiles.read_whole(files.state, run.chain, data.t)
     if current is None:
         resumed = learners.resume(run.learner, after, P.shape[1], run.atoms, files.state)
         current = run.learner.fit_terms(resumed, P.shape[1])
     scored = read_novelty(files.scores, data)
     uncoded = float(np.mean(np.diff(after.codes.indptr) == 0)) if len(scored.score) else 0.0
-    return Learned(step, P, current, scored._replace(codes=after.codes, uncoded=uncoded), after)
+    scored = scored._replace(codes=after.codes, uncoded=uncoded)
+    return Learned(step, counts, P, current, scored, after)
 
 
 def _groups(data, Q):
@@ -250,13 +252,6 @@ def _unseen_words(past, settings, data, counts, rows, origins, unproven):
     return unseen.judge(past, items, settings, unproven)
 
 
-def _find_near(record, Q, A):
-    """Set `near` and `likeness` of a record: nearest atoms of each document and their cosines."""
-    for row, pairs in enumerate(reasons.nearest(Q, widen(A, n_rows=Q.shape[1]), N_NEAREST)):
-        for rank, (atom, cosine) in enumerate(pairs):
-            record.near[row, rank], record.likeness[row, rank] = atom, cosine
-
-
 def _items(record, decided, shares, data, counts, A, carried, origins, settings):
     """Return records of the documents to store: examples of headlines and the most novel documents.
 
@@ -299,15 +294,15 @@ def _atoms(carried, data, Q, after):
 
     They have the number of the document that opened each atom, and the id of its nearest document.
     """
-    A = widen(after.dictionary, n_rows=Q.shape[1])
+    A = after.dictionary
     k = A.shape[1]
     opened = after.arrays["birth"] if "birth" in after.arrays else np.arange(k)
     documents = [""] * k
     for atom in np.flatnonzero(carried.opened[:k] == opened[: len(carried.opened)]):
         documents[atom] = carried.documents[atom]
-    best = np.zeros(k)
-    for row, closest in enumerate(reasons.nearest(Q, A, 1)):
-        for atom, cosine in closest:
-            if cosine > best[atom]:
-                best[atom], documents[atom] = cosine, data.ids[row]
+    atoms, cosines = (values[:, 0] for values in reasons.nearest_atoms(Q, A, 1))
+    # The last assignment of an atom is its most similar document, the first of equal ones.
+    for row in np.lexsort((-np.arange(len(atoms)), cosines)).tolist():
+        if atoms[row] >= 0:
+            documents[atoms[row]] = data.ids[row]
     return opened.astype(np.int64), documents

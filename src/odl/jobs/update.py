@@ -29,8 +29,8 @@ class Learned(NamedTuple):
     ----------
     step : odl.jobs.runs.Timestep
         Documents of the timestep.
-    P : csr_array
-        Weighted documents.
+    counts, P : csr_array
+        Counts of terms of the documents, and their weights.
     state : odl.learners.State
         State that scored the documents.
     novelty : odl.novelty.Novelty
@@ -39,6 +39,7 @@ class Learned(NamedTuple):
     """
 
     step: runs.Timestep
+    counts: sparse.csr_array
     P: sparse.csr_array | None
     state: learners.State
     novelty: novelty.Novelty
@@ -69,7 +70,8 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TI
     data, P, current = step.data, step.P, step.state
     past = _past(step, before.history, run)
     start = time.process_time()
-    P = P[:]
+    counts = data.counts[:]
+    P = P.weigh(counts)
     if previous is None:
         current = learner.start(P, run.atoms, novelty.generator(run.seed, "start"))
         current = learner.fit_terms(current, P.shape[1])
@@ -90,7 +92,7 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TI
     phases["job"] = time.process_time() - begin
     if timings:
         write_timings(timings, phases, P.shape[0])
-    return Learned(step, P, current, scores, checkpoint)
+    return Learned(step, counts, P, current, scores, checkpoint)
 
 
 def write_scores(path, data, P, scores, before, after, run):

@@ -379,6 +379,22 @@ def _nearest_in(P, index, most, flat, *scales):
     return _nearest(documents, numbers, compared, n_terms, most, scales)
 
 
+def nearest_columns(P, A, most, scale):
+    """Return the columns of a CSC matrix most similar to each document, as `nearest` does.
+
+    The columns are inverted for this call. `nearest` uses an index that exists already.
+    """
+    numbers, columns = TermNumbers(max(P.shape[1], A.shape[0])), as_rows(A)
+    terms = numbers.assign(columns.terms, A.shape[0])
+    lists = invert_rows(columns._replace(terms=terms), numbers.count)
+    lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
+    compared = lists, np.arange(A.shape[1]), (spans_of(columns.starts), *columns[1:])
+    documents = as_rows(P)
+    term_numbers = numbers.known(documents.terms)
+    most = min(most, A.shape[1])
+    return _nearest(documents, term_numbers, compared, len(numbers.place), most, (scale,))[0]
+
+
 def nearest_among(P, most):
     """Return the most similar other documents of each document in a batch, as `nearest` does."""
     numbers, count = TermNumbers(P.shape[1]), P.shape[0]

@@ -99,11 +99,13 @@ class StopWords:
 
     def _find_languages(self, counts):
         """Return the index in `order` of the list of each document, -1 if none fits."""
-        table, total = TABLE[:, self.order], np.asarray(counts.sum(axis=1)).ravel()
+        total = np.asarray(counts.sum(axis=1)).ravel()
         counts = counts.copy()  # only words in a list, to multiply smaller matrices
         counts.data[self.places[counts.indices] == 0] = 0
         counts.eliminate_zeros()
-        indices, shape = (self.places[counts.indices], counts.indptr), (counts.shape[0], len(TABLE))
+        used, columns = np.unique(self.places[counts.indices], return_inverse=True)
+        table = TABLE[used][:, self.order].astype(counts.dtype)
+        indices, shape = (columns, counts.indptr), (counts.shape[0], len(used))
         list_counts = sparse.csr_array((counts.data, *indices), shape=shape) @ table
         n_distinct = sparse.csr_array((np.ones_like(counts.data), *indices), shape=shape) @ table
         best, best_counts = np.argmax(list_counts, axis=1), list_counts.max(axis=1)
@@ -172,7 +174,10 @@ def shown(name: str, unknown_name: str) -> str:
 
 def _scripts(counts, names, script):
     """Return the script of most words of each document; "" for Latin, or if there is none."""
-    script_counts = counts @ (np.arange(len(names)) == script[:, None])
+    rows, n_scripts = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)), len(names)
+    cells = rows * n_scripts + script[counts.indices]
+    script_counts = np.bincount(cells, counts.data, minlength=counts.shape[0] * n_scripts)
+    script_counts = script_counts.reshape(-1, n_scripts)
     is_majority = 2 * script_counts.max(axis=1) > script_counts.sum(axis=1)
     return np.where(is_majority, names[np.argmax(script_counts, axis=1)], "").tolist()
 

@@ -280,9 +280,8 @@ def survey(sources, answers):
     if why:
         report.say("meaning", why)
     if "encoded" in shares:  # without its encoded part, a file may have no words
-        minimum = preparation.MIN_WORDS
-        why = f"{minimum}; documents with fewer words after cleaning are left out and counted"
-        report.set("min_words", minimum, why)
+        why = "1; documents without words after cleaning are left out and counted"
+        report.set("min_words", 1, why)
     report.set("duplicates", True)
     why = (
         f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages; "

@@ -30,7 +30,6 @@ MIN_CLEANED_SHARES = {  # cleaner -> share of changed documents from which it is
     "trailers": 0.02,
     CHAINED: 0.05,
 }
-MIN_WORDS = 5  # words of a document
 STOP_WORD_SHARE = 0.5  # share of documents above which a word is a stop word
 MIN_MEDIAN_PERIOD = 7  # documents of the median period; with fewer, a longer period is used
 UNDATED_BATCHES = 40  # number of batches of a stream without times

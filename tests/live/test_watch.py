@@ -826,9 +826,9 @@ def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news,
         first = watch.learned
         watch.learn()  # a button of the page; no period waits yet
         watch.take(lines(posts(5, 20)))
-        assert watch.learned is first and watch.period_waits and len(told()) == 60
-        watch.take(lines(posts(6, 20)))  # the third one waits
-        assert watch.learned is not first and watch.period_waits
+        assert watch.learned is first and watch.n_waiting == 1 and len(told()) == 60
+        watch.take(lines(posts(6, 20)))  # one run learns the second and the third one
+        assert watch.learned is not first and (watch.n_learning, watch.n_waiting) == (2, 0)
         watch.close()
         assert [one["period"] for one in told() if not one["provisional"]] == [3, 4, 5, 6]
     assert_same_at_once(news, tmp_path / "once")
@@ -839,7 +839,7 @@ def test_a_document_keeps_its_period_where_a_kill_comes_while_a_period_waits(new
     late = streams.post(4, 900, "space") | {"time": "2026-02-03T00:00:00"}
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 20) + posts(5, 20) + [late]))
-        assert watch.period_waits
+        assert watch.n_waiting
         watch.runner.process.kill()
         watch.runner.process.wait()
         first = told()[-1]

@@ -1,5 +1,6 @@
 """The user's folder: its checked configuration, the settings of its chain, paths of its files."""
 
+import functools
 import json
 import math
 import os
@@ -184,14 +185,19 @@ def opened(named="."):
     return _open(written) if removed else folder
 
 
-def _open(written):
-    """Return the `Folder` of the content of odl.yaml."""
+@functools.cache
+def _study_defaults():
+    """Return the settings of config/config.yaml, which apply if odl.yaml does not have them."""
     import yaml
 
-    study = written.get("study") or project.name_of(os.path.basename(os.getcwd()))
-    config = project.expand({**written, "study": study})
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
-        config = merge(config, yaml.safe_load(file))
+        return yaml.safe_load(file)
+
+
+def _open(written):
+    """Return the `Folder` of the content of odl.yaml."""
+    study = written.get("study") or project.name_of(os.path.basename(os.getcwd()))
+    config = merge(project.expand({**written, "study": study}), _study_defaults())
     schema = load_schema(places.SCHEMAS / "config.schema.json")
     consistency.check_config(config, schema)
     _check_alone(config)

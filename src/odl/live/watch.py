@@ -26,6 +26,8 @@ from odl.live.runner import Runner
 from odl.stream import features
 from odl.stream.batching import begin_of
 
+# Ended periods that are not learned yet. The watch reads no more input while there are more.
+MAX_UNLEARNED = 2
 RUN_WAIT_SECONDS = 3600.0  # longest wait for a run of another process
 GRACE_SECONDS = 3.0  # time after a signal to finish the work
 # Exit statuses of a run that was ended by a signal.
@@ -100,7 +102,8 @@ class LiveWatch:
             None,
         )
         self.run_again = False  # another run was requested while one is under way
-        self.period_waits = False  # the run under way is that of the period before the open one
+        # Numbers of ended periods that the run under way learns, and that wait for the next run.
+        self.n_learning = self.n_waiting = 0
         self.warned_of_version = False
         self.fault = ""  # why the last run failed
         self.n_accepted = self.n_repeated = self.n_late = self.n_refused = 0
@@ -369,8 +372,9 @@ class LiveWatch:
 
         Without `begin`, no period is opened.
         """
-        if self.period_waits:
-            self.finish()
+        if self.n_learning + self.n_waiting == MAX_UNLEARNED:
+            # The next run starts below. It then also learns the period that ends now.
+            self._load_result()
         ended = [
             label for label in self.inbox.begun() if begin is None or begin_of_label(label) < begin
         ]
@@ -381,14 +385,15 @@ class LiveWatch:
             self.current.begin = begin
             self._load()
         self._open(begin)
-        if ended:
-            self.period_waits = self.learned is not None
+        self.n_waiting += bool(ended)
+        if ended or self.run_again:
             self.learn()
 
     def learn(self):
         """Start a run that learns ended periods, or request one after the run under way."""
         self.run_again = self.learned is not None
         if not self.run_again:
+            self.n_learning, self.n_waiting = self.n_waiting, 0
             self.learned = self.thread.submit(self._run)
 
     def _run(self):
@@ -435,13 +440,17 @@ class LiveWatch:
             self.end(begin)
 
     def finish(self):
+        """Wait for the run under way and report its periods; start a run requested meanwhile."""
+        self._load_result()
+        if self.run_again:
+            self.learn()
+
+    def _load_result(self):
         """Wait for the run under way, load what it learned, and report its periods."""
         if self.learned:
             self.judge, self.last_learned, records = self.learned.result()
-            self.learned, self.period_waits = None, False
+            self.learned, self.n_learning = None, 0
             self.tell(records)
-            if self.run_again:
-                self.learn()
 
     def close(self, drained=False):
         """End the watch.

@@ -37,6 +37,14 @@ def _head_of(length, digests):
     return _HEAD.pack(length, hashlib.sha256(b"%d " % length + digests).digest())
 
 
+def damaged(path, reason, expected="an intact file"):
+    """Return the StorageError for a damaged file. The reason may be an error."""
+    todo = f"delete {path} and run the same command again"
+    if not os.fspath(path).endswith(".h5"):  # maybe a file of the user, given by mistake
+        todo = "name a file that odl wrote"
+    return StorageError(f"{path} is damaged ({' '.join(str(reason).split())})", expected, todo)
+
+
 class Verified(io.RawIOBase):
     """A readable file that verifies each block when the block is first read.
 
@@ -61,20 +69,9 @@ class Verified(io.RawIOBase):
         head = os.pread(self.descriptor, len(MARK) + _HEAD.size, 0)
         if not head.startswith(MARK):
             self.close()
-            # A file with another ending may be the user's, given by mistake: do not advise to
-            # delete it.
-            raise StorageError(
-                f"{path} is damaged (it has no digests of this version of odl)",
-                "an intact file",
-                (
-                    f"delete {path} and run the same command again"
-                    if self.path.endswith(".h5")
-                    else "name a file that odl wrote"
-                ),
-            )
-        self.length = (
-            _HEAD.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _HEAD.size else 0
-        )
+            raise damaged(path, "it has no digests of this version of odl")
+        is_complete_head = len(head) == len(MARK) + _HEAD.size
+        self.length = _HEAD.unpack(head[len(MARK) :])[0] if is_complete_head else 0
         n_blocks, end = -(-self.length // BLOCK_BYTES), HEAD_BYTES + self.length
         complete = os.fstat(self.descriptor).st_size == end + n_blocks * DIGEST_BYTES
         digests = os.pread(self.descriptor, n_blocks * DIGEST_BYTES, end) if complete else b""
@@ -100,9 +97,6 @@ class Verified(io.RawIOBase):
     def seekable(self):
         return True
 
-    def tell(self):
-        return self.position
-
     def seek(self, offset, whence=os.SEEK_SET):
         self.position = offset + (0, self.position, HEAD_BYTES + self.length)[whence]
         return self.position
@@ -117,18 +111,18 @@ class Verified(io.RawIOBase):
     def verify(self, first=HEAD_BYTES, last=None):
         """Verify the blocks that overlap the bytes first:last, by default all blocks."""
         last = HEAD_BYTES + self.length if last is None else last
-        for number in range(
-            max(0, first - HEAD_BYTES) // BLOCK_BYTES,
-            min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.verified)),
-        ):
-            if not self.verified[number]:
-                begin = HEAD_BYTES + number * BLOCK_BYTES
-                block = os.pread(
-                    self.descriptor, min(BLOCK_BYTES, HEAD_BYTES + self.length - begin), begin
-                )
-                if hashlib.sha256(block).digest() != self.digests[number]:
-                    raise changed(self.path, f"bytes {begin} to {begin + len(block)}")
-                self.verified[number] = 1
+        first_block = max(0, first - HEAD_BYTES) // BLOCK_BYTES
+        end_block = min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.verified))
+        for number in range(first_block, end_block):
+            if self.verified[number]:
+                continue
+            begin = number * BLOCK_BYTES
+            size = min(BLOCK_BYTES, self.length - begin)
+            block = os.pread(self.descriptor, size, HEAD_BYTES + begin)
+            if hashlib.sha256(block).digest() != self.digests[number]:
+                begin += HEAD_BYTES
+                raise changed(self.path, f"bytes {begin} to {begin + len(block)}")
+            self.verified[number] = 1
 
 
 def path_of(item):

@@ -52,26 +52,20 @@ def writing(path, kind, **attributes):
         Attributes of the root group.
     """
     with replacing(path) as temporary:
-        with _uninterrupted(), _Sink(temporary, "w+") as sink:
+        with (
+            _uninterrupted(),
+            _Sink(temporary, "w+") as sink,
+            h5py.File(sink, "w", rdcc_nbytes=CACHE_BYTES, **LAYOUT) as file,
+        ):
+            written = file.attrs  # h5py creates a new object at each access
+            for name, value in {"kind": kind, "format": FORMAT, **attributes}.items():
+                written[name] = value
             try:
-                with h5py.File(sink, "w", rdcc_nbytes=CACHE_BYTES, **LAYOUT) as file:
-                    yield from _filled(file, kind, attributes)
+                yield file
+                provenance.finish(file, written.get("digest") or digests.seal(file))
             finally:
-                if sink.failed:  # the cause of any error that HDF5 raised
-                    raise sink.failed
+                digests.forget(file)
         blocks.close(temporary)
-
-
-def _filled(file, kind, attributes):
-    """Yield a new file with its attributes; then store its digest and its provenance."""
-    written = file.attrs  # h5py creates a new object at each access
-    for name, value in {"kind": kind, "format": FORMAT, **attributes}.items():
-        written[name] = value
-    try:
-        yield file
-        provenance.finish(file, written.get("digest") or digests.seal(file))
-    finally:
-        digests.forget(file)
 
 
 @contextmanager
@@ -79,16 +73,14 @@ def _uninterrupted():
     """Delay signals until the block ends (context manager).
 
     An exception that is raised inside HDF5 causes a segmentation fault. Every signal with a Python
-    handler is delayed, including timers.
+    handler is delayed, including timers; of several signals only the first is raised afterwards.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python runs signal handlers in the main thread only
         return
-    pending, handler_of = (
-        [],
-        {number: signal.getsignal(number) for number in signal.valid_signals()},
-    )
-    handlers = {number: handler for number, handler in handler_of.items() if callable(handler)}
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    pending = []
     for number in handlers:
         signal.signal(number, lambda number, frame: pending.append(number))
     try:
@@ -96,18 +88,24 @@ def _uninterrupted():
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in pending[:1]:
-            signal.raise_signal(number)
+        if pending:
+            signal.raise_signal(pending[0])
 
 
 class _Sink(io.FileIO):
-    """A file that stores the first error of writing in `failed` instead of raising it.
+    """A file that raises the first error of writing when it is closed as a context, not before.
 
     On a full disk, HDF5 prints long messages and causes a segmentation fault if a write raises an
-    error.
+    error. So after the error, writes seem to succeed. The error at the end replaces any error that
+    HDF5 raised because of it.
     """
 
-    failed = None
+    failed: OSError | None = None
+
+    def __exit__(self, *error_of_block):
+        super().__exit__(*error_of_block)
+        if self.failed is not None:
+            raise self.failed
 
     def write(self, data):
         unwritten = memoryview(data).cast("B")
@@ -136,7 +134,6 @@ def reading(path, kind):
         changed after it was written, or if reading from it inside the block fails.
     """
     path = os.fspath(path)
-    todo = f"delete {path} and run the same command again"
     expected = f"a file of kind '{kind}'" if kind else "a file"
     if not os.path.exists(path):
         raise StorageError(f"{path} does not exist", expected, "run the step that writes it")
@@ -144,20 +141,19 @@ def reading(path, kind):
         raise StorageError(f"{path} is a folder", expected, "name the file")
     try:
         with opened(path) as file:
-            attributes = file.attrs
-            kind_and_format = (attributes.get("kind"), int(attributes.get("format", -1)))
-            readable = kind_and_format[1] in (EARLIER_FORMAT, FORMAT)
-            if readable and kind_and_format[0] not in (kind, None):
+            own_kind, own_format = file.attrs.get("kind"), int(file.attrs.get("format", -1))
+            readable = own_format in (EARLIER_FORMAT, FORMAT)
+            if readable and own_kind not in (kind, None):
                 raise StorageError(
-                    f"{path} is of kind '{kind_and_format[0]}'",
+                    f"{path} is of kind '{own_kind}'",
                     f"kind '{kind}'",
                     f"name a file of kind '{kind}'",
                 )
-            if not readable or kind_and_format[0] != kind:
+            if not readable or own_kind != kind:
                 raise StorageError(
-                    f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}",
+                    f"{path} is of kind '{own_kind}' and format {own_format}",
                     f"kind '{kind}' and format {FORMAT}",
-                    todo,
+                    f"delete {path} and run the same command again",
                 )
             yield file
     except OdlError:
@@ -170,7 +166,7 @@ def reading(path, kind):
                 f"{path} may not be read", "a readable file", "correct its permissions"
             ) from error
         if error.errno in (None, errno.EINVAL):  # error of HDF5, or an invalid address in the file
-            raise damaged(path, error, f"an intact file of kind '{kind}'") from error
+            raise blocks.damaged(path, error, f"an intact file of kind '{kind}'") from error
         raise StorageError(
             f"{path} could not be read ({os.strerror(error.errno)})",
             f"a readable file of kind '{kind}'",
@@ -184,7 +180,7 @@ def reading(path, kind):
         ValueError,
         RuntimeError,
     ) as error:
-        raise damaged(path, error, f"an intact file of kind '{kind}'") from error
+        raise blocks.damaged(path, error, f"an intact file of kind '{kind}'") from error
 
 
 def opened(path):
@@ -215,17 +211,6 @@ def digest_of(path, kind):
         return str(file.attrs["digest"])
 
 
-def damaged(path, error, expected="an intact file"):
-    """Return the StorageError for a damaged file, with the reason."""
-    # A file with another ending may be the user's, given by mistake: do not advise to delete it.
-    todo = (
-        f"delete {path} and run the same command again"
-        if str(path).endswith(".h5")
-        else "name a file that odl wrote"
-    )
-    return StorageError(f"{path} is damaged ({' '.join(str(error).split())})", expected, todo)
-
-
 def write_array(group, name, values, packed=True):
     """Store an array, and return its `DatasetID`.
 
@@ -235,9 +220,8 @@ def write_array(group, name, values, packed=True):
     if not values.shape or not values.size:
         dataset = group.create_dataset(name, data=values).id
     else:  # like `create_dataset` without its checks, which take half of the time for a small array
-        layout = (
-            _compressed_layout(values) if packed and _compresses_well(values) else _plain_layout()
-        )
+        is_packed = packed and _compresses_well(values)
+        layout = _compressed_layout(values) if is_packed else _plain_layout()
         space = h5py.h5s.create_simple(values.shape)
         dtype = h5py.h5t.py_create(values.dtype, logical=True)
         dataset = h5py.h5d.create(group.id, name.encode(), dtype, space, layout)
@@ -286,9 +270,8 @@ def _write_attribute(item, name, value):
     """Create an attribute with integers, in a third of the time of ``attrs[name] = value``."""
     value = np.asarray(value, dtype=np.int64)
     space = h5py.h5s.create_simple(value.shape) if value.shape else h5py.h5s.create(h5py.h5s.SCALAR)
-    h5py.h5a.create(
-        item, name.encode(), h5py.h5t.py_create(value.dtype, logical=True), space
-    ).write(value)
+    dtype = h5py.h5t.py_create(value.dtype, logical=True)
+    h5py.h5a.create(item, name.encode(), dtype, space).write(value)
 
 
 def dataset_of(group, name, kinds="iufb"):
@@ -317,6 +300,7 @@ def read_array(group, name, kinds="iufb", ndim=1):
 
 
 def _values_of(name, item, dtype, ndim=1):
+    """Read the values of the dataset `item`, whose name is for messages; check its dimensions."""
     values = np.empty(item.shape, dtype)
     if ndim is not None and values.ndim != ndim:
         raise ValueError(f"{name} has {values.ndim} dimensions instead of {ndim}")

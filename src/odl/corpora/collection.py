@@ -35,6 +35,7 @@ DEFAULT_COLUMNS = {
 }
 COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "source", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
+NEEDED_ROLES = ("id", "time", "text", "counts", "vector")  # a table without a named one is refused
 NAMED_ONLY = ("author", "source")  # roles that are read only if columns names them
 OPTIONS = {
     "columns": closed(
@@ -156,11 +157,11 @@ def read(sources, options):
 def form_of(options):
     """Return the `odl.corpora.formats.Form` of the options, after checking them."""
     check_options(READER, options, OPTIONS)
-    encoding = encodings.check_encoding(options.get("encoding", "utf-8"))
-    more = {name: options.get(name) for name in ("kind", "delimiter", "times")}
-    formatted = times.check_formats(options.get("time_format"))
     return Form(
-        encoding=encoding, quoted=options.get("quoted", True), time_formats=formatted, **more
+        encoding=encodings.check_encoding(options.get("encoding", "utf-8")),
+        quoted=options.get("quoted", True),
+        time_formats=times.check_formats(options.get("time_format")),
+        **{name: options.get(name) for name in ("kind", "delimiter", "times")},
     )
 
 
@@ -177,14 +178,14 @@ def own_columns(kind, columns):
     Authors and sources are included only if `columns` names them, categories of feeds only if it
     names them as topics.
     """
-    topics = (
-        {"topics": listing.CATEGORY}
-        if kind == "feed" and columns.get("topics") == listing.CATEGORY
-        else {}
-    )
-    optional = {"author": "author"} if "author" in columns else {}
-    optional |= {"source": columns["source"]} if "source" in columns else {}
-    return OWN_COLUMNS | topics | optional
+    own = dict(OWN_COLUMNS)
+    if kind == "feed" and columns.get("topics") == listing.CATEGORY:
+        own["topics"] = listing.CATEGORY
+    if "author" in columns:
+        own["author"] = "author"
+    if "source" in columns:
+        own["source"] = columns["source"]
+    return own
 
 
 def names_of(column):
@@ -197,14 +198,15 @@ def names_of(column):
 def value_of(row, column, between="\n\n"):
     """Return the value of a row in one column, or in several columns joined by `between`.
 
-    If a value in several columns is not a string, this value is returned alone, to be refused.
+    If a value in one of several columns is not a string, it is returned alone. The parser of the
+    role then refuses it.
     """
     if not isinstance(column, list):
         return row.get(column)
     values = [row[name] for name in column if not fields.missing(row.get(name))]
-    not_text = next((value for value in values if not isinstance(value, str)), None)
-    if not_text is not None:
-        return not_text
+    for value in values:
+        if not isinstance(value, str):
+            return value
     return between.join(values) if values else None
 
 
@@ -239,37 +241,29 @@ def documents_in(name, path, form, columns, strict=True):
     DataError
         For a fault, if strict.
     """
-    kind, last_location, columns_seen, with_ids, n_damaged = (
-        form.kind_of(path),
-        "",
-        set(),
-        None,
-        Counter(),
-    )
+    kind = form.kind_of(path)
     tabular = kind in listing.TABULAR
     columns = columns if tabular else own_columns(kind, columns)
+    with_ids, last_location, columns_seen, n_damaged = None, "", set(), Counter()
     try:
         for location, row in rows(path, form, name):
-            if isinstance(row, Unreadable):
-                if strict:
-                    raise _refusal(path, location, row)
-                yield location, row, False
-                last_location = location
-                continue
-            if with_ids is None:
-                with_ids = columns.get("id") in row
-                _check_header(path, kind, row, columns, strict)
-            columns_seen.update(row)
-            if tabular and (fault := _without_text(row, columns)):
-                if strict:
-                    raise _refusal(path, location, fault)
+            fault = row if isinstance(row, Unreadable) else None
+            if fault is None:
+                if with_ids is None:  # the first readable row
+                    with_ids = columns.get("id") in row
+                    _check_header(path, kind, row, columns, strict)
+                columns_seen.update(row)
+                fault = _without_text(row, columns) if tabular else None
+            if fault and strict:
+                raise _refusal(path, location, fault)
+            last_location = location
+            if fault:
                 yield location, fault, False
-                last_location = location
                 continue
-            n_damaged.update([] if tabular else row.keys() & DAMAGE_REASONS.keys())
+            if not tabular:
+                n_damaged.update(row.keys() & DAMAGE_REASONS.keys())
             roles = values_by_role(row, columns)
             yield location, roles, with_ids or not (strict or fields.missing(roles.get("id")))
-            last_location = location
         if tabular and strict:
             check_columns_seen(path, columns_seen, columns)
     except DataError as error:
@@ -277,12 +271,9 @@ def documents_in(name, path, form, columns, strict=True):
             raise
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
         yield last_location and setaside.REST_PREFIX + last_location, Unreadable(reason), False
-    for name in () if strict else sorted(n_damaged):
-        yield (
-            setaside.DAMAGED_BUT_READ,
-            Unreadable(f"{DAMAGE_REASONS[name]}: {n_damaged[name]:,}"),
-            False,
-        )
+    for key in () if strict else sorted(n_damaged):
+        account = Unreadable(f"{DAMAGE_REASONS[key]}: {n_damaged[key]:,}")
+        yield setaside.DAMAGED_BUT_READ, account, False
 
 
 def _check_header(path, kind, row, columns, strict):
@@ -290,20 +281,19 @@ def _check_header(path, kind, row, columns, strict):
 
     If not strict, only formats in which all rows have the same columns are checked.
     """
-    if strict or kind in ("csv", "parquet"):
+    has_same_columns = kind in ("csv", "parquet")
+    if strict or has_same_columns:
         check_first_row(path, row, columns)
-    if not strict and kind in ("csv", "parquet"):
-        needed = ("id", "time", "text", "counts", "vector")
-        check_columns_seen(
-            path, row, {role: name for role, name in columns.items() if role in needed}
-        )
+    if not strict and has_same_columns:
+        needed = {role: columns[role] for role in NEEDED_ROLES if role in columns}
+        check_columns_seen(path, row, needed)
 
 
 def _without_text(row, columns):
-    """Return an `Unreadable` if a row has no column of text or counts; else ""."""
-    expected_names = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
+    """Return an `Unreadable` if a row has no column of text or counts; else None."""
+    expected_names = names_of(columns.get("text")) + names_of(columns.get("counts"))
     if any(name in row for name in expected_names):
-        return ""
+        return None
     return Unreadable(
         f"it has neither {' nor '.join(expected_names)}, but the columns {_join_names(row)}",
         OTHER_COLUMNS,
@@ -311,6 +301,7 @@ def _without_text(row, columns):
 
 
 def _refusal(path, location, reason):
+    """Return the error for a document that cannot be read."""
     return DataError(f"{path} {location}: {reason}", "a readable document", "correct or remove it")
 
 
@@ -322,22 +313,33 @@ class Register:
     changed : str
         Use of a row with a known id and other content: "keep" leaves it out, "new" makes it a
         document.
+
+    Attributes
+    ----------
+    contents : dict of str to bytes
+        Digest of the content of each document, by its id.
+    again : list of (str, bytes)
+        Id and digest of the content of each repeated row.
     """
 
     def __init__(self, changed="keep"):
-        self.changed, self.contents, self.again = changed, {}, []  # again: repeated rows
+        self.changed, self.contents, self.again = changed, {}, []
 
     def name(self, identity, content):
         """Return the id under which a row becomes a document, or None for a repeated row.
 
         The caller registers the document by `enter`.
+
+        Parameters
+        ----------
+        identity : str
+            Id of the row.
+        content : bytes
+            Digest of its content.
         """
-        first = self.contents.get(identity)
-        name = (
-            identity + name_end(content)
-            if first not in (None, content) and self.changed == "new"
-            else identity
-        )
+        name = identity
+        if self.changed == "new" and self.contents.get(identity, content) != content:
+            name += name_end(content)
         if name not in self.contents:
             return name
         self.again.append((identity, content))
@@ -354,13 +356,11 @@ class Register:
         return Repeats(len(self.again) - n_changed, n_changed)
 
 
-def identity_of(row, name, place):
-    """Return the id of a row: its own id, or file name and row number."""
-    return (
-        f"{name}:{place.split()[-1]}"
-        if fields.missing(row.get("id"))
-        else fields.parse_id(row["id"])
-    )
+def identity_of(row, name, location):
+    """Return the id of a row: its own id, or else the name of its file with the row number."""
+    if fields.missing(row.get("id")):
+        return f"{name}:{location.split()[-1]}"
+    return fields.parse_id(row["id"])
 
 
 class Values(NamedTuple):
@@ -377,17 +377,15 @@ class Parser:
 
     def __init__(self, options):
         self.names = names_of(columns_of(options).get("text", "text"))
-        self.separator, self.needs_time = (
-            options.get("separator", ";"),
-            options.get("needs_time", False),
-        )
-        self.dates, self.time_formats = (
-            options.get("dates"),
-            times.check_formats(options.get("time_format")),
-        )
+        self.separator, self.dates = options.get("separator", ";"), options.get("dates")
+        self.needs_time = options.get("needs_time", False)
+        self.time_formats = times.check_formats(options.get("time_format"))
 
     def parse(self, row, kind=None):
-        """Return the `Values` of a row; raise ValueError if one is wrong."""
+        """Return the `Values` of a row (role -> value); raise ValueError if one is wrong.
+
+        `kind` is the kind of its file; the formats of times apply to tables only, and to None.
+        """
         formats = self.time_formats if kind is None or kind in listing.TABULAR else ()
         try:
             time = fields.parse_time(row.get("time"), self.dates, formats)
@@ -398,20 +396,19 @@ class Parser:
         topics = fields.parse_topics(row.get("topics"), self.separator)
         if not fields.missing(row.get("counts")):
             return Values(time, topics, fields.parse_counts(row["counts"]), None)
-        if row.get("text") is None or row["text"] != row["text"]:
-            raise ValueError(
-                Unreadable(f"it has neither {' nor '.join(self.names)} nor counts", OTHER_COLUMNS)
-            )
+        if row.get("text") is None or row["text"] != row["text"]:  # None or NaN
+            reason = f"it has neither {' nor '.join(self.names)} nor counts"
+            raise ValueError(Unreadable(reason, OTHER_COLUMNS))
         return Values(time, topics, None, fields.parse_text(row["text"]))
 
 
 def check_id(row, with_ids, kind=None):
     """Raise ValueError if a row has an id and the first row of its file has none, or vice versa."""
-    if (kind is None or kind in listing.TABULAR) and with_ids == fields.missing(row.get("id")):
+    tabular = kind is None or kind in listing.TABULAR
+    if tabular and with_ids == fields.missing(row.get("id")):
         reason = "it has no id" if with_ids else "it has an id, but the first row has none"
-        raise ValueError(
-            Unreadable(reason, "correct them, or name another column (--id, columns.id)")
-        )
+        advice = "correct them, or name another column (--id, columns.id)"
+        raise ValueError(Unreadable(reason, advice))
 
 
 def forgotten_as(identity):
@@ -427,9 +424,8 @@ def name_end(content):
 def content_of(row):
     """Return a digest of all values of a row except its id."""
     values = [value for role, value in row.items() if role != "id"]
-    return hashlib.blake2b(
-        json.dumps(values, default=str).encode(), digest_size=DIGEST_BYTES
-    ).digest()
+    text = json.dumps(values, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()
 
 
 class ParsedRow(NamedTuple):
@@ -450,7 +446,7 @@ class ParsedRow(NamedTuple):
         Numbers of its tokens, and their counts.
     passages : tuple
         Result of `odl.text.shingles.count_words` for its passages.
-    taken : list of int
+    removed : list of int
         Number of characters that each cleaner removed.
     title, url, author, source, facets, excerpt : str
         The facets are a JSON object (`facets_of`); the excerpt begins the cleaned text.
@@ -466,7 +462,7 @@ class ParsedRow(NamedTuple):
     topics: tuple = ()
     counts: tuple = ((), ())
     passages: tuple = ({}, {})
-    taken: tuple = ()
+    removed: tuple = ()
     title: str = ""
     url: str = ""
     author: str = ""
@@ -477,6 +473,12 @@ class ParsedRow(NamedTuple):
     vector: np.ndarray | None = None
 
 
+# Fields of a `ParsedRow` that `Documents` has for each document -> its name there. Those of the
+# second map are left out if no document has one.
+REQUIRED_FIELDS = {"topics": "topics", "title": "titles"}
+OPTIONAL_FIELDS = {"url": "urls", "author": "authors", "source": "sources", "facets": "facets"}
+
+
 class Collection:
     """The documents read so far, with the parts that the options ask for.
 
@@ -484,18 +486,23 @@ class Collection:
     ----------
     options : dict
         Checked options of `read`.
+
+    Attributes
+    ----------
+    counted, cleaner : Tally, Cleaning
+        Words of the documents, and characters removed from them.
+    meaning, shingler, splitter : Encoder, Shingler and Splitter, or None
+        Vectors, shingles and passages of the documents, if the options ask for them.
+    n_dimensions : int or None
+        Length of the vectors.
     """
 
     def __init__(self, options):
         self.columns, self.parser = columns_of(options), Parser(options)
-        self.min_words, self.excerpt_length = (
-            options.get("min_words", 0),
-            options.get("keep_text", 0),
-        )
-        self.counted, self.cleaner = (
-            Tally(options.get("tokens")),
-            cleaning.Cleaning(options.get("clean")),
-        )
+        self.min_words = options.get("min_words", 0)
+        self.excerpt_length = options.get("keep_text", 0)
+        self.counted = Tally(options.get("tokens"))
+        self.cleaner = cleaning.Cleaning(options.get("clean"))
         self.meaning = encoder.encoder_of(options.get("vectors"))
         if self.meaning and "vector" in self.columns:
             raise ConfigError(
@@ -505,25 +512,23 @@ class Collection:
             )
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
-        self.changed, self.forgotten = (
-            options.get("changed", "keep"),
-            set(options.get("forgotten", ())),
-        )
+        self.changed = options.get("changed", "keep")
+        self.forgotten = set(options.get("forgotten", ()))
         self.strict = options.get("strict", True)
         self.n_dimensions = None
         self._begin()
 
     def _begin(self):
+        """Set the attributes that grow with each document to empty ones."""
         self.ids, self.dropped, self.aside = Register(self.changed), {}, []
-        self.topics, self.titles, self.files, self.urls = [], [], [], []
-        self.texts, self.authors, self.sources, self.facets = [], [], [], []
-        self.times, self.vectors = array("q"), []
+        self.files, self.times = [], array("q")
+        names = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS, "excerpt", "vector")
+        self.values = {name: [] for name in names}  # field of `ParsedRow` -> value of each document
 
     def restart(self):
         """Remove the documents, but retain the known words."""
-        for part in filter(
-            None, (self.counted, self.cleaner, self.meaning, self.shingler, self.splitter)
-        ):
+        parts = self.counted, self.cleaner, self.meaning, self.shingler, self.splitter
+        for part in filter(None, parts):
             part.restart()
         self._begin()
 
@@ -537,14 +542,21 @@ class Collection:
             try:
                 self.add_row(name, location, row, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
+                if isinstance(error, ConfigError) and self.strict:
+                    raise
                 if self.strict:
-                    raise (
-                        error if isinstance(error, ConfigError) else _refusal(path, location, error)
-                    ) from error
+                    raise _refusal(path, location, error) from error
                 self.aside.append(setaside.aside(name, location, error))
 
-    def add_row(self, name, place, row, with_ids, kind=None):
+    def add_row(self, name, location, row, with_ids, kind=None):
         """Add one document. A wrong field raises ValueError before anything is changed.
+
+        Parameters
+        ----------
+        name, kind : str
+            Name and kind of its file.
+        location, row, with_ids
+            As `documents_in` yields them.
 
         Returns
         -------
@@ -552,7 +564,7 @@ class Collection:
             None if the row was left out: it occurred before, or was forgotten.
         """
         check_id(row, with_ids, kind)
-        identity, content = identity_of(row, name, place), content_of(row)
+        identity, content = identity_of(row, name, location), content_of(row)
         if self.forgotten and forgotten_as(identity) in self.forgotten:
             return None
         known_as = self.ids.name(identity, content)
@@ -565,10 +577,11 @@ class Collection:
 
     def _parse(self, row, identity, content, kind):
         """Return the cleaned text of a row, and the `ParsedRow`."""
-        time, topics, counted, text = self.parser.parse(row, kind)
+        time, topics, word_counts, text = self.parser.parse(row, kind)
         removed, passages = [0] * len(self.cleaner.names), ({}, {})
-        if counted is not None:
-            text, counts = "", ([*map(self.counted.numbers.__getitem__, counted)], counted.values())
+        if word_counts is not None:
+            text = ""
+            counts = [self.counted.numbers[word] for word in word_counts], word_counts.values()
         else:
             text, removed = self.cleaner.apply(text)
             if self.splitter is None:
@@ -607,21 +620,13 @@ class Collection:
         if row.n_words < self.min_words:
             self.dropped[known_as] = (row.time, row.n_words)
             return False
-        self.cleaner.count(row.taken)
+        self.cleaner.count(row.removed)
         if self.shingler is not None:
             self.shingler.add_words(row.shingle_words)
-        self.titles.append(row.title)
-        self.times.append(row.time)
-        self.topics.append(row.topics)
         self.files.append(file)
-        self.urls.append(row.url)
-        self.authors.append(row.author)
-        self.sources.append(row.source)
-        self.facets.append(row.facets)
-        if self.excerpt_length:
-            self.texts.append(row.excerpt)
-        if "vector" in self.columns:
-            self.vectors.append(row.vector)
+        self.times.append(row.time)
+        for name, values in self.values.items():
+            values.append(getattr(row, name))
         if self.splitter is not None:
             self.splitter.add(*row.passages)
         self.counted.add(*row.counts)
@@ -675,41 +680,34 @@ class Collection:
         """Return the documents, with the vocabulary sorted."""
         ids = [identity for identity in self.ids.contents if identity not in self.dropped]
         counts, vocabulary = self.counted.matrix()
-        vectors = None
-        if self.meaning:
-            vectors = self.meaning.vectors()
-        elif self.vectors:
-            vectors = np.array(self.vectors)
-        self.n_dimensions = vectors.shape[1] if vectors is not None else self.n_dimensions
-        columns = self.counted.columns(vocabulary)
+        vectors = self.meaning.vectors() if self.meaning else None
+        if "vector" in self.columns and ids:
+            vectors = np.array(self.values["vector"])
+        if vectors is not None:
+            self.n_dimensions = vectors.shape[1]
+        passages, dropped = None, None
+        if self.splitter is not None:
+            passages = self.splitter.passages(self.counted.columns(vocabulary), len(vocabulary))
+        if self.min_words:
+            numbers = np.array(list(self.dropped.values()), dtype=np.int64).reshape(-1, 2)
+            dropped = Dropped(list(self.dropped), times=numbers[:, 0], words=numbers[:, 1])
+        optional = {name: self.values[name] for name in OPTIONAL_FIELDS if any(self.values[name])}
         return Documents(
             counts=counts,
             vocabulary=vocabulary,
             ids=ids,
             times=np.array(self.times),
-            topics=self.topics,
-            titles=self.titles,
             files=self.files,
+            **{REQUIRED_FIELDS[name]: self.values[name] for name in REQUIRED_FIELDS},
+            **{OPTIONAL_FIELDS[name]: values for name, values in optional.items()},
             removed=self.cleaner.removed(),
-            dropped=self._dropped() if self.min_words else None,
+            dropped=dropped,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
-            passages=self.splitter.passages(columns, len(vocabulary))
-            if self.splitter is not None
-            else None,
-            urls=self.urls if any(self.urls) else [],
-            authors=self.authors if any(self.authors) else [],
-            sources=self.sources if any(self.sources) else [],
-            facets=self.facets if any(self.facets) else [],
+            passages=passages,
             repeats=self.ids.repeats(),
             vectors=vectors,
-            texts=self.texts,
+            texts=self.values["excerpt"] if self.excerpt_length else [],
             aside=self.aside,
-        )
-
-    def _dropped(self):
-        times, words = zip(*self.dropped.values(), strict=True) if self.dropped else ((), ())
-        return Dropped(
-            list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64)
         )
 
 
@@ -740,22 +738,18 @@ def subject_of(text):
 def check_held(documents, options, n_terms):
     """Refuse documents without any token."""
     if not len(documents) and not documents.dropped and documents.aside:
-        first = documents.aside[0]
+        file, place, reason = documents.aside[0]
+        location = f"{file} {place}" if place else file
         raise DataError(
-            (
-                f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: "
-                f"{first.reason}"
-            ),
+            f"no document can be read; the first, {location}: {reason}",
             "documents that can be read",
             "correct the files, or the options of the reader",
         )
     n_dropped = len(documents.dropped.ids) if documents.dropped else 0
     if not n_terms and n_dropped:
+        n_all, min_words = len(documents) + n_dropped, options["min_words"]
         raise DataError(
-            (
-                f"all {len(documents) + n_dropped} documents have fewer than "
-                f"{options['min_words']} words"
-            ),
+            f"all {n_all} documents have fewer than {min_words} words",
             "longer documents",
             "lower min_words or clean less",
         )
@@ -769,19 +763,16 @@ def check_held(documents, options, n_terms):
 
 def check_first_row(path, row, columns):
     """Refuse a file whose first row has neither text nor counts."""
-    expected_names = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
-    if not any(name in row for name in expected_names):
-        hint = next(
-            (suggestion for name in expected_names if (suggestion := nearest(name, row))), ""
-        )
-        raise DataError(
-            f"{path} has the columns {_join_names(row)}{hint}",
-            (
-                " or ".join(f"a column {name!r}" for name in expected_names)
-                or "a column of text or counts"
-            ),
-            delimiter_of(row) or "rename a column, or set columns.text or columns.counts",
-        )
+    expected_names = names_of(columns.get("text")) + names_of(columns.get("counts"))
+    if any(name in row for name in expected_names):
+        return
+    hints = [hint for name in expected_names if (hint := nearest(name, row))]
+    expected = " or ".join(f"a column {name!r}" for name in expected_names)
+    raise DataError(
+        f"{path} has the columns {_join_names(row)}{hints[0] if hints else ''}",
+        expected or "a column of text or counts",
+        delimiter_of(row) or "rename a column, or set columns.text or columns.counts",
+    )
 
 
 def check_columns_seen(path, seen, columns):
@@ -790,13 +781,12 @@ def check_columns_seen(path, seen, columns):
     Default columns are optional. If a column differs from a default name only in case or outer
     white space, the file is refused too, since the column would be ignored.
     """
-    for role, name in ((role, name) for role, names in columns.items() for name in names_of(names)):
+    names_and_roles = [(name, role) for role in columns for name in names_of(columns[role])]
+    for name, role in names_and_roles:
         if name in seen:
             continue
-        similar_name = next(
-            (str(other) for other in seen if str(other).strip().lower() == name.lower()), None
-        )
-        if name != DEFAULT_COLUMNS.get(role) or similar_name is not None:
+        is_similar = any(str(other).strip().lower() == name.lower() for other in seen)
+        if is_similar or name != DEFAULT_COLUMNS.get(role):
             raise DataError(
                 f"{path} has the columns {_join_names(seen)}{nearest(name, seen)}",
                 f"a column {name!r}",
@@ -805,5 +795,6 @@ def check_columns_seen(path, seen, columns):
 
 
 def _join_names(names):
+    """Return the first 20 names, sorted, for a message."""
     names = sorted(str(name) for name in names)
     return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

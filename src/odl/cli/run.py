@@ -200,25 +200,22 @@ def _ending(working, ledger, n, loop):
 
 
 def _begin_again(working, ledger):
-    """Prepare to compute all alerts again: note the events in feedback.csv, delete old formats."""
-    from odl.alerts import periods
+    """Prepare to compute all alerts again.
 
-    _note_events(working, ledger)
+    The ledger gets the documents of the events in feedback.csv, by which `_renumber` finds the
+    events. Alerts in the format of an earlier version are deleted.
+    """
+    from odl.alerts import feedback, periods
+
     folder = working.folder_of("alerts")
+    numbers = {entry.event for entry in feedback.read(".") if entry.event}
+    if numbers and not ledger.facts.get("topics"):
+        ledger.set_fact("topics", feedback.members(folder, numbers))
+        ledger.save()
     if periods.are_earlier(folder):
         # The first period remains, because its format is checked again.
         for path in list(periods.paths(folder))[:0:-1]:
             ledger.forget(path)
-
-
-def _note_events(working, ledger):
-    """Store the documents of the events in feedback.csv, by which `_renumber` finds the events."""
-    from odl.alerts import feedback
-
-    numbers = {entry.event for entry in feedback.read(".") if entry.event}
-    if numbers and not ledger.facts.get("topics"):
-        ledger.set_fact("topics", feedback.members(working.folder_of("alerts"), numbers))
-        ledger.save()
 
 
 def _renumber(working, ledger):

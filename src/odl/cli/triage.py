@@ -25,8 +25,12 @@ INIT_ANSWERS = (
     "time_format",
     "times",
     "period",
+    "stop_words",
+    "only",
+    "meaning",
+    "strict",
+    "unquoted",
 )
-INIT_ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
 # Exit status of `odl new --fail`: something is new; otherwise, an alarm needs attention.
 NEWS, ALARM = 10, 11
 SINCE_LAST = "last"  # value of --since for the mark that --seen stores

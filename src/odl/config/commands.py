@@ -203,19 +203,11 @@ def run(folder, words, text, limit):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        printed, last_line = (_all(file) for file in (output, errors))
+        for file in (output, errors):
+            file.seek(0)
+        printed, complaint = output.read(), errors.read().strip()
         if not process.returncode:
             return printed, ""
-        last_line = (
-            (last_line.strip() or printed[-2000:].strip())
-            .decode("utf-8", "replace")
-            .rpartition("\n")[2]
-        )
-        return printed, f"ended with {process.returncode}" + (
-            f": {last_line[:200]}" if last_line else ""
-        )
-
-
-def _all(file):
-    file.seek(0)
-    return file.read()
+        complaint = (complaint or printed[-2000:].strip()).decode("utf-8", "replace")
+        last_line = complaint.rpartition("\n")[2][:200]
+        return printed, f"ended with {process.returncode}{f': {last_line}' if last_line else ''}"

@@ -26,8 +26,13 @@ AUC_COLUMNS = (
     "known",
     "unlabelled",
     "empty",
+    "uncoded",
+    "gap",
+    "auc",
+    "low",
+    "high",
+    "listed",
 )
-AUC_COLUMNS += ("uncoded", "gap", "auc", "low", "high", "listed")
 SUMMARY_COLUMNS = (
     "run",
     "timesteps",
@@ -37,8 +42,13 @@ SUMMARY_COLUMNS = (
     "timesteps_all",
     "average_all",
     "pooled",
+    "pooled_low",
+    "pooled_high",
+    "documents",
+    "novel",
+    "uncoded",
+    "gap",
 )
-SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded", "gap")
 
 
 def choose_timesteps(

@@ -155,15 +155,9 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
         storage.write_strings(group, "words", unexplained)
         group = file.create_group("atoms")
         storage.write_strings(group, "words", atoms)
-        storage.write_strings(
-            group, "weights", [_format([weight for _, weight in pairs]) for pairs in top_atoms]
-        )
+        weights = [" ".join(f"{weight:.3g}" for _, weight in pairs) for pairs in top_atoms]
+        storage.write_strings(group, "weights", weights)
         storage.write_array(group, "use", atom_use)
-
-
-def _format(weights):
-    """Return numbers with three significant digits, separated by spaces."""
-    return " ".join(["%.3g"] * len(weights)) % tuple(weights)
 
 
 def write_baselines(
@@ -204,16 +198,6 @@ def write_baselines(
         group = file.create_group("scores")
         for name in sorted(scores):
             storage.write_array(group, name, np.asarray(scores[name], dtype=np.float64))
-
-
-def _labels(file, names):
-    """Read the fields of `ScoredBatch` that both kinds of score files have."""
-    fields = {
-        name: storage.read_array(file, name, "iu")
-        for name in ("times", "novel", "novel_dominant", "empty")
-    }
-    fields["ids"] = storage.read_strings(file, "ids") if names else []
-    return fields | {"topics": documents.read_topics(file) if names else []}
 
 
 def read_parts(path):
@@ -271,7 +255,11 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
             "pass the score files of one run",
         )
     with storage.reading(path, kind) as file:
-        fields = {"t": int(file.attrs["t"]), **_labels(file, names)}
+        fields = {"t": int(file.attrs["t"])}
+        for name in ("times", "novel", "novel_dominant", "empty"):
+            fields[name] = storage.read_array(file, name, "iu")
+        fields["ids"] = storage.read_strings(file, "ids") if names else []
+        fields["topics"] = documents.read_topics(file) if names else []
         if kind == "baselines":
             group, fields["window"] = file["scores"], str(file.attrs.get("window", ""))
             scores = {

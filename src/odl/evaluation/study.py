@@ -219,22 +219,16 @@ STUDY_COLUMNS = {
 PLAN_COLUMNS = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")
 
 
-def _size(entry):
-    return entry["k"] if entry["k"] is not None else ""
-
-
-def _with_entry(entry, row):
-    shared = {name: entry[name] for name in ("corpus", "protocol", "algorithm", "seed")}
-    return {**row, **shared, "k": _size(entry), "parameters": parameters_text(entry["parameters"])}
-
-
 def collect(plan, name, columns):
     """Return the rows of a table of every run of a plan, with the columns `PLAN_COLUMNS`."""
-    return [
-        _with_entry(entry, row)
-        for entry in plan
-        for row in read_table(os.path.join(entry["folder"], name), columns)
-    ]
+    rows = []
+    for entry in plan:
+        columns_of_plan = {column: entry[column] for column in PLAN_COLUMNS}
+        columns_of_plan |= {"k": "" if entry["k"] is None else entry["k"]}
+        columns_of_plan |= {"parameters": parameters_text(entry["parameters"])}
+        table = read_table(os.path.join(entry["folder"], name), columns)
+        rows += [{**row, **columns_of_plan} for row in table]
+    return rows
 
 
 def aggregate(rows, keys, sort=False, **measures):
@@ -331,7 +325,8 @@ def _jobs(plan):
         wall, memory = (_benchmark(benchmark, column) for column in ("s", "max_rss"))
         spent = {f"{phase}_cpu_s": cpu for phase, cpu in phases.items()}
         spent |= {"wall_s": mean(wall), "max_rss_mb": max(memory, default=float("nan"))}
-        rows.append({**{name: entry[name] for name in RUN_KEY}, "k": _size(entry), "t": t, **spent})
+        run = {name: entry[name] for name in RUN_KEY}
+        rows.append({**run, "k": "" if entry["k"] is None else entry["k"], "t": t, **spent})
     return pandas.DataFrame(rows, columns=[*RUN_KEY, "t", *STUDY_COLUMNS["timing"][5:]])
 
 

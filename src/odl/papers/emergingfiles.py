@@ -29,8 +29,11 @@ EMERGING_COLUMNS = (
     "precision",
     "recall",
     "f1",
+    "novel_topics",
+    "reachable",
+    "found",
+    "found_share",
 )
-EMERGING_COLUMNS += ("novel_topics", "reachable", "found", "found_share")
 EMERGING_OVER_SEEDS = (
     "corpus",
     "run",
@@ -42,8 +45,6 @@ EMERGING_OVER_SEEDS = (
     "novel_share",
     "clusters",
     "clustered",
-)
-EMERGING_OVER_SEEDS += (
     "purity_mean",
     "purity_sd",
     "f1_mean",
@@ -52,8 +53,9 @@ EMERGING_OVER_SEEDS += (
     "recall",
     "novel_topics",
     "reachable",
+    "found",
+    "found_share",
 )
-EMERGING_OVER_SEEDS += ("found", "found_share")
 
 
 @dataclass

@@ -66,8 +66,6 @@ REGRET_COLUMNS = (
     "hindsight_low",
     "regret",
     "regret_high",
-)
-REGRET_COLUMNS += (
     "iterations",
     "distance",
     "upsilon",
@@ -86,8 +84,12 @@ REGRET_OVER_SEEDS = (
     "hindsight",
     "hindsight_low",
     *over_seeds("regret", "violation"),
+    "regret_high",
+    *CONSTANTS,
+    "tau",
+    "beta",
+    *BOUNDS,
 )
-REGRET_OVER_SEEDS += ("regret_high", *CONSTANTS, "tau", "beta", *BOUNDS)
 
 
 def algorithms() -> list[str]:

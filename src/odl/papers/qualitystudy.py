@@ -89,14 +89,6 @@ def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
     return scores
 
 
-def group_runs(learners_of, settings):
-    """Return (groups of runs with equal atoms, learners that score with batch peers) of `runs`.
-
-    See `groups` and `contexts`.
-    """
-    return groups(learners_of, settings["runs"]), contexts(learners_of, settings["runs"])
-
-
 def learn_groups(stream, grouped, k, **options):
     """Return (scores, number of stored numbers) of all groups, both by run (see `learn`)."""
     scores, entries = {}, {}
@@ -112,16 +104,16 @@ def compare(stream, learners_of, settings):
 
     Return the table ``table``: average AUC of each method.
     """
-    run_groups, contexts_of_runs = group_runs(learners_of, settings)
-    run_scores, _ = learn_groups(stream, run_groups, settings["k"])
-    cosine_scores = neighbours(stream)
+    run_scores, _ = learn_groups(stream, groups(learners_of, settings["runs"]), settings["k"])
+    cosine_scores, peer_learners = neighbours(stream), contexts(learners_of, settings["runs"])
     # Method -> scores of each batch, without (plain) and with (context) the effect of batch peers
     scores = {"plain": {}, "context": {}}
     for run, values in run_scores.items():
-        scores["context" if in_batch(learners_of[run]["learner"]) else "plain"][run] = values
+        learner = learners.make(**learner_of(learners_of[run]["learner"]))
+        scores["context" if learner.in_batch else "plain"][run] = values
     for name in COSINES:
         scores["plain"][name] = cosine_scores[name]
-        scores["context"] |= add_peers(stream, contexts_of_runs, name, cosine_scores[name])
+        scores["context"] |= add_peers(stream, peer_learners, name, cosine_scores[name])
     aucs = {}  # method -> (average AUC, AUC of each batch)
     for kind, methods in scores.items():
         aucs |= stream.judge(kind, methods) if methods else {}
@@ -159,8 +151,8 @@ def _sized(grouped, settings):
 
 def remember(stream, learners_of, settings):
     """Measure AUC by the amount of stored numbers, for dictionaries and windows of documents."""
-    (grouped, peer_learners), rows = group_runs(learners_of, settings), []
-    for size, k, runs in _sized(grouped, settings):
+    peer_learners, rows = contexts(learners_of, settings["runs"]), []
+    for size, k, runs in _sized(groups(learners_of, settings["runs"]), settings):
         scores, entries = learn(stream, runs, k)
         for run, judgement in scores.items():
             rows.append(
@@ -218,9 +210,10 @@ def resize(stream, learners_of, settings):
     over the batches in which the AUC is defined. A topic is novel in one batch only, so small
     batches have few novel documents each.
     """
-    grouped, peer_learners = group_runs(learners_of, settings)
+    grouped, peer_learners = groups(learners_of, settings["runs"]), {}
     # One use of batch peers is enough for this comparison.
-    peer_learners = {name: peer_learners[name] for name in ("levels",) if name in peer_learners}
+    if levels := contexts(learners_of, settings["runs"]).get("levels"):
+        peer_learners["levels"] = levels
     rows = []
     for size in settings["sizes"]:
         recut = stream.cut(size)
@@ -317,11 +310,6 @@ WITH_PEERS = {
     ),
     "levels": lambda P, scores, learner: with_peers(P, scores, learner.context, learner.peers),
 }
-
-
-def in_batch(learner):
-    """Return whether the scores of a learner depend on the other documents of the batch."""
-    return learners.make(**learner_of(learner)).in_batch
 
 
 def contexts(learners_of, runs):
@@ -449,9 +437,5 @@ def follow(stream, name):
             if t:
                 spent[phase] += time.process_time() - begin
                 documents[phase] += batch.counts.shape[0]
-    return (
-        scores,
-        alike,
-        rival.stored,
-        sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent),
-    )
+    ms = sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent)
+    return scores, alike, rival.stored, ms

@@ -8,6 +8,7 @@ to 39, and the O(mu^2) law behind them.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,6 +201,7 @@ def consensus_admm(
 
 
 def _distance(nu, optimum):
+    """Return the mean squared distance of agents from the optimum, relative to the optimum."""
     return float(np.mean(np.sum((nu - optimum) ** 2, axis=1)) / np.sum(optimum**2))
 
 
@@ -212,38 +214,36 @@ def follow(problem, network, model, settings):
     rows = []
     for name, inner in methods.items():
         last = max(1, settings["steps"] // inner)
+        if name in steps:
+            infer = partial(diffuse, share, step=steps[name], iterations=last, tolerance=0.0)
+        else:
+            infer = partial(consensus_admm, share, iterations=last, inner=inner)
         marks = sorted({int(mark) for mark in np.geomspace(1, last, CURVE_POINTS)})
-        sums = np.zeros((len(marks), 2))
-        for x, optimum, score in zip(
-            problem.documents, problem.optima, problem.scores, strict=True
+        documents = zip(problem.documents, problem.optima, problem.scores, strict=True)
+        errors = sum(_errors_at(marks, infer, share, *document) for document in documents)
+        for mark, (distance, score_error) in zip(
+            marks, errors / len(problem.documents), strict=True
         ):
-
-            def record(used, nu, sums=sums, x=x, optimum=optimum, score=score, marks=marks):
-                if used in marks:
-                    costs = share.finish(nu, x, used).costs
-                    sums[marks.index(used)] += (
-                        _distance(nu, optimum),
-                        abs(-costs.sum() - score) / score,
-                    )
-
-            if name in steps:
-                diffuse(share, x, step=steps[name], iterations=last, tolerance=0.0, record=record)
-            else:
-                consensus_admm(share, x, iterations=last, inner=inner, record=record)
-        for mark, (distance, error) in zip(marks, sums / len(problem.documents), strict=True):
-            rows.append(
-                {
-                    **{
-                        "method": name,
-                        "exchanges": mark,
-                        "inner": mark * inner,
-                        "distance": distance,
-                    },
-                    "floats": float(network.neighbours.mean() * mark * problem.documents.shape[1]),
-                    "score_error": error,
-                }
-            )
+            row = {"method": name, "exchanges": mark, "inner": mark * inner, "distance": distance}
+            floats = float(network.neighbours.mean() * mark * problem.documents.shape[1])
+            rows.append(row | {"floats": floats, "score_error": score_error})
     return rows
+
+
+def _errors_at(marks, infer, share, x, optimum, score):
+    """Return the errors of the inference of a document x after each number of exchanges in `marks`.
+
+    Shape (len(marks), 2): distance from the optimal dual variable, relative error of the score.
+    """
+    errors = []
+
+    def record(used, nu):
+        if used in marks:
+            costs = share.finish(nu, x, used).costs
+            errors.append((_distance(nu, optimum), abs(-costs.sum() - score) / score))
+
+    infer(x=x, record=record)
+    return np.array(errors)
 
 
 def fixed_point(share, x, optimum, mu, iterations):

@@ -50,8 +50,10 @@ class NearestMeaning:
 
     def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the mean distance of each document to the five nearest earlier vectors."""
-        past = dense.centred(self.vectors, batch.vector_mean)
-        return 1.0 - _mean_of_largest(batch.vectors @ past.T)
+        cosines = batch.vectors @ dense.centred(self.vectors, batch.vector_mean).T
+        count = min(N_NEIGHBOURS, cosines.shape[1])
+        largest = np.partition(cosines, -count, axis=1)[:, -count:]
+        return 1.0 - largest.mean(axis=1)
 
     def learn(self, batch: FeatureFile) -> None:
         """Store the vectors of a batch."""
@@ -103,9 +105,15 @@ class FusedRanks(NearestMeaning):
         self.words.learn(batch)
 
     def score(self, batch: FeatureFile) -> np.ndarray:
-        """Return the weighted mean of both ranks, from 0 to 1; ties share a rank."""
-        by_words, by_vectors = self.words.score(batch), super().score(batch)
-        return (1.0 - self.weight) * _rank(by_words) + self.weight * _rank(by_vectors)
+        """Return the weighted mean of both ranks, from 0 to 1.
+
+        The rank of a distance is the share of smaller distances plus half of that of equal ones.
+        """
+        by_words, by_vectors = (
+            (rankdata(distances) - 0.5) / len(distances)
+            for distances in (self.words.score(batch), super().score(batch))
+        )
+        return (1.0 - self.weight) * by_words + self.weight * by_vectors
 
     @property
     def stored(self) -> int:
@@ -123,17 +131,6 @@ class FusedRanks(NearestMeaning):
         """Return weighted rows of words and vectors, see `join_views`."""
         P = batch.weighed(norm="l2", tf="log")[:]
         return join_views(P, batch.vectors, self.weight)  # type: ignore[arg-type]
-
-
-def _mean_of_largest(cosines):
-    """Return the mean of the five largest values of each row."""
-    count = min(N_NEIGHBOURS, cosines.shape[1])
-    return np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)
-
-
-def _rank(values):
-    """Return the rank of each value as the share of smaller values plus half of equal ones."""
-    return (rankdata(values) - 0.5) / len(values)
 
 
 def join_views(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_array:

@@ -7,7 +7,7 @@ baselines.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -255,7 +255,7 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
             "pass the score files of one run",
         )
     with storage.reading(path, kind) as file:
-        fields = {"t": int(file.attrs["t"])}
+        fields: dict[str, Any] = {"t": int(file.attrs["t"])}
         for name in ("times", "novel", "novel_dominant", "empty"):
             fields[name] = storage.read_array(file, name, "iu")
         fields["ids"] = storage.read_strings(file, "ids") if names else []

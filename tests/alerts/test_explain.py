@@ -121,9 +121,9 @@ def test_an_event_line_by_line(watch, monkeypatch):
         "  documents: █▇▆▄  (a block is a period; most on 2023-12-04: 12)",
         "",
         "  own word                inside    before",
-        "  wheat                   90.0 %     1.0 %",
-        "  tonnes                  70.0 %     1.0 %",
-        "  yen                     50.0 %     1.0 %",
+        "  wheat                     90 %       1 %",
+        "  tonnes                    70 %       1 %",
+        "  yen                       50 %       1 %",
         "  A document belongs if the sum of its log-likelihood ratios is above 3.0.",
     ]
     assert explain.event_text(watch, 1).splitlines() == lines

@@ -24,7 +24,6 @@ from odl.evaluation.scorefiles import read_scores
 from odl.files.documents import NO_TIME
 from odl.files.escaping import CONTROLS
 from odl.jobs import alerts, runs
-from odl.report import newparts
 from odl.stream import duplicates, features
 
 GATED = {"gates": True}
@@ -133,7 +132,7 @@ def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
         watch, [watch.periods[3]]
     )
     assert breakdown.line(replace(document, rest=None)) == "shared words 100 % (none above 1 %)"
-    assert "0." not in newparts.reasons(show.DocumentView(document, watch.periods[3]))[0][1]
+    assert "0." not in show.DocumentView(document, watch.periods[3]).parts
     assert len(explained(watch, document).reasons) == 400
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import newpages
 import pytest
 
-from odl.alerts import maps, show
+from odl.alerts import maps, show, spans
 from odl.alerts.model import Withheld
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
@@ -131,7 +131,7 @@ def test_other_headlines_say_what_they_are(watch):
         name=(), words=(), t=0.0, gate="lone", event=0, state="", rows=(2,), examples=(2,), p=1e-9
     )
     assert "2024-01-29 to 02-04  a document that stands alone\n    Story 11-2 on dod\n" in lone
-    assert re.search("Story 11-2 on dod +1 +1 in 1,000[+]", lone)
+    assert re.search("document +1 +1 in 1,000[+] +Story 11-2 on dod", lone)
     assert show.FORM_NOTE in told(form=True) and "  certain  " in told(gate="certain", p=0.5)
 
 
@@ -282,18 +282,21 @@ def test_dates_of_periods_are_short(watch):
 
 
 def test_a_span_needs_dates_and_an_end_behind_its_begin(watch):
-    assert [one.t for one in show.since(watch, "2024-01-15")] == [9, 10, 11]
-    assert [one.t for one in show.since(watch, "2024-01-10", "2024-01-20")] == [8, 9]
-    assert [one.t for one in show.since(watch, None, "2024-01-20")] == [9] and show.since(watch)[
-        0
-    ].t == 11
+    assert [one.t for one in spans.periods_between(watch.periods, "2024-01-15")] == [9, 10, 11]
+    assert [one.t for one in spans.periods_between(watch.periods, "2024-01-10", "2024-01-20")] == [
+        8,
+        9,
+    ]
+    assert [one.t for one in spans.periods_between(watch.periods, None, "2024-01-20")] == [
+        9
+    ] and spans.periods_between(watch.periods)[0].t == 11
     with pytest.raises(ParameterError, match="not before the begin"):
-        show.since(watch, "2024-01-10", "2023")
+        spans.periods_between(watch.periods, "2024-01-10", "2023")
     undated = replace(
         watch, periods=tuple(replace(each, first=NO_TIME, last=NO_TIME) for each in watch.periods)
     )
     with pytest.raises(ParameterError, match="without dates"):
-        show.since(undated, "2024")
+        spans.periods_between(undated.periods, "2024")
 
 
 def test_what_is_held_back_is_counted_over_periods(watch):
@@ -324,14 +327,11 @@ def test_what_goes_without_saying_is_left_out(watch):
     """The day of a period of one day, and the file of a stream of one."""
     period = replace(watch.periods[-1], sources=("a.jsonl",))
     one = replace(period.documents_of[0], source="a.jsonl")
-    assert (
-        show.DocumentView(one, period).place == ["2024-01-29"]
-        and show.DocumentView(one, period).origin[1] == "a.jsonl"
-    )
+    assert show.DocumentView(one, period).origin == ["2024-01-29"]
     day = replace(period, last=period.first, sources=("a.jsonl", "b.jsonl"))
-    assert show.DocumentView(one, day).place == ["a.jsonl"]
+    assert show.DocumentView(one, day).origin == ["a.jsonl"]
     named = show.DocumentView(replace(one, id="a.jsonl:3"), day)
-    assert named.document.line == 3 and named.place == []  # the id names file and line
+    assert named.document.line == 3 and named.origin == []  # the id names file and line
 
 
 def test_a_document_is_an_example_of_one_headline(watch):

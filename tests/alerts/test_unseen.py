@@ -94,19 +94,6 @@ def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
     assert [one.words for one in told] == [("newest",)]
 
 
-def test_a_span_of_time():
-    assert [wordlist.span(value) for value in (0, 3_600_000, 5 * 86_400_000)] == [
-        "a minute",
-        "an hour",
-        "5 days",
-    ]
-    for one, (length, less, more) in {
-        "a minute": (60_000, "a minute", "2 minutes"), "an hour": (3_600_000, "60 minutes", "2 hours"),
-        "a day": (86_400_000, "24 hours", "2 days"), "a week": (604_800_000, "7 days", "2 weeks"),
-    }.items():  # fmt: skip
-        assert [wordlist.span(length + step) for step in (-1, 0, 1)] == [less, one, more]
-
-
 def test_from_how_many_items_on_and_how_many_words_are_told():
     told, past = unseen.judge(unseen.SeenWords(), items([3, 2]), SETTINGS)
     assert (

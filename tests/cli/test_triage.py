@@ -208,7 +208,7 @@ def test_an_address_gives_each_event_a_link(home):
         assert link in {row["link"] for row in rows}
         assert f"([event 1, new](<{link}>))" in odl("new", home, *day, "--format", "md").stdout
         blocks = json.loads(odl("new", home, *day, "--format", "slack").stdout)["blocks"]
-        shown = f"<{link.replace('&', '&amp;')}|event 1>, new; "
+        shown = f"<{link.replace('&', '&amp;')}|event 1, new>; "
         assert any(shown in str(block) for block in blocks)
         (home / "odl.yaml").write_text(lines + "address: news.example\n")
         assert "#event-1" not in odl("explain", home, "1").stdout

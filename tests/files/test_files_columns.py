@@ -15,9 +15,11 @@ from odl.files.terminal import duration, shortened, wrapped
         (600, "10 min"),
         (5399, "90 min"),
         (5400, "1.5 h"),
+        (172_799, "48.0 h"),
+        (172_800, "2 days"),
     ],
 )
-def test_durations_change_their_unit_at_90_seconds_and_90_minutes(seconds, text):
+def test_durations_change_their_unit_at_90_seconds_90_minutes_and_2_days(seconds, text):
     assert duration(seconds) == text
 
 

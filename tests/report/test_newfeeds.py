@@ -86,9 +86,10 @@ def test_an_event_is_one_story_that_changes_its_state(watch):
         (entry,) = [
             each
             for each in newfeeds.stories(newpages.until(watch, n))
-            if each.id == "urn:odl:posts:event:1"
+            if each["id"] == "urn:odl:posts:event:1"
         ]
-        seen.append((entry.title.split("[")[1], entry.published, entry.updated))
+        title, *times = (entry[key] for key in ("title", "date_published", "date_modified"))
+        seen.append((title.split("[")[1], *times))
     assert [state for state, _, _ in seen] == ["new]", "ongoing]", "ended]"]
     assert (
         len({published for _, published, _ in seen}) == 1 and seen[0][2] < seen[1][2] < seen[2][2]
@@ -150,5 +151,5 @@ def test_newsboat_shows_one_story_that_changes_its_state(watch, tmp_path):
         assert done.stdout.split()[0] == str(len(entries)), done.stdout + done.stderr
         with contextlib.closing(sqlite3.connect(tmp_path / "cache")) as cache:
             kept = dict(cache.execute("select guid, title from rss_item"))
-        assert kept == {entry.id: entry.title for entry in entries}
+        assert kept == {entry["id"]: entry["title"] for entry in entries}
         assert kept["urn:odl:posts:event:5"].endswith(f"[{state}]")

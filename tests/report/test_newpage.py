@@ -189,10 +189,10 @@ class TestFindings:
         alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
         first = newpage.findings(watch, sounded=[alarm])[0]
         assert first == ("A source is silent", alarm.text, "Look.")
-        entry = next(each for each in newfeeds.stories(watch, [alarm]) if ":watch:" in each.id)
+        entry = next(each for each in newfeeds.stories(watch, [alarm]) if ":watch:" in each["id"])
         assert (
-            entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl"
-            and "a&lt;b" in entry.body
+            entry["id"] == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl"
+            and "a&lt;b" in entry["content_html"]
         )
         assert "No document came from a&lt;b.jsonl." in newpage.text(watch, sounded=[alarm])
 

@@ -1,5 +1,6 @@
 """Texts, links and pictures of the page about what is new."""
 
+import re
 from dataclasses import replace
 
 import newpages
@@ -7,7 +8,7 @@ import pytest
 
 from odl.alerts import show
 from odl.files.documents import NO_TIME
-from odl.report import newparts
+from odl.report import newpage, newparts
 
 
 @pytest.fixture
@@ -47,17 +48,27 @@ def test_reason_words_are_marked_in_title_and_excerpt(watch):
     assert newparts.passage(view(watch)) == ""
 
 
+def reasons(view):
+    """The terms and texts that explain the score of a document, without markup."""
+    pairs = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", newpage.parts().reasons(view))
+    return {term: re.sub("<.*?>", "", text) for term, text in pairs}
+
+
 def test_what_is_told_of_a_document(watch):
-    told = dict(newparts.reasons(view(watch, 1)))
-    assert list(told) == ["More than usual", "Words that others share", "Words of its own", "Nearest known", "Score",
-                          "Nearly the same (1)", "Id"]  # fmt: skip
-    assert (
-        told["Words that others share"]
-        == "dod 40\u00a0%, render 20\u00a0%, and 5 more words 30\u00a0% (none above 10\u00a0%)"
-    )
+    told = reasons(view(watch, 1))
+    assert list(told) == [
+        "More than usual",
+        "Score",
+        "Its parts",
+        "Nearest known",
+        "Nearly the same (1)",
+        "Id",
+    ]
+    parts = "dod 40\u00a0%, render 20\u00a0%, and 5 more words 30\u00a0% (none above 10\u00a0%), "
+    assert told["Its parts"] == f"{parts}words of its own 10\u00a0% (qzx)"
     assert told["Score"] == "1.000, rank 2; as high or higher: 0.1\u00a0% of recent ones"
     unproven = view(watch)._replace(period=watch.periods[0])
-    assert dict(newparts.reasons(unproven))["Score"].endswith("; unproven")
+    assert reasons(unproven)["Score"].endswith("; unproven")
 
 
 def test_the_picture_of_an_event_point_by_point(watch):
@@ -85,7 +96,7 @@ def test_the_picture_of_the_stream(watch):
     undated = replace(
         watch, periods=tuple(replace(each, first=NO_TIME) for each in watch.periods[:2])
     )
-    assert newparts.labels(undated) == [("0", 25.0), ("1", 75.0)]
+    assert newparts.labels(undated) == [("period 0", 25.0), ("period 1", 75.0)]
     assert newparts.labels(replace(watch, periods=watch.periods[:1])) == [("2023-11-13", 50.0)]
 
 

@@ -100,7 +100,7 @@ def what_is_new(watch, since="", room=None):
     if since:
         now = None if newest == NO_TIME else newest / 1000
         start = show.date_of(spans.parse(since, "since", now)[0], exact=True)
-    chosen = show.since(watch, start)
+    chosen = spans.periods_between(watch.periods, start)
     answer = {
         **_head(watch),
         "since": start,
@@ -257,11 +257,11 @@ def _words(event):
 
 def _event_of(watch, number):
     """Return an event by its number, which may be written as event:12."""
-    text = str(number).removeprefix("event:")
-    number = int(text) if text.isdecimal() and len(text) <= explain.EVENT_DIGITS else 0
+    text = str(number)
+    number = explain.event_number(text)
     if number not in watch.events:
         raise ParameterError(
-            f"no event or document {visible(str(number or text))} in {watch.corpus}",
+            f"no event or document {visible(text)} in {watch.corpus}",
             "the number of an event or the id of a document",
             "look at what_is_new or search",
         )

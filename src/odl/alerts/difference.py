@@ -5,15 +5,16 @@ from typing import NamedTuple
 
 from odl.alerts import maps, show
 from odl.alerts.model import JSON_VERSION, Headline, Period
+from odl.files import terminal
 from odl.files.documents import NO_TIME
 from odl.files.terminal import table_lines, width, widths
 
 MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still be the same
 MAX_SPANS = 40  # rows of the table of periods, above which periods are summed by month or year
 KINDS = ("gained", "lost", "earlier", "later")
-COLUMNS = ("change", "date", "headline", "documents", "usually", "by chance", "example")
+COLUMNS = ("change", *(name for name in show.COLUMNS if name != "event"))
 COUNT_COLUMNS = ("settings", "headlines", "in periods", *KINDS)
-MIN_TEXT_COLUMNS = 20  # smallest width of a shortened text in a table of a terminal
+MIN_NAME_COLUMNS = 20  # smallest width to which the names in a table of counts are cut
 
 
 class Change(NamedTuple):
@@ -43,12 +44,12 @@ class Change(NamedTuple):
 
     @property
     def cells(self):
-        """Texts of the columns `COLUMNS` of a table."""
+        """Texts of the columns of a table, by the names in `COLUMNS`."""
         rows, documents = self.headline.examples[:1], self.period.documents_of
         views = [show.DocumentView(documents[row], self.period) for row in rows if row in documents]
         view = show.HeadlineView(self.period, self.headline, (), tuple(views))
-        _, _, *cells = view.cells.values()
-        return (self.kind, self.date, *cells)
+        cells = view.cells | {"change": self.kind, "date": self.date}
+        return {name: cells[name] for name in COLUMNS}
 
 
 class Alternative(NamedTuple):
@@ -198,14 +199,14 @@ def as_text(watch, before, alternatives):
             for number, alternative in enumerate(alternatives, 1)
         ]
         names = [f"{number + 1}" for number in range(len(names))]
-    parts.append(_table([COUNT_COLUMNS, *count_rows(before, alternatives)], {0}))
+    parts.append(_table([COUNT_COLUMNS, *count_rows(before, alternatives)]))
     spans = [("period", "documents", "as stored", *names), *span_rows(before, alternatives)]
-    parts.append(_table(spans, {0}))
+    parts.append(_table(spans))
     for alternative in alternatives:
-        table = [COLUMNS, *(change.cells for change in alternative.changes)]
-        parts.append([f"{alternative.title}{':' if alternative.changes else '.'}"])
-        parts[-1] += _table(table, {0, 1, 2, 5, 6}) if alternative.changes else []
-    return "\n\n".join("\n".join(lines) for lines in parts)
+        changes = [change.cells for change in alternative.changes]
+        parts.append([f"{alternative.title}{':' if changes else '.'}"])
+        parts[-1] += [show.table_of(changes, show.terminal_width())] if changes else []
+    return terminal.for_stream("\n\n".join("\n".join(lines) for lines in parts))
 
 
 def settings_lines(alternatives):
@@ -219,15 +220,12 @@ def settings_lines(alternatives):
     return list(dict.fromkeys(lines))
 
 
-def _table(rows, left_columns):
-    """Return the lines of a table; `left_columns` are aligned to the left and may be shortened."""
-    columns = show.terminal_width()
-    sizes = widths(rows)
-    for column in reversed(range(len(sizes))):  # the last columns are cut first
-        excess = sum(sizes) + 2 * (len(sizes) - 1) - columns
-        if column in left_columns and excess > 0 and sizes[column] > MIN_TEXT_COLUMNS:
-            sizes[column] = max(MIN_TEXT_COLUMNS, sizes[column] - excess)
-    return table_lines(rows, sizes, {*range(len(sizes))} - left_columns)
+def _table(rows):
+    """Return the lines of a table of counts; only its first column, the names, may be cut."""
+    names, *counts = widths(rows)
+    room = show.terminal_width() - sum(size + 2 for size in counts)
+    sizes = [min(names, max(MIN_NAME_COLUMNS, room)), *counts]
+    return table_lines(rows, sizes, right={*range(1, len(sizes))})
 
 
 def as_json(watch, before, alternatives):

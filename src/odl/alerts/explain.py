@@ -2,23 +2,26 @@
 
 import math
 import os
+import re
+import sys
 from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import breakdown, facets, hashtags, periods, read, reasons, show
+from odl.alerts import facets, hashtags, periods, read, reasons, show
 from odl.alerts.model import Reason
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
+from odl.files import terminal
 from odl.files.documents import NO_TIME
-from odl.files.escaping import heading, isolated, visible
+from odl.files.escaping import heading, visible
 from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh_for_comparison
 
-EVENT_DIGITS = 9  # largest number of digits of an event's number
+EVENT_NAME = re.compile(r"(?:event:|topic:|#)?([0-9]{1,9})")  # name of an event in a command
 SHARE_ROUNDING = 1e-6  # largest rounding error of a share, which is stored in single precision
 LOWERING_NAMED = 3  # words that lower a score, which are named
 ITEMS_LISTED = 20  # words of a document, and documents of an event, that are listed
@@ -66,16 +69,14 @@ def resolve(watch, what):
     number : int
         Number of the event; 0 if a document or nothing was found.
     """
-    document = find(watch.place, what)
-    number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
-    if (
-        document is None
-        and number.isdecimal()
-        and len(number) <= EVENT_DIGITS
-        and int(number) in watch.events
-    ):
-        return None, int(number)
-    return document, 0
+    document, number = find(watch.place, what), event_number(what)
+    return document, number if document is None and number in watch.events else 0
+
+
+def event_number(name):
+    """Return the number of an event that a user named as 12, event:12 or #12; 0 for other names."""
+    match = EVENT_NAME.fullmatch(name)
+    return int(match[1]) if match else 0
 
 
 def feedback_name(watch, what):
@@ -295,24 +296,7 @@ def document_text(watch, document, earlier, meant, words):
     headlines = [show.HeadlineView(period, headline) for headline in containing]
     ratios = own_likelihood(event, words) if event else []
     similar = [("most similar before", earlier), ("nearest by meaning", meant)]
-    names = {"shares": shares, "terms": terms, "last_seen": last_seen, "near_words": breakdown.near}
-    values = watch, view, headlines, ratios, similar
-    return show.render_macro("explain.jinja", names, "document", *values)
-
-
-def terms(ratios):
-    """Return texts of the own words that a document has, and the sum of those that it lacks.
-
-    Parameters
-    ----------
-    ratios : list of (str, bool, float)
-        Result of `own_likelihood`.
-    """
-    missing = sum(ratio for _, has, ratio in ratios if not has)
-    texts = [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has]
-    if missing < 0:
-        texts.append(f"own words that it does not have {missing:+.1f}")
-    return texts
+    return _rendered("document", watch, view, headlines, ratios, similar)
 
 
 def last_seen(other, document):
@@ -325,33 +309,33 @@ def last_seen(other, document):
 
 
 def shares(document):
-    """Return rows (share, label) of a score: largest shares, smaller ones, and lowering words."""
-    stored, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
-    for phrase, words in [*document.phrases, *((word, (word,)) for word in stored)]:
-        summed[phrase] += sum(stored.pop(word, 0.0) for word in words)
+    """Return rows (share, label) of a score that add up to it.
+
+    They are the largest shares, the sum of smaller ones, the sum of the words that lower the score,
+    and the parts of context and meaning.
+    """
+    unused, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
+    for phrase, words in [*document.phrases, *((word, (word,)) for word in unused)]:
+        summed[phrase] += sum(unused.pop(word, 0.0) for word in words)
     ordered = [(share, phrase) for phrase, share in summed.most_common()]
     raising = [row for row in ordered if row[0] > 0]
     lowering = [row for row in reversed(ordered) if row[0] < -SHARE_ROUNDING]
     rows, smaller = raising[:ITEMS_LISTED], raising[ITEMS_LISTED:]
     if smaller:
         largest = 100 * smaller[0][0] / (document.score or 1)
-        rows.append((_sum(smaller), f"({len(smaller)} more, none above {largest:.1f} %)"))
+        total = sum(share for share, _ in smaller)
+        rows.append((total, f"({len(smaller)} more, none above {largest:.1f} %)"))
     if lowering:
-        few = ", ".join(phrase for _, phrase in lowering[:LOWERING_NAMED])
+        named = ", ".join(phrase for _, phrase in lowering[:LOWERING_NAMED])
         n_more = len(lowering) - LOWERING_NAMED
-        if n_more > 0:
-            few += f" and {n_more} more"
-        rows.append((_sum(lowering), f"({few}: what speaks for what is known)"))
+        named += f" and {n_more} more" if n_more > 0 else ""
+        total = sum(share for share, _ in lowering)
+        rows.append((total, f"({named}: what speaks for what is known)"))
     if abs(document.context) > SHARE_ROUNDING:
         rows.append((document.context, "(context: what no word of it has)"))
     if document.meaning:
         rows.append((document.meaning, "(meaning: how far its vector is from those before)"))
     return rows
-
-
-def _sum(rows):
-    """Return the sum of the shares of rows (share, label)."""
-    return sum(share for share, _ in rows)
 
 
 def chart(event, first_read):
@@ -390,10 +374,9 @@ def chart(event, first_read):
 
 def event_text(watch, number):
     """Return the explanation of an event as text: states, counts, own words and documents."""
-    event = watch.events[number]
+    event, t0 = watch.events[number], watch.periods[0].t
     last = max([event.birth, *event.sizes])
-    end = show.date_of(watch.periods[max(last - watch.periods[0].t, 0)].last)
-    days = [show.day_in(watch, event.birth), end or show.day_in(watch, last)]
+    days = show.days_of(watch.periods[max(event.birth - t0, 0) : max(last - t0, 0) + 1])
     states = [f"{state} {show.day_in(watch, t)}" for t, state in event.history]
     if (n_hidden := len(states) - 2 * CHANGES_LISTED) > 0:
         states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{n_hidden} more changes"]
@@ -401,12 +384,10 @@ def event_text(watch, number):
     central = {ident for ident, _ in event.examples}
     documents.sort(key=lambda document: document.id not in central)
     counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
-    names = {"chart": chart, "rate": rate, "ITEMS_LISTED": ITEMS_LISTED}
-    values = watch, event, " to ".join(dict.fromkeys(days)), states, documents, counted
-    return show.render_macro("explain.jinja", names, "event", *values)
+    return _rendered("event", watch, event, days, states, documents, counted)
 
 
-def rate(share):
-    """Return a share in per cent as text of eight columns."""
-    percent = 100 * share
-    return f"{percent:.1f} %".rjust(8) if percent >= 0.1 else "< 0.1 %".rjust(8)
+def _rendered(macro, *values):
+    """Return the text of a macro of explain.jinja for standard output."""
+    text = show.render("explain.jinja", macro, *values, explain=sys.modules[__name__])
+    return terminal.for_stream(text)

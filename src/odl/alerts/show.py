@@ -1,8 +1,9 @@
-"""Lists of headlines as text for a terminal, as Markdown, and as a message for Slack.
+"""Views of headlines and documents, and lists of them for a terminal, for Markdown and for Slack.
 
-`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text; the page
-and the feeds (`odl.report`) use them too. A list has a table of headlines, the largest evidence
-first, then each headline with examples, then closing lines (`closing`).
+`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text; every
+format, the page and the feeds (`odl.report`) print these. A list has a table of headlines, the
+largest evidence first, then each headline with examples, then closing lines (`closing`). The file
+show.jinja has its layout in a terminal and in Markdown.
 """
 
 import json
@@ -14,27 +15,18 @@ import sys
 from bisect import bisect
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from odl.alerts import breakdown, excerpts, ranking, spans
+import numpy as np
+
+from odl.alerts import breakdown, excerpts, ranking
 from odl.alerts.model import RAREST, Document, Headline, Period
-from odl.errors import ParameterError
 from odl.files import templates, terminal
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
-from odl.files.terminal import (
-    padded,
-    shortened,
-    styled,
-    styled_state,
-    table_lines,
-    width,
-    widths,
-    wrapped,
-)
+from odl.files.terminal import padded, shortened, styled, styled_state, table_lines, width, wrapped
 
 TEXT_COLUMNS = 110  # largest width of a list in a terminal
 EXAMPLES_SHOWN = 3  # documents shown of a headline
@@ -46,7 +38,6 @@ EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
 # log10 of the number of words of a period: the largest t of all words is as rare as a single t that
 # is smaller by this number.
 LOG10_WORDS = 4.0
-CUT_WORD = 30  # longest word, in characters, that an excerpt repeats because the title cuts it
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
 COUNT_COLUMNS = {"event", "documents", "usually"}  # aligned to the right
 # Columns that a narrow terminal omits, in this order.
@@ -56,9 +47,8 @@ UNREAD_PHRASES = {
     "empty": "without a word",
     "repeated": "nearly the same as one of an earlier period",
 }
-EXPLAIN = "odl explain FOLDER"
 FORM_NOTE = "Nearly all documents have these new words: their form has changed."
-SLACK_BLOCKS = 47  # blocks of a Slack message; Slack allows 50
+SLACK_BLOCKS = 48  # blocks of a Slack message; Slack allows 50
 SLACK_TEXT = 2000  # characters of a block; Slack allows 3000
 SLACK_MESSAGE = 9000  # characters of all blocks; Slack refuses messages from about 13,000 on
 ISOLATED = re.compile("\u2068[^\u2069]*\u2069")  # text of another direction; its line is not broken
@@ -123,14 +113,13 @@ class HeadlineView(NamedTuple):
     def usual(self):
         """Usual number of such documents in a period as text; empty for a lone document."""
         unknown = self.headline.gate == "lone" or math.isnan(self.headline.usual)
-        return "" if unknown else _count_of(self.headline.usual)
+        return "" if unknown else usual_count(self.headline.usual)
 
     @property
     def documents(self):
         """Number of documents of the headline and the usual number, as text."""
-        return plural(self.headline.size, "document") + (
-            f", usually {self.usual}" if self.usual else ""
-        )
+        size = plural(self.headline.size, "document")
+        return f"{size}, usually {self.usual}" if self.usual else size
 
     @property
     def chance(self):
@@ -142,26 +131,29 @@ class HeadlineView(NamedTuple):
             return "unproven"
         if self.headline.gate == "certain":
             return "certain"
-        recurrence = self.headline.recurrence
-        return f"1 in {recurrence:,}" + "+" * (recurrence >= RAREST) if recurrence > 1 else "usual"
+        n = self.headline.recurrence
+        return f"1 in {n:,}{'+' * (n >= RAREST)}" if n > 1 else "usual"
 
     @property
     def facts(self):
-        """Event, documents and rarity in a line, for lists without columns."""
-        chance = self.chance.replace(
-            "1 in", "by chance once in"
-        ) + " periods" * self.chance.startswith("1 in")
-        return "; ".join(filter(None, [self.event, self.documents, chance, self.moved]))
+        """Number of documents, rarity and move in the list, for formats without columns."""
+        chance = self.chance
+        if chance.startswith("1 in"):
+            chance = f"by chance once {chance[2:]} periods"
+        return "; ".join(filter(None, [self.documents, chance, self.moved]))
 
     @property
     def cells(self):
         """Texts of the columns of a table, by the names in `COLUMNS`."""
-        headline = self.headline
-        examples = [isolated(view.title) for view in self.examples[:1] if headline.name]
-        number = str(headline.event or "")
-        counts = f"{headline.size:,}", self.usual
-        values = (day_of(self.period), number, self.name, *counts, self.chance, "".join(examples))
-        return dict(zip(COLUMNS, values, strict=True))
+        return {
+            "date": day_of(self.period),
+            "event": str(self.headline.event or ""),
+            "headline": self.name if self.headline.name else "document",
+            "documents": f"{self.headline.size:,}",
+            "usually": self.usual,
+            "by chance": self.chance,
+            "example": "".join(isolated(view.title) for view in self.examples[:1]),
+        }
 
 
 class DocumentView(NamedTuple):
@@ -186,19 +178,12 @@ class DocumentView(NamedTuple):
 
     @property
     def origin(self):
-        """Date and file of the document, if known; no file if the id has file and line."""
-        document = self.document
-        return [
-            part
-            for part in (date_of(document.time), "" if document.line else document.source)
-            if part
-        ]
-
-    @property
-    def place(self):
-        """Date and file of the document, each omitted if all documents of the period share it."""
-        only = self.period.sources if len(self.period.sources) == 1 else ()
-        return [part for part in self.origin if part not in (date_of_period(self.period), *only)]
+        """Date and file of the document, as far as they say more than its period and its id."""
+        document, sources = self.document, self.period.sources
+        date = date_of(document.time)
+        is_named = document.line or tuple(sources) == (document.source,)
+        origin = ["" if date == date_of_period(self.period) else date]
+        return [*filter(None, [*origin, "" if is_named else document.source])]
 
     @property
     def notes(self):
@@ -225,35 +210,36 @@ class DocumentView(NamedTuple):
         return breakdown.line(self.document, "\u00a0", short=True)
 
     @property
-    def words(self):
-        """Words to mark in title and excerpt: named reasons and words of the headline."""
-        document = self.document
-        unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
-        return [
-            *(reason.word for reason in breakdown.named_words(document)),
-            *unshared[: breakdown.NAMED_OWN_WORDS],
-            *document.opening,
-        ]
+    def parts(self):
+        """All parts of the document's score, as text."""
+        return breakdown.line(self.document, "\u00a0")
+
+    def near(self, atom):
+        """Return the words of an atom of the dictionary, spelled as in the document, as text."""
+        return ", ".join(map(isolated, breakdown.near(self.document, atom.words)))
 
     def marked(self, text, mark):
-        """Return a text with `words` marked by a function (`odl.alerts.excerpts.mark_words`)."""
-        return excerpts.mark_words(text, self.words, mark)
+        """Return a text with the named reasons and the words of the headline marked by a function.
+
+        `mark` is the function of `odl.alerts.excerpts.mark_words`.
+        """
+        document = self.document
+        unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
+        words = [reason.word for reason in breakdown.named_words(document)]
+        words += [*unshared[: breakdown.NAMED_OWN_WORDS], *document.opening]
+        return excerpts.mark_words(text, words, mark)
 
     def texts(self, columns=sys.maxsize):
         """Return (title, shortened to a number of columns; excerpt without that title)."""
         full_title, text = self.document.title, self.document.text
         title = shortened(self.title, columns)
-        shorter, longer = sorted((full_title, text.strip("…")), key=len)
-        if not (shorter and _end_of(shorter, longer)):
+        shorter, longer = sorted((full_title, text), key=len)
+        if not shorter.strip("…") or not _end_of(shorter.strip("…"), longer):
             return title, text
-        longer, is_cut = max(full_title, text, key=len), title != full_title
-        end = _end_of(title.removesuffix("…") if is_cut else title, longer)
-        word_start = longer.rfind(" ", 0, end) + 1
-        # If the title is cut inside a word of the text, the excerpt repeats the word.
-        if longer[end : end + 1].strip() and end - word_start <= CUT_WORD:
-            end, is_cut = word_start, True
-        remainder = longer[end:].strip()
-        return title, f"…{remainder}" if is_cut and remainder else remainder
+        if title == full_title:
+            return title, longer[_end_of(title, longer) :].strip()
+        remainder = longer[_end_of(title.removesuffix("…"), longer) :].strip()
+        return title, f"…{remainder}" if remainder else ""
 
 
 class ListView(NamedTuple):
@@ -293,11 +279,8 @@ def _end_of(beginning, text):
     (4, 0)
     """
     letters, signs = re.sub(r"\W", "", beginning), re.findall(r"\W*$", beginning)[0]
-    match = re.match(
-        r"\W*".join(["", *map(re.escape, letters)]) + f"(?:{re.escape(signs)})?",
-        text,
-        re.IGNORECASE,
-    )
+    pattern = r"\W*".join(["", *map(re.escape, letters)]) + f"(?:{re.escape(signs)})?"
+    match = re.match(pattern, text, re.IGNORECASE)
     return match.end() if match else 0
 
 
@@ -365,7 +348,7 @@ def name_of(headline, period=None):
     return isolated(DocumentView(period.documents_of[headline.rows[0]], period).title)
 
 
-def _count_of(value):
+def usual_count(value):
     """Return a usual number of documents as text."""
     return f"{value:,.0f}" if value >= 1 or not value else "<1"
 
@@ -373,6 +356,8 @@ def _count_of(value):
 def percent(share):
     """Return a share in per cent as text, with one decimal if it is below 1 %."""
     value = 100 * share
+    if 0 < value < 0.05:
+        return "<0.1\u00a0%"
     return f"{value:.1f}\u00a0%" if 0 < abs(value) < 1 else f"{value:.0f}\u00a0%"
 
 
@@ -385,8 +370,8 @@ def date_of(time, exact=False):
     """Return a time as text: its day, or with `exact` its second; empty if it is unknown."""
     if time == NO_TIME:
         return ""
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(time))
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if exact else moment.strftime("%Y-%m-%d")
+    text = str(np.datetime64(int(time), "ms"))
+    return f"{text[:19]}Z" if exact else text[:10]
 
 
 def date_of_period(period):
@@ -394,11 +379,9 @@ def date_of_period(period):
 
     If the documents have no dates, it is "period" with its number.
     """
-    first, last = date_of(period.first), date_of(period.last)
-    if not first:
-        return f"period {period.t}"
+    first, last = day_of(period), date_of(period.last)
     common = next((n for n in (10, 8, 5) if first[:n] == last[:n]), 0)
-    return first if common == 10 else f"{first} to {last[common:]}"
+    return f"{first} to {last[common:]}" if last and common < 10 else first
 
 
 def day_of(period):
@@ -413,10 +396,10 @@ def day_in(watch, t):
 
 
 def days_of(periods):
-    """Return the first and the last day of periods as text; empty if they are unknown."""
+    """Return the first and the last day of periods as text, or their numbers without dates."""
     dated = [period for period in periods if period.first != NO_TIME]
     if not dated:
-        return ""
+        return " to ".join(dict.fromkeys(f"period {each.t}" for each in (periods[0], periods[-1])))
     times = min(period.first for period in dated), max(period.last for period in dated)
     return " to ".join(dict.fromkeys(map(date_of, times)))
 
@@ -427,49 +410,14 @@ def urn(watch, kind="", ident=""):
     return ":".join(["urn:odl", quote(watch.corpus), *parts])
 
 
-def since(watch, text=None, until=None):
-    """Return the periods between two times, given as text (`odl.alerts.spans.parse`).
-
-    Parameters
-    ----------
-    watch : odl.alerts.model.StreamAlerts
-    text, until : str, optional
-        Values of `--since` and `--until`. With `until` alone, the result is the last period before
-        its end; with neither, the last period.
-
-    Raises
-    ------
-    ParameterError
-        If a text names no span, the documents have no dates, or the end is before the begin.
-    """
-    start = None if text is None else spans.parse(text, "--since")[0]
-    end = None if until is None else spans.parse(until, "--until")[1]
-    if start is None and end is None:
-        return watch.periods[-1:]
-    option = f"--until {until}" if text is None else f"--since {text}"
-    if all(period.last == NO_TIME for period in watch.periods):
-        fault = f"{option} for documents without dates"
-        raise ParameterError(fault, "documents with dates", "leave the option out")
-    if start is not None and end is not None and end <= start:
-        expected = "an end that is not before the begin"
-        advice = "give a later --until or an earlier --since"
-        raise ParameterError(f"{option} --until {until}", expected, advice)
-    after, before = (-math.inf if start is None else start), (math.inf if end is None else end)
-    dated = (period for period in watch.periods if period.last != NO_TIME)
-    chosen = tuple(period for period in dated if period.last >= after and period.first < before)
-    return chosen[-1:] if text is None else chosen
-
-
 def heading(watch, periods):
     """Return the first line of a list: stream, dates and number of documents of the periods."""
-    numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
-    days = days_of(periods) or f"period{'s' * (len(periods) > 1)} {numbers}"
     size = plural(sum(period.documents for period in periods), "document")
     if len(periods) > 1:
         size += f" in {plural(len(periods), 'period')}"
     elif periods[0].usual:
-        size += f", usually {_count_of(periods[0].usual)}"
-    return f"{watch.corpus}, {days}: {size}"
+        size += f", usually {usual_count(periods[0].usual)}"
+    return f"{watch.corpus}, {days_of(periods)}: {size}"
 
 
 def lead(watch, periods):
@@ -483,14 +431,11 @@ def lead(watch, periods):
         return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
     counts = [len(period.headlines if gates else period.novel) for period in proven]
     noun, span = "headline" if gates else "document", plural(len(proven), "period")
+    if not any(counts):
+        return f"Nothing new in {span}." if len(periods) > 1 else "Nothing new."
     if len(periods) == 1:
-        return f"{plural(counts[0], noun)}." if counts[0] else "Nothing new."
-    n_speaking = sum(map(bool, counts))
-    return (
-        f"{noun.capitalize()}s in {n_speaking} of {span}."
-        if n_speaking
-        else f"Nothing new in {span}."
-    )
+        return f"{plural(counts[0], noun)}."
+    return f"{noun.capitalize()}s in {sum(map(bool, counts))} of {span}."
 
 
 def closing(watch, periods):
@@ -557,19 +502,9 @@ def styled_text(watch, periods):
 
     It has a table of headlines, the first headlines in detail, and closing lines.
     """
-    if not periods:
-        return ""
-    view, columns = list_of(watch, periods), terminal_width()
-    novel = [line for document in view.novel for line in _document_lines(document, columns)]
-    parts = [wrapped(view.heading, columns), _table(view.rows, columns)]
-    parts += [_details(row, columns) for row in view.rows[:HEADLINES_DETAILED]]
-    if view.rows[HEADLINES_DETAILED:]:
-        parts += [[f"Details of the first {HEADLINES_DETAILED}. Of any event: {EXPLAIN} NUMBER"]]
-        moved = [f"{row.name}: {row.moved}" for row in view.rows[HEADLINES_DETAILED:] if row.moved]
-        parts += [[line for text in moved for line in wrap_line(text, columns)]]
-    parts += [[view.novel_title, *novel]] if novel else []
-    parts += [[line for text in view.closing for line in wrap_line(text, columns)]]
-    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+    view = list_of(watch, periods)
+    table = table_of([row.cells for row in view.rows], terminal_width())
+    return render("show.jinja", "text", view, table)
 
 
 def lines_of(watch, period):
@@ -580,14 +515,7 @@ def lines_of(watch, period):
     view, day = list_of(watch, [period]), date_of_period(period)
     if period.unproven or not (view.rows or view.novel):
         return f"{day}  {lead(watch, [period])} {plural(period.documents, 'document')}."
-    lines = []
-    for row in view.rows:
-        titles = [document.title for document in row.examples[:1] if row.headline.name]
-        state = row.headline.state
-        name, facts = styled(row.name, "bold"), row.facts.replace(state, styled_state(state), 1)
-        example = [f"“{isolated(title)}”" for title in titles]
-        lines.append("  ".join([day, f"{name} ({facts})", *example]))
-    return "\n".join([*lines, *(f"{day}  {isolated(document.title)}" for document in view.novel)])
+    return render("show.jinja", "lines", view, day, columns=sys.maxsize)
 
 
 def terminal_width():
@@ -595,106 +523,73 @@ def terminal_width():
     return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)
 
 
-def render_macro(template, names, macro, *values):
-    """Return the text of a template's macro, with its lines wrapped for the terminal.
+def render(template, macro, *values, columns=0, **names):
+    """Return the text of a template's macro with terminal colours, its lines wrapped.
 
     Parameters
     ----------
     template : str
         File in this folder.
-    names : dict of str to object
-        Functions and constants that the template uses. It also gets this module as ``show``.
     macro : str
     *values
         Arguments of the macro.
+    columns : int
+        Largest number of columns of a line; by default those of the terminal.
+    **names
+        Functions and constants that the template uses. It also gets this module as ``show``.
     """
-    columns = terminal_width()
-    module = _TEMPLATES.get_template(template).make_module(names | {"columns": columns})
+    columns = columns or terminal_width()
+    module = _TEMPLATES.get_template(template).make_module({**names, "columns": columns})
     lines = getattr(module, macro)(*values).rstrip("\n").split("\n")
-    fitting = [short for line in lines for short in wrap_line(line, columns)]
-    return terminal.for_stream("\n".join(fitting))
+    return "\n".join(short for line in lines for short in wrap_line(line, columns))
 
 
 def wrap_line(line, columns):
     """Return a line as a list of lines of at most `columns` columns, with a hanging indent.
 
-    A line with a command is not wrapped: its FOLDER is filled in later.
+    A no-break space does not end a line, and becomes a space. A line with a command is not wrapped:
+    its FOLDER is filled in later.
     """
     indent = " " * (2 + len(line) - len(line.lstrip()))
     options = {"subsequent_indent": indent, "break_long_words": False, "break_on_hyphens": False}
-    return [line] if not line or "FOLDER" in line else wrapped(line, columns, **options)
+    lines = [line] if not line or "FOLDER" in line else wrapped(line, columns, **options)
+    return [short.replace("\u00a0", " ") for short in lines]
 
 
-def _table(rows, columns):
-    """Return the table of rows as lines; a narrow terminal gets fewer columns (`DROP_ORDER`)."""
+def table_of(rows, columns):
+    """Return a table of headlines as text.
+
+    Parameters
+    ----------
+    rows : sequence of dict of str to str
+        Cells of each row by the name of their column, such as `HeadlineView.cells`.
+    columns : int
+        Largest width. If it is too small, columns are omitted (`DROP_ORDER`, examples) and cut.
+    """
     if not rows:
-        return []
-    table = [dict(zip(COLUMNS, COLUMNS, strict=True)), *(row.cells for row in rows)]
-    sizes = dict(zip(COLUMNS, widths([row.values() for row in table]), strict=True))
-    shown, (min_width, max_width) = [*COLUMNS[:-1]], NAME_COLUMNS
-    longest = max([min_width, *(width(row.name) for row in rows if row.headline.name)])
+        return ""
+    cells = [dict(zip(rows[0], rows[0], strict=True)), *rows]
+    sizes = {name: max(width(row[name]) for row in cells) for name in rows[0]}
+    smallest, largest = NAME_COLUMNS
+    longest, _ = sizes.pop("headline"), sizes.pop("example")
 
-    def room():
-        return columns - sum(sizes[name] + 2 for name in shown)
+    def free():
+        return columns - sum(size + 2 for size in sizes.values())
 
-    name_width = min(max_width, longest, sizes["headline"] + room() + 2)
-    sizes["headline"] = max(min_width, name_width)
     for name in DROP_ORDER:
-        if room() + 2 < 0:
-            shown.remove(name)
-    if room() < EXAMPLE_COLUMNS:  # too few columns for an example: names get them
-        sizes["headline"] = max(sizes["headline"], min(longest, sizes["headline"] + room() + 2))
-    else:
-        sizes["example"] = room()
-        shown.append("example")
-    right = {column for column, name in enumerate(shown) if name in COUNT_COLUMNS}
-    cells = [[row[name] for name in shown] for row in table]
-    lines = table_lines(cells, [sizes[name] for name in shown], right)
+        if free() < smallest:
+            sizes.pop(name, None)
+    name_size = max(smallest, min(longest, largest))
+    if free() - name_size - 2 >= EXAMPLE_COLUMNS:
+        sizes |= {"example": free() - name_size - 2, "headline": name_size}
+    else:  # too few columns for an example: names get them
+        sizes["headline"] = max(smallest, min(longest, free()))
+    shown = [name for name in rows[0] if name in sizes]
+    right = {index for index, name in enumerate(shown) if name in COUNT_COLUMNS}
+    table = [[row[name] for name in shown] for row in cells]
+    lines = table_lines(table, [sizes[name] for name in shown], right)
     head, *body = [shortened(line, columns) for line in lines]
-    return [styled(head, "faint"), *body]
-
-
-def _details(row, columns):
-    """Return the lines of a headline with its first examples; none for a volume."""
-    headline, shown = row.headline, row.examples[:EXAMPLES_SHOWN]
-    if headline.gate == "volume":
-        return []
-    name = row.name if headline.name else "a document that stands alone"
-    about = f" (event {headline.event}, {styled_state(headline.state)})" if headline.event else ""
-    lines = [shortened(f"{row.date}  {styled(name, 'bold')}{about}", columns)]
-    lines += [f"  {FORM_NOTE}"] if headline.form else []
-    lines += wrap_line(f"  {row.moved}", columns) if row.moved else []
-    also = [
-        f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}"
-        for t, other in row.others
-    ]
-    lines += [f"  {shortened(line, columns - 2)}" for line in also]
-    lines += [line for view in shown for line in _document_lines(view, columns)]
-    n_more = headline.size - len(shown)
-    if n_more > 0:
-        hint = f": {EXPLAIN} {headline.event}" if headline.event else ""
-        lines.append(f"    {n_more:,} more{hint}")
-    return lines
-
-
-def _document_lines(view, columns):
-    """Return the lines of a document: title, excerpt, headline words, reasons, id, origin."""
-    document, notes = view.document, "".join(f" ({note})" for note in view.notes)
-    title, text = view.texts(columns - 4 - len(notes))
-    facts = [f"{OPENING_LABEL}: {view.opening}"] if view.opening else []
-    facts.append(f"because: {view.because}")
-    facts = [
-        "      " + ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact)
-        for fact in facts
-    ]
-    origin = ", ".join(filter(None, [*view.place, document.url]))
-    identity = f"id: {document.id}  ({origin})" if origin else f"id: {document.id}"
-    return [
-        f"    {isolated(_bold(title, view))}{notes}",
-        *passage(view, text, 6, columns),
-        *(line.replace("\xa0", " ") for fact in facts for line in wrap_line(fact, columns)),
-        styled(shortened(f"      {identity}", max(columns, len(document.id) + 12)), "faint"),
-    ]
+    return "\n".join([styled(head, "faint"), *body])
 
 
 def passage(view, text, indent, columns):
@@ -709,10 +604,13 @@ def _bold(line, view):
     return view.marked(line, lambda text, is_word: styled(text, "bold") if is_word else text)
 
 
+def _unbroken(text):
+    """Return a text with no-break spaces in phrases of another direction."""
+    return ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\u00a0"), text)
+
+
 def as_markdown(watch, periods):
     """Return a list as Markdown, for a comment or a mail, with the documents' texts escaped."""
-    if not periods:
-        return ""
     macros = _TEMPLATES.get_template("show.jinja").module
     return macros.markdown(list_of(watch, periods)).rstrip()
 
@@ -733,38 +631,32 @@ def _link_title(view):
 
 def as_slack(watch, periods):
     """Return a list as JSON for an incoming webhook of Slack, with a block for each headline."""
-    if not periods:
-        return ""
     view = list_of(watch, periods)
-    texts = [
-        _section(f"{row.date} {row.name}", row.examples[:EXAMPLES_SHOWN], _slack_facts(row))
-        for row in view.rows
-    ]
-    texts += [_section(view.novel_title, view.novel)] if view.novel else []
+    texts = [_slack_block(view.heading)]
+    for row in view.rows:
+        link = row.link.replace("&", "&amp;")
+        event = f"<{link}|{row.event}>" if link else row.event
+        facts = "; ".join(filter(None, [event, _plain(row.facts)]))
+        texts.append(_slack_block(f"{row.date} {row.name}", facts, row.examples[:EXAMPLES_SHOWN]))
+    texts += [_slack_block(view.novel_title, "", view.novel)] if view.novel else []
     room = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
-    note = [f"{len(texts) - room} more: odl new"] if len(texts) > room else []
-    blocks = [
-        {"type": "section", "text": {"type": "mrkdwn", "text": text}}
-        for text in [_section(view.heading), *texts[:room], *note]
+    if len(texts) > room:
+        texts[room:] = [f"{len(texts) - room} more: odl new"]
+    blocks: list[dict] = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": text}} for text in texts
     ]
     last = {"type": "mrkdwn", "text": _plain("\n".join(view.closing))[:SLACK_TEXT]}
-    blocks += [{"type": "context", "elements": [last]}]
+    blocks.append({"type": "context", "elements": [last]})
     return json.dumps({"text": view.heading, "blocks": blocks}, ensure_ascii=False)
 
 
-def _section(title, views=(), *facts):
-    """Return the text of a block of Slack: a title, facts, and titles of documents."""
-    return "\n".join([f"*{_plain(title)}*", *facts, *map(_bullet, views)])[:SLACK_TEXT]
-
-
-def _slack_facts(row):
-    """Return the facts of a headline for Slack, with a link to its event if the page is known."""
-    facts, event = _plain(row.facts), f"event {row.headline.event}"
-    return (
-        facts.replace(event, f"<{row.link.replace('&', '&amp;')}|{event}>", 1)
-        if row.link
-        else facts
-    )
+def _slack_block(title, facts="", views=()):
+    """Return the text of a block of Slack: a title, facts, and linked titles of documents."""
+    lines = [f"*{_plain(title)}*", *filter(None, [facts])]
+    for view in views:
+        name, url = _plain(view.title), view.document.url
+        lines.append(f"• <{url}|{name}>" if LINK.fullmatch(url) else f"• {name}")
+    return "\n".join(lines)[:SLACK_TEXT]
 
 
 def _plain(text):
@@ -773,13 +665,8 @@ def _plain(text):
     return re.sub(r"([*_~`])", "\\1\u200b", text)
 
 
-def _bullet(view):
-    """Return the title of a document as a line of Slack, linked to its address."""
-    title, url = _plain(view.title), view.document.url
-    return "• " + (f"<{url}|{title}>" if LINK.fullmatch(url) else title)
-
-
 _TEMPLATES = templates.environment(os.path.dirname(__file__))
 _TEMPLATES.filters |= {"isolated": isolated, "escaped": escape_markdown, "linked": _link_title}
-_TEMPLATES.filters |= {"styled": styled, "styled_state": styled_state}
-_TEMPLATES.globals |= {"show": sys.modules[__name__], "padded": padded, "shortened": shortened}
+_TEMPLATES.filters |= {"styled": styled, "styled_state": styled_state, "bold": _bold}
+_TEMPLATES.filters |= {"unbroken": _unbroken, "padded": padded, "shortened": shortened}
+_TEMPLATES.globals["show"] = sys.modules[__name__]

@@ -1,10 +1,12 @@
 """Parser for spans of time such as yesterday, 7d, 2019, 2019-01 and 2019-01-31."""
 
+import math
 import re
 import time
 from datetime import UTC, date, datetime, timedelta
 
 from odl.errors import ParameterError
+from odl.files.documents import NO_TIME
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SPAN_FORMS = (
@@ -53,6 +55,39 @@ def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
             f"{option} {text}", f"a date or time: {SPAN_FORMS}", "correct the date"
         ) from error
     return (first - EPOCH) // timedelta(milliseconds=1), (end - EPOCH) // timedelta(milliseconds=1)
+
+
+def periods_between(periods, since=None, until=None):
+    """Return the periods between two times.
+
+    Parameters
+    ----------
+    periods : sequence of odl.alerts.model.Period
+        In the order of time.
+    since, until : str, optional
+        Values of ``--since`` and ``--until`` (`parse`). With `until` alone, the result is the last
+        period before its end; with neither, the last period.
+
+    Raises
+    ------
+    ParameterError
+        If a text names no span, the documents have no dates, or the end is before the begin.
+    """
+    if since is None and until is None:
+        return periods[-1:]
+    begin = -math.inf if since is None else parse(since, "--since")[0]
+    end = math.inf if until is None else parse(until, "--until")[1]
+    given = [("--since", since), ("--until", until)]
+    options = " ".join(f"{option} {text}" for option, text in given if text is not None)
+    dated = [period for period in periods if period.last != NO_TIME]
+    if not dated:
+        fault, advice = f"{options} for documents without dates", "leave the option out"
+        raise ParameterError(fault, "documents with dates", advice)
+    if end <= begin:
+        advice = "give a later --until or an earlier --since"
+        raise ParameterError(options, "an end that is not before the begin", advice)
+    chosen = tuple(period for period in dated if period.last >= begin and period.first < end)
+    return chosen[-1:] if since is None else chosen
 
 
 def _span(text, now):

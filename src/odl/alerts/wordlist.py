@@ -1,44 +1,28 @@
 """Lists of words that no earlier document has, as text for a terminal and as JSON lines."""
 
 import json
+import sys
 
 from odl.alerts import show
 from odl.alerts.model import JSON_VERSION
+from odl.files import terminal
 from odl.files.documents import NO_TIME
 
-# Milliseconds of each unit of time.
-SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 WORD_TITLES = 3  # documents of a word that are named
 WORD_PHRASES = 6  # phrases of the same documents that are named
+MIN_SPAN = 60_000  # shortest time that is printed, ms
 
 
 def describe(word):
     """Return a text about an unseen word: number of documents, time span, expected number."""
-    parts = [f"{word.items:,} documents"]
+    text = f"{word.items:,} documents"
     if word.sources > 1:
-        parts.append(f"of {word.sources:,} files")
+        text += f" of {word.sources:,} files"
     if word.first != NO_TIME:
-        parts += [f"since {show.date_of(word.first)},", f"half of them within {span(word.half)}"]
+        half = terminal.duration(max(word.half, MIN_SPAN) / 1000)
+        text += f" since {show.date_of(word.first)}, half of them within {half}"
     expected = f"{word.expected:.1f}" if word.expected >= 0.05 else "less than 0.1"
-    return f"{' '.join(parts)}; an earlier period had {expected} such words"
-
-
-def span(milliseconds):
-    """Return a span of time as text in its largest unit, rounded up.
-
-    Examples
-    --------
-    >>> from odl.alerts.wordlist import span
-    >>> span(0), span(86_400_000), span(90_000_000)
-    ('a minute', 'a day', '2 days')
-    """
-    length, unit = next(
-        ((length, unit) for length, unit in SPANS if milliseconds >= length), SPANS[-1]
-    )
-    count = max(-(-milliseconds // length), 1)
-    if count > 1:
-        return f"{count:,} {unit}s"
-    return "an hour" if unit == "hour" else f"a {unit}"
+    return f"{text}; an earlier period had {expected} such words"
 
 
 def group_phrases(words):
@@ -67,8 +51,8 @@ def as_text(watch, periods):
         return (
             "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
         )
-    names = {"group_phrases": group_phrases, "describe": describe, "WORD_TITLES": WORD_TITLES}
-    return show.render_macro("wordlist.jinja", names, "words", watch, periods)
+    text = show.render("wordlist.jinja", "words", watch, periods, wordlist=sys.modules[__name__])
+    return terminal.for_stream(text)
 
 
 def as_jsonl(watch, periods):

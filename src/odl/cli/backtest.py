@@ -6,7 +6,7 @@ import os
 
 import yaml
 
-from odl.alerts import difference, feedback, periods, read, show
+from odl.alerts import difference, feedback, periods, read, show, spans
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.setting import differing
@@ -80,7 +80,7 @@ def report(folder, assignments, since=None, form="text"):
             read.watch(map(read.with_printable_texts, chain), entries) for chain in by_setting
         ]
     stored = read.watch(read.records(place), entries, place=place)
-    before = show.since(stored, since) if since else stored.periods
+    before = spans.periods_between(stored.periods, since) if since else stored.periods
     if not before:
         last = show.day_of(stored.periods[-1])
         raise ParameterError(

@@ -263,7 +263,7 @@ def run(args):
 )
 def new(args):
     """Print what is new in a stream; store the mark of --seen."""
-    from odl.alerts import maps, read, show, verdicts, wordlist
+    from odl.alerts import maps, read, show, spans, verdicts, wordlist
 
     since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
@@ -281,9 +281,11 @@ def new(args):
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.events_only)
     watch = watch if args.plain else verdicts.with_verdicts(watch)
     if since == SINCE_LAST:
-        periods = show.since(watch, "0001", args.until) if args.until else watch.periods
+        periods = watch.periods
+        if args.until:
+            periods = spans.periods_between(periods, "0001", args.until)
     else:
-        periods = show.since(watch, since, args.until)
+        periods = spans.periods_between(watch.periods, since, args.until)
     periods = tuple(period for period in periods if (period.t, period.documents) != mark)
     news = any(
         period.headlines or (period.novel and not watch.settings["gates"]) for period in periods
@@ -293,8 +295,8 @@ def new(args):
         "jsonl": maps.as_jsonl,
         "csv": maps.as_csv,
         "md": show.as_markdown,
+        "slack": show.as_slack,
     }
-    forms["slack"] = show.as_slack
     if args.words:
         forms = {"text": wordlist.as_text, "jsonl": wordlist.as_jsonl}
     if args.format not in forms:
@@ -303,14 +305,15 @@ def new(args):
             f"one of {', '.join(forms)}",
             "choose one of these formats",
         )
-    text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
-    if args.format == "text":
+    text = ""
+    if periods or args.format == "csv":  # CSV has a line of names even without periods
+        text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
+    elif args.format == "text":
         named = " ".join(
             f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when
         )
-        text = text or (
-            "Nothing since the last time." if since == SINCE_LAST else f"No period {named}."
-        )
+        text = "Nothing since the last time." if since == SINCE_LAST else f"No period {named}."
+    if args.format == "text":
         text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")
         text = text.replace("odl new FOLDER", f"odl new {args.folder}")
     if text:
@@ -548,11 +551,11 @@ def follow(args):
 )
 def unmute(args):
     """Delete the line that mutes or follows from feedback.csv."""
-    from odl.alerts import feedback
+    from odl.alerts import explain, feedback
 
     _refuse_links(args.folder)
     what = " ".join(args.what.split())
-    number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
+    number = explain.event_number(what)
     names = (what, f"event:{number}", f"topic:{number}")
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:

@@ -155,10 +155,13 @@ def shortened(text, width):
 
 
 def duration(seconds):
-    """Return a number of seconds in words: "75 s", "10 min", "2.0 h"."""
+    """Return a number of seconds in words: "75 s", "10 min", "2.0 h", "3.5 days"."""
     if seconds < 90:
         return f"{max(seconds, 0):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.3g} days"
 
 
 def styled(text, style):

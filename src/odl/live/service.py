@@ -25,7 +25,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, ServiceUnavailable, U
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
-from odl.alerts import explain, feedback, maps, read, show, verdicts
+from odl.alerts import explain, feedback, maps, read, spans, verdicts
 from odl.errors import DataError, OdlError, ParameterError
 from odl.files.escaping import clean, visible
 
@@ -199,9 +199,8 @@ class Service:
         since = request.args.get("since")
         with self.turn():
             watch = read.alerts_of(".", last=None if since else 1)
-            return reply(
-                {"periods": [maps.period_map(watch, period) for period in show.since(watch, since)]}
-            )
+            chosen = spans.periods_between(watch.periods, since)
+            return reply({"periods": [maps.period_map(watch, period) for period in chosen]})
 
     def event(self, request, number):
         """Return the description of an event."""

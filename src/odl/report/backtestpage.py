@@ -28,7 +28,7 @@ def text(watch, before, alternatives):
         difference=difference,
         show=show,
         changes=[
-            [[*map(isolating, change.cells)] for change in alternative.changes]
+            [[*map(isolating, change.cells.values())] for change in alternative.changes]
             for alternative in alternatives
         ],
         periods=_periods(before, alternatives),

@@ -1,9 +1,12 @@
-"""Feeds about what is new, as Atom and JSON Feed 1.1, with an entry for each event or headline."""
+"""Feeds about what is new, as Atom and JSON Feed 1.1, with an entry for each event or headline.
+
+An entry is a dict with the keys of JSON Feed 1.1: ``id``, ``title``, ``date_published``,
+``date_modified``, ``url`` (of a lone document with a safe address) and ``content_html``.
+"""
 
 import hashlib
 import json
 import re
-from typing import NamedTuple
 
 from odl.alerts import show
 from odl.files import provenance, storage
@@ -16,30 +19,6 @@ JSON_FEED = "https://jsonfeed.org/version/1.1"
 NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
-class Story(NamedTuple):
-    """An entry of a feed.
-
-    Attributes
-    ----------
-    id : str
-        Permanent name of the event, the headline or the document.
-    title : str
-    published, updated : str
-        Times of its begin and of its last change.
-    url : str
-        Address of a lone document; empty for other entries.
-    body : str
-        Content as HTML.
-    """
-
-    id: str
-    title: str
-    published: str
-    updated: str
-    url: str
-    body: str
-
-
 def stories(watch, sounded=()):
     """Return the entries of a stream and of its alarms.
 
@@ -47,48 +26,45 @@ def stories(watch, sounded=()):
     """
     forms = page.macros("newfeeds.jinja", facts=newparts, show=show)
     entries = [_headline(watch, row, forms) for row in show.rows_of(watch.periods)]
-    last = _end(watch, watch.periods[-1].t)
     for alarm in sounded:
-        ident = show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what])))
-        entries.append(
-            Story(ident, f"The watch itself: {alarm.text}", last, last, "", str(forms.alarm(alarm)))
-        )
+        name = ":".join(filter(None, [alarm.kind, alarm.what]))
+        title, last = f"The watch itself: {alarm.text}", watch.periods[-1].t
+        entries.append(_story(watch, ("watch", name), title, forms.alarm(alarm), last))
     proven = [period for period in watch.periods if not period.unproven]
     if proven and not watch.settings["gates"]:
         entries += [_document(watch, view, forms) for view in show.list_of(watch, proven).novel]
-    by_name = {story.id: story for story in entries}
-    return sorted(by_name.values(), key=lambda story: story.updated, reverse=True)[:MAX_STORIES]
+    by_name = {story["id"]: story for story in entries}
+    ordered = sorted(by_name.values(), key=lambda story: story["date_modified"], reverse=True)
+    return ordered[:MAX_STORIES]
 
 
 def _headline(watch, row, forms):
     """Return the entry of a row: an event, an unusual number of documents, or a lone document."""
-    headline, event = row.headline, watch.events.get(row.headline.event)
+    headline, event, last = row.headline, watch.events.get(row.headline.event), row.period.t
     if headline.gate == "lone":
         return _document(watch, row.examples[0], forms)
-    body, last = str(forms.headline(watch, row, event)), row.period.t
+    body = forms.headline(watch, row, event)
     if event is None:
-        ident, when = (
-            show.urn(watch, headline.gate, ":".join(map(str, [*headline.name[1:], last]))),
-            _end(watch, last),
-        )
-        return Story(ident, f"{row.name}: {row.documents}", when, when, "", body)
+        name = ":".join(map(str, [*headline.name[1:], last]))
+        return _story(watch, (headline.gate, name), f"{row.name}: {row.documents}", body, last)
     last = max(last, *(period.t for period, _ in row.others), event.history[-1][0])
-    times = _moment(event.first, event.birth), _end(watch, last)
-    return Story(
-        show.urn(watch, "event", event.number),
-        f"{show.name_of(event)} [{event.state}]",
-        *times,
-        "",
-        body,
-    )
+    title, begin = f"{show.name_of(event)} [{event.state}]", _moment(event.first, event.birth)
+    return _story(watch, ("event", event.number), title, body, last, begin)
 
 
 def _document(watch, view, forms):
     """Return the entry of a document."""
-    ident, when = show.urn(watch, "document", view.document.id), _end(watch, view.document.t)
-    return Story(
-        ident, view.title, when, when, newparts.address(view.document.url), str(forms.item(view))
-    )
+    document, url = view.document, newparts.address(view.document.url)
+    name = "document", document.id
+    return _story(watch, name, view.title, forms.item(view), document.t, url=url)
+
+
+def _story(watch, name, title, body, t, begin="", url=""):
+    """Return an entry with the URN of a name (kind, identifier), last changed in period t."""
+    end = _end(watch, t)
+    times = {"date_published": begin or end, "date_modified": end}
+    story = {"id": show.urn(watch, *name), "title": title, **times, "url": url}
+    return {key: text for key, text in story.items() if text} | {"content_html": str(body)}
 
 
 def _end(watch, t):
@@ -104,19 +80,13 @@ def _moment(time, t):
 def atom(watch, stories):
     """Return the entries of a stream as Atom (RFC 4287)."""
     title, updated = f"What is new in {watch.corpus}", _end(watch, watch.periods[-1].t)
-    return NO_XML.sub(
-        "\ufffd", page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, stories)
-    )
+    text = page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, stories)
+    return NO_XML.sub("\ufffd", text)
 
 
 def as_json(watch, stories):
     """Return the entries of a stream as JSON Feed 1.1."""
-    names = {"body": "content_html", "published": "date_published", "updated": "date_modified"}
-    items = [
-        {names.get(key, key): text for key, text in story._asdict().items() if text}
-        for story in stories
-    ]
-    feed = {"version": JSON_FEED, "title": f"What is new in {watch.corpus}", "items": items}
+    feed = {"version": JSON_FEED, "title": f"What is new in {watch.corpus}", "items": stories}
     return json.dumps(feed, ensure_ascii=False, indent=1) + "\n"
 
 

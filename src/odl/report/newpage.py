@@ -12,7 +12,6 @@ from odl.alerts.model import NO_EVENT
 from odl.errors import DataError
 from odl.files import provenance, storage
 from odl.report import newfeeds, newparts, page
-from odl.report.newparts import percent, plural
 from odl.report.page import Markup
 from odl.stream import boilerplate
 from odl.text.stopwords import shown
@@ -131,7 +130,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
         mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
         last=last.t,
         watch=watch,
-        plural=plural,
+        plural=show.plural,
         study=study if watch.labelled else None,
         library=Markup(library()),
     )
@@ -188,7 +187,7 @@ def _languages(watch):
         name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names
     }
     parts = (
-        f"{shown(name, 'others')} {percent(now[name])}"
+        f"{shown(name, 'others')} {show.percent(now[name])}"
         for name in sorted(now, key=now.get, reverse=True)
     )
     text = f"Languages of the documents of the latest period: {', '.join(parts)}."
@@ -197,14 +196,14 @@ def _languages(watch):
     )
     if not moved:
         return Finding("Languages", text) if len(now) > 1 else None
-    before = ", ".join(f"{shown(name, 'others')} {percent(usual[name])}" for name in moved)
+    before = ", ".join(f"{shown(name, 'others')} {show.percent(usual[name])}" for name in moved)
     todo = (
         "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} "
         "and features: {languages: true}: then the stop words of each document's own language are "
         "left out."
     )
     return Finding(
-        "Languages", f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo
+        "Languages", f"{text} The {show.plural(len(periods) - 1, 'period')} before: {before}.", todo
     )
 
 
@@ -218,7 +217,7 @@ def _empty(watch):
     if not empty or not total:
         return None
     text = (
-        f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} "
+        f"{show.plural(empty, 'document')} of the last {show.plural(len(recent), 'period')} "
         "had no word left to be scored by."
     )
     todo = "Look at their text: is the right column read, is too much cleaned away?"

@@ -92,6 +92,7 @@ _HERE = os.path.dirname(__file__)
 _TEMPLATES = templates.environment(
     [_HERE, os.path.dirname(_HERE)], autoescape=True, finalize=escape
 )
+_TEMPLATES.filters["apart"] = apart
 _TEMPLATES.globals |= {
     "number": number,
     "mean_sd": mean_sd,

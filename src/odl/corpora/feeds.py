@@ -31,20 +31,19 @@ ROOT_ELEMENTS = {"rss", "rdf", "feed", "channel"}
 ITEM_ELEMENTS = {"item", "entry"}
 FEED_VOCABULARY = "own"  # vocabulary of the elements of RSS and Atom
 VOCABULARIES = {  # namespace, without its scheme and last / or #, -> vocabulary
-    **dict.fromkeys(
-        ("", "www.w3.org/2005/atom", "purl.org/atom/ns", "purl.org/rss/1.0"), FEED_VOCABULARY
-    ),
-    **dict.fromkeys(
-        ("my.netscape.com/rdf/simple/0.9", "backend.userland.com/rss2"), FEED_VOCABULARY
-    ),
+    "": FEED_VOCABULARY,
+    "www.w3.org/2005/atom": FEED_VOCABULARY,
+    "purl.org/atom/ns": FEED_VOCABULARY,
+    "purl.org/rss/1.0": FEED_VOCABULARY,
+    "my.netscape.com/rdf/simple/0.9": FEED_VOCABULARY,
+    "backend.userland.com/rss2": FEED_VOCABULARY,
     "purl.org/rss/1.0/modules/content": "content",
     "purl.org/dc/elements/1.1": "dc",
     "purl.org/dc/terms": "dcterms",
     "www.w3.org/1999/xhtml": "xhtml",
-    **dict.fromkeys(
-        ("search.yahoo.com/mrss", "video.search.yahoo.com/mrss", "www.rssboard.org/media-rss"),
-        "media",
-    ),
+    "search.yahoo.com/mrss": "media",
+    "video.search.yahoo.com/mrss": "media",
+    "www.rssboard.org/media-rss": "media",
     "www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
     "www.google.com/schemas/play-podcasts/1.0": "googleplay",
 }
@@ -138,11 +137,11 @@ def feed_rows(file, path, encoding=UTF8):
 
 
 def _xml_rows(first, blocks, path):
-    """Yield the rows of RSS or Atom."""
-    parser, blocks, has_rows = _Items(path), chain([first] if first else [], blocks, [b""]), False
+    """Yield the rows of RSS or Atom, given by its first block and the others."""
+    parser, blocks, has_rows = _ItemParser(path), chain([first] if first else [], blocks), False
     try:
-        for block in blocks:
-            for row in parser.feed(block, not block):
+        for block in chain(blocks, [b""]):
+            for row in parser.feed(block, last=not block):
                 has_rows = True
                 yield row
     except expat.ExpatError as error:
@@ -206,19 +205,44 @@ def _fits(file, name):
         file.seek(position)
 
 
-class _Items:
+class _ItemParser:
     """Parser of XML with expat that returns complete items.
 
     Parameters
     ----------
     path : path-like
         For messages.
+
+    Attributes
+    ----------
+    complete : list of dict
+        Rows of the items that ended since the last call of `feed`.
+    item : dict or None
+        Role -> rank -> pieces of text of the current item; None outside items.
+    role : list of str or None
+        Pieces of text to which characters are added; None to ignore them.
+    depth, level, inner : int
+        Number of open elements; depth of the elements with a role; depth of the item.
+    uri : str
+        Namespace of the current item.
+    names : dict
+        Cache of `_name` for this namespace.
+    namespaces : dict
+        Prefix -> namespace, as declared in the feed.
+    bases : list of (int, str)
+        Depth and address of the open elements with ``xml:base``.
+    link : bool
+        Whether the open element with a role is an address.
+    hidden, caption : int
+        Depth of the open element whose text is ignored, and of ``media:content``; 0 without one.
+    data, offset, begin : bytearray, int, int
+        Bytes from the start of the incomplete item, or after the last item; position of the first
+        of them in the feed; position from which bytes must be stored.
     """
 
     def __init__(self, path):
         self.path, self.complete, self.item, self.role, self.depth = path, [], None, None, 0
         self.uri, self.names, self.namespaces, self.bases = "", {}, {}, []
-        # Bytes after the last item, the offset of the first of them, and the offset of the item.
         self.data, self.offset, self.begin = bytearray(), 0, 0
         self.parser = parser = expat.ParserCreate("utf-8", " ")
         parser.buffer_text = True
@@ -247,16 +271,15 @@ class _Items:
         return bytes(self.data[self.begin - self.offset :])
 
     def _namespace(self, prefix, uri):
+        """Store the declaration of a namespace."""
         self.namespaces.setdefault(prefix or "", uri or "")
 
     def _start(self, name, attributes):
         """Handle the start of the root, of an item, of an element in it, or of inner markup."""
         self.depth += 1
         vocabulary, bare = self.names.get(name) or self._name(name)
-        if f"{XML_NAMESPACE}base" in attributes:
-            self.bases.append(
-                (self.depth, urljoin(self._base(), attributes[f"{XML_NAMESPACE}base"]))
-            )
+        if base := attributes.get(f"{XML_NAMESPACE}base"):
+            self.bases.append((self.depth, urljoin(self._base(), base)))
         if self.item is None:
             if self.depth == 1:
                 self._check_root(bare)
@@ -277,21 +300,20 @@ class _Items:
         return self.names[name]
 
     def _check_root(self, bare):
+        """Refuse a file whose root element is not that of a feed."""
         if bare not in ROOT_ELEMENTS:
             raise DataError(
                 f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it"
             )
 
     def _begin_item(self, name, attributes):
+        """Set the attributes for a new item."""
         if (uri := name.rpartition(" ")[0]) != self.uri:
             self.uri, self.names = uri, {}
         self.item, self.inner, self.level = {CATEGORY: {0: []}}, self.depth, self.depth + 1
         self.link, self.hidden, self.caption, self.begin = False, 0, 0, self.parser.CurrentByteIndex
-        if RDF_ABOUT in attributes:
-            self.item |= {
-                "id": {LOWEST_RANK: [attributes[RDF_ABOUT]]},
-                "url": {LOWEST_RANK: [attributes[RDF_ABOUT]]},
-            }
+        if address := attributes.get(RDF_ABOUT):
+            self.item |= {"id": {LOWEST_RANK: [address]}, "url": {LOWEST_RANK: [address]}}
 
     def _begin_element(self, vocabulary, bare, attributes):
         """Set the role of an element in an item, or enter an element that contains others."""
@@ -323,6 +345,7 @@ class _Items:
                 self.item.setdefault("url", {})[LOWEST_RANK] = self.role
 
     def _base(self):
+        """Return the address to which addresses in the open element are relative."""
         return self.bases[-1][1] if self.bases else ""
 
     def _end(self, name):
@@ -345,10 +368,12 @@ class _Items:
         self.depth -= 1
 
     def _text(self, text):
+        """Add characters to the role of the open element."""
         if self.role is not None and not self.hidden:
             self.role.append(text)
 
     def _skipped(self, name, is_parameter):
+        """Add the character of an entity that the feed does not declare."""
         if not is_parameter:
             self._text(entities.html5.get(f"{name};", " "))
 
@@ -356,10 +381,9 @@ class _Items:
 def _is_binary(bare, attributes):
     """Return whether an Atom element contains a file, such as an image."""
     kind = attributes.get("type", "")
-    text = kind.startswith("text/") or kind.endswith(("xml", "html"))
-    return bare in ("content", "summary") and (
-        attributes.get("mode") == "base64" or ("/" in kind and not text)
-    )
+    is_text = kind.startswith("text/") or kind.endswith(("xml", "html"))
+    is_file = attributes.get("mode") == "base64" or ("/" in kind and not is_text)
+    return is_file and bare in ("content", "summary")
 
 
 def _feed_row(item):
@@ -404,39 +428,32 @@ def _time(ranks):
 
 def _repair_items(parser, blocks):
     """Yield the rows of the items after an error of expat; each item is parsed separately."""
-    data, at = parser.remaining(), 0
+    data = parser.remaining()
     while True:
-        start = ITEM_START.search(data, at)
+        start = ITEM_START.search(data)
         if start is None:
-            data, at = data[max(at, len(data) - MAX_TAG_BYTES) :], 0
             if not (block := next(blocks, b"")):
                 return
-            data += block
+            data = data[-MAX_TAG_BYTES:] + block
             continue
-        data, ended = data[start.start() :], False
-        searched = 1
-        while (
-            not (end := ITEM_END.search(data, searched))
-            and len(data) < MAX_ITEM_BYTES
-            and not ended
-        ):
+        data, ended, searched = data[start.start() :], False, 1
+        while not (end := ITEM_END.search(data, searched)) and not ended:
+            if len(data) >= MAX_ITEM_BYTES:
+                break
             searched = max(1, len(data) - MAX_TAG_BYTES)
             block = next(blocks, b"")
             data, ended = data + block, not block
+        size = end.end() if end else len(data)
         following = ITEM_START.search(data, 1, end.start() if end else len(data))
-        if following:
-            yield _item_row(data[: following.start()], parser)
-            at = following.start()
-        elif end:
-            yield _item_row(data[: end.end()], parser)
-            at = end.end()
+        if following:  # the end of the item is missing
+            size = following.start()
+        if end or following:
+            yield _item_row(data[:size], parser)
+        elif ended:
+            yield Unreadable("the file ends within the item")
         else:
-            yield Unreadable(
-                "the file ends within the item"
-                if ended
-                else f"it is longer than {MAX_ITEM_BYTES >> 20} MiB"
-            )
-            at = len(data)
+            yield Unreadable(f"it is longer than {MAX_ITEM_BYTES >> 20} MiB")
+        data = data[size:]
 
 
 def _item_row(data, parser):
@@ -449,26 +466,22 @@ def _item_row(data, parser):
     """
     prefixes = {prefix.decode() for prefix in USED_PREFIX.findall(data)} - {"xml", "xmlns"}
     known = {**PREFIXES, **parser.namespaces}
-    declared = [
-        f'xmlns="{known.get("", "")}"',
-        *(f'xmlns:{one}="{known.get(one, "urn:" + one)}"' for one in prefixes),
-    ]
+    declared = [f'xmlns="{known.get("", "")}"']
+    declared += [f'xmlns:{prefix}="{known.get(prefix, "urn:" + prefix)}"' for prefix in prefixes]
     begin, end = f"<rss {' '.join(declared)}>".encode(), b"</rss>"
-    mended = BARE_AMPERSAND.sub(
-        lambda match: match[1] or b"&amp;", INVALID_CHARACTER.sub(b" ", data)
-    )
+    mended = INVALID_CHARACTER.sub(b" ", data)
+    mended = BARE_AMPERSAND.sub(lambda match: match[1] or b"&amp;", mended)
     for text in (data, mended) if mended != data else (data,):
-        reader = _Items(parser.path)
         try:
-            row = reader.feed(begin + text + end, True)[0]
-            return row if text is data else {**row, "repaired": True}
+            row = _ItemParser(parser.path).feed(begin + text + end, last=True)[0]
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
+        else:
+            return row if text is data else {**row, "repaired": True}
     for text in (CAPTION_ELEMENTS.sub(b"", mended), mended):
         row = _loose_row(begin + text + end)
-        if row["text"].removeprefix(row["title"]).strip() or (
-            row["title"] and not TEXT_ELEMENT.search(text)
-        ):
+        has_text = bool(row["text"].removeprefix(row["title"]).strip())
+        if has_text or (row["title"] and not TEXT_ELEMENT.search(text)):
             return {**row, "repaired": True}
     return Unreadable(f"it is not XML ({reason}), and cannot be repaired")
 
@@ -478,25 +491,25 @@ def _loose_row(data):
     import feedparser
 
     data = io.BytesIO(b'<?xml version="1.0" encoding="utf-8"?>' + data)
-    found = feedparser.parse(data, sanitize_html=False, resolve_relative_uris=False).entries
+    entries = feedparser.parse(data, sanitize_html=False, resolve_relative_uris=False).entries
     # The entry's own `get` returns another date if one is missing, so that of dict is used.
-    get = partial(dict.get, found[0] if found else {})
+    get = partial(dict.get, entries[0] if entries else {})
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]
-    roles = {
+    keys_of_roles = {
         "id": ["id"],
         "title": ["title"],
         "time": ["published", "created", "updated"],
         "url": ["link"],
+        "author": ["author"],
     }
-    roles["author"] = ["author"]
     item = {
-        role: {rank: [get(name) or ""] for rank, name in enumerate(keys)}
-        for role, keys in roles.items()
+        role: {rank: [get(key) or ""] for rank, key in enumerate(keys)}
+        for role, keys in keys_of_roles.items()
     }
-    return _feed_row(
-        {**item, "text": dict(enumerate(map(list, texts))), CATEGORY: {0: ["\n".join(names)]}}
-    )
+    item["text"] = {rank: [text] for rank, text in enumerate(texts)}
+    item[CATEGORY] = {0: ["\n".join(names)]}
+    return _feed_row(item)
 
 
 def _at_most(blocks, path):
@@ -516,22 +529,18 @@ def _at_most(blocks, path):
 def _json_rows(blocks, path):
     """Yield the rows of a JSON feed."""
     try:
-        items = [
-            item if isinstance(item, dict) else {} for item in json.loads(b"".join(blocks))["items"]
-        ]
+        items = list(json.loads(b"".join(blocks))["items"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(
             f"{path} is no JSON feed ({error})", "a feed: RSS, Atom or JSON Feed", "remove it"
         ) from error
     for item in items:
+        item = item if isinstance(item, dict) else {}
         roles = {
             role: {rank: [str(item.get(name) or "")] for rank, name in enumerate(names)}
             for role, names in JSON_PREFERENCES.items()
         }
-        authors = [
-            item.get("author"),
-            *(item.get("authors") if isinstance(item.get("authors"), list) else []),
-        ]
-        roles["author"] = {0: [fields.parse_author(authors)]}
+        authors = item.get("authors") if isinstance(item.get("authors"), list) else []
+        roles["author"] = {0: [fields.parse_author([item.get("author"), *authors])]}
         tags = item.get("tags") if isinstance(item.get("tags"), list) else []
         yield _feed_row({**roles, CATEGORY: {0: ["\n".join(map(str, tags))]}})

@@ -37,7 +37,8 @@ ANY_DIGIT = re.compile(r"\d")
 # A line above the header: blank, the separator line of Excel, or the type line of PowerShell.
 LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")
 PARQUET_BATCH = 1024  # rows of Parquet in memory
-QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
+QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}  # by the option `quoted`
+MIN_FITTING_SHARE = 0.9  # share of the rows of a table that have as many fields as its header
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 recorded: dict = {}  # path -> time (seconds) to use instead of the file's modification time
 FRONT_MATTER_PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
@@ -129,11 +130,8 @@ def _rows(path, form, name):
         if kind in ("mail", "feed"):
             from odl.corpora import feeds, mail
 
-            yield from (
-                mail.mail_rows(file, path, form.encoding)
-                if kind == "mail"
-                else feeds.feed_rows(file, path, form.encoding)
-            )
+            read_rows = mail.mail_rows if kind == "mail" else feeds.feed_rows
+            yield from read_rows(file, path, form.encoding)
             return
         file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":
@@ -165,12 +163,8 @@ def _number_lines(file, encoding):
         if len(data) == MAX_LINE and not data.endswith(b"\n"):
             while (more := file.readline(MAX_LINE)) and not more.endswith(b"\n"):
                 pass
-            yield (
-                number,
-                Unreadable(
-                    f"the line has more than {MAX_LINE >> 20} MiB; look for a missing line break"
-                ),
-            )
+            reason = f"the line has more than {MAX_LINE >> 20} MiB; look for a missing line break"
+            yield number, Unreadable(reason)
             continue
         try:
             yield number, encoding.text(data, first)
@@ -188,21 +182,19 @@ def _unfit(encoding, byte):
 
 
 def _log_rows(file, path, name, encoding, form):
-    latest = logs.latest_of(
-        day_of(name), _modified_time(path) if form.times == "modified" else None
-    )
-    lines = (
-        (f"line {number}", line)
-        for number, line in logs.join_split_lines(_number_lines(file, encoding))
-    )
-    return logs.rows(lines, latest, form.time_formats)
+    """Yield the rows of a log; a time without a year is before the date of the file."""
+    modified = _modified_time(path) if form.times == "modified" else None
+    lines = logs.join_split_lines(_number_lines(file, encoding))
+    located_lines = ((f"line {number}", line) for number, line in lines)
+    return logs.rows(located_lines, logs.latest_of(day_of(name), modified), form.time_formats)
 
 
 def _json_rows(file, encoding):
+    """Yield the rows of a file of JSON objects."""
     lines = logs.join_split_lines(_number_lines(file, encoding))
     return jsonrows.rows(
-        (n, line if isinstance(line, Unreadable) else jsonrows.replace_surrogates(line))
-        for n, line in lines
+        (number, line if isinstance(line, Unreadable) else jsonrows.replace_surrogates(line))
+        for number, line in lines
     )
 
 
@@ -216,112 +208,112 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
             all_lines = lines(file, path)
             head = list(islice(all_lines, HEADER_LINES))
             all_lines = chain(head, all_lines)
-            guessed_delimiter = delimiter or usual_delimiter(path)
-            for change in find_repairs(head, guessed_delimiter) if quoted else ():
+            for change in find_repairs(head, delimiter or usual_delimiter(path)) if quoted else ():
                 head, all_lines = [change(line) for line in head], map(change, all_lines)
             delimiter, above = beginning_of(head, path, delimiter)
             before, after = missing_names(head, delimiter, above)
-            yield from _records(
-                _Lines(all_lines), path, delimiter, quoted, encoding, above, before, after
-            )
+            header = None
+            for location, record in _records(all_lines, delimiter, quoted):
+                if header is not None:
+                    row = _row_of(record, header, encoding, f"{path} {location}")
+                    if row is not None:
+                        yield location, row
+                elif isinstance(record, Unreadable):
+                    reason, _, advice = record.partition("; ")
+                    raise DataError(f"{path} {location}: {reason}", "a header", advice)
+                elif LEADING_LINE.fullmatch(delimiter.join(record)):
+                    continue
+                elif above > 0:
+                    above -= 1
+                else:
+                    header = _header(path, before + record + after)
     finally:
         csv.field_size_limit(limit)
 
 
-class _Lines:
-    """Iterator over lines that stores the lines of the current record.
+def _records(lines, delimiter, quoted):
+    """Yield (location, fields) of each record of a table, or (location, `Unreadable`).
 
-    So reading can resume at the second line of a record with a fault.
+    After a record with a fault, such as an open quotation mark, reading resumes at the second line
+    of this record.
+    """
+    source = _RecordLines(lines)
+    records = csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
+    while True:
+        location = f"line {source.begin_record()}"
+        try:
+            record = next(records, None)
+        except csv.Error as error:
+            advice = (
+                "correct it, or set options.quoted: false if quotation marks are part of the text"
+            )
+            if any('\\"' in line for line in source.record):
+                advice = (
+                    "correct it: write a quotation mark in a quoted field twice, "
+                    "not after a backslash"
+                )
+            record = Unreadable(f"it is not CSV ({error}); {advice}")
+            source.go_back()
+            records = csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
+        if record is None:
+            return
+        yield location, record
+
+
+class _RecordLines:
+    """Iterator over lines that can go back to the second line of the current record.
+
+    Attributes
+    ----------
+    record : list of str
+        Lines of the current record that were read.
+    waiting : list of str
+        Lines that are read again, the last one first.
+    number : int
+        Number of lines that were read.
     """
 
-    def __init__(self, source):
-        self.source, self.record, self.again, self.number = source, [], [], 0
+    def __init__(self, lines):
+        self.lines, self.record, self.waiting, self.number = iter(lines), [], [], 0
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        line = self.again.pop() if self.again else next(self.source)
+        line = self.waiting.pop() if self.waiting else next(self.lines)
         self.record.append(line)
         self.number += 1
         return line
 
-    def begin(self):
+    def begin_record(self):
         """Start a record; return the number of its first line."""
         self.record = []
         return self.number + 1
 
     def go_back(self):
-        """Move back to the second line of the record."""
+        """Go back to the second line of the record."""
         self.number -= len(self.record) - 1
-        self.again += self.record[:0:-1]
+        self.waiting += self.record[:0:-1]
 
 
-def _records(source, path, delimiter, quoted, encoding, above, before, after):
-    """Yield (location, row) of a table.
+def _row_of(record, header, encoding, place):
+    """Return a record as a row (column -> field) or as an `Unreadable`, None if it is blank.
 
-    `above` records are skipped. The next one is the header; the names in `before` and `after` are
-    added to it.
+    `place` is the path and line for the error of a table that is read with a wrong delimiter.
     """
-
-    def reader():
-        return csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
-
-    header, records = None, reader()
-    while True:
-        location = f"line {source.begin()}"
-        try:
-            fields = next(records, None)
-        except csv.Error as error:
-            todo = (
-                "correct it, or set options.quoted: false if quotation marks are part of the text"
-            )
-            if any('\\"' in line for line in source.record):
-                todo = (
-                    "correct it: write a quotation mark in a quoted field twice, "
-                    "not after a backslash"
-                )
-            if header is None:
-                raise DataError(
-                    f"{path} {location} is not CSV ({error})", "quoted fields", todo
-                ) from error
-            source.go_back()
-            records = reader()
-            yield location, Unreadable(f"it is not CSV ({error}); {todo}")
-            continue
-        if fields is None:
-            return
-        if header is None:
-            if LEADING_LINE.fullmatch(delimiter.join(fields)):
-                continue
-            above -= 1
-            if above < 0:
-                header = _header(path, before + fields + after)
-        elif fields and len(fields) != len(header):
-            if todo := delimiter_of(header):
-                raise DataError(
-                    f"{path} {location} has {len(fields)} field{'s' * (len(fields) > 1)}",
-                    f"{len(header)} as in the header",
-                    todo,
-                )
-            if any(field.strip() for field in fields):
-                yield (
-                    location,
-                    Unreadable(
-                        f"it has {len(fields)} field{'s' * (len(fields) > 1)}, "
-                        f"the header {len(header)}"
-                    ),
-                )
-        elif fields:
-            if NULL_FIELD in fields:
-                fields = ["" if field == NULL_FIELD else field for field in fields]
-            unfit_field = next(
-                (text for text in fields if not text.isascii() and ESCAPED_BYTE.search(text)), None
-            )
-            if unfit_field is not None:
-                yield location, _unfit(encoding, ord(ESCAPED_BYTE.search(unfit_field)[0]) - 0xDC00)
-            else:
-                yield location, dict(zip(header, fields, strict=True))
+    if isinstance(record, Unreadable) or not record:
+        return record or None
+    if len(record) != len(header):
+        n_fields = f"{len(record)} field{'s' * (len(record) > 1)}"
+        if todo := delimiter_of(header):
+            raise DataError(f"{place} has {n_fields}", f"{len(header)} as in the header", todo)
+        is_blank = not any(field.strip() for field in record)
+        return None if is_blank else Unreadable(f"it has {n_fields}, the header {len(header)}")
+    for field in record:
+        if not field.isascii() and (escaped_byte := ESCAPED_BYTE.search(field)):
+            return _unfit(encoding, ord(escaped_byte[0]) - 0xDC00)
+    fields = ("" if field == NULL_FIELD else field for field in record)
+    return dict(zip(header, fields, strict=True))
 
 
 def _parquet_rows(path):
@@ -340,14 +332,11 @@ def _parquet_rows(path):
             names = file.schema_arrow.names
             if len(set(names)) < len(names):
                 raise ValueError("two columns have one name")
-            batches = file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False)
-            all_values = (
-                values
-                for batch in batches
-                for values in zip(*map(_values, batch.columns), strict=True)
-            )
-            for number, values in enumerate(all_values, start=1):
-                yield f"row {number}", dict(zip(names, values, strict=True))
+            number = 0
+            for batch in file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False):
+                for values in zip(*map(_values, batch.columns), strict=True):
+                    number += 1
+                    yield f"row {number}", dict(zip(names, values, strict=True))
     except (
         pa.ArrowException,
         LookupError,
@@ -390,44 +379,39 @@ def beginning_of(head, path, delimiter=None):
     best = delimiter or delimiter_in(head, default)
     if fitting_fields(head, best):
         return best, 0
-    signs = [delimiter] if delimiter else dict.fromkeys((default, *DELIMITERS))
-    return next(
-        ((candidate, above) for candidate in signs if (above := records_above(head, candidate))),
-        (best, 0),
-    )
+    for candidate in [delimiter] if delimiter else dict.fromkeys((default, *DELIMITERS)):
+        if above := records_above(head, candidate):
+            return candidate, above
+    return best, 0
 
 
 def records_above(head, sign):
     """Return the number of records above a clear header, such as the title of a report.
 
-    A clear header has no digits and as many fields as at least 90 % of the records below it, while
-    some column below it has digits in at least 90 % of these. The records above have fewer fields.
+    A clear header has no digits and as many fields as most records below it, while some column
+    below it has digits in most of these (`MIN_FITTING_SHARE`). The records above have fewer fields.
     Without a clear header, the number is 0.
     """
     try:
-        rows = [
-            row
-            for row in csv.reader(head, delimiter=sign)
-            if not LEADING_LINE.fullmatch(sign.join(row))
-        ]
+        rows = list(csv.reader(head, delimiter=sign))
     except csv.Error:
         return 0
-    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
-    above = next((number for number, row in enumerate(rows) if len(row) >= width), 0)
-    header, following = (
-        rows[above] if rows else [],
-        [row for row in rows[above + 1 :] if len(row) == width],
-    )
-    if width < 2 or len(header) != width or len(following) < max(2, 0.9 * (len(rows) - above - 1)):
+    rows = [row for row in rows if not LEADING_LINE.fullmatch(sign.join(row))]
+    if not rows:
         return 0
-    has_names = (
-        all(field.strip() and not ANY_DIGIT.search(field) for field in header)
-        and len(set(header)) == width
-    )
-    with_digits = (
-        sum(ANY_DIGIT.search(row[n]) is not None for row in following) for n in range(width)
-    )
-    return above if has_names and max(with_digits) >= 0.9 * len(following) else 0
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    above = next(number for number, row in enumerate(rows) if len(row) >= width)
+    header, below = rows[above], rows[above + 1 :]
+    full_rows = [row for row in below if len(row) == width]
+    if width < 2 or len(header) != width or len(full_rows) < max(2, MIN_FITTING_SHARE * len(below)):
+        return 0
+    has_names = all(field.strip() and not ANY_DIGIT.search(field) for field in header)
+    if not has_names or len(set(header)) < width:
+        return 0
+    n_with_digits = [
+        sum(map(bool, map(ANY_DIGIT.search, column))) for column in zip(*full_rows, strict=True)
+    ]
+    return above if max(n_with_digits) >= MIN_FITTING_SHARE * len(full_rows) else 0
 
 
 def missing_names(head, delimiter, above):
@@ -511,20 +495,25 @@ def _fits(head, sign):
 def delimiter_in(head, usual):
     """Return the delimiter that gives the most fields; the usual one if several give as many."""
     head = [line for line in head if not LEADING_LINE.fullmatch(line.rstrip("\r\n"))]
-    return max(
-        (usual, *(sign for sign in ",;\t|" if sign != usual)),
-        key=lambda sign: fitting_fields(head, sign),
-    )
+    best, most_fields = usual, fitting_fields(head, usual)
+    for sign in ",;\t|":
+        if (n_fields := fitting_fields(head, sign)) > most_fields:
+            best, most_fields = sign, n_fields
+    return best
 
 
 def fitting_fields(head, sign):
-    """Return the number of fields of the header if at least 90 % of the rows have it; else 0."""
+    """Return the number of fields of the header if most rows have as many; else 0.
+
+    It is also 0 for a header of one field. Most rows are `MIN_FITTING_SHARE` of them.
+    """
     try:
         rows = [row for row in csv.reader(head, delimiter=sign) if row]
     except csv.Error:
         return 0
-    same = sum(len(row) == len(rows[0]) for row in rows) if rows else 0
-    return len(rows[0]) if rows and same >= 0.9 * len(rows) and len(rows[0]) > 1 else 0
+    n_fields = len(rows[0]) if rows else 0
+    n_fitting = sum(len(row) == n_fields for row in rows)
+    return n_fields if n_fields > 1 and n_fitting >= MIN_FITTING_SHARE * len(rows) else 0
 
 
 def delimiter_of(columns):
@@ -536,16 +525,13 @@ def delimiter_of(columns):
 
 def _header(path, fields):
     """Return column names without repetitions: a second "Labels" becomes "Labels.2"."""
-    repeated = next(
-        (name for name, n in Counter(fields).most_common() if n > 1 and name in UNIQUE_COLUMNS),
-        None,
-    )
-    if repeated:
-        raise DataError(
-            f"{path} has two columns {repeated!r}",
-            "different names in its first line",
-            "rename one of the two columns",
-        )
+    for name in fields:
+        if name in UNIQUE_COLUMNS and fields.count(name) > 1:
+            raise DataError(
+                f"{path} has two columns {name!r}",
+                "different names in its first line",
+                "rename one of the two columns",
+            )
     names: dict = {}
     for name in fields:
         unique_name, n = name, 1
@@ -583,21 +569,16 @@ def _text_row(file, path, name, encoding, times=None):
     if len(data) > MAX_LINE:
         raise DataError(f"{path} is longer than {MAX_LINE >> 20} MiB", "a text", "split it")
     text = encoding.text(data, first=True)
-    front = FRONT_MATTER.match(text)
-    front_matter = (
-        {key.lower(): value.strip("\"'") for key, value in FRONT_MATTER_PAIR.findall(front[1])}
-        if front
-        else {}
-    )
-    text = text[front.end() :] if front else text
-    title = front_matter.get("title") or next(
-        (line.strip(" #\t") for line in text.splitlines() if line.strip()), ""
-    )
-    if "title" in front_matter:
-        text = f"{title}\n{text}"
+    front_matter = {}
+    if match := FRONT_MATTER.match(text):
+        text = text[match.end() :]
+        for key, value in FRONT_MATTER_PAIR.findall(match[1]):
+            front_matter[key.lower()] = value.strip("\"'")
+    first_lines = (line.strip(" #\t") for line in text.splitlines() if line.strip())
+    title = front_matter.get("title") or next(first_lines, "")
     row = {
         "id": os.path.splitext(name)[0],
-        "text": text,
+        "text": f"{title}\n{text}" if "title" in front_matter else text,
         "title": title,
         "url": front_matter.get("url") or front_matter.get("link"),
     }
@@ -607,6 +588,7 @@ def _text_row(file, path, name, encoding, times=None):
 
 
 def _time(path, name, front_matter, times):
+    """Return the time of a text file by the option `times`, in ISO 8601; None if it has none."""
     if times == "modified":
         return datetime.fromtimestamp(_modified_time(path), UTC).isoformat()
     if times != "name" and front_matter.get("date"):
@@ -615,6 +597,7 @@ def _time(path, name, front_matter, times):
 
 
 def _modified_time(path):
+    """Return the time of the last change of a file in seconds, as recorded or from the disk."""
     return recorded.get(os.fspath(path)) or changed(path)
 
 
@@ -625,6 +608,8 @@ def changed(path):
 
 def day_of(name):
     """Return the day or month in the name of a file, in ISO 8601; None if it contains none."""
-    dates = list(DAY_IN_NAME.finditer(name.replace("/", "-")))
-    match = next((match for match in reversed(dates) if match[3]), dates[-1] if dates else None)
+    match = None
+    for date in DAY_IN_NAME.finditer(name.replace("/", "-")):
+        if date[3] or match is None or not match[3]:  # the last day, or else the last month
+            match = date
     return "-".join(part for part in match.groups() if part) if match else None

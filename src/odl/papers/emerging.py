@@ -227,9 +227,8 @@ def group(Z, min_support):
     sizes = np.bincount(atom_of[atom_of != NO_CLUSTER], minlength=Z.shape[1])
     order = np.argsort(-sizes, kind="stable")
     atoms = order[sizes[order] >= min_support]
-    cluster_of = np.full(
-        Z.shape[1] + 1, NO_CLUSTER
-    )  # the last entry is for documents without an atom
+    # The last entry is for documents without an atom, whose `atom_of` is -1.
+    cluster_of = np.full(Z.shape[1] + 1, NO_CLUSTER)
     cluster_of[atoms] = np.arange(len(atoms))
     return cluster_of[atom_of], atoms
 
@@ -266,11 +265,11 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     settings = settings or SmallDictionary()
     score = np.asarray(score, dtype=np.float64)
     if score.shape != (P.shape[0],) or np.isnan(score).any():
-        defect = f"scores of shape {score.shape} for {P.shape[0]} documents"
-        if np.isnan(score).any():
-            defect += " with nan"
+        with_nan = " with nan" if np.isnan(score).any() else ""
         raise ParameterError(
-            defect, "a finite score for each document", "pass the scores of this batch"
+            f"scores of shape {score.shape} for {P.shape[0]} documents{with_nan}",
+            "a finite score for each document",
+            "pass the scores of this batch",
         )
     rows = most_novel(score, P, settings.share)
     Q = P[rows]
@@ -315,13 +314,9 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
     (run, weighting), batch = emergingfiles.score_run(scores), read_scores(scores)
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
-        defect = (
-            f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
-            if data.t != batch.t
-            else f"{source} and {scores} are of different documents"
-        )
         raise DataError(
-            defect,
+            f"{source} (timestep {data.t}) and {scores} (timestep {batch.t}) are of different "
+            "documents",
             "features and scores of the same documents",
             "name files of one timestep and seed",
         )

@@ -18,6 +18,7 @@ from odl.files import storage
 from odl.files.tables import read_table, write_table
 
 EMERGING_KIND = "emerging"
+WEIGHTING_KEYS = ("tf", "idf", "min_df", "vocabulary")
 EMERGING_COLUMNS = (
     "run",
     "t",
@@ -156,11 +157,8 @@ def check_pair(emerging, batch, path="the file of emerging topics"):
         If timestep or documents differ.
     """
     rows_exist = len(batch.ids) > emerging.rows.max(initial=-1)
-    if (
-        emerging.t != batch.t
-        or not rows_exist
-        or [batch.ids[row] for row in emerging.rows] != emerging.ids
-    ):
+    ids = [batch.ids[row] for row in emerging.rows] if rows_exist else None
+    if (emerging.t, emerging.ids) != (batch.t, ids):
         raise DataError(
             f"{path} is of other documents than the scores",
             "two files of one timestep and seed",
@@ -205,11 +203,8 @@ def purity(clusters, topics):
     """
     tallies = counts(clusters, topics)
     total = sum(size for size, _ in tallies)
-    return (
-        sum(max(tally.values(), default=0) for _, tally in tallies) / total
-        if total
-        else float("nan")
-    )
+    n_frequent = sum(max(tally.values(), default=0) for _, tally in tallies)
+    return n_frequent / total if total else float("nan")
 
 
 def majorities(clusters, topics):
@@ -382,18 +377,14 @@ def gather(plan, path, tables):
     from odl.evaluation.study import RUN_KEY, aggregate, collect, load_plan, means_of, spread_of
 
     folders = {os.path.dirname(os.fspath(table)) for table in tables}
-    means = [name for name in EMERGING_COLUMNS[2:] if name not in ("purity", "f1")]
     entries = [entry for entry in load_plan(plan) if entry["folder"] in folders]
     rows = pandas.DataFrame(
         collect(entries, "emerging.tsv", EMERGING_COLUMNS),
         columns=[*RUN_KEY, *EMERGING_COLUMNS[1:]],
     )
-    measured = {
-        "seeds": ("t", "size"),
-        **means_of(*means),
-        **spread_of("purity"),
-        **spread_of("f1"),
-    }
+    means = [name for name in EMERGING_COLUMNS[2:] if name not in ("purity", "f1")]
+    measured = {"seeds": ("t", "size"), **means_of(*means)}
+    measured |= {**spread_of("purity"), **spread_of("f1")}
     write_table(path, aggregate(rows, (*RUN_KEY, "t"), **measured), EMERGING_OVER_SEEDS)
 
 
@@ -414,12 +405,7 @@ def score_run(path):
                     "name a file that `odl step` wrote for a run of a learner",
                 )
         weighting = json.loads(str(file.attrs["weighting"]))
-        if not isinstance(weighting, dict) or not set(weighting) <= {
-            "tf",
-            "idf",
-            "min_df",
-            "vocabulary",
-        }:
+        if not isinstance(weighting, dict) or not weighting.keys() <= set(WEIGHTING_KEYS):
             raise ValueError("its attribute weighting is no term weighting")
         texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
         return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}, weighting

@@ -188,11 +188,9 @@ def choose_timesteps(T, count):
         )
     if count == 0 or count >= T:
         return list(range(1, T + 1))
-    return (
-        sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), count)} | {T})
-        if count > 1
-        else [T]
-    )
+    if count == 1:
+        return [T]
+    return sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), count)} | {T})
 
 
 def hindsight(
@@ -305,11 +303,12 @@ def measure(
     fits = hindsight(steps, grid, steps[0].before, tolerance=tolerance, iterations=iterations)
     for T, dictionary, value, low, done in fits:
         first = widen(steps[0].before, n_rows=dictionary.shape[0])
+        online = rows[T - 1]["online"]
         rows[T - 1] |= {
             "hindsight": value,
             "hindsight_low": low,
-            "regret": rows[T - 1]["online"] - value,
-            "regret_high": rows[T - 1]["online"] - low,
+            "regret": online - value,
+            "regret_high": online - low,
             "iterations": done,
             "distance": float(np.sqrt(((dictionary - first) ** 2).sum())),
             "upsilon": max(
@@ -483,20 +482,17 @@ def read_steps(checkpoint_paths, feature_paths):
     for t in range(1, len(checkpoint_paths)):
         batch = features.read(feature_paths[t])
         after = checkpoints.read_checkpoint(checkpoint_paths[t], chain=chain, t=t)
+        follows = after.previous == before.digest
         if batch.terms is not None:
             raise DataError(
                 f"{feature_paths[t]} has a bounded vocabulary",
                 "an unbounded vocabulary: the regret compares dictionaries of all timesteps",
                 "set max_terms to 0",
             )
-        if (
-            batch.t != t
-            or batch.counts.shape[0] != after.codes.shape[0]
-            or after.previous != before.digest
-        ):
-            names = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
+        if not follows or batch.t != t or batch.counts.shape[0] != after.codes.shape[0]:
             raise DataError(
-                f"{names} do not follow each other",
+                f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]} "
+                "do not follow each other",
                 "the files of one run, in order of timesteps",
                 "sort --checkpoints and --features by timestep",
             )

@@ -129,23 +129,19 @@ class Bench:
         Flat and tree start from the same patches. Learning uses a share of the training patches,
         but at least `PATCHES` per atom: with fewer the errors do not separate good from bad lam.
         """
-        tree = parse_tree(shape)
-        count = min(
-            max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_nodes), len(self.train)
-        )
+        tree, n_train = parse_tree(shape), len(self.train)
+        count = min(max(int(np.ceil(share * n_train)), PATCHES * tree.n_nodes), n_train)
         key = penalty, shape, exponent, count
         if key not in self.dictionaries:
-            rng = np.random.default_rng([self.seed, 1000])
-            if tree.n_nodes > len(self.train):
+            if tree.n_nodes > n_train:
                 raise ConfigError(
-                    f"{len(self.train)} training patches for the {tree.n_nodes} atoms "
-                    f"of the tree '{shape}'",
+                    f"{n_train} training patches for {tree.n_nodes} atoms of the tree '{shape}'",
                     "at least one patch for each atom",
                     "raise train",
                 )
-            start = self.train[
-                np.sort(rng.choice(len(self.train), tree.n_nodes, replace=False))
-            ].T.copy()
+            rng = np.random.default_rng([self.seed, 1000])
+            first = np.sort(rng.choice(n_train, tree.n_nodes, replace=False))
+            start = self.train[first].T.copy()
             problem = make_problem(self.settings, penalty, tree, exponent)
             self.dictionaries[key] = learn_dictionary(
                 problem, self.train[:count], start, self.settings, rng
@@ -237,16 +233,19 @@ def measure(settings, files):
         draw_parts(settings, files), np.cumsum([settings["train"], settings["validation"]])
     )
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
-    estimate = gaussian_moments(parts[0])
+    moments = gaussian_moments(parts[0])
     for seed in settings["seeds"]:
-        tree = search_penalty(Bench(settings, seed, *parts), "tree")
+        of_tree = search_penalty(Bench(settings, seed, *parts), "tree")
         bench = Bench(settings, seed, *parts)
-        for name, *rows in zip(tables, search_penalty(bench, "flat"), tree, strict=False):
-            tables[name] += [row for part in rows for row in part]
-        tables["equal"] += [_equal(bench, row) for row in tree[1]]
-        tables["gaussian"] += [
-            _gaussian(bench, missing, estimate) for missing in settings["missing"]
-        ]
+        of_flat = search_penalty(bench, "flat")
+        for number, name in enumerate(("validation", "test", "structures")):
+            tables[name] += of_flat[number] + of_tree[number]
+        tables["equal"] += [_equal(bench, row) for row in of_tree[1]]
+        for missing in settings["missing"]:
+            known = bench.known["test", missing]
+            error, hidden = gaussian_errors(bench.parts["test"], known, *moments)
+            row = {"seed": seed, "missing": missing, "error": error, "missing_pixels": hidden}
+            tables["gaussian"].append(row)
     return tables
 
 
@@ -268,19 +267,14 @@ def search_penalty(bench, penalty):
         percentage of missing pixels.
     """
     settings, hardest = bench.settings, max(bench.settings["missing"])
-    tests = [
-        _test_row(
-            bench,
-            missing,
-            penalty,
-            bench.select(missing, penalty, settings["trees"], settings["refine"]),
-        )
-        for missing in settings["missing"]
-    ]
-    shapes = settings["trees"] if settings["structures"] else []
+    tests = []
+    for missing in settings["missing"]:
+        selected = bench.select(missing, penalty, settings["trees"], settings["refine"])
+        tests.append(_test_row(bench, missing, penalty, selected))
     structures = [
         _test_row(bench, hardest, penalty, bench.select(hardest, penalty, [shape]))
-        for shape in shapes
+        for shape in settings["trees"]
+        if settings["structures"]
     ]
     tried = [
         {**_row(bench.seed, *key[1:5], error), "patches": key[5]}
@@ -301,28 +295,25 @@ def _equal(bench, row):
     )
 
 
-def _gaussian(bench, missing, estimate):
-    error, hidden = gaussian_errors(bench.parts["test"], bench.known["test", missing], *estimate)
-    return {"seed": bench.seed, "missing": missing, "error": error, "missing_pixels": hidden}
-
-
 def _row(seed, missing, penalty, shape, exponents, error):
-    row = {
+    """Return the row of an error; `exponents` are those of the lam of training and of coding."""
+    return {
         "seed": seed,
         "missing": missing,
         "penalty": penalty,
         "tree": shape,
         "atoms": parse_tree(shape).n_nodes,
+        "lam_train": exponents[0],
+        "lam_test": exponents[1],
+        "error": error,
     }
-    return {**row, "lam_train": exponents[0], "lam_test": exponents[1], "error": error}
 
 
 def _test_row(bench, missing, penalty, cell):
+    """Return the row of the test errors of a (tree, (training exponent, coding exponent))."""
     row = _row(bench.seed, missing, penalty, *cell, bench.error("test", missing, penalty, *cell))
-    return {
-        **row,
-        "missing_pixels": bench.missing_errors[bench.key("test", missing, penalty, *cell)],
-    }
+    key = bench.key("test", missing, penalty, *cell)
+    return {**row, "missing_pixels": bench.missing_errors[key]}
 
 
 def gaussian_moments(X):
@@ -415,6 +406,7 @@ def resize_image(image, scale):
 
 
 def _read(files):
+    """Return the grey images of archives, or the sample images of scikit-learn without any."""
     if not files:
         from sklearn.datasets import load_sample_images
 
@@ -441,6 +433,7 @@ def _opened(data):
 
 
 def _grey(image):
+    """Return the mean over the colours of an image, without its transparency."""
     return np.asarray(image if image.ndim == 2 else image[..., :3].mean(axis=2), dtype=np.float64)
 
 
@@ -458,23 +451,20 @@ def contrast(images, size, share):
     """
     if not share:
         return 0.0
-    squares = np.sort(
-        np.concatenate(
-            [_energy(image, size).ravel() for image in images if min(image.shape) >= size]
-        )
-    )
+    squares = [_squared_norms(image, size) for image in images if min(image.shape) >= size]
+    squares = np.sort(np.concatenate(squares, axis=None))
     return float(np.sqrt(squares[int(share * len(squares))]))
 
 
-def _energy(image, size):
-    """Return the squared l2 norm of the centred patch at every position, from running sums."""
+def _squared_norms(image, size):
+    """Return the squared l2 norm of the centred patch at every position of an image."""
     centred = image - image.mean()
-    total, square = (_boxes(values, size) for values in (centred, centred * centred))
+    total, square = (_patch_sums(values, size) for values in (centred, centred * centred))
     return np.maximum(square - total * total / size**2, 0.0)
 
 
-def _boxes(values, size):
-    """Return the sums over all squares with sides of `size` pixels."""
+def _patch_sums(values, size):
+    """Return the sums over all squares with sides of `size` pixels, from running sums."""
     sums = np.pad(values, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
     return sums[size:, size:] - sums[:-size, size:] - sums[size:, :-size] + sums[:-size, :-size]
 

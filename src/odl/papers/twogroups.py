@@ -214,29 +214,29 @@ class SelectedSvm:
             ``chosen``: 1 for the scaling with the best cross-validation accuracy (ties: first
             candidate, then first scaling).
         """
-        rows, preferred = [], []
+        rows, preferences = [], []
         for scaling in self.settings["scaling"]:
-            best = None
+            best_score = -1.0
             for number, (lam, train, test) in enumerate(candidates):
                 inner, outer = kernels(train, test, scaling)
-                for exponent, score in zip(
-                    sorted(self.settings["svm"]), self._cross_validate(inner), strict=True
-                ):
-                    if best is None or score > best[0]:
-                        best = score, number, lam, exponent, inner, outer
-            score, number, lam, exponent, inner, outer = best
+                scores = self._cross_validate(inner)
+                for exponent, score in zip(sorted(self.settings["svm"]), scores, strict=True):
+                    if score > best_score:
+                        best_score, best = score, (number, lam, exponent, inner, outer)
+            number, lam, exponent, inner, outer = best
             predictions = predict_classes(inner, self.y, outer, exponent)
-            accuracy = 100.0 * float(np.mean(predictions == self.y_test))
-            row = {
-                "lam": lam,
-                "scaling": scaling,
-                "C": exponent,
-                "validation": float(score),
-                "accuracy": accuracy,
-            }
-            rows.append(row | {"chosen": 0})
-            preferred.append((-score, number))
-        rows[preferred.index(min(preferred))]["chosen"] = 1
+            rows.append(
+                {
+                    "lam": lam,
+                    "scaling": scaling,
+                    "C": exponent,
+                    "validation": float(best_score),
+                    "accuracy": 100.0 * float(np.mean(predictions == self.y_test)),
+                    "chosen": 0,
+                }
+            )
+            preferences.append((-best_score, number))
+        rows[preferences.index(min(preferences))]["chosen"] = 1
         return rows
 
     def _cross_validate(self, inner):
@@ -274,18 +274,15 @@ def kernels(train, test, scaling):
         all features by one factor to a mean squared norm of 1. Unscaled codes, components and topic
         shares differ by orders of magnitude and need a different C.
     """
-    n = train.shape[0]
-    squares = np.asarray(
-        (train.power(2) if sparse.issparse(train) else train**2).sum(axis=0)
-    ).ravel()
+    n, size = train.shape[0], np.ones(train.shape[1])
+    squares = train.power(2) if sparse.issparse(train) else train**2
+    squares = np.asarray(squares.sum(axis=0)).ravel()
     if scaling == "each":
         sums = np.asarray(train.sum(axis=0)).ravel()
         size = np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0))
         size[size <= 1e-12] = 1.0
-    else:
-        size = np.full(
-            train.shape[1], np.sqrt(max(squares.sum(), 1e-300) / n) if scaling == "one" else 1.0
-        )
+    elif scaling == "one":
+        size *= np.sqrt(max(squares.sum(), 1e-300) / n)
     scale = sparse.diags_array(1.0 / size)
     train, test = train @ scale, test @ scale
     products = train @ train.T, test @ train.T

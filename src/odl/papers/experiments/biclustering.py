@@ -99,9 +99,10 @@ def learn(values, model, owner, network, iterations, rng):
 
 
 def _row(values, classes, atoms, codes, **names):
-    """Return a row of the table ``recovery``.
+    """Return the quality of a factorisation, values = codes atoms^T, as a row of the table.
 
-    The coordinates of subjects are the atoms, multiplied by the l2 norms of their codes.
+    Subjects are clustered by the atoms, each multiplied by the l2 norm of its codes. `names` are
+    the first columns: method, network, beta and seed.
     """
     residual = values - codes @ atoms.T
     return {
@@ -165,13 +166,8 @@ def shown(tables):
         name, seeds = method, ""
         if method == "diffusion":
             name, seeds = f"diffusion, {networks.shown(network)}, beta {beta:g}", len(runs)
-        rows.append(
-            [
-                name,
-                seeds,
-                *(mean_sd(*spread([row[key] for row in runs])) for key in RECOVERY_COLUMNS[4:]),
-            ]
-        )
+        cells = [mean_sd(*spread([row[key] for row in runs])) for key in RECOVERY_COLUMNS[4:]]
+        rows.append([name, seeds, *cells])
     classes = ", ".join(f"{number} {name}" for name, number in SUBJECT_CLASSES.items())
     return {"methods": rows, "genes": GENES, "classes": classes}
 
@@ -277,18 +273,15 @@ def draw_layers(expression, atoms, codes):
     class_of = np.array([names.index(name) for name in expression.classes])
     # Lower edge of each class on the axis of subjects, and the upper edge of the last
     edges = np.searchsorted(np.sort(class_of), np.arange(len(names) + 1)) - 0.5
-    layers = [
-        (f"layer of atom {j + 1}", np.outer(atoms[:, j], codes[:, j]), j)
-        for j in range(atoms.shape[1])
-    ]
-    figure, axes = new_figure(7.6, 1.75 * (len(layers) + 1) + 0.3, len(layers) + 1, 1)
-    for axis, (title, matrix, j) in zip(
-        axes[:, 0], [("data", expression.values.T, 0), *layers], strict=True
-    ):
+    # (title, matrix, atom by whose codes the genes are sorted) of each panel
+    panels = [("data", expression.values.T, 0)]
+    for j in range(atoms.shape[1]):
+        panels.append((f"layer of atom {j + 1}", np.outer(atoms[:, j], codes[:, j]), j))
+    figure, axes = new_figure(7.6, 1.75 * len(panels) + 0.3, len(panels), 1)
+    subjects = np.argsort(class_of, kind="stable")
+    for axis, (title, matrix, j) in zip(axes[:, 0], panels, strict=True):
         limit = max(np.quantile(np.abs(matrix), 0.99), 1e-12)
-        ordered = matrix[np.argsort(class_of, kind="stable")][
-            :, np.argsort(-codes[:, j], kind="stable")
-        ]
+        ordered = matrix[subjects][:, np.argsort(-codes[:, j], kind="stable")]
         image = axis.imshow(
             ordered, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest"
         )

@@ -53,29 +53,30 @@ def summarise(rows):
     cross-validation selected in each split.
     """
     summary = []
-    for scaling in (CHOSEN, *dict.fromkeys(row["scaling"] for row in rows)):
-        part = [
-            row
-            for row in rows
-            if (row["chosen"] if scaling == CHOSEN else row["scaling"] == scaling)
-        ]
-        of_flat = {
-            (row["split"], row["topics"]): row["accuracy"]
-            for row in part
-            if row["method"] == "flat"
-        }
+    parts = {CHOSEN: [row for row in rows if row["chosen"]]}
+    parts |= {scaling: part for (scaling,), part in grouped(rows, ("scaling",))}
+    for scaling, part in parts.items():
+        of_flat = {}
+        for row in part:
+            if row["method"] == "flat":
+                of_flat[row["split"], row["topics"]] = row["accuracy"]
         for (method, topics), of_method in grouped(part, ("method", "topics")):
             mean, sd = spread([row["accuracy"] for row in of_method])
-            row = {"scaling": scaling, "method": method, "topics": topics, "splits": len(of_method)}
-            paired = method == "tree" and of_flat
-            gains = (
-                [row["accuracy"] - of_flat[row["split"], topics] for row in of_method]
-                if paired
-                else []
-            )
-            row |= {"mean": mean, "sd": sd}
+            gains = []
+            if method == "tree" and of_flat:
+                gains = [row["accuracy"] - of_flat[row["split"], topics] for row in of_method]
+            difference, difference_sd = spread(gains)
             summary.append(
-                row | dict(zip(("difference", "difference_sd"), spread(gains), strict=True))
+                {
+                    "scaling": scaling,
+                    "method": method,
+                    "topics": topics,
+                    "splits": len(of_method),
+                    "mean": mean,
+                    "sd": sd,
+                    "difference": difference,
+                    "difference_sd": difference_sd,
+                }
             )
     return summary
 
@@ -115,6 +116,7 @@ def shown(tables):
 
 
 def _cell(row, name="mean"):
+    """Return a mean with its deviation as text; "" without a row."""
     return mean_sd(row[name], row["sd" if name == "mean" else f"{name}_sd"], ".1f") if row else ""
 
 

@@ -25,11 +25,9 @@ def neighbours(stream, t, weighting):
     Term weights are those of the batch.
     """
     batch = stream.batches[t]
-    rows = Weighed(batch, Weighting(**weighting), "l2")
-    counts = [earlier.counts[:] for earlier in stream.batches[:t]]
-    past = sparse.csr_array(
-        sparse.vstack([widen(part, n_columns=batch.counts.shape[1]) for part in counts])
-    )
+    rows, n_terms = Weighed(batch, Weighting(**weighting), "l2"), batch.counts.shape[1]
+    counts = [widen(earlier.counts[:], n_columns=n_terms) for earlier in stream.batches[:t]]
+    past = sparse.csr_array(sparse.vstack(counts))
     cosines = (rows[:] @ rows.weigh(past).T).toarray()
     return 1.0 - np.sort(cosines, axis=1)[:, -N_NEIGHBOURS:].mean(axis=1)
 

@@ -28,11 +28,11 @@ TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
 QUALITY_TABLES = ("table", "pairs", "memory", "ablation", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
+# Labels of the best nearest neighbours in a window or in the complete past: each document scored by
+# itself (plain), or together with its batch (context)
 WINDOW_PLAIN, WINDOW_CONTEXT = "nearest documents, window", "nearest documents, window, whole batch"
-PAST_PLAIN, PAST_CONTEXT = (
-    "nearest documents, whole past",
-    "nearest documents, whole past, whole batch",
-)
+PAST_PLAIN = "nearest documents, whole past"
+PAST_CONTEXT = f"{PAST_PLAIN}, whole batch"
 
 
 def run(settings, folder, files):
@@ -48,17 +48,12 @@ def run(settings, folder, files):
         paths = (os.path.join(folder_of, f"{name}.tsv") for folder_of in files)
         for path in filter(os.path.exists, paths):
             rows += read_table(path, delete=os.path.dirname(path))
-    streams = {row["stream"] for row in tables["memory"]}
+    streams = sorted({row["stream"] for row in tables["memory"]})
     for name in settings["shown"]:
         if name not in streams:
-            expected = (
-                "one of " + ", ".join(sorted(streams))
-                if streams
-                else "streams with the part memory"
-            )
             raise DataError(
                 f"quality_overview: shown names '{name}'",
-                expected,
+                f"one of {', '.join(streams)}" if streams else "streams with the part memory",
                 "correct the name, or measure the part memory of the stream",
             )
     memory, compared, figures = tables["memory"], tables["table"], {}
@@ -130,25 +125,21 @@ def _paired(rows):
             difference, low, high = (
                 number(row[column], "+.3f") for column in ("difference", "low", "high")
             )
-            cells += [
-                f"{describe_run(row['best'])}: {number(row['other'])}",
-                f"{difference} ({low} to {high})",
-            ]
+            cells.append(f"{describe_run(row['best'])}: {number(row['other'])}")
+            cells.append(f"{difference} ({low} to {high})")
         yield cells
 
 
 def _competing(rows):
     """Yield a row per other method: AUC without and with batch peers, stored numbers, time."""
-    runs = dict(grouped(rows, ("run",)))
-    for (run,), plain in runs.items():
-        if not CONTEXT.search(run):
-            parts = [
-                plain,
-                *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive")),
-            ]
-            cells = [mean_sd(*spread_over(part, "average")) for part in parts]
-            stored, ms = (spread_over(plain, column)[0] for column in ("entries", "ms"))
-            yield [describe_method(run), *cells, f"{stored / 1000:,.0f}", number(ms, ".3f")]
+    runs = {run: of_run for (run,), of_run in grouped(rows, ("run",))}
+    for run, plain in runs.items():
+        if CONTEXT.search(run):
+            continue
+        with_peers = [runs.get(f"{run}-{kind}-context", []) for kind in ("levels", "adaptive")]
+        cells = [mean_sd(*spread_over(part, "average")) for part in (plain, *with_peers)]
+        stored, ms = (spread_over(plain, column)[0] for column in ("entries", "ms"))
+        yield [describe_method(run), *cells, f"{stored / 1000:,.0f}", number(ms, ".3f")]
 
 
 def _sized(rows, sizes):
@@ -195,9 +186,8 @@ def best_of(rows, labels):
     """
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
-        if runs := dict(
-            grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",))
-        ):
+        of_kind = [row for row in rows if row["run"].endswith("-context") == context]
+        if runs := dict(grouped(of_kind, ("run",))):
             best[label] = max(runs.values(), key=lambda of_run: spread_over(of_run, "average")[0])
     return best
 
@@ -228,6 +218,7 @@ def lines_of(rows):
 
 
 def _look(label, learned):
+    """Return colour, marker and line style of a curve; grey and black for nearest neighbours."""
     if label in learned:
         return look_of(learned.index(label))
     plain = label == WINDOW_PLAIN
@@ -239,6 +230,7 @@ def _look(label, learned):
 
 
 def _panel(axis, rows, lines, learned):
+    """Draw the curves of a stream (`curves_of`) and its horizontal lines (`lines_of`)."""
     for label, of_curve in curves_of(rows).items():
         points = [part for _, part in grouped(of_curve, ("size",))]
         x = np.array([np.mean([row["entries"] for row in part]) for part in points])
@@ -312,15 +304,8 @@ def curves(memory, compared=(), others=()):
         axis.set(title=name, xlabel="stored numbers, thousands")
         of_stream = [row for row in others if row["stream"] == name]
         for (method, point), marker in zip(points_of(of_stream).items(), "*DvhdHp<>", strict=False):
-            axis.plot(
-                *point,
-                label=method,
-                color=GREY,
-                marker=marker,
-                markersize=6,
-                linestyle="none",
-                zorder=3,
-            )
+            look = {"color": GREY, "marker": marker, "markersize": 6, "linestyle": "none"}
+            axis.plot(*point, label=method, zorder=3, **look)
         _decades(axis)
         handles |= {
             label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)

@@ -3,6 +3,8 @@
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 4.
 """
 
+from itertools import product
+
 import numpy as np
 from scipy import sparse
 
@@ -42,13 +44,11 @@ def run(settings, folder, files):
     """
     words, vocabulary = frequent(nips.read(files, {}), OCCURRENCES)
     fits, rows, tree = [], [], trees.balanced(BRANCHING)
-    for start in START_KINDS:
-        for seed in settings["seeds"]:
-            fits.append(fit_tree(words, tree, settings, start, seed))
-            first, last = fits[-1].objective[0], fits[-1].objective[-1]
-            rows.append(
-                {"start": start, "seed": seed, "first": first, "objective": last, "chosen": "no"}
-            )
+    for start, seed in product(START_KINDS, settings["seeds"]):
+        fit = fit_tree(words, tree, settings, start, seed)
+        fits.append(fit)
+        row = {"start": start, "seed": seed, "first": fit.objective[0]}
+        rows.append({**row, "objective": fit.objective[-1], "chosen": "no"})
     best = int(np.argmin([row["objective"] for row in rows]))
     rows[best]["chosen"] = "yes"
     nodes = describe(tree, fits[best], vocabulary)
@@ -69,9 +69,8 @@ def frequent(documents, occurrences):
     counts = sparse.csr_array(documents.counts[:, frequent_terms], dtype=float)
     counts = counts[np.flatnonzero(np.diff(counts.indptr))]
     lengths = np.asarray(counts.sum(axis=1)).ravel()
-    return sparse.csr_array(sparse.diags_array(1.0 / lengths) @ counts), [
-        documents.vocabulary[term] for term in frequent_terms
-    ]
+    words = [documents.vocabulary[term] for term in frequent_terms]
+    return sparse.csr_array(sparse.diags_array(1.0 / lengths) @ counts), words
 
 
 def fit_tree(words, tree, settings, start, seed):

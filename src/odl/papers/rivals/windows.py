@@ -136,16 +136,20 @@ class InvertedPast:
             Indices and values by name of the weighting, each of shape (n_documents, 5), as
             `odl.learners.likeness.nearest` returns them.
         """
-        rows = baselines.weighed(batch, "log")
+        rows, neighbours = baselines.weighed(batch, "log"), {}
         idf = np.log((1 + batch.n_before) / (1 + batch.frequencies)) + 1.0
-        rows.data, neighbours = rows.data * idf[rows.indices], {}
+        rows.data = rows.data * idf[rows.indices]
         self.rows.resize((self.rows.shape[0], len(idf)))
-        inverse = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300))
+        inverse_norms = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300))
         for name, factor in factors.items():
-            first = int(np.argmax(factor > 0))
-            first = first if 2 * first > len(inverse) else 0
-            index = likeness.build_index(self.rows[first:].T, 1.0) if first else self.index
-            scale = (factor * inverse)[first + index.owner]
+            # If more than half of the documents have the factor 0, an index without the first of
+            # them is built; otherwise the index of all documents is used.
+            first, index = int(np.argmax(factor > 0)), self.index
+            if 2 * first > len(inverse_norms):
+                index = likeness.build_index(self.rows[first:].T, 1.0)
+            else:
+                first = 0
+            scale = (factor * inverse_norms)[first + index.owner]
             indices, cosines = likeness.nearest(rows, index, N_NEIGHBOURS, scale)
             neighbours[name] = np.where(indices < 0, -1, indices + first), cosines
         return neighbours

@@ -13,7 +13,7 @@ import pytest
 from odl.alerts import feedback
 from odl.alerts.feedback import FeedbackLine, Verdicts, renumber_events
 from odl.errors import DataError
-from odl.files import atomic, storage
+from odl.files import atomic, bundles, storage
 from odl.files.documents import NO_TIME
 
 DAY = 86_400_000
@@ -90,11 +90,10 @@ def test_a_line_of_an_earlier_version_names_an_event():
 def period(folder, t, events, ids):
     """A file of alerts, as far as feedback reads it."""
     with storage.writing(folder / f"{t}.h5", "alerts") as file:
-        storage.write_array(file, "event", np.array(events))
-        for name, texts in (("ids", ids), ("titles", ids), ("sources", [""])):
-            storage.write_strings(file, name, texts)
-        for name in ("source", "times"):
-            storage.write_array(file, name, np.zeros(len(ids), dtype=np.int64))
+        names = {"ids": ids, "titles": ids, "sources": [""]}
+        zeros = np.zeros(len(ids), dtype=np.int64)
+        arrays = {"event": np.array(events), "source": zeros, "times": zeros}
+        bundles.write(file, "period", names | arrays)
 
 
 def test_documents_of_events_are_those_of_all_periods(tmp_path):

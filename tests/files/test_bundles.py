@@ -19,6 +19,9 @@ ARRAYS = {
     "signed": np.append(np.zeros(2999), -0.0),
     "unknown": np.append(np.zeros(2999), np.nan),
     "large": np.arange(3000) * 10**9,
+    "few": np.where(np.arange(3000).reshape(30, 100) % 50 == 7, 0.1, -2.0),
+    "equal": np.full(3000, 7),
+    "presence": sparse.csr_array((np.ones(3000), (np.arange(3000) % 9, np.arange(3000)))),
     "none": np.zeros((0, 4)),
     "words": ["Ebola", "", "犬"],
     "no words": [],
@@ -45,6 +48,7 @@ def test_arrays_have_the_same_type_shape_and_bits_as_before(path):
     assert found.pop("words") == ARRAYS["words"] and found.pop("no words") == []
     documents = found.pop("documents")
     assert documents.shape == (90, 4000) and (documents != ARRAYS["documents"]).nnz == 0
+    assert (found.pop("presence") != ARRAYS["presence"]).nnz == 0
     for name, values in found.items():
         assert values.dtype == ARRAYS[name].dtype and values.shape == ARRAYS[name].shape, name
         assert values.tobytes() == ARRAYS[name].tobytes(), name
@@ -59,6 +63,13 @@ def test_one_dataset_for_each_type_and_the_smallest_type_for_large_arrays(path):
     assert stored == {
         "small": "int64", "counts": "uint8", "halves": "float32", "exact": "float64", "large": "int64"
     }  # fmt: skip
+    filled = {name: entry for name, entry in layout.items() if entry[0] == "filled"}
+    assert filled == {
+        "few": ["filled", "", [30, 100], "float64", -2.0],
+        "equal": ["filled", "", [3000], "int64", 7],
+        "presence/data": ["filled", "", [3000], "float64", 1.0],
+    }
+    assert layout["few/positions"][2] == [60] and layout["equal/values"][2] == [0]
     assert layout["signed"][1] == layout["unknown"][1] == "float32"
 
 

@@ -11,6 +11,7 @@ import json
 import numpy as np
 
 from odl.alerts.model import STATES, Event, Headline, brief_history
+from odl.config.sections import Alerts
 from odl.files import storage
 
 EARLIER_P = 0.05  # p of each headline: share of the periods without news that had an alert
@@ -28,14 +29,27 @@ EARLIER_ARRAYS = {"topic": "event"} | {
     name: name for name in ("score", "tail", "context", "item", "near", "likeness")
 }
 EARLIER_CHANGES = ("sizes", "changes")
+RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
-def settings_of(settings):
-    """Return settings of alerts under their present names; `level` was a tail probability."""
-    return settings | {"tail": settings["level"], "certain": 0.0}
+def record_of(file):
+    """Return the arrays and lists of strings of a period, each of which is a data set, by name.
+
+    The numbers of topics have the present name "event".
+    """
+    record = {}
+    for name in storage.names_in(file, "/"):
+        if name == "memory":
+            continue
+        if "length" in file[name].attrs:
+            values = storage.read_strings(file, name)
+        else:
+            values = storage.read_array(file, name, ndim=None)
+        record[EARLIER_ARRAYS.get(name, name)] = values
+    return record
 
 
-def values(file, settings):
+def values(file, record):
     """Return the fields of a period that the earlier format stores differently.
 
     The documents are dicts under "items".
@@ -44,16 +58,17 @@ def values(file, settings):
     ----------
     file : h5py.File
         File of kind "alerts" in the earlier format.
-    settings : dict
+    record : dict
+        Its arrays and lists of strings (`record_of`).
     """
-    (changes,) = storage.read_strings(file, "topics")
-    changes = json.loads(changes)
+    changes = json.loads(record["topics"][0])
+    settings = Alerts.earlier() | json.loads(storage.attribute(file, "settings"))
+    # The earlier `level` was a tail probability.
+    settings |= {"tail": settings["level"], "certain": 0.0}
     facts = {name: kind(storage.attribute(file, name)) for name, kind in EARLIER_FACTS.items()}
     unproven = bool(storage.attribute(file, "warm_up"))
-    arrays = {
-        now: storage.read_array(file, name, "if", ndim=None) for name, now in EARLIER_ARRAYS.items()
-    }
-    items = [json.loads(line) for line in storage.read_strings(file, "pool")]
+    arrays = {name: record[name] for name in EARLIER_ARRAYS.values()}
+    items = [json.loads(line) for line in record["pool"]]
     opened = [item for item in items if item.pop("gate", "") and not unproven]
     events = events_of(file, int(storage.attribute(file, "t")))
     headlines = _headlines(opened, arrays["event"], events) if settings["gates"] else []
@@ -62,6 +77,9 @@ def values(file, settings):
         **arrays,
         **{name: [tuple(entry) for entry in changes[name]] for name in EARLIER_CHANGES},
         **facts,
+        "run": {name: kind(storage.attribute(file, name)) for name, kind in RUN_FACTS.items()},
+        "settings": settings,
+        "languages": json.loads(file.attrs.get("languages", "{}")),
         "unproven": unproven,
         "p": EARLIER_P if headlines else 1.0,
         "usual": 0.0,
@@ -109,6 +127,12 @@ def _headline(number, items, topic_of, events):
 def born(changes):
     """Return [(number, [(id, title)])] of the new topics of a period, with one document each."""
     return [(number, [(ident, title)]) for number, ident, title in changes["born"]]
+
+
+def births_of(file):
+    """Return (first time of a period in ms, its new topics as `born` returns them)."""
+    (changes,) = storage.read_strings(file, "topics")
+    return int(file.attrs["first"]), born(json.loads(changes))
 
 
 def events_of(file, t):

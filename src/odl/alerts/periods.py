@@ -31,10 +31,10 @@ from odl.errors import EarlierError, StorageError
 from odl.files import bundles, digests, storage
 
 PERIOD_FILE = "alerts"
-MEMORY, UNSEEN = "memory", "unseen_"  # group of the state; prefix of the names of `SeenWords`
+# Groups of the period and of the state for the next one; prefix of the names of `SeenWords`.
+RECORD, MEMORY, UNSEEN = "period", "memory", "unseen_"
 PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
-EVENT_CHANGES = ("sizes", "changes", "born")
-# Attributes of the file and their types.
+# Fields of a period that are stored together as one line of JSON, and the types of the numbers.
 PERIOD_FACTS = {
     "first": int,
     "last": int,
@@ -46,8 +46,8 @@ PERIOD_FACTS = {
     "usual": float,
     "repeats": int,
 }
-# Attribute with the number of documents of each language, if there are several.
-LANGUAGES_ATTRIBUTE = "languages"
+EVENT_CHANGES = ("sizes", "changes", "born")
+JSON_FACTS = ("run", "settings", "languages", "gates", *EVENT_CHANGES)
 # Fields of a document in the JSON lines of "items", in this order.
 DOCUMENT_FIELDS = (
     "row",
@@ -68,7 +68,6 @@ DOCUMENT_FIELDS = (
 )
 DOCUMENT_KEYS = {"reasons": "words", "nearest": "near"}  # fields with other keys in these lines
 SPARED_FIELDS = ("rest", "text", "opening", "phrases")  # fields omitted in these lines if empty
-RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
 class Names(NamedTuple):
@@ -129,47 +128,36 @@ def write(path, period, names, carried):
     str
         Digest of the file.
     """
-    attributes = {
-        **period.run,
-        "t": period.t,
-        "settings": json.dumps(period.settings, sort_keys=True),
-    }
-    if period.languages:
-        attributes[LANGUAGES_ATTRIBUTE] = json.dumps(period.languages, sort_keys=True)
-    attributes |= {name: getattr(period, name) for name in PERIOD_FACTS}
-    with storage.writing(path, PERIOD_FILE, **attributes, previous=carried.digest) as file:
-        for name in (*PERIOD_ARRAYS, "shares"):
-            storage.write_array(file, name, getattr(period, name))
-        if period.meaning is not None:
-            storage.write_array(file, "meaning", period.meaning)
-        storage.write_strings(
-            file, "items", [_line(document) for document in period.documents_of.values()]
-        )
-        for name in ("headlines", "below"):
-            lines = [_json(vars(headline)) for headline in getattr(period, name)]
-            storage.write_strings(file, name, lines)
-        if carried.unseen is not None:
-            storage.write_strings(file, "unseen", [_json(vars(word)) for word in period.unseen])
-        changes = {name: getattr(period, name) for name in (*EVENT_CHANGES, "gates")}
-        storage.write_strings(file, "events", [_json(changes)])
-        _write_names(file, names)
+    with storage.writing(path, PERIOD_FILE, t=period.t, previous=carried.digest) as file:
+        bundles.write(file, RECORD, _record_of(period, names))
         _write_carried(file, carried)
         return digests.seal(file)
 
 
+def _record_of(period, names):
+    """Return the stored arrays and lists of strings of a period and its documents, by name."""
+    facts = {name: kind(getattr(period, name)) for name, kind in PERIOD_FACTS.items()}
+    facts |= {name: getattr(period, name) for name in JSON_FACTS}
+    facts["settings"] = dict(sorted(period.settings.items()))
+    record = {name: getattr(period, name) for name in (*PERIOD_ARRAYS, "shares")}
+    if period.meaning is not None:
+        record["meaning"] = period.meaning
+    for name in ("headlines", "below", "unseen"):
+        record[name] = [_json(vars(value)) for value in getattr(period, name)]
+    sources = {source: number for number, source in enumerate(sorted(set(names.files)))}
+    return record | {
+        "facts": [_json(facts)],
+        "items": [_line(document) for document in period.documents_of.values()],
+        "ids": names.ids,
+        "titles": names.titles,
+        "sources": [*sources],
+        "source": np.array([sources[source] for source in names.files], dtype=np.int32),
+        "times": names.times,
+    }
+
+
 def _json(values):
     return json.dumps(values, ensure_ascii=False)
-
-
-def _write_names(file, names):
-    """Write ids, titles, source files and times of the documents (`Names`)."""
-    sources = {source: number for number, source in enumerate(sorted(set(names.files)))}
-    for name, texts in (("ids", names.ids), ("titles", names.titles), ("sources", list(sources))):
-        storage.write_strings(file, name, texts)
-    storage.write_array(
-        file, "source", np.array([sources[source] for source in names.files], dtype=np.int32)
-    )
-    storage.write_array(file, "times", names.times)
 
 
 def _line(document):
@@ -264,20 +252,21 @@ def read(path, shares=False):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, PERIOD_FILE) as file:
-        heading = _heading(file)
-        values = (
-            earlier.values(file, heading["settings"]) if storage.is_earlier(file) else _values(file)
-        )
-        items = values.pop("items")
-        period = Period(
-            **heading,
-            **values,
-            shares=storage.read_array(file, "shares", "f") if shares else None,
-            unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
-            languages=json.loads(file.attrs.get(LANGUAGES_ATTRIBUTE, "{}")),
-            sources=[source for source in _lines(file, "sources") if source],
-            meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
-        )
+        if storage.is_earlier(file):
+            record = earlier.record_of(file)
+            values = earlier.values(file, record)
+        else:
+            record = _stored(file)
+            values = _values(record)
+        values["t"] = int(storage.attribute(file, "t"))
+    items = values.pop("items")
+    period = Period(
+        **values,
+        shares=record["shares"] if shares else None,
+        unseen=[Unseen(**json.loads(line)) for line in record.get("unseen", [])],
+        sources=[source for source in record["sources"] if source],
+        meaning=record.get("meaning"),
+    )
     rank_of = _ranks(period)
     period.documents_of = {
         item["row"]: _document(period, item, rank_of.get(item["row"], 0)) for item in items
@@ -285,24 +274,41 @@ def read(path, shares=False):
     return period
 
 
-def _values(file):
+def _stored(file, names=None):
+    """Return some or all stored arrays and lists of strings of a period (`_record_of`), by name."""
+    if RECORD in file:
+        return bundles.read(file[RECORD], names)
+    record = earlier.record_of(file)  # an unreleased layout: a data set for each
+    kinds = PERIOD_FACTS | earlier.RUN_FACTS
+    facts = {name: kind(storage.attribute(file, name)) for name, kind in kinds.items()}
+    facts["run"] = {name: facts.pop(name) for name in earlier.RUN_FACTS}
+    facts["settings"] = json.loads(storage.attribute(file, "settings"))
+    facts["languages"] = json.loads(file.attrs.get("languages", "{}"))
+    return record | {"facts": [_json(facts | json.loads(record["events"][0]))]}
+
+
+def _values(record):
     """Return the fields of a period that an earlier version stored differently.
 
     The documents are dicts under "items".
     """
-    (changes,) = storage.read_strings(file, "events")
-    changes = json.loads(changes)
+    facts = _facts(record)
+    for name in EVENT_CHANGES:
+        facts[name] = [tuple(entry) for entry in facts[name]]
     return {
-        **{name: kind(storage.attribute(file, name)) for name, kind in PERIOD_FACTS.items()},
-        **{name: storage.read_array(file, name, "if", ndim=None) for name in PERIOD_ARRAYS},
-        "items": [json.loads(line) for line in storage.read_strings(file, "items")],
-        **{
-            name: [_headline(line) for line in storage.read_strings(file, name)]
-            for name in ("headlines", "below")
-        },
-        "gates": changes.pop("gates"),
-        **{name: [tuple(entry) for entry in entries] for name, entries in changes.items()},
+        **facts,
+        **{name: record[name] for name in PERIOD_ARRAYS},
+        "items": [json.loads(line) for line in record["items"]],
+        "headlines": [_headline(line) for line in record["headlines"]],
+        "below": [_headline(line) for line in record["below"]],
     }
+
+
+def _facts(record):
+    """Return the facts of a period from its stored strings; missing settings get defaults."""
+    facts = json.loads(record["facts"][0])
+    facts["settings"] = Alerts.earlier() | facts["settings"]
+    return facts
 
 
 def _headline(line):
@@ -316,11 +322,6 @@ def _headline(line):
     )
 
 
-def _lines(file, name):
-    """Return the strings of a data set, an empty list if the file does not have it."""
-    return storage.read_strings(file, name) if name in file else []
-
-
 def read_names(path):
     """Return ids, titles, source files and times of the documents of a period (`Names`).
 
@@ -329,14 +330,17 @@ def read_names(path):
     StorageError
         If the file is missing, damaged or of another kind.
     """
+    record = _read_some(path, ["ids", "titles", "sources", "source", "times"])
+    files = [record["sources"][number] for number in record["source"].tolist()]
+    return Names(record["ids"], record["titles"], files, record["times"])
+
+
+def _read_some(path, names):
+    """Return some stored arrays and lists of strings of a period (`_record_of`), by name."""
     with storage.reading(path, PERIOD_FILE) as file:
-        sources, source = (
-            storage.read_strings(file, "sources"),
-            storage.read_array(file, "source", "i"),
-        )
-        ids, titles = (storage.read_strings(file, name) for name in ("ids", "titles"))
-        files = [sources[number] for number in source.tolist()]
-        return Names(ids, titles, files, storage.read_array(file, "times", "i"))
+        if storage.is_earlier(file):
+            return earlier.record_of(file)
+        return _stored(file, names)
 
 
 def read_events(path):
@@ -365,8 +369,7 @@ def read_event_numbers(path):
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, PERIOD_FILE) as file:
-        return storage.read_array(file, "topic" if storage.is_earlier(file) else "event", "i")
+    return _read_some(path, ["event"])["event"]
 
 
 def read_documents(path):
@@ -418,18 +421,10 @@ def read_births(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, PERIOD_FILE) as file:
-        is_earlier = storage.is_earlier(file)
-        (changes,) = storage.read_strings(file, "topics" if is_earlier else "events")
-        changes = json.loads(changes)
-        return int(file.attrs["first"]), earlier.born(changes) if is_earlier else changes["born"]
-
-
-def _heading(file):
-    """Return number, run and settings of a period as a dict."""
-    run = {name: kind(storage.attribute(file, name)) for name, kind in RUN_FACTS.items()}
-    settings = Alerts.earlier() | json.loads(storage.attribute(file, "settings"))
-    settings = earlier.settings_of(settings) if storage.is_earlier(file) else settings
-    return {"t": int(storage.attribute(file, "t")), "run": run, "settings": settings}
+        if storage.is_earlier(file):
+            return earlier.births_of(file)
+        facts = _facts(_stored(file, ["facts"]))
+        return facts["first"], facts["born"]
 
 
 def read_carried(path, run=None, settings=None, t=None):
@@ -450,8 +445,11 @@ def read_carried(path, run=None, settings=None, t=None):
             )
         arrays = bundles.read(file[MEMORY])
         unseen = {name: arrays.get(f"{UNSEEN}{name}") for name in SeenWords._fields}
+        facts = _facts(_stored(file, ["facts"]))
         carried = Carried(
-            **_heading(file),
+            t=int(storage.attribute(file, "t")),
+            run=facts["run"],
+            settings=facts["settings"],
             digest=str(file.attrs["digest"]),
             past=decision.from_arrays(arrays),
             opened=arrays["opened"],

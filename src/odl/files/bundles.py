@@ -3,7 +3,8 @@
 Each array of a file costs time for its header, its digest and its compression. A bundle is a group
 with the attribute ``layout``, a JSON map of the name of each array to its type, the type in which
 it is stored, and its shape. Arrays of one stored type are one dataset, in the order of the layout.
-Large arrays are stored in the smallest type that has exactly their values.
+Large arrays are stored in the smallest type that has exactly their values. A large array of which
+most entries are its smallest value is stored as the positions and values of the other entries.
 """
 
 import json
@@ -17,8 +18,12 @@ from odl.files import storage
 
 MIN_NARROWED_BYTES = 4096  # smaller arrays are stored in their own type
 STORED_TYPES = ("uint8", "uint16", "int32", "float32")  # in this order, the first exact one
-TEXT, CSR = "str", "csr"  # types of lists of strings and of sparse matrices in a layout
+# Types of lists of strings, of sparse matrices and of arrays with few values in a layout.
+TEXT, CSR, FILLED = "str", "csr", "filled"
 CSR_ARRAYS = ("data", "indices", "indptr")
+FILLED_ARRAYS = ("positions", "values")
+POSITION_BYTES = 4  # bytes of a stored position
+FILLED_SHARE = 0.8  # largest share of its bytes that a filled array has
 
 
 def write(file, name, arrays):
@@ -47,28 +52,47 @@ def write(file, name, arrays):
 def _flat(arrays):
     """Yield (name, stored type, array in this type, entry of the layout) of each array of a map.
 
-    The shape of a sparse matrix is an entry without an array.
+    A sparse matrix and a filled array have an entry without an array, followed by their parts.
     """
     for name, value in arrays.items():
         if isinstance(value, list):
             data = np.frombuffer(storage.joined_strings(name, value), dtype=np.uint8)
             yield name, "uint8", data, [TEXT, "uint8", [len(data)], len(value)]
-            continue
-        if not sparse.issparse(value):
-            yield name, *_entry(np.asarray(value))
-            continue
-        matrix = sparse.csr_array(value)
-        matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
-        yield name, None, None, [CSR, "", list(matrix.shape)]
-        for part in CSR_ARRAYS:
-            yield f"{name}/{part}", *_entry(getattr(matrix, part))
+        elif sparse.issparse(value):
+            matrix = sparse.csr_array(value)
+            matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+            yield name, None, None, [CSR, "", list(matrix.shape)]
+            for part in CSR_ARRAYS:
+                yield from _flat_array(f"{name}/{part}", getattr(matrix, part))
+        else:
+            yield from _flat_array(name, np.asarray(value))
 
 
-def _entry(values):
-    """Return the stored type of an array, the array in this type, and its entry of the layout."""
+def _flat_array(name, values):
+    """Yield the tuple of `_flat` of an array, or the three tuples of a filled array."""
     stored = _narrowed(values) if values.nbytes >= MIN_NARROWED_BYTES else values
-    kind = stored.dtype.name
-    return kind, stored, [values.dtype.name, kind, list(values.shape)]
+    kind, dtype, shape = stored.dtype.name, values.dtype.name, list(values.shape)
+    positions = _positions_of_others(stored) if values.nbytes >= MIN_NARROWED_BYTES else None
+    if positions is None:
+        yield name, kind, stored, [dtype, kind, shape]
+        return
+    yield name, None, None, [FILLED, "", shape, dtype, stored.min().item()]
+    for part, others in zip(FILLED_ARRAYS, (positions, values.ravel()[positions]), strict=True):
+        yield from _flat_array(f"{name}/{part}", others)
+
+
+def _positions_of_others(values):
+    """Return the positions of the entries of a flattened array that are not its smallest value.
+
+    None is returned if they and their values need more than `FILLED_SHARE` of the bytes of the
+    array, or if an entry is not a number.
+    """
+    smallest, bits = values.min(), f"u{values.itemsize}"
+    if smallest != smallest:
+        return None
+    positions = np.flatnonzero(values.ravel().view(bits) != smallest.view(bits))
+    n_bytes = len(positions) * (POSITION_BYTES + values.itemsize)
+    return positions if n_bytes <= FILLED_SHARE * values.nbytes else None
 
 
 def _narrowed(values):
@@ -110,14 +134,14 @@ def read(group, names=None):
         )
     layout = json.loads(storage.attribute(group, "layout"))
     wanted = layout.keys() if names is None else {*names}
-    datasets, places, found = {}, {}, {}
+    datasets, places, found, composed = {}, {}, {}, []
     for key, (kind, stored, shape, *length) in layout.items():
         first = places.get(stored, 0)
-        last = places[stored] = first + (prod(shape) if kind != CSR else 0)
+        last = places[stored] = first + (prod(shape) if kind not in (CSR, FILLED) else 0)
         if key.partition("/")[0] not in wanted:
             continue
-        if kind == CSR:
-            found[key] = shape
+        if kind in (CSR, FILLED):
+            composed.append(key)
             continue
         if stored not in datasets:
             datasets[stored] = storage.read_array(group, stored)
@@ -128,7 +152,15 @@ def read(group, names=None):
             found[key] = values.tobytes().decode("utf-8").split("\n") if length[0] else []
         else:
             found[key] = values.astype(kind).reshape(shape)
-    for key in [key for key in found if isinstance(layout[key][0], str) and layout[key][0] == CSR]:
-        parts = (found.pop(f"{key}/{part}") for part in CSR_ARRAYS)
-        found[key] = storage.csr_of(key, *parts, tuple(found[key]))
+    for key in reversed(composed):  # filled arrays of a sparse matrix before the matrix
+        kind, _, shape, *filled = layout[key]
+        if kind == CSR:
+            parts = (found.pop(f"{key}/{part}") for part in CSR_ARRAYS)
+            found[key] = storage.csr_of(key, *parts, tuple(shape))
+        else:
+            dtype, smallest = filled
+            positions, values = (found.pop(f"{key}/{part}") for part in FILLED_ARRAYS)
+            found[key] = np.full(prod(shape), smallest, dtype)
+            found[key][positions] = values
+            found[key] = found[key].reshape(shape)
     return found

@@ -1,14 +1,11 @@
 """``python -m odl``, and the command `odl`."""
 
-import gc
 import signal
 import sys
 
 # Replace Python's handler by the default action of the system, so that Ctrl-C during the imports
 # ends the process without a traceback. `main` installs a handler of its own after the imports.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
-# Imports create about this number of permanent objects; the default, 700, scans them repeatedly.
-gc.set_threshold(100_000)
 
 from odl import forkserver  # noqa: E402
 

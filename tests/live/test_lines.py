@@ -309,18 +309,18 @@ def test_a_damaged_record_of_places_is_one_sentence(change, tmp_path, monkeypatc
     """It would leave documents out, or store them twice; a record of an earlier version has no digests."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inbox").mkdir()
-    assert lines.read_places() == {}
+    assert lines.read_offsets() == {}
     files, places = lines.Files("incoming"), {"1 1": [10, 2], "2 7": [99, 20]}
     files._store(places)
-    assert lines.read_places() == places
+    assert lines.read_offsets() == places
     path = tmp_path / lines.OFFSETS_PATH
     path.write_text(change(path.read_text()))
     with pytest.raises(
         StorageError, match=r"delete inbox/\.followed\.json to read all files again"
     ):
-        lines.read_places()
+        lines.read_offsets()
     path.write_text(json.dumps(places))
-    assert lines.read_places() == places
+    assert lines.read_offsets() == places
 
 
 @pytest.mark.slow

@@ -835,6 +835,20 @@ def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news,
 
 
 @pytest.mark.slow
+def test_a_period_that_a_run_learned_in_part_is_told_when_it_ends(news):
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3)[:20]))
+        watch.close(drained=True)
+    assert odl("run", news).returncode == 0
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3)[20:] + posts(4, 20)))
+        watch.learn()  # learns nothing new, so it tells nothing
+        watch.close()
+        records = [one for one in told() if not one["provisional"]]
+    assert [(one["period"], one["documents"]) for one in records] == [(3, streams.N), (4, 20)]
+
+
+@pytest.mark.slow
 def test_a_document_keeps_its_period_where_a_kill_comes_while_a_period_waits(news, tmp_path):
     late = streams.post(4, 900, "space") | {"time": "2026-02-03T00:00:00"}
     with watched(news) as (watch, told):

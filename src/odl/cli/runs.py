@@ -6,14 +6,12 @@ output. The reports of the runs go to standard error.
 """
 
 import contextlib
-import gc
 import os
 import select
 import sys
 
 from odl import cli
 
-GC_THRESHOLD = 100_000  # new objects between two collections, as in a command (`odl.__main__`)
 IDLE_SECONDS = 60.0  # seconds without a request after which the process ends, to free its memory
 
 
@@ -31,6 +29,5 @@ def serve(folder, seconds):
 
 
 if __name__ == "__main__":
-    gc.set_threshold(GC_THRESHOLD)
-    cli.open_streams()
+    cli.prepare_process()
     sys.exit(serve(*sys.argv[1:]))

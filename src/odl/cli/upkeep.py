@@ -233,7 +233,7 @@ def _verify_own(folder):
         return 0, []
     with contextlib.chdir(folder):
         wrong = [*inboxsums.check(mend=False), *refused.check(mend=False)]
-        for read in (lambda: project.forgotten("."), lines.read_places):
+        for read in (lambda: project.forgotten("."), lines.read_offsets):
             try:
                 read()
             except (StorageError, OSError) as error:

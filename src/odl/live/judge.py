@@ -142,7 +142,7 @@ class Arrivals:
         return row
 
     def read(self, rows):
-        """Read documents with distinct ids.
+        """Read documents with distinct ids, and set the attribute `parsed` of their rows.
 
         Parameters
         ----------
@@ -154,23 +154,19 @@ class Arrivals:
             Documents that can be read and have enough words.
         faults : list of str
             Reason why each row cannot be read; "" if it can.
-
-        The attribute `parsed` of the rows is set.
         """
-        read, faults = self.collection, []
-        read.restart()
+        collected, faults = self.collection, []
+        collected.restart()
         for number, row in enumerate(rows):
             roles = collection.values_by_role(row.columns, self.columns)
             try:
-                row.parsed = read.add_row("inbox", f"line {number + 1}", roles, True)
+                row.parsed = collected.add_row("inbox", f"line {number + 1}", roles, True)
                 faults.append("")
             except (ValueError, OverflowError, RecursionError) as error:
                 faults.append(fault_of(error))
-        documents = read.documents()
-        if read.meaning:
-            vectors = (
-                dict(zip(documents.ids, documents.vectors, strict=True)) if len(documents) else {}
-            )
+        documents = collected.documents()
+        if collected.meaning and len(documents):
+            vectors = dict(zip(documents.ids, documents.vectors, strict=True))
             for row in rows:
                 if row.parsed and row.parsed.identity in vectors:
                     row.parsed = row.parsed._replace(vector=vectors[row.parsed.identity])

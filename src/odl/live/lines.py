@@ -18,7 +18,7 @@ from odl.files.escaping import visible
 from odl.live import inbox
 from odl.live.judge import DOCUMENT_SIZE
 from odl.live.openperiod import GROUP_SIZE
-from odl.live.watch import follow, json_record
+from odl.live.watch import follow, json_record, print_line
 
 # Bytes of a line with its line break. Bytes beyond are skipped.
 MAX_LINE_SIZE = DOCUMENT_SIZE + 1
@@ -62,7 +62,7 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False, text=False)
         If the directory does not exist, or `odl run` already reads its files as a source.
     """
     if directory is not None:
-        _check(directory)
+        _check_directory(directory)
 
     def refuse(pairs):
         for (name, number), fault in pairs:
@@ -71,7 +71,7 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False, text=False)
             )
             if strict:
                 raise error
-            print(f"odl watch: {error}", file=sys.stderr, flush=True)
+            print_line(error)
 
     follow(
         _groups if directory is None else Files(directory),
@@ -116,23 +116,20 @@ def _groups(watch, ended):
 
     Every `POLL_SECONDS` without input, an empty group is yielded.
     """
-    incomplete, number, at_end = b"", 0, False
+    incomplete, n_lines, at_end = b"", 0, False
     while not at_end and not ended():
         if not select.select([sys.stdin], [], [], POLL_SECONDS)[0]:
             yield []
             continue
         piece = os.read(sys.stdin.fileno(), READ_SIZE)
         at_end = not piece
-        *lines, incomplete = (incomplete + piece + b"\n" * (at_end and bool(incomplete))).split(
-            b"\n"
-        )
-        if len(incomplete) > MAX_LINE_SIZE:
-            incomplete = incomplete[
-                :MAX_LINE_SIZE
-            ]  # still too long for a document, so it is refused
+        if at_end and incomplete:
+            piece = b"\n"
+        *lines, incomplete = (incomplete + piece).split(b"\n")
+        incomplete = incomplete[:MAX_LINE_SIZE]  # a longer line is refused, also after the cut
         for first in range(0, len(lines), GROUP_SIZE):
-            yield _numbered(INPUT_NAME, lines[first : first + GROUP_SIZE], number + first)
-        number += len(lines)
+            yield _numbered(INPUT_NAME, lines[first : first + GROUP_SIZE], n_lines + first)
+        n_lines += len(lines)
 
 
 class Files:
@@ -169,7 +166,7 @@ class Files:
         ended : callable
             Returns whether the watch is to end.
         """
-        self.read = read_places()
+        self.read = read_offsets()
         while not ended():
             group, offsets, has_full_group = [], {}, False
             for lines, key, offset in self._grown():
@@ -221,9 +218,7 @@ class Files:
                     self.ignored[path] = error.strerror
                 if error.strerror != WRONG_SUFFIX:
                     self.looked.pop(path, None)  # the next scan tries it again
-        _name(
-            {path: reason for path, reason in self.ignored.items() if ignored.get(path) != reason}
-        )
+        _print_ignored(dict(self.ignored.items() - ignored.items()))
         # A file that is renamed during a scan is found by the next one, so the keys of the last
         # scan are retained too.
         known_keys = {key for _, key, _ in (*before.values(), *self.looked.values())}
@@ -296,15 +291,15 @@ class Files:
                 [offset, number := number + len(lines)],
             )
 
-    def _store(self, places):
+    def _store(self, offsets):
         """Store the offsets after groups of lines that the inbox has stored."""
-        self.read |= places
-        files = {key: [*offset, _check_of(key, offset)] for key, offset in self.read.items()}
+        self.read |= offsets
+        files = {key: [*offset, _digest_of(key, offset)] for key, offset in self.read.items()}
         with replacing(OFFSETS_PATH) as temporary, open(temporary, "w", encoding="utf-8") as file:
             json.dump({"count": len(files), "files": files}, file)
 
 
-def read_places():
+def read_offsets():
     """Return how far files were read: key -> [bytes, lines].
 
     The record is ``{"count": 1, "files": {key: [bytes, lines, digest]}}``, where count is the
@@ -324,7 +319,7 @@ def read_places():
         offsets, is_changed = {}, len(stored["files"]) != stored["count"]
         for key, (size, n_lines, digest) in stored["files"].items():
             offsets[key] = [size, n_lines]
-            is_changed |= digest != _check_of(key, offsets[key])
+            is_changed |= digest != _digest_of(key, offsets[key])
         if not is_changed:
             return offsets
     except FileNotFoundError:
@@ -340,8 +335,8 @@ def read_places():
     )
 
 
-def _check_of(key, place):
-    return linesums.digest_of(f"{key} {place[0]} {place[1]}".encode())
+def _digest_of(key, offset):
+    return linesums.digest_of(f"{key} {offset[0]} {offset[1]}".encode())
 
 
 def _is_whole(line):
@@ -364,13 +359,22 @@ def _is_source(path):
     return path.lower().endswith(FOLLOWED_SUFFIXES)
 
 
-def _name(ignored):
-    """Print the names of ignored files, a dict of path -> reason."""
-    for why in dict.fromkeys(ignored.values()):
-        names = sorted(os.path.basename(path) for path, reason in ignored.items() if reason == why)
-        others = f" and {len(names) - MAX_SHOWN_NAMES} more" if len(names) > MAX_SHOWN_NAMES else ""
-        message = visible(f"{', '.join(names[:MAX_SHOWN_NAMES])}{others} not read: {why}")
-        print(f"odl watch: {message}", file=sys.stderr, flush=True)
+def _print_ignored(ignored):
+    """Print one line for each reason, with the names of the files that are not read for it.
+
+    Parameters
+    ----------
+    ignored : dict
+        Path of a file -> reason for not reading it.
+    """
+    names_of = {}
+    for path, reason in sorted(ignored.items()):
+        names_of.setdefault(reason, []).append(os.path.basename(path))
+    for reason, names in names_of.items():
+        shown = ", ".join(names[:MAX_SHOWN_NAMES])
+        if len(names) > MAX_SHOWN_NAMES:
+            shown += f" and {len(names) - MAX_SHOWN_NAMES} more"
+        print_line(visible(f"{shown} not read: {reason}"))
 
 
 def _numbered(name, lines, before):
@@ -382,18 +386,16 @@ def _numbered(name, lines, before):
     ]
 
 
-def _check(directory):
-    """Raise `ParameterError` if a path is no directory, or a source of `odl run` is in it."""
+def _check_directory(directory):
+    """Raise `ParameterError` if a path is no directory, or `odl run` reads a file in it."""
     if not os.path.isdir(directory):
         raise ParameterError(f"--follow {directory}", "a directory", "name an existing directory")
-    other_sources = [source for source in project.read(".")["sources"] if source != inbox.SOURCE]
-    for _, path in (
-        pair for source in other_sources for pair in listing.expand(source, "jsonl") or ()
-    ):
-        if os.path.samefile(os.path.dirname(path) or ".", directory):
-            given = f"--follow {directory}, of which {project.FILE} reads {os.path.basename(path)}"
-            raise ParameterError(
-                given,
-                "a directory of other files",
-                f"remove it from sources in {project.FILE}, or follow another directory",
-            )
+    for source in project.read(".")["sources"]:
+        files = () if source == inbox.SOURCE else listing.expand(source, "jsonl") or ()
+        for _, path in files:
+            if os.path.samefile(os.path.dirname(path) or ".", directory):
+                raise ParameterError(
+                    f"--follow {directory}, of which {project.FILE} reads {os.path.basename(path)}",
+                    "a directory of other files",
+                    f"remove it from sources in {project.FILE}, or follow another directory",
+                )

@@ -16,6 +16,7 @@ from odl.corpora.collection import names_of, value_of
 from odl.engine import folder as folders
 from odl.engine import processes
 from odl.errors import ConfigError, DataError, OdlError, StorageError
+from odl.files import storage
 from odl.live import inbox as inboxes
 from odl.live.inbox import ANSWER_KEY
 from odl.live.judge import Arrivals, DocumentJudge, clock, fault_of, iso
@@ -44,6 +45,11 @@ VERSION_PREFIX, COMMAND_PREFIXES = (
 def json_record(alerts, period):
     """Return the record of a learned period as a line of JSON."""
     return as_json({"provisional": False, **maps.period_map(alerts, period)})
+
+
+def print_line(text):
+    """Print a line about the watch itself on standard error."""
+    print(f"odl watch: {text}", file=sys.stderr, flush=True)
 
 
 class LiveWatch:
@@ -79,6 +85,8 @@ class LiveWatch:
         What was learned of the periods before the open one.
     last_learned : int
         Timestep of the last learned period; -1 if there is none.
+    last_digest : str
+        Digest of the alerts of this period.
     learned : concurrent.futures.Future or None
         Result of the run that is under way.
     n_accepted, n_repeated, n_late, n_refused : int
@@ -107,28 +115,26 @@ class LiveWatch:
         self.warned_of_version = False
         self.fault = ""  # why the last run failed
         self.n_accepted = self.n_repeated = self.n_late = self.n_refused = 0
-        self.judge, self.last_learned, self.current = None, -1, OpenPeriod(None, {})
+        self.judge, self.current = None, OpenPeriod(None, {})
         self.configure()
         self.last_learned = self._last_timestep()
+        self.last_digest = self._digest_of_alerts(self.last_learned)
         self._resume()
 
     def _resume(self):
         """Open the period that an earlier watch left open, or the last learned one if later."""
         stored = [label for label in self.inbox.periods() if label <= inboxes.today()]
         # The file of the open period is hidden after a kill, but not after a signal.
-        last = self.inbox.begun()[:1] or stored[-1:]
-        learned = [] if self.current.begin is None else [self.current.begin]
-        begin = max([*map(begin_of_label, last), *learned], default=None)
-        before = [] if begin is None else [label for label in stored if label < label_of(begin)]
-        answers = {
-            id: answer
-            for label in before[-1:]
-            for id, answer in answers_in(self.inbox, label).items()
-        }
+        last_stored = self.inbox.begun()[:1] or stored[-1:]
+        last_learned = [] if self.current.begin is None else [self.current.begin]
+        begin = max([*map(begin_of_label, last_stored), *last_learned], default=None)
+        answers = {}
+        if begin is not None and (before := [label for label in stored if label < label_of(begin)]):
+            answers = answers_in(self.inbox, before[-1])
         self.current = OpenPeriod(begin, answers)
         self._load()
         if error := self.earlier_error():
-            print(f"odl watch: {error}", file=sys.stderr, flush=True)
+            print_line(error)
         if begin is not None:
             self.current.resume(self.inbox, self.arrivals, self.judge)
             for label in self.inbox.labels():
@@ -169,11 +175,7 @@ class LiveWatch:
         try:
             self.configure()
         except OdlError as error:
-            print(
-                f"odl watch: {error} Until then the settings before apply.",
-                file=sys.stderr,
-                flush=True,
-            )
+            print_line(f"{error} Until then the settings before apply.")
 
     def earlier_error(self):
         """Return the error for results that an earlier version wrote; None for current results."""
@@ -185,31 +187,46 @@ class LiveWatch:
         """Return the last timestep that has alerts, -1 if there is none."""
         return len([*periods.paths(self.folder.folder_of("alerts"))]) - 1
 
+    def _digest_of_alerts(self, t):
+        """Return the digest of the alerts of timestep t; "" for timestep -1."""
+        return storage.digest_of(self._path("alerts", t), periods.PERIOD_FILE) if t >= 0 else ""
+
     def _load(self):
         """Load what was learned of the periods before the open one."""
-        self.judge, self.current.begin = self._learned_before(self.current.begin)
+        self.judge, self.current.begin = self._read_learned(self.current.begin)
 
-    def _learned_before(self, begin):
-        """Return (judge, begin of the open period), while no run changes the results.
+    def _read_learned(self, begin):
+        """Return what was learned before a period, and the begin of this period.
 
-        The judge is that of the last learned period before the open one. If no period is open yet,
-        the last learned one is opened again.
+        Parameters
+        ----------
+        begin : int or None
+            Begin of the open period. If none is open, it is that of the last learned period.
+
+        Returns
+        -------
+        judge : DocumentJudge or None
+            None if no period before `begin` is learned, or an earlier version of odl learned them.
+        begin : int or None
+            None if no period is learned or open.
         """
-        with processes.alone(self.folder.lock, RUN_WAIT_SECONDS):
-            t = self._last_timestep()
-            while t >= 0:
-                first = begin_of(
-                    features.read(self._path("features", t)).times.max(), self.calendar
-                )
-                begin = first if begin is None else begin
-                if first < begin and os.path.exists(self._path("update", t, "state")):
-                    break
-                t -= 1
+        with processes.alone(self.folder.lock, RUN_WAIT_SECONDS):  # no run changes the results
+            last = self._last_timestep()
+            if begin is None and last >= 0:
+                begin = self._begin_of(last)
             if periods.are_earlier(self.folder.folder_of("alerts")):
-                return None, begin  # documents are only stored
-            if self.judge and self.judge.t == t:
-                return self.judge, begin
-            return DocumentJudge(self.folder, t) if t >= 0 else None, begin
+                return None, begin
+            for t in range(last, -1, -1):
+                has_state = os.path.exists(self._path("update", t, "state"))
+                if has_state and self._begin_of(t) < begin:
+                    is_loaded = self.judge and self.judge.t == t
+                    return self.judge if is_loaded else DocumentJudge(self.folder, t), begin
+        return None, begin
+
+    def _begin_of(self, t):
+        """Return the begin of the period that was learned as timestep t."""
+        times = features.read(self._path("features", t)).times
+        return begin_of(times.max(), self.calendar)
 
     def _path(self, step, t, role="output"):
         return self.folder.path(STEPS[step].writes[role], t)
@@ -266,7 +283,7 @@ class LiveWatch:
         for number, line in lines:
             try:
                 rows.append(self.arrivals.row(number, line))
-            except Exception as error:
+            except Exception as error:  # no line ends the watch, whatever is in it
                 faults.append((number, fault_of(error)))
         return rows, faults
 
@@ -279,30 +296,36 @@ class LiveWatch:
         return self.current.begin is None or self._period_of(row) > self.current.begin
 
     def _accept(self, rows):
-        """Answer and store documents; return (number, fault) of those that cannot be judged."""
-        rows_by_id = {}
+        """Answer documents and store those that are new; tell the answers.
+
+        Returns
+        -------
+        list of (number, str)
+            Numbers of the documents that cannot be judged, with the reasons.
+        """
+        new_rows = {}
         for row in rows:
             self._assign(row)
             if self.current.find(row.identity) is None:
-                rows_by_id.setdefault(row.identity, row)
-        faults = self._judge([*rows_by_id.values()], self.current)
-        accepted, lines = [row for row in rows_by_id.values() if row.answer is not None], {}
+                new_rows.setdefault(row.identity, row)
+        faults = self._judge([*new_rows.values()], self.current)
+        accepted = [row for row in new_rows.values() if row.answer is not None]
+        lines, lines_of_period = [], {}
         for row in accepted:
             columns = {**row.columns, ANSWER_KEY: {"answer": row.answer, "sent": row.sent}}
-            lines.setdefault(row.label, []).append(json.dumps(columns).encode() + b"\n")
-        self.inbox.append(lines)
-        written = {label: iter(period_lines) for label, period_lines in lines.items()}
-        for row in accepted:
+            lines.append(json.dumps(columns).encode() + b"\n")
+            lines_of_period.setdefault(row.label, []).append(lines[-1])
+        self.inbox.append(lines_of_period)
+        for row, line in zip(accepted, lines, strict=True):
             self.current.answers[row.identity] = as_json(row.answer)
-            self.shares.add(row, next(written[row.label]))
-        self.n_accepted, self.n_late = (
-            self.n_accepted + len(accepted),
-            self.n_late + sum(row.late for row in accepted),
-        )
+            self.shares.add(row, line)
         answers = [(row, self.current.find(row.identity)) for row in rows]
-        self.n_repeated += sum(bool(answer) for _, answer in answers) - len(accepted)
-        self.refusals.accept([row.identity for row, answer in answers if answer])
-        self.tell([(row.number, answer) for row, answer in answers if answer])
+        answered = [(row, answer) for row, answer in answers if answer]
+        self.n_accepted += len(accepted)
+        self.n_repeated += len(answered) - len(accepted)
+        self.n_late += sum(row.late for row in accepted)
+        self.refusals.accept([row.identity for row, _ in answered])
+        self.tell([(row.number, answer) for row, answer in answered])
         return faults
 
     def _assign(self, row):
@@ -319,45 +342,52 @@ class LiveWatch:
     def _judge(self, rows, period=None):
         """Set the answers of documents; return (number, fault) of those that cannot be judged.
 
-        If a period is given, the documents are also compared with each other and added to it.
-        If documents fail together, each is judged alone, to find the one with the fault. A fault of
-        the disk or of a command is raised: it is not the fault of a document.
+        Parameters
+        ----------
+        rows : list of Arrival
+        period : OpenPeriod, optional
+            Period to which the documents are added after they are compared with its documents.
+
+        Raises
+        ------
+        DataError, StorageError, OSError, sqlite3.Error
+            For a fault of the disk or of a command, which is not the fault of a document.
         """
-        if self.judge:
+        if self.judge:  # the vectors of new documents must have the length of the learned ones
             self.arrivals.collection.n_dimensions = self.judge.n_dimensions
         try:
             documents, faults = self.arrivals.read(rows)
-            judged = (
-                self.judge(documents)
-                if self.judge and len(documents)
-                else [NOT_JUDGED] * len(documents)
-            )
+            answers = [NOT_JUDGED] * len(documents)
+            if self.judge and answers:
+                answers = self.judge(documents)
         except (DataError, StorageError, OSError, sqlite3.Error):
             raise
         except Exception as error:
+            # A document must not end the watch, also if it meets a defect of odl. Each document is
+            # judged alone to find the one with the fault.
             if len(rows) == 1:
-                return [(row.number, fault_of(error)) for row in rows]
+                return [(rows[0].number, fault_of(error))]
             return [fault for row in rows for fault in self._judge([row], period)]
-        rows_of_ids = {name: position for position, name in enumerate(documents.ids)}
+        positions = {name: position for position, name in enumerate(documents.ids)}
         for row, fault in zip(rows, faults, strict=True):
-            if not fault:
-                position = rows_of_ids.get(row.identity)
-                row.answer = {
-                    "id": row.identity,
-                    "provisional": True,
-                    "period": row.label or None,
-                    "late": row.late,
-                }
-                row.answer |= NOT_JUDGED if position is None else judged[position]
-                if period is not None:
-                    period.complete(row, documents, position, self.judge)
+            if fault:
+                continue
+            position = positions.get(row.identity)
+            row.answer = {
+                "id": row.identity,
+                "provisional": True,
+                "period": row.label or None,
+                "late": row.late,
+                **(NOT_JUDGED if position is None else answers[position]),
+            }
+            if period is not None:
+                period.complete(row, documents, position, self.judge)
         return [(row.number, fault) for row, fault in zip(rows, faults, strict=True) if fault]
 
     def _faults_of(self, row):
-        """Return (number, fault) of a document, judged as a copy; empty if there is none."""
-        return self._judge(
-            [replace(row, identity="-", columns={**row.columns, self.columns["id"]: "-"})]
-        )
+        """Judge a copy of a document; return a list with its (number, fault) if it has one."""
+        columns = {**row.columns, self.columns["id"]: "-"}
+        return self._judge([replace(row, identity="-", columns=columns)])
 
     # Periods
 
@@ -397,34 +427,48 @@ class LiveWatch:
             self.learned = self.thread.submit(self._run)
 
     def _run(self):
-        """Run the folder; return (judge, last learned timestep, records of learned periods)."""
+        """Run the folder in the other process, and read what it learned.
+
+        Returns
+        -------
+        judge : DocumentJudge or None
+        last : int
+            Last learned timestep.
+        records : list of (None, str)
+            Records of the periods that were learned.
+        """
+        told, unchanged = self.last_learned, (self.judge, self.last_learned, [])
         self.shares.wait()
         if not self.runner.start():  # a signal came
-            return self.judge, self.last_learned, []
+            return unchanged
         status, lines = self.runner.wait()
-        for line in lines:
-            is_version_warning = line.startswith(VERSION_PREFIX)
-            if (is_version_warning and not self.warned_of_version) or line.startswith(
-                COMMAND_PREFIXES
-            ):
-                print(f"odl watch: {line}", file=sys.stderr, flush=True)
-            self.warned_of_version |= is_version_warning
+        self._print_warnings(lines)
         if status:
-            if status not in STOPPED_STATUSES:
-                if lines[-1] != self.fault:  # the same fault may end the run of every period
-                    print(
-                        f"odl watch: the period is not learned yet: {lines[-1]}",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+            # The same fault may end the run of every period.
+            if status not in STOPPED_STATUSES and lines[-1] != self.fault:
                 self.fault = lines[-1]
-            return self.judge, self.last_learned, []
-        self.fault, (judge, _) = "", self._learned_before(self.current.begin)
+                print_line(f"the period is not learned yet: {self.fault}")
+            return unchanged
+        self.fault, (judge, _) = "", self._read_learned(self.current.begin)
         last = self._last_timestep()
-        if last <= self.last_learned:
-            return judge, self.last_learned, []
-        alerts = read.alerts_of(".", last=last - self.last_learned)
+        # The last told period is told again if it has got more documents: a run learned its first
+        # documents before the watch accepted the others.
+        n_untold = last - told
+        if 0 <= told <= last:
+            n_untold += self._digest_of_alerts(told) != self.last_digest
+        if n_untold <= 0:
+            return judge, told, []
+        self.last_digest = self._digest_of_alerts(last)
+        alerts = read.alerts_of(".", last=n_untold)
         return judge, last, [(None, self.record_of(alerts, period)) for period in alerts.periods]
+
+    def _print_warnings(self, lines):
+        """Print the lines of a run about the command of `notify`, and once that about versions."""
+        for line in lines:
+            is_of_version = line.startswith(VERSION_PREFIX)
+            if line.startswith(COMMAND_PREFIXES) or (is_of_version and not self.warned_of_version):
+                print_line(line)
+            self.warned_of_version |= is_of_version
 
     def poll(self):
         """Load what was learned if a run has ended; end the period if it is over by the clock."""
@@ -453,10 +497,18 @@ class LiveWatch:
             self.tell(records)
 
     def close(self, drained=False):
-        """End the watch.
+        """End the watch, and print how many documents came.
 
-        Without `drained` its input has ended, and the last period is learned. With it a signal
-        came, and the open period continues in the next watch.
+        Parameters
+        ----------
+        drained : bool
+            Whether a signal ends the watch: the open period continues in the next watch. Otherwise
+            the input has ended, and the last period is learned.
+
+        Raises
+        ------
+        DataError, EarlierError
+            If the input has ended and the last period could not be learned.
         """
         if not drained:
             if self.n_accepted or self.inbox.begun():
@@ -470,15 +522,13 @@ class LiveWatch:
             self.runner.stop()
             for label in self.inbox.begun():
                 self.inbox.publish(label)
-        counts = [
-            f"{self.n_accepted} documents accepted",
-            *([f"{self.n_repeated} sent again"] if self.n_repeated else []),
-            f"{self.n_late} late",
-            f"{self.n_refused} set aside",
-        ]
+        counts = [f"{self.n_accepted} documents accepted"]
+        if self.n_repeated:
+            counts.append(f"{self.n_repeated} sent again")
+        counts += [f"{self.n_late} late", f"{self.n_refused} set aside"]
         if self.n_refused and not drained:
             counts[-1] += f" ({self.folder.config['results']}/set-aside.tsv)"
-        print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)
+        print_line(", ".join(counts))
         if self.fault and not drained:
             if error := self.earlier_error():
                 raise error
@@ -496,6 +546,9 @@ class LiveWatch:
 def follow(groups, *settings):
     """Watch the working folder until its source ends or a signal arrives.
 
+    SIGHUP lets the watch read odl.yaml again. SIGTERM and SIGINT end it after the documents in hand
+    are answered, or after `GRACE_SECONDS`.
+
     Parameters
     ----------
     groups : callable
@@ -512,6 +565,7 @@ def follow(groups, *settings):
     arrived, heed, watch = set(), processes.Heed(), None
 
     def note(number, frame):
+        """Store the number of a signal; start the time after which the watch ends anyway."""
         arrived.add(number)
         if number == signal.SIGALRM:
             heed(number, frame)
@@ -534,7 +588,7 @@ def follow(groups, *settings):
                     watch.poll()
                     if group:
                         watch.take(group)
-            except Exception:
+            except Exception:  # any fault is raised after the accepted documents are published
                 watch.close(drained=True)
                 raise
             watch.close(drained=bool(arrived))
@@ -542,9 +596,8 @@ def follow(groups, *settings):
             # A command, a lock or the reader of the answers does not return: end as after a kill.
             if watch:
                 watch.runner.stop()
-            message = (
+            print_line(
                 f"ended {GRACE_SECONDS:g} s after a signal; send documents without an answer again"
             )
-            print(f"odl watch: {message}", file=sys.stderr, flush=True)
             os._exit(0)  # an ordinary exit would wait for the threads
     signal.setitimer(signal.ITIMER_REAL, 0)

@@ -17,10 +17,8 @@ from odl.corpora.encodings import UTF8, codecs_of, decode, meta_charset, recoded
 from odl.files import contents
 from odl.files.documents import NO_TIME
 
-WEEKDAY_PATTERN, MONTH_PATTERN = (
-    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b",
-    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b",
-)
+WEEKDAY_PATTERN = r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b"
+MONTH_PATTERN = r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
 # The line before a message in an mbox file, as most programs write it.
 DATED_FROM_LINE = re.compile(
     rf"From .*?{WEEKDAY_PATTERN}.*{MONTH_PATTERN}.*\d\d:\d\d.*\b\d{{4}}\b".encode()
@@ -54,6 +52,7 @@ ENCODED_WORD = re.compile(
 USUAL_DATE = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} [12]\d{3} \d\d:\d\d:\d\d [+-]\d{4}")
 HEADER_COMMENT = re.compile(r"\([^()]*\)")
 MESSAGE_ID = re.compile(r"<([^<>]+)>")
+# A line that may be base64, and a line that is no ordinary text and therefore is base64.
 BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
 SURELY_BASE64 = re.compile(rb"[A-Za-z0-9+/]{40}")
 NON_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
@@ -65,8 +64,9 @@ SKIPPED_TYPES = (
     "text/vcard",
     "text/x-vcard",
     "text/directory",
+    "text/rfc822-headers",
+    "message/delivery-status",
 )
-SKIPPED_TYPES += ("text/rfc822-headers", "message/delivery-status")
 TEXT, NAMED, ATTACHED = range(3)  # ranks of parts: text, named file shown as text, attachment
 MAX_NOTICE_WORDS = 40  # words of a plain part that only refers to the HTML part
 
@@ -93,22 +93,19 @@ def mail_rows(file, path, encoding):
         try:
             row = _mail_row(data, envelope, encoding)
         except EMAIL_ERRORS as error:
-            row = Unreadable(
-                "the message cannot be read "
-                f"({' '.join(str(error).split()) or type(error).__name__})"
-            )
+            reason = " ".join(str(error).split()) or type(error).__name__
+            row = Unreadable(f"the message cannot be read ({reason})")
         yield f"message {number}", row
 
 
 def _messages(file, path):
-    """Yield (From line, bytes) of each message."""
+    """Yield (From line, bytes) of each message; b"" without such a line."""
     file = file if hasattr(file, "peek") else io.BufferedReader(file)
     if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         file, _ = recoded(file, path, UTF8)
     lines = checks.lines(file, path)
-    first = next((line for line in lines if line.strip(b" \t\r\n\xef\xbb\xbf")), b"").removeprefix(
-        codecs.BOM_UTF8
-    )
+    filled_lines = (line for line in lines if line.strip(b" \t\r\n\xef\xbb\xbf"))
+    first = next(filled_lines, b"").removeprefix(codecs.BOM_UTF8)
     if contents.EMLX.fullmatch(first):
         data, properties = file.read(int(first)), file.read(checks.MAX_MEMBER_BYTES)
         received = RECEIVED_AT.search(properties)
@@ -117,7 +114,7 @@ def _messages(file, path):
     elif contents.MMDF.match(first):
         yield from _between_marks(lines)
     elif first:
-        yield from _split(first, lines)
+        yield from _split_mbox(first, lines)
 
 
 def _between_marks(lines):
@@ -131,46 +128,55 @@ def _between_marks(lines):
             body = []
 
 
-def _split(first, lines):
-    """Yield the messages of an mbox, or the single message of another file.
+def _split_mbox(first, lines):
+    """Yield (From line, bytes) of each message of an mbox, or of the single message of a file.
 
-    A line that looks like the first line of a message ends the message before it, unless its
-    Content-Length is larger than its size so far. `inner` has the positions of such lines inside a
-    message, in case the length is wrong.
+    A line that looks like the first line of a message ends the message before it, unless this is
+    shorter than its Content-Length states. Such lines inside a message are remembered, in case its
+    Content-Length is wrong.
     """
-    envelope, body, size, end, inner = b"", [], 0, None, []
-    is_mbox, blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
+    envelope, body, size = b"", [], 0  # of the current message: From line, lines and bytes
+    stated_size, inner_starts = None, []
+    is_mbox, is_after_blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
     for line, following in pairwise(chain([first], lines, [b""])):
-        if line.startswith(b"From") and _begins(line, following, blank, is_mbox):
-            end = _stated_end(body) if end is None else end
-            if size >= end:
-                yield from _parts(envelope, body, inner, size - end)
-                envelope, body, size, end, inner, blank = line, [], 0, None, [], False
+        if line.startswith(b"From") and _begins(line, following, is_after_blank, is_mbox):
+            stated_size = _stated_size(body) if stated_size is None else stated_size
+            if size >= stated_size:
+                yield from _parts(envelope, body, inner_starts, size - stated_size)
+                envelope, body, size, is_after_blank = line, [], 0, False
+                stated_size, inner_starts = None, []
                 continue
-            inner.append(len(body))
-        blank = line in (b"\n", b"\r\n")
+            inner_starts.append(len(body))
+        is_after_blank = line in (b"\n", b"\r\n")
         size += len(line)
-        body.append(line[1:] if line.startswith(b">") and QUOTED_FROM.match(line) else line)
-    yield from _parts(envelope, body, inner, size - (_stated_end(body) if end is None else end))
+        body.append(line[1:] if QUOTED_FROM.match(line) else line)
+    stated_size = _stated_size(body) if stated_size is None else stated_size
+    yield from _parts(envelope, body, inner_starts, size - stated_size)
 
 
-def _begins(line, following, blank, is_mbox):
+def _begins(line, following, is_after_blank, is_mbox):
     """Return whether a From line begins a message.
 
-    `following` is the next line; `blank` says whether a blank line is above.
+    If its date has the usual form, one header below is enough. Otherwise, a blank line above and a
+    header of mail below are needed.
 
-    If its date has the usual form, one header line below is enough to begin a message. Otherwise a
-    blank line above and a header of mail are needed.
+    Parameters
+    ----------
+    line, following : bytes
+        The line and the next one.
+    is_after_blank : bool
+        Whether a blank line is above.
+    is_mbox : bool
+        Whether the first line of the file is a From line.
     """
     if DATED_FROM_LINE.match(line) and (is_mbox or PATCH_DATE not in line):
-        return HEADER_LINE.match(following) or (blank and not following.strip())
-    return (
-        is_mbox and blank and contents.ENVELOPE.match(line) and contents.begins_message(following)
-    )
+        return HEADER_LINE.match(following) or (is_after_blank and not following.strip())
+    is_envelope = is_mbox and is_after_blank and contents.ENVELOPE.match(line)
+    return is_envelope and contents.begins_message(following)
 
 
-def _stated_end(body):
-    """Return the size of a message in bytes by its Content-Length, or 0."""
+def _stated_size(body):
+    """Return the bytes of a message, headers included, by its Content-Length; 0 without one."""
     size = length = 0
     for line in body:
         size += len(line)
@@ -181,9 +187,21 @@ def _stated_end(body):
     return size + length if 0 < length <= MAX_CONTENT_LENGTH else 0
 
 
-def _parts(envelope, body, inner, n_bytes_beyond):
-    """Yield a message, or the messages in it if its Content-Length was wrong."""
-    starts = [] if 0 <= n_bytes_beyond <= 2 else inner
+def _parts(envelope, body, inner_starts, n_bytes_beyond):
+    """Yield a message, or the messages in it if its Content-Length was wrong.
+
+    Parameters
+    ----------
+    envelope : bytes
+        Its From line.
+    body : list of bytes
+        Its lines.
+    inner_starts : list of int
+        Positions in `body` of lines that may begin a message.
+    n_bytes_beyond : int
+        Number of bytes after the stated end. One line break more than stated is usual.
+    """
+    starts = [] if 0 <= n_bytes_beyond <= 2 else inner_starts
     for start, end in pairwise([0, *starts, len(body)]):
         if start:
             envelope, start = body[start], start + 1
@@ -234,14 +252,10 @@ class _Text:
         """Return the words without tags."""
         return re.findall(r"\w+", HTML_TAG.sub(" ", self.text) if self.html else self.text)
 
-    def is_empty(self):
-        """Return whether there are no words."""
-        return not re.search(r"\w", HTML_TAG.sub(" ", self.text) if self.html else self.text)
-
 
 def _shown(texts):
     """Return the texts of the best rank; a named file at the beginning counts as text."""
-    texts = [text for text in texts if not text.is_empty()]
+    texts = [text for text in texts if text.words()]
     if texts and texts[0].rank == NAMED:
         texts[0] = replace(texts[0], rank=TEXT)
     best = min((text.rank for text in texts), default=TEXT)
@@ -288,10 +302,12 @@ def _alternative(parts):
             plain_texts, words = plain_texts or texts, shown[0].words()
             if len(words) > MAX_NOTICE_WORDS or {"html", "HTML", "browser"}.isdisjoint(words):
                 return plain_texts
-    html_is_longer = plain_texts is None or sum(len(text.words()) for text in html_texts) > 2 * sum(
-        len(text.words()) for text in plain_texts
+    if plain_texts is None:
+        return html_texts
+    n_plain_words, n_html_words = (
+        sum(len(text.words()) for text in texts) for texts in (plain_texts, html_texts)
     )
-    return html_texts if html_is_longer else plain_texts
+    return html_texts if n_html_words > 2 * n_plain_words else plain_texts
 
 
 def _without_renditions(texts):
@@ -301,67 +317,59 @@ def _without_renditions(texts):
     """
     if len({text.html for text in texts}) < 2:
         return texts
-    plain = {word for text in texts if not text.html for word in text.words()}
-    return [
-        text
-        for text in texts
-        if not text.html or 2 * len(plain & {*text.words()}) < len({*text.words()})
-    ]
+    plain_words = {word for text in texts if not text.html for word in text.words()}
+    remaining = []
+    for text in texts:
+        words = set(text.words()) if text.html else set()
+        if not text.html or 2 * len(plain_words & words) < len(words):
+            remaining.append(text)
+    return remaining
 
 
 def _leaf(part, kind, encoding):
-    """Return the text of a part without parts, as a list; empty if it is not text."""
-    if (
-        not kind.startswith("text/")
-        and not kind.startswith("multipart/")
-        and kind != "application/xhtml+xml"
-    ):
+    """Return the text of a part without parts, as a list; empty if it is not text.
+
+    `kind` is its content type, `encoding` the default of `mail_rows`.
+    """
+    if not kind.startswith(("text/", "multipart/")) and kind != "application/xhtml+xml":
         return []
-    data, label, html = (
-        _payload(part),
-        part.get_content_charset() or "",
-        kind.endswith(("/html", "/xhtml+xml")),
-    )
-    label = meta_charset(data) or label if html and not codecs_of(label) else label
+    data, html = _payload(part), kind.endswith(("/html", "/xhtml+xml"))
+    label = part.get_content_charset() or ""
+    if html and not codecs_of(label):
+        label = meta_charset(data) or label
     text, replaced = decode(data, label, encoding)
-    if (
-        "delsp" in str(part["Content-Type"]).lower()
-        and str(part.get_param("delsp")).lower() == "yes"
-    ):
+    if str(part.get_param("delsp", "")).lower() == "yes":
         text = FLOWED_BREAK.sub("", text)
-    named = NAMED if part.get_filename() is not None else TEXT
-    rank = ATTACHED if part.get_content_disposition() == "attachment" else named
+    rank = NAMED if part.get_filename() is not None else TEXT
+    if part.get_content_disposition() == "attachment":
+        rank = ATTACHED
     return [_Text(rank, html, text.replace("\r\n", "\n"), replaced)]
 
 
 def _is_base64(part):
+    """Return whether a part is encoded by base64."""
     return str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
 
 
 def _payload(part, inner=None):
-    """Return the decoded bytes of a part, whose encoded lines may be in the part `inner`."""
+    """Return the decoded bytes of a part, whose encoded lines may be in the part `inner`.
+
+    Mailing lists add plain text below base64. It begins at the first line that is not base64, after
+    the last line that surely is.
+    """
     if not _is_base64(part):
         return part.get_payload(decode=True) or b""
-    lines = (
-        (part if inner is None else inner)
-        .get_payload()
-        .encode("ascii", "surrogateescape")
-        .splitlines()
-    )
-    is_encoded = [bool(BASE64_LINE.fullmatch(line.strip())) for line in lines]
-    end = next(
-        (
-            number
-            for number, encoded in enumerate(is_encoded)
-            if not encoded and lines[number].strip()
-        ),
-        len(lines),
-    )
-    end = max(
-        (number + 1 for number in range(end, len(lines)) if SURELY_BASE64.search(lines[number])),
-        default=end,
-    )
-    text_below = b"\n".join(lines[end:])  # plain text added by mailing lists
+    text = (part if inner is None else inner).get_payload()
+    lines = text.encode("ascii", "surrogateescape").splitlines()
+    end = 0
+    while end < len(lines) and (
+        not lines[end].strip() or BASE64_LINE.fullmatch(lines[end].strip())
+    ):
+        end += 1
+    for number in range(end, len(lines)):
+        if SURELY_BASE64.search(lines[number]):
+            end = number + 1
+    text_below = b"\n".join(lines[end:])
     return _base64(b"".join(lines[:end])) + (b"\n" + text_below if text_below.strip() else b"")
 
 
@@ -382,23 +390,21 @@ def _header(message, name, encoding):
     value = message[name]
     if value is None:
         return "", 0
-    raw = (
-        value.encode("utf-8", "surrogateescape")
-        if isinstance(value, str)
-        else decode_header(value)[0][0]
-    )
+    if isinstance(value, str):
+        raw = value.encode("utf-8", "surrogateescape")
+    else:
+        raw = decode_header(value)[0][0]
     if raw.isascii() and b"=?" not in raw and b"\x1b" not in raw:
         return " ".join(raw.decode("ascii").split()), 0
     charset = next(filter(None, (part.get_content_charset() for part in message.walk())), "")
-    pieces, end = [], 0
+    pieces, end = [], 0  # (charset, bytes) of each piece; position after the last encoded word
     for word in ENCODED_WORD.finditer(raw):
-        pieces.append((charset, raw[end : word.start()]))
-        label, end = word[1].decode("ascii", "replace"), word.end()
+        between, label = raw[end : word.start()], word[1].decode("ascii", "replace")
         data = _base64(word[3]) if word[2] in b"Bb" else binascii.a2b_qp(word[3], header=True)
-        if len(pieces) > 1 and not pieces[-1][1] and pieces[-2][0].lower() == label.lower():
-            data = pieces[-2][1] + data
-            del pieces[-2:]
-        pieces.append((label, data))
+        if not between and pieces and pieces[-1][0].lower() == label.lower():
+            data = pieces.pop()[1] + data  # one character may be in two encoded words
+        pieces += [(charset, between), (label, data)]
+        end = word.end()
     decoded = [decode(data, label, encoding) for label, data in [*pieces, (charset, raw[end:])]]
     return " ".join("".join(text for text, _ in decoded).split()), sum(n for _, n in decoded)
 
@@ -420,7 +426,7 @@ def _time(message, envelope):
 
 
 def _dates(message, envelope):
-    """Yield the texts that may be the date of a message."""
+    """Yield the texts that may be the date of a message: of headers, then of the From line."""
     for name in DATE_HEADERS:
         for value in message.get_all(name, []):
             yield str(value).rpartition(";")[2]

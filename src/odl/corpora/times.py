@@ -1,5 +1,6 @@
 """Parsing of times in many formats, to milliseconds since 1970 (UTC)."""
 
+import contextlib
 import re
 import unicodedata
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -14,6 +15,8 @@ from odl.files.documents import NO_TIME
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SPREADSHEET_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
 SPREADSHEET_DAYS = 20_000, 73_051  # days since that epoch: 1954 to 2099
+# Numbers up to the first limit are seconds since 1970, up to the next ones milli-, micro- and
+# nanoseconds.
 MAX_SECONDS, MAX_MILLISECONDS, MAX_MICROSECONDS, MAX_NANOSECONDS = 10**11, 10**14, 10**17, 10**20
 MAX_TIME_LENGTH = 200  # characters; a longer text is refused before the patterns below search it
 # Milliseconds since 1970 at the begin of year 1 and at the end of year 9999, in UTC.
@@ -172,48 +175,39 @@ def check_formats(option):
     """
     formats = tuple([option] if isinstance(option, str) else option or ())
     for time_format in formats:
-        unknown = next(
-            (sign for sign in re.findall(r"%(.?)", time_format) if sign not in DIRECTIVE_PATTERNS),
-            None,
-        )
-        if unknown is not None or "%" not in time_format:
+        directives = re.findall(r"%(.?)", time_format)
+        unknown = [sign for sign in directives if sign not in DIRECTIVE_PATTERNS]
+        if unknown or not directives:
             raise ConfigError(
                 f"time_format is {time_format!r}",
                 "directives of Python's strptime, such as '%d.%m.%Y %H:%M:%S %z'",
-                f"correct {'%' + (unknown or '')!r}",
+                f"correct {'%' + ''.join(unknown[:1])!r}",
             )
     return formats
 
 
 def pattern_of(formats):
     """Return a regular expression for the times that fit one of the formats."""
-    parts = []
+    patterns = []
     for time_format in formats:
-        split_format = re.split(r"%(.)|(\s+)", time_format)
-        literal, directive, space = split_format[::3], split_format[1::3], split_format[2::3]
-        patterns = [
-            DIRECTIVE_PATTERNS[sign] if sign else r"\s+"
-            for sign, _ in zip(directive, space, strict=True)
-        ]
-        parts.append(
-            "".join(
-                re.escape(text) + pattern
-                for text, pattern in zip(literal, [*patterns, ""], strict=True)
-            )
-        )
-    return "|".join(parts)
+        pattern = ""
+        for literal, directive, space in re.findall(r"([^%\s]+)|%(.)|(\s+)", time_format):
+            if literal:
+                pattern += re.escape(literal)
+            else:
+                pattern += r"\s+" if space else DIRECTIVE_PATTERNS[directive]
+        patterns.append(pattern)
+    return "|".join(patterns)
 
 
 def _by_formats(text, formats):
+    """Return the datetime of a text in the first fitting format, or in ISO 8601 with a zone."""
     for time_format in formats:
-        try:
+        with contextlib.suppress(ValueError):
             return datetime.strptime(text, time_format)
-        except ValueError:
-            continue
     if ISO_WITH_ZONE.fullmatch(text):
         return _from_text(text, None)
-    formats_shown = ", ".join(map(repr, formats))
-    raise ValueError(f"the time {text!r} does not fit time_format {formats_shown}")
+    raise ValueError(f"the time {text!r} does not fit time_format {', '.join(map(repr, formats))}")
 
 
 def _in_ascii(text):
@@ -236,19 +230,19 @@ def _from_digits(text):
         if len(digits) < 12:
             raise ValueError(f"the time {text!r} is no year and no day YYYYMMDD") from error
     integer_part, _, fraction = digits.partition(".")
-    size = abs(int(integer_part))
-    if SPREADSHEET_DAYS[0] <= size < SPREADSHEET_DAYS[1] and not digits.startswith("-"):
-        return round(Decimal(digits) * 86_400_000) + (SPREADSHEET_EPOCH - EPOCH) // timedelta(
-            milliseconds=1
-        )
-    if 10**8 <= size < MAX_SECONDS:
+    number = int(integer_part)
+    if SPREADSHEET_DAYS[0] <= number < SPREADSHEET_DAYS[1] and not digits.startswith("-"):
+        milliseconds = (SPREADSHEET_EPOCH - EPOCH) // timedelta(milliseconds=1)
+        return round(Decimal(digits) * 86_400_000) + milliseconds
+    if 10**8 <= abs(number) < MAX_SECONDS:
         thousandths = int(f"{fraction:0<3}"[:3])
-        return int(integer_part) * 1000 + (
-            -thousandths if integer_part.startswith("-") else thousandths
-        )
-    if MAX_SECONDS <= size < MAX_NANOSECONDS:
-        unit = 1 if size < MAX_MILLISECONDS else 1000 if size < MAX_MICROSECONDS else 1_000_000
-        return int(integer_part) // unit
+        return number * 1000 + (-thousandths if number < 0 else thousandths)
+    if MAX_SECONDS <= abs(number) < MAX_MILLISECONDS:
+        return number
+    if MAX_MILLISECONDS <= abs(number) < MAX_MICROSECONDS:
+        return number // 1000
+    if MAX_MICROSECONDS <= abs(number) < MAX_NANOSECONDS:
+        return number // 1_000_000
     raise ValueError(
         f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; "
         f"{TIME_FORMAT_ADVICE}"
@@ -257,12 +251,11 @@ def _from_digits(text):
 
 def _from_text(text, dates):
     """Return the time in a text, as a datetime, or as milliseconds since 1970."""
-    if (mail_date := MAIL_DATE.fullmatch(text)) and (moment := _from_mail(*mail_date.groups())):
+    mail_date = MAIL_DATE.fullmatch(text)
+    if mail_date and (moment := _from_mail(*mail_date.groups())):
         return moment
-    try:
+    with contextlib.suppress(ValueError):
         return datetime.fromisoformat(text)
-    except ValueError:
-        pass
     if month := re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", text):
         return datetime(int(month[1]), int(month[2]), 1)
     if ticks := NET_TICKS.fullmatch(text):
@@ -280,21 +273,13 @@ def _from_text(text, dates):
 
 def _from_mail(day, month, year, hour, minute, second, hours, minutes):
     """Return the datetime of a mail date; None if it does not exist or is a leap second."""
+    year, month, day = int(year), MONTH_NUMBERS[month], int(day)
     zone = UTC
-    try:
+    with contextlib.suppress(ValueError):
         if hours:
             zone = timezone(timedelta(minutes=60 * int(hours) + int(hours[0] + minutes)))
-        return datetime(
-            int(year),
-            MONTH_NUMBERS[month],
-            int(day),
-            int(hour),
-            int(minute),
-            int(second),
-            tzinfo=zone,
-        )
-    except ValueError:
-        return None
+        return datetime(year, month, day, int(hour), int(minute), int(second), tzinfo=zone)
+    return None
 
 
 def _split(text):
@@ -314,29 +299,37 @@ def _split(text):
             after_clock = after_clock[: offset.start()] + " " + after_clock[offset.end() :]
         clock, remaining = _clock(text, match), remaining[: match.start()] + " " + after_clock
     for word in LETTER_RUN.findall(remaining):
-        zone_hours = ZONE_HOURS.get(word)
-        weekday = len(word) > 1 and any(name.startswith(word.lower()) for name in WEEKDAY_NAMES)
-        weekday = weekday or word.lower() in _names()[1]
-        if zone_hours is None and not weekday and word.lower() not in DATE_FILLERS | _names()[2]:
-            if (
-                match
-                and 2 < len(word) < 6
-                and word.isupper()
-                and word.isascii()
-                and _month(word) is None
-            ):
-                if zone is None:
-                    raise ValueError(
-                        f"the time {text!r} has the zone {word}, which has several meanings or none"
-                    )
-            else:
+        is_zone = word in ZONE_HOURS
+        if not is_zone and not _is_filler(word):
+            if not match or not _may_be_zone(word):
                 continue
-        zone = _zone(text, 60 * zone_hours) if zone is None and zone_hours is not None else zone
+            if zone is None:
+                raise ValueError(
+                    f"the time {text!r} has the zone {word}, which has several meanings or none"
+                )
+        if zone is None and is_zone:
+            zone = _zone(text, 60 * ZONE_HOURS[word])
         remaining = re.sub(rf"(?<![^\W\d_]){word}(?![^\W\d_])\.?", " ", remaining, count=1)
     return remaining.strip(" ,.\t\n"), clock, zone
 
 
+def _is_filler(word):
+    """Return whether a word in a date is a weekday or another word without a meaning for it."""
+    lower = word.lower()
+    _, weekdays, fillers = _names()
+    if len(word) > 1 and any(name.startswith(lower) for name in WEEKDAY_NAMES):
+        return True
+    return lower in weekdays or lower in DATE_FILLERS or lower in fillers
+
+
+def _may_be_zone(word):
+    """Return whether a word looks like the abbreviation of a time zone."""
+    is_abbreviation = 2 < len(word) < 6 and word.isupper() and word.isascii()
+    return is_abbreviation and _month(word) is None
+
+
 def _region(text, name):
+    """Return the zone with a name such as Europe/Zurich, which stands in a text."""
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError) as error:
@@ -344,6 +337,7 @@ def _region(text, name):
 
 
 def _zone(text, minutes):
+    """Return the zone with an offset to UTC, which stands in a text."""
     if abs(minutes) >= 24 * 60:
         raise ValueError(f"the time {text!r} has a zone of more than 24 hours")
     return timezone(timedelta(minutes=minutes))
@@ -374,13 +368,11 @@ def _month(word):
 
     English names may be cut to three letters; `months.txt` has those of other languages.
     """
-    lower_name = word.lower()
-    english = (
-        next((at for at, name in enumerate(MONTH_NAMES, 1) if name.startswith(lower_name)), None)
-        if len(lower_name) > 2
-        else None
-    )
-    return english or _names()[0].get(lower_name)
+    lower = word.lower()
+    for number, name in enumerate(MONTH_NAMES, start=1):
+        if len(lower) > 2 and name.startswith(lower):
+            return number
+    return _names()[0].get(lower)
 
 
 @lru_cache(maxsize=1)
@@ -391,15 +383,15 @@ def _names():
     """
     lines = (files("odl.corpora") / "months.txt").read_text(encoding="utf-8").splitlines()
     *months, weekdays, fillers = (line for line in lines if not line.startswith("#"))
-    return (
-        {name: at for at, names in enumerate(months, 1) for name in names.split()},
-        {*weekdays.split()},
-        {*fillers.split()},
-    )
+    numbers = {name: number for number, names in enumerate(months, 1) for name in names.split()}
+    return numbers, set(weekdays.split()), set(fillers.split())
 
 
 def _day_of(text, day, dates):
-    """Return year, month and day of a date."""
+    """Return (year, month, day) of a date.
+
+    `text` is the complete time for messages, `day` the date in it, `dates` the option.
+    """
     if match := YEAR_LAST.fullmatch(day):
         return _in_order(text, match, dates)
     if match := YEAR_FIRST.fullmatch(day):
@@ -421,6 +413,7 @@ def _day_of(text, day, dates):
 
 
 def _full_year(digits):
+    """Return a year of four digits; of two digits 69 to 99 mean 1969 to 1999, others 2000 on."""
     year = int(digits)
     return year if len(digits) == 4 else year + (1900 if year > 68 else 2000)
 

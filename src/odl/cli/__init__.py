@@ -234,7 +234,10 @@ def _fill_step(parser, declared):
 
 
 def _parse(words):
-    """Return the parsed arguments, None without a command or for a step that this copy lacks."""
+    """Return the parsed arguments of a command or step.
+
+    The result is None, after a message, without a command or if this copy of odl lacks the step.
+    """
     from odl.config import places
 
     named = words[:1] == ["step"] and "".join(words[1:2])
@@ -318,7 +321,7 @@ def _escape(error):
 
 
 def _main(words):
-    """Run the subcommand and return the exit status. Errors are printed as one sentence."""
+    """Run the command in `words`; return its exit status. Errors are printed as one sentence."""
     from odl.errors import OdlError
 
     command = "odl"
@@ -347,11 +350,11 @@ def _main(words):
         _say(f"{command}: out of memory ({reason}); give it more, or fewer documents")
         return 1
     except BrokenPipeError:  # the reader has closed the pipe: `odl new FOLDER | head`
-        for stream in (sys.stdout, sys.stderr):  # either may be the pipe; drop buffered output
-            with contextlib.suppress(OSError, ValueError):
+        for stream in (sys.stdout, sys.stderr):
+            try:
                 stream.flush()
-                continue
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            except (OSError, ValueError):  # this is the pipe: its buffered output is dropped
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 141
     except OSError as error:
         # A full disk or a read-only folder. Files are written atomically, so no partial file

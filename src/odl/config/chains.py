@@ -278,11 +278,9 @@ def learner_of(settings: dict) -> dict:
 def alerts_of(config):
     """Return (run, atoms, seed) of the alerts of a study, or None; by default the largest size."""
     run, k = config["alerts"]["run"], config["alerts"]["atoms"]
-    return (
-        (run, k or max(atoms_of(config, run)), config["report"]["seed"])
-        if run and config["streams"]
-        else None
-    )
+    if not run or not config["streams"]:
+        return None
+    return run, k or max(atoms_of(config, run)), config["report"]["seed"]
 
 
 def regret_of(config, run):
@@ -334,20 +332,17 @@ def study_of(config, name):
     dict
         Empty if the experiment names no stream. If it names no learner, all learners.
     """
-    entry, keys = (
-        config["experiments"][name],
-        ("protocol", "topic_entry", "ties", "batches", "timesteps"),
-    )
+    entry = config["experiments"][name]
     if not entry.get("streams"):
         return {}
+    streams = {}
+    for stream in entry["streams"]:
+        keys = ("protocol", "topic_entry", "ties", "batches", "timesteps")
+        streams[stream] = {key: config["corpora"][stream][key] for key in keys}
+    runs = entry.get("learners") or config["learners"]
     return {
-        "streams": {
-            stream: {key: config["corpora"][stream][key] for key in keys}
-            for stream in entry["streams"]
-        },
-        "learners": {
-            run: run_of(config, run) for run in entry.get("learners") or config["learners"]
-        },
+        "streams": streams,
+        "learners": {run: run_of(config, run) for run in runs},
         "evaluate": config["evaluate"],
         "seeds": config["seeds"],
     }
@@ -391,15 +386,9 @@ def plan(config, lengths):
                 {**named, "seed": seed, "folder": f"seed{seed}/baselines"} for seed in orders
             ]
         for chain in chains:
+            folder = f"{root}/{corpus}/{chain['folder']}"
             steps = list(range(lengths[corpus, order_seed(config, corpus, chain["seed"])]))
-            entries.append(
-                {
-                    **common,
-                    **chain,
-                    "folder": f"{root}/{corpus}/{chain['folder']}",
-                    "timesteps": steps,
-                }
-            )
+            entries.append({**common, **chain, "folder": folder, "timesteps": steps})
     return entries
 
 

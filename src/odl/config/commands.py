@@ -81,7 +81,7 @@ def trust(folder):
             f"a line such as {project.NOTIFY}: ./tell.sh",
             "write such a line first",
         )
-    with replacing(_place()) as temporary, open(temporary, "w", encoding="utf-8") as file:
+    with replacing(_path_of_trusted()) as temporary, open(temporary, "w", encoding="utf-8") as file:
         digests = [_digest(folder, words) for words in commands]
         json.dump({**_read_trusted(), os.path.realpath(folder): digests}, file, indent=1)
     return commands
@@ -92,24 +92,26 @@ def is_trusted(folder, words):
 
     Files in the folder that the command runs must be unchanged since then.
     """
-    trusted_digests = _read_trusted().get(os.path.realpath(folder), [])
-    # Files of odl 0.3 and earlier have one digest, a string.
-    return _digest(folder, words) in (
-        [trusted_digests] if isinstance(trusted_digests, str) else trusted_digests
-    )
+    digests = _read_trusted().get(os.path.realpath(folder), [])
+    if isinstance(digests, str):  # files of odl 0.3 and earlier have one digest
+        digests = [digests]
+    return _digest(folder, words) in digests
 
 
-def _place():
+def _path_of_trusted():
+    """Return the path of the user's file of trusted commands."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "odl", "trusted.json")
 
 
 def _read_trusted():
-    with contextlib.suppress(OSError, ValueError):
-        with open(_place(), encoding="utf-8") as file:
+    """Return the digests of trusted commands by folder; empty if there is no readable file."""
+    try:
+        with open(_path_of_trusted(), encoding="utf-8") as file:
             entries = json.load(file)
-        return entries if isinstance(entries, dict) else {}
-    return {}
+    except (OSError, ValueError):
+        return {}
+    return entries if isinstance(entries, dict) else {}
 
 
 def _digest(folder, words):
@@ -131,32 +133,26 @@ def _files_of(folder, words):
     program or script. A word may also be inside a quoted word (``sh -c "./tell.sh"``), the value of
     an option (``--hook=./tell.sh``), or the name of a module (``python -m tell``).
     """
-    parts = [
-        part for word in words for part in (word, *re.split(r"[\s=,;:|&()<>\"']+", word)) if part
-    ]
+    parts = []
+    for word in words:
+        parts += [word, *filter(None, re.split(r"[\s=,;:|&()<>\"']+", word))]
     real_folder, files = os.path.realpath(folder), set()
-    for part in dict.fromkeys(parts):
+    for part in dict.fromkeys(filter(None, parts)):
         module = part.replace(".", os.sep)
-        for name in (
-            part,
-            f"{module}.py",
-            os.path.join(module, "__main__.py"),
-            os.path.join(part, "__main__.py"),
-        ):
+        in_module = os.path.join(module, "__main__.py")
+        for name in (part, f"{module}.py", in_module, os.path.join(part, "__main__.py")):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and (part == words[0] or not files or _is_code(path)):
                 files.add(path)
+
+    def is_inside(path):
+        return os.path.commonpath([real_folder, path]) == real_folder
+
     for directory in {os.path.dirname(path) for path in files if path.endswith(".py")}:
-        if os.path.commonpath([real_folder, os.path.realpath(directory)]) == real_folder:
-            imported = glob.iglob(
-                os.path.join(glob.escape(directory), "**", "*.py"), recursive=True
-            )
-            files |= {*filter(os.path.isfile, imported)}
-    return {
-        path
-        for path in files
-        if os.path.commonpath([real_folder, os.path.abspath(path)]) == real_folder
-    }
+        if is_inside(os.path.realpath(directory)):
+            pattern = os.path.join(glob.escape(directory), "**", "*.py")
+            files |= {*filter(os.path.isfile, glob.iglob(pattern, recursive=True))}
+    return {path for path in files if is_inside(os.path.abspath(path))}
 
 
 def _is_code(path):

@@ -193,6 +193,7 @@ def _schema(entry):
 
 
 def _kind(kind):
+    """Return the keywords of JSON schema for a type; raise KeyError for an unsupported one."""
     if get_origin(kind) is list:
         return {"type": "array", "items": _kind(get_args(kind)[0])}
     if kind is dict:
@@ -226,9 +227,12 @@ def _values(entry):
     if "enum" in limits:
         return ", ".join(f"`{value}`" for value in limits["enum"])
     words = [unit] if unit else []
-    words += [f"from {limits['minimum']}"] if limits.get("minimum") else []
-    words += [f"above {limits['exclusiveMinimum']}"] if "exclusiveMinimum" in limits else []
-    words += [f"at most {limits['maximum']}"] if "maximum" in limits else []
+    if limits.get("minimum"):  # a minimum of 0 is not mentioned
+        words.append(f"from {limits['minimum']}")
+    if "exclusiveMinimum" in limits:
+        words.append(f"above {limits['exclusiveMinimum']}")
+    if "maximum" in limits:
+        words.append(f"at most {limits['maximum']}")
     return ", ".join(words) or "a number from 0"
 
 

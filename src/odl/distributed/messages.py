@@ -171,30 +171,37 @@ class Ranks:
     sends, receives : dict of int to ndarray of int
         By other rank: own agents whose dual variables it needs, and its agents whose dual variables
         this rank needs.
+    is_own : ndarray of bool
+        Which of `senders` are own agents.
+    rows : dict of int to ndarray of int
+        Positions in `senders` of the agents in `receives`.
     sent : int
         Number of bytes sent so far.
     """
 
     def __init__(self, comm, network):
-        self.comm, self.network = comm, network
+        self.comm, self.network, self.sent = comm, network, 0
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.starts = first_agents(network.n_agents, self.size)
         rank_of = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
         links = sparse.csr_array(network.weights)
+        # By rank: agents whose dual variables its agents combine
         senders = [
             np.unique(links[np.flatnonzero(rank_of == rank)].indices) for rank in range(self.size)
         ]
         self.agents, self.senders = np.flatnonzero(rank_of == self.rank), senders[self.rank]
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        self.receives = {rank: self.senders[rank_of[self.senders] == rank] for rank in others}
-        self.receives = {rank: agents for rank, agents in self.receives.items() if len(agents)}
-        self.sends = {rank: np.intersect1d(senders[rank], self.agents) for rank in others}
-        self.sends = {rank: agents for rank, agents in self.sends.items() if len(agents)}
         self.is_own = np.isin(self.senders, self.agents)
-        self.rows = {
-            rank: np.searchsorted(self.senders, agents) for rank, agents in self.receives.items()
-        }
-        self.sent = 0
+        self.sends, self.receives, self.rows = {}, {}, {}
+        for rank in range(self.size):
+            if rank == self.rank:
+                continue
+            wanted = np.intersect1d(senders[rank], self.agents)
+            if len(wanted):
+                self.sends[rank] = wanted
+            agents = self.senders[rank_of[self.senders] == rank]
+            if len(agents):
+                self.receives[rank] = agents
+                self.rows[rank] = np.searchsorted(self.senders, agents)
 
     def exchange(self, values):
         """Send the rows of the own agents to neighbouring ranks; return the rows of `senders`.
@@ -221,6 +228,7 @@ class Ranks:
         return received
 
     def _receive(self, rank):
+        """Return the next message of a rank, of any length."""
         from mpi4py import MPI
 
         status = MPI.Status()

@@ -40,6 +40,7 @@ def soft(values: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _positive(part, name, value, why):
+    """Raise ParameterError unless a parameter of a part of the model is finite and above 0."""
     if not (np.isfinite(value) and value > 0):
         raise ParameterError(
             f"{part} with {name}={value!r}", f"a finite {name} above 0, for {why}", f"raise {name}"
@@ -171,22 +172,17 @@ class ElasticNet:
 
     def value(self, y: np.ndarray) -> Any:
         """Return h(y)."""
-        value = self.gamma * np.sum(np.abs(y), axis=-1) + 0.5 * self.delta * np.sum(
-            np.square(y), axis=-1
-        )
-        return (
-            np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, value, np.inf)
-            if self.non_negative
-            else value
-        )
+        l1, l2 = np.sum(np.abs(y), axis=-1), np.sum(np.square(y), axis=-1)
+        value = self.gamma * l1 + 0.5 * self.delta * l2
+        if self.non_negative:
+            return np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, value, np.inf)
+        return value
 
     def maximiser(self, a: np.ndarray) -> np.ndarray:
         """Return the unique y that attains h*(a): the code of an atom with a = w^T nu."""
-        return (
-            np.maximum(np.asarray(a) - self.gamma, 0.0)
-            if self.non_negative
-            else soft(a, self.gamma)
-        ) / self.delta
+        if self.non_negative:
+            return np.maximum(np.asarray(a) - self.gamma, 0.0) / self.delta
+        return soft(a, self.gamma) / self.delta
 
     def conjugate(self, a: np.ndarray) -> Any:
         """Return h*(a) = max_y a^T y - h(y)."""

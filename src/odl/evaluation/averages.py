@@ -168,6 +168,7 @@ def iso(milliseconds: int) -> str:
 
 
 def _batch_row(batch, run, labels, draws):
+    """Return the row of `AUC_COLUMNS` of a run and timestep, without ``listed``."""
     times = batch.times[batch.times != NO_TIME]
     low, high = metrics.interval(draws)
     return {
@@ -189,6 +190,11 @@ def _batch_row(batch, run, labels, draws):
 
 
 def _summary(run, rows, steps, draws, pooled):
+    """Return the row of `SUMMARY_COLUMNS` of a run.
+
+    `steps` are the timesteps of the average, `draws` bootstrap replicates by timestep, `pooled` is
+    the AUC over all documents with its interval.
+    """
     low, high = metrics.interval(np.mean([draws[t] for t in steps], axis=0) if steps else [])
     gaps = [row["gap"] for row in rows if not np.isnan(row["gap"])]
     return {

@@ -33,9 +33,9 @@ BASELINE_NAMES = (
 
 
 def _blocks(n_rows):
-    return (
-        slice(first, min(first + COSINE_BLOCK, n_rows)) for first in range(0, n_rows, COSINE_BLOCK)
-    )
+    """Yield slices of at most `COSINE_BLOCK` rows."""
+    for first in range(0, n_rows, COSINE_BLOCK):
+        yield slice(first, min(first + COSINE_BLOCK, n_rows))
 
 
 def _update_largest(best, present, earlier):

@@ -111,30 +111,28 @@ def bootstrap(
     """
     scores = np.asarray(scores, dtype=np.float64)
     parts = [split(values, labels) for values in np.atleast_2d(scores)]
-    (n_novel, n_known), width = map(len, parts[0]), len(parts[0][1]) + 1
+    n_novel, n_known = map(len, parts[0])
     aucs = np.full((len(parts), max(replicates, 0)), np.nan)
     rng, step = np.random.default_rng(seed), max(1, RESAMPLED_BLOCK // (n_novel + n_known + 1))
     for first in range(0, replicates if n_novel and n_known else 0, step):
-        rows = min(step, replicates - first)
-        drawn = (
-            rng.integers(0, n_novel, size=(rows, n_novel)),
-            rng.integers(0, n_known, size=(rows, n_known)),
-        )
+        n_samples = min(step, replicates - first)
+        drawn_novel = rng.integers(0, n_novel, size=(n_samples, n_novel))
+        drawn_known = rng.integers(0, n_known, size=(n_samples, n_known))
         for position, (novel, known) in enumerate(parts):
-            order = np.argsort(known)
+            order, width = np.argsort(known), n_known + 1
             ranks = np.empty(n_known, dtype=np.int64)
             ranks[order] = np.arange(1, width)
-            keys = ranks[drawn[1]] + (np.arange(rows) * width)[:, None]
-            before = (
-                np.bincount(keys.ravel(), minlength=rows * width)
-                .reshape(rows, width)
-                .cumsum(axis=1)
-            )
-            twice = np.zeros(rows, dtype=np.int64)
+            # n_below[s, r]: number of drawn known documents of sample s with rank r or less
+            keys = ranks[drawn_known] + (np.arange(n_samples) * width)[:, None]
+            n_below = np.bincount(keys.ravel(), minlength=n_samples * width)
+            n_below = n_below.reshape(n_samples, width).cumsum(axis=1)
+            # Twice the number of pairs in order, plus the number of ties, as in `auc`
+            twice = np.zeros(n_samples, dtype=np.int64)
             for side in ("left", "right"):
-                below = np.searchsorted(known[order], novel, side)
-                twice += np.take_along_axis(before, below[drawn[0]], axis=1).sum(axis=1)
-            aucs[position, first : first + rows] = twice / (2 * n_novel * n_known)
+                rank_below = np.searchsorted(known[order], novel, side)
+                drawn_ranks = rank_below[drawn_novel]
+                twice += np.take_along_axis(n_below, drawn_ranks, axis=1).sum(axis=1)
+            aucs[position, first : first + n_samples] = twice / (2 * n_novel * n_known)
     return aucs.reshape(*scores.shape[:-1], -1)
 
 

@@ -159,29 +159,27 @@ def compare(
             "change to this folder and repeat the command",
         )
     batches, topics = _timesteps(entries)
-    listed = [batch.t for batch in batches]
-    names, columns, labels = [YOURS], [], []
+    listed, pairs = [batch.t for batch in batches], []
     for first in batches:
-        baselines_of, t = {}, first.t
-        for entry in entries:
-            batch = first if entry is entries[0] else read_scores(score_path(entry, t))
-            size = f" k={entry['k']}" if entry["k"] is not None else ""
-            baselines_of |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
-        if missing := [ident for ident in batch.ids if ident not in own]:
+        if missing := [ident for ident in first.ids if ident not in own]:
             raise DataError(
-                f"{len(missing)} documents of timestep {t} without a score, "
+                f"{len(missing)} documents of timestep {first.t} without a score, "
                 f"such as {visible(missing[0])}",
                 "a score for every document of the timesteps of the average",
                 "add the missing scores",
             )
-        names = [YOURS, *baselines_of]
-        columns.append([np.array([own[ident] for ident in batch.ids]), *baselines_of.values()])
-        labels.append(batch.labels(topics))
-    pairs = list(zip(columns, labels, strict=True))
-    aucs = np.array([[metrics.auc(values, label) for values in scores] for scores, label in pairs])
+        scores = {YOURS: np.array([own[ident] for ident in first.ids])}
+        for entry in entries:
+            batch = first if entry is entries[0] else read_scores(score_path(entry, first.t))
+            size = f" k={entry['k']}" if entry["k"] is not None else ""
+            scores |= {f"{name}{size}": values for name, values in batch.scores.items()}
+        pairs.append(([*scores.values()], first.labels(topics)))
+    aucs = np.array(
+        [[metrics.auc(values, label) for values in columns] for columns, label in pairs]
+    )
     replicates = metrics.mean_bootstrap(pairs, replicates=REPLICATES)
     rows = []
-    for column, name in enumerate(names):
+    for column, name in enumerate(scores):
         row = {"run": name, "average": mean(aucs[:, column])}
         if column:
             low, high = metrics.interval(replicates[0] - replicates[column])

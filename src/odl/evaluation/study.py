@@ -120,29 +120,32 @@ def choose_shown(plan, summary, corpus, shown=None):
     shown = {name: value for name, value in (shown or {}).items() if value not in (None, "")}
     candidates = shown.pop("runs", None)
     entries = [
-        entry for entry in plan if entry["corpus"] == corpus and entry["algorithm"] != BASELINE
+        entry
+        for entry in plan
+        if entry["corpus"] == corpus
+        and entry["algorithm"] != BASELINE
+        and (not candidates or entry["run"] in candidates)
     ]
-    entries = [entry for entry in entries if not candidates or entry["run"] in candidates]
     matching = [
         entry for entry in entries if all(entry[name] == value for name, value in shown.items())
     ]
     if not matching:
         fault = ", ".join(f"{name} {value}" for name, value in shown.items()) or "nothing"
-        runs = (
-            ", ".join(sorted({f"{entry['run']} (k {entry['k']})" for entry in entries}))
-            or "a learner's run"
-        )
+        names = sorted({f"{entry['run']} (k {entry['k']})" for entry in entries})
+        runs = ", ".join(names) or "a learner's run"
         raise ConfigError(
-            f"{fault} to show of {corpus}", f"one of {runs}", "correct the report settings"
+            f"{fault} to show of {corpus}",
+            f"one of {runs}",
+            "correct the report settings",
         )
     rows = {(row["run"], row["k"]): row for row in summary if row["corpus"] == corpus}
 
-    def rank(entry):
+    def averages(entry):
         row = rows.get((entry["run"], entry["k"]), {})
-        values = [row.get(name, float("nan")) for name in ("average_mean", "average_all_mean")]
-        return tuple(-1.0 if np.isnan(value) else value for value in values)
+        values = (row.get(name, np.nan) for name in ("average_mean", "average_all_mean"))
+        return [-1.0 if np.isnan(value) else value for value in values]
 
-    return max(matching, key=rank)  # among equals the first of the plan
+    return max(matching, key=averages)  # among equals the first of the plan
 
 
 # Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).
@@ -262,6 +265,7 @@ TIME_SPAN = {
 
 
 def _summaries(averages):
+    """Return means and spreads over seeds of the averages of each run."""
     spreads = {key: measure for name in MEASURES for key, measure in spread_of(name).items()}
     measured = {
         "seeds": ("seed", "size"),
@@ -273,6 +277,7 @@ def _summaries(averages):
 
 
 def _timesteps(rows):
+    """Return means and spreads over seeds of the AUC of each timestep of a run."""
     seeds = {"seeds": ("auc", "count"), "seeds_listed": ("listed", "sum")}
     measured = spread_of("auc") | means_of("novel", "known", "uncoded")
     return aggregate(rows, (*RUN_KEY, "t"), **TIME_SPAN, **seeds, **measured)

@@ -36,7 +36,11 @@ STEPS_SUMMARY = (
 
 
 class Declared(NamedTuple):
-    """Declaration of a subcommand: name, function, line in the list, arguments, further help."""
+    """Declaration of a command or step, from which its parser and its help are made.
+
+    `help` is its line in the list of commands, `details` and `examples` follow in its own help.
+    `arguments` are pairs of flags and options (`argument`).
+    """
 
     name: str
     function: Any
@@ -109,7 +113,7 @@ def declared_in(*modules):
 
 
 def argument(*flags, **options):
-    """Return the arguments of `argparse.ArgumentParser.add_argument` as (flags, options)."""
+    """Return a pair (flags, options), which `add_argument` of an argparse parser gets later."""
     return flags, options
 
 
@@ -156,7 +160,7 @@ def _watch(parent):
 
 
 def _new(make, *names, **options):
-    """Return a parser whose description and epilog are not rewrapped."""
+    """Call `make` for a parser whose description and epilog keep their line breaks."""
     return make(*names, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
@@ -408,7 +412,7 @@ def _most_memory():
 
 
 def _say(sentence):
-    """Print an error, the name of its command in red in a terminal; ignore a full disk."""
+    """Print an error on stderr; a terminal shows its command in red. A full disk is ignored."""
     from odl.files.terminal import for_stream, styled
 
     command, colon, fault = sentence.partition(":")

@@ -57,8 +57,7 @@ def report(folder, assignments, since=None, form="text"):
     entries = feedback.read(place.home)
     with contextlib.chdir(folder):
         working = folders.opened(os.fspath(folder))
-        run, corpus_features = runs.parse(working.chain), ""
-        combinations = _combinations(working, assignments)
+        combinations, corpus_features = _combinations(working, assignments), ""
         n = len([*periods.paths(working.folder_of("alerts"))])
         if names := folders.changed_settings(working, n):
             raise ConfigError(
@@ -70,7 +69,7 @@ def report(folder, assignments, since=None, form="text"):
             corpus_features = working.path(PATTERNS["features"], n - 1)
         decided = replay.replay(
             lambda kind, t: working.path(PATTERNS[kind], t),
-            run,
+            runs.parse(working.chain),
             [settings for _, settings in combinations],
             n,
             corpus_features,
@@ -127,7 +126,7 @@ def _combinations(working, assignments):
                 f"it learns {folders.cost(working)}",
             )
         values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, new_values.split(","))])
-    products = [*itertools.product(*values.values())]
+    products = list(itertools.product(*values.values()))
     if len(products) > MAX_ALTERNATIVES:
         raise ParameterError(
             f"--set with {len(products)} combinations of values",
@@ -145,9 +144,8 @@ def _combinations(working, assignments):
                 "alerts.gates: true",
                 "add --set alerts.gates=true",
             )
-        combinations.append(
-            (", ".join(f"{key} {value}" for key, value in chosen.items()), settings)
-        )
+        name = ", ".join(f"{key} {value}" for key, value in chosen.items())
+        combinations.append((name, settings))
     return combinations
 
 

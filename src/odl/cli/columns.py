@@ -83,7 +83,7 @@ UNTITLED = "none; the beginning of the text is shown"
 
 @dataclass
 class Column:
-    """Statistics of a column.
+    """Name, values and counts of a column of tables.
 
     Parameters
     ----------

@@ -44,7 +44,11 @@ FIRST_BATCH = 100  # maximum number of documents in the first batch
 
 
 def stop_words_of(texts, name=None):
-    """Return (option ``stop_words``, section ``features``, reason) for texts or a language."""
+    """Return (option ``stop_words``, section ``features``, reason).
+
+    With a `name`, it is the language whose stop words are ignored, or "none". Otherwise the
+    languages of the texts are detected.
+    """
     if name is not None:
         if name not in ("none", *stopwords.LANGUAGES):
             raise ConfigError(
@@ -77,7 +81,10 @@ def stop_words_of(texts, name=None):
 
 
 def _count(texts, tokens):
-    """Return (counts, words, is_english) of texts without the stop words of their languages."""
+    """Return (counts, words, is_english) of texts, without the stop words of their languages.
+
+    `is_english` tells whether most texts are English.
+    """
     counts, words = count_words(texts, tokens)
     if tokens["stop_words"]:
         return counts, words, tokens["stop_words"] == "english"
@@ -98,10 +105,10 @@ def tokens_of(texts, stop_words):
 
 
 def meaning_of(texts, tokens, asked):
-    """Return (options, features, reason) for vectors next to words, if the user asked for them.
+    """Return (options, features, reason) for comparing texts by vectors as well as by words.
 
-    Otherwise options and features are empty, and English texts with few words have a reason that
-    recommends vectors.
+    Unless the user asked for vectors, options and features are empty. Then the reason recommends
+    vectors for short English texts; for other texts it is "".
 
     Raises
     ------

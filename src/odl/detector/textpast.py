@@ -62,20 +62,16 @@ def arrays(repeats, past, register):
     past : odl.alerts.decision.StreamHistory
     register : odl.corpora.collection.Register
     """
-    past = decision.as_arrays(past._replace(recent=np.zeros(0)))  # the detector has the scores
-    past = {
-        f"past_{name}": as_bytes(value) if isinstance(value, list) else value
-        for name, value in past.items()
-    }
     shingles = np.concatenate([np.zeros(0, dtype=np.int32), *repeats.sets])
     ends = np.cumsum([len(shingle_set) for shingle_set in repeats.sets], dtype=np.int64)
     groups = (shingles, ends, repeats.groups.born, repeats.groups.starts)
-    contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
-    return (
-        dict(zip(DUPLICATE_ARRAYS, groups, strict=True))
-        | past
-        | {"ids": as_bytes([*register.contents]), "contents": contents}
-    )
+    encoded = dict(zip(DUPLICATE_ARRAYS, groups, strict=True))
+    past = past._replace(recent=np.zeros(0))  # the detector has the scores
+    for name, value in decision.as_arrays(past).items():
+        encoded[f"past_{name}"] = as_bytes(value) if isinstance(value, list) else value
+    encoded["ids"] = as_bytes([*register.contents])
+    encoded["contents"] = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
+    return encoded
 
 
 def read(stored, t, changed):
@@ -94,18 +90,16 @@ def read(stored, t, changed):
     past : odl.alerts.decision.StreamHistory
     register : odl.corpora.collection.Register
     """
-    register, contents = Register(changed), stored["contents"].tobytes()
-    ids = json.loads(stored["ids"].tobytes())
-    register.contents = {
-        name: contents[DIGEST_BYTES * number : DIGEST_BYTES * (number + 1)]
-        for number, name in enumerate(ids)
-    }
-    lists = {name for name, value in EMPTY_PAST.items() if isinstance(value, list)}
-    past = {
-        name: json.loads(stored[name].tobytes()) if name in lists else stored[name]
-        for name in EMPTY_PAST
-    }
-    past = decision.from_arrays({name.removeprefix("past_"): value for name, value in past.items()})
+    register, digests = Register(changed), stored["contents"].tobytes()
+    for number, name in enumerate(json.loads(stored["ids"].tobytes())):
+        register.contents[name] = digests[DIGEST_BYTES * number : DIGEST_BYTES * (number + 1)]
+    past = {}
+    for name, empty in EMPTY_PAST.items():
+        value = stored[name]
+        if isinstance(empty, list):
+            value = json.loads(value.tobytes())
+        past[name.removeprefix("past_")] = value
+    past = decision.from_arrays(past)
     shingles, ends, born, starts = (stored[name] for name in DUPLICATE_ARRAYS)
     groups = duplicates.Groups(t, starts, [_name(*pair) for pair in born.tolist()], born)
     repeats = RecentDuplicates(groups, tuple(np.split(shingles, ends[:-1])))

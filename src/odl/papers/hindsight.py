@@ -21,10 +21,11 @@ give, for every beta and every T,
     R(T)               <= Phi^2 T / (2 beta) + D^2 beta / (2 tau)         (B.5)
     sum of violations  <= 2 D^2 / tau + 4 Ups T / beta                    (B.6)
 
-and beta = (Phi/D) sqrt(tau T) turns the first into Phi D sqrt(T/tau), the second into 2 D^2/tau + 4
-Ups D sqrt(T/tau)/Phi. The printed B.5 has half of that, which its proof does not give. The papers
-take A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes stay zero. A* uses the revealed codes, so
-the term ||A* E_t||_1 of B.5 does not occur.
+and beta = (Phi/D) sqrt(tau T) turns the first bound into Phi D sqrt(T/tau), the second into
+2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. Theorem B.5 as printed has half of the first bound, which its
+proof does not give. The papers take A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes stay
+zero. The best dictionary A* is fitted to the codes that the run revealed, so the term ||A* E_t||_1
+of Theorem B.5, an error of the codes, is zero.
 """
 
 import json

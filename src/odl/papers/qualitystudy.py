@@ -6,6 +6,7 @@ is learned. Labels are used for evaluation only.
 
 import time
 from collections import defaultdict
+from itertools import product
 
 import numpy as np
 
@@ -135,7 +136,6 @@ def _sized(grouped, settings):
     sizes = []
     for runs in grouped:
         first = next(iter(runs.values()))["learner"]
-        # The configuration may omit the parameter, so the instance is asked.
         if not hasattr(learners.make(**learner_of(first)), "memory"):
             sizes += [(k, k, runs) for k in settings["atoms"]]
             continue
@@ -232,23 +232,20 @@ def measure_auc(stream, scores):
     Returns
     -------
     dict
-        timesteps, novel (documents), listed (timesteps with both classes, hence an AUC), pooled,
-        single (mean over these timesteps; nan without any).
+        ``timesteps``, ``novel`` (number of novel documents), ``listed`` (number of timesteps with
+        novel and known documents, whose AUC is defined), ``pooled`` (AUC of all documents),
+        ``single`` (mean AUC over the timesteps of ``listed``; nan if there are none).
     """
-    labels = [stream.labels[t] for t in scores]
-    both = [
-        t
-        for t, values in zip(scores, labels, strict=True)
-        if 0 < (values == 1).sum() < (values >= 0).sum()
-    ]
-    single = [metrics.auc(scores[t], stream.labels[t]) for t in both]
-    counted = {
-        "timesteps": len(labels),
-        "novel": int((np.concatenate(labels) == 1).sum()),
-        "listed": len(both),
+    labels = np.concatenate([stream.labels[t] for t in scores])
+    aucs = [metrics.auc(values, stream.labels[t]) for t, values in scores.items()]
+    defined = [value for value in aucs if not np.isnan(value)]
+    return {
+        "timesteps": len(scores),
+        "novel": int((labels == 1).sum()),
+        "listed": len(defined),
+        "pooled": metrics.auc(np.concatenate([*scores.values()]), labels),
+        "single": float(np.mean(defined)) if defined else float("nan"),
     }
-    pooled = metrics.auc(np.concatenate([*scores.values()]), np.concatenate(labels))
-    return counted | {"pooled": pooled, "single": float(np.mean(single)) if both else float("nan")}
 
 
 def score_by_age(stream, peer_learners):
@@ -374,21 +371,13 @@ def compare_pairs(streams, runs, cosines):
         }
         others = [name for name in means if name not in runs]
         groups = {"cosines": [name for name in others if name in cosines], "all": others}
-        for run in (name for name in means if name in runs):
-            for among, names in groups.items():
-                if names:
-                    best = max(names, key=means.get)
-                    row = {
-                        "run": run,
-                        "among": among,
-                        "seeds": len(judgements),
-                        "average": means[run],
-                    }
-                    rows.append(
-                        row
-                        | {"best": best, "other": means[best]}
-                        | _difference(judgements, run, best)
-                    )
+        for run, (among, names) in product(means, groups.items()):
+            if run not in runs or not names:
+                continue
+            best, row = max(names, key=means.get), {"run": run, "among": among}
+            row |= {"seeds": len(judgements), "average": means[run]}
+            row |= {"best": best, "other": means[best]}
+            rows.append(row | _difference(judgements, run, best))
     return rows
 
 

@@ -30,6 +30,7 @@ bytes.
 import os
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 from jinja2 import TemplateError
 
@@ -188,21 +189,21 @@ def section(folder):
         If the folder has no finished experiment.
     """
     try:
-        record = read_json(os.path.join(folder, SETTINGS_FILE))
-        module, folder = module_of(record["experiment"]), os.fspath(folder)
-        template = f"papers/experiments/{record['experiment']}.jinja"
-        content = ""
-        if os.path.exists(os.path.join(*__path__, os.path.basename(template))):
-            files = sorted(os.listdir(folder))
-            tables = {
-                name[:-4]: read_table(os.path.join(folder, name))
-                for name in files
-                if name.endswith(".tsv")
-            }
-            figures = [name[:-4] for name in files if name.endswith(".svg")]
+        name = read_json(os.path.join(folder, SETTINGS_FILE))["experiment"]
+        module, content = module_of(name), ""
+        if os.path.exists(os.path.join(*__path__, f"{name}.jinja")):
+            paths = sorted(Path(folder).iterdir())
+            tables = {path.stem: read_table(path) for path in paths if path.suffix == ".tsv"}
+            figures = [path.stem for path in paths if path.suffix == ".svg"]
             values = module.shown(tables) if hasattr(module, "shown") else {}
-            content = page.render(template, folder=folder, tables=tables, figures=figures, **values)
-    except (
+            content = page.render(
+                f"papers/experiments/{name}.jinja",
+                folder=os.fspath(folder),
+                tables=tables,
+                figures=figures,
+                **values,
+            )
+    except (  # of a table or template that does not fit, as of another version
         StorageError,
         OSError,
         LookupError,

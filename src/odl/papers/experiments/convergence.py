@@ -106,7 +106,10 @@ def synthetic(model, settings):
 
 
 def text(path, model, settings):
-    """Return a problem of TDT2: documents of the second batch, atoms learned from the first."""
+    """Return a problem of TDT2: documents of the second batch, atoms from the first.
+
+    The documents are those with the largest sums of codes.
+    """
     documents = tdt2.read([path], {})
     order = batching.order(documents.ids, documents.times, SEED)
     first, second = order[:1000], order[1000:2000]
@@ -116,13 +119,11 @@ def text(path, model, settings):
     learner = Diffusion(**TASK)
     state = learner.start(P0, settings["agents"], np.random.default_rng(SEED))
     A = learner.fit_terms(state, P.shape[1]).dictionary.toarray()
-    answers = coding.centralised(P, sparse.csc_array(A), model).codes
-    most_coded = np.argsort(-np.asarray(answers.sum(axis=1)).ravel(), kind="stable")[
-        : settings["documents"]
-    ]
-    X = P[most_coded].toarray()
-    touched = (X != 0).any(axis=0) | (A != 0).any(axis=1)
-    return problem("TDT2", X[:, touched], A[touched], model)
+    codes = coding.centralised(P, sparse.csc_array(A), model).codes
+    order = np.argsort(-np.asarray(codes.sum(axis=1)).ravel(), kind="stable")
+    X = P[order[: settings["documents"]]].toarray()
+    used_terms = (X != 0).any(axis=0) | (A != 0).any(axis=1)
+    return problem("TDT2", X[:, used_terms], A[used_terms], model)
 
 
 def consensus_admm(

@@ -60,11 +60,10 @@ class SeededStream:
     def __init__(self, name, documents, setting, rule, seed, max_batches=0):
         self.name, self.seed, self.rule, self.source = name, seed, rule, (documents, setting)
         parts = batching.split(documents, Order.from_map(Order.part(setting)), seed)
-        self.batches = []
+        self.batches, previous = [], None
         for part in parts[: max_batches or None]:
-            self.batches.append(
-                features.follow(documents.select(part), self.batches[-1] if self.batches else None)
-            )
+            previous = features.follow(documents.select(part), previous)
+            self.batches.append(previous)
         self.labels = [
             batch.novel_dominant if rule["topics"] == "dominant" else batch.novel
             for batch in self.batches

@@ -386,8 +386,9 @@ class _PeriodDecision:
     def _judge_two_periods(self, candidates, history):
         """Test the words of this and the last period together; return (candidates, history).
 
-        If the strongest word opens the gate, it replaces a candidate that contains it and opens no
-        gate itself. If no candidate contains the word, it becomes a new candidate.
+        The gate opens if the strongest word is in a candidate of several words. It then begins this
+        candidate, unless the candidate opens a gate itself. A word that is in no such candidate is
+        frequent by chance more often than in an event: events change several words.
         """
         documents, past, level = self.documents, self.past.words, self.settings.level
         if documents.t < 2 or not past.n_last:
@@ -407,19 +408,17 @@ class _PeriodDecision:
         share, double = gates.LEVEL_SHARES["two periods"], counts.n < surprise.FEW
         largest = _largest(evidence, terms)
         _, p, after = gates.judge_words(history.pairs, largest, counts.n, double, level * share)
-        self.p_values["two periods"], history = p, history._replace(pairs=after)
-        if p / share > level:
-            return candidates, history
-        word = terms[0]
-        rows = np.flatnonzero((self.both[:, [word]] > 0).toarray().ravel())
-        with_word = (i for i, candidate in enumerate(candidates) if word in candidate.draft.terms)
-        index = next(with_word, None)
-        if index is None:
-            draft = headlines.single_word_draft(word, rows, largest[double])
-            return [Candidate(draft, p / share, "two periods"), *candidates], history
-        if not candidates[index].gate:
+        history = history._replace(pairs=after)
+        index = None
+        for position, candidate in enumerate(candidates):
+            words = candidate.draft.terms
+            if len(words) > 1 and np.isin(terms[:1], words).any():
+                index = position
+        self.p_values["two periods"] = 1.0 if index is None else p
+        if index is not None and p / share <= level and not candidates[index].gate:
             draft = candidates[index].draft
-            words = np.append(terms[:1], draft.terms[draft.terms != word])
+            words = np.append(terms[:1], draft.terms[draft.terms != terms[0]])
+            rows = np.flatnonzero((self.both[:, terms[:1]] > 0).toarray().ravel())
             candidates[index] = Candidate(
                 draft._replace(terms=words, rows=rows), p / share, "two periods"
             )

@@ -21,7 +21,7 @@ that a large event does not hide the next one. With fewer than `MIN_PERIODS` per
 
 Two periods. The same test for the documents of this period together with those of the last period
 that belong to no event. Own words of events with headlines in the last period are left out, because
-they are not new.
+they are not new. p is 1 unless the strongest word is in a headline of several words.
 
 Volume. With median v and median absolute deviation d of the counts of the last `VOLUME_PERIODS`
 periods, each divided by the factor of its weekday once there are `WEEKDAY_WEEKS` weeks of them,

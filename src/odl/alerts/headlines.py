@@ -165,11 +165,6 @@ def group_terms(terms, evidence, X, new, max_headlines):
     return drafts
 
 
-def single_word_draft(term, rows, t):
-    """Return the draft of a headline of one word."""
-    return Draft(np.array([term]), rows, t, t, t)
-
-
 def name_headline(draft, evidence, vocabulary, texts, period=None):
     """Return the name of a headline: its first words or phrases, spelled as in the texts.
 

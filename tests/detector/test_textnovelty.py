@@ -261,10 +261,8 @@ def test_words_that_others_have_lead_in_order():
 
 def test_an_atom_that_points_away_is_not_near():
     P, A = sparse.csr_array([[0.6, 0.8]]), sparse.csc_array([[-1.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
-    (atoms,) = reasons.nearest(P, A, 3)
-    assert [atom for atom, _ in atoms] == [2, 1] and np.allclose(
-        [cosine for _, cosine in atoms], [0.8, 0.6]
-    )
+    atoms, cosines = reasons.nearest_atoms(P, A, 3)
+    assert atoms.tolist() == [[2, 1, -1]] and np.allclose(cosines, [[0.8, 0.6, 0.0]])
 
 
 def test_judging_learns_nothing(rng):

@@ -23,7 +23,6 @@ FEW_WORDS = (
 )
 SPLIT_WORDS, SPLIT_PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
-WORD_RUN = re.compile(r"\w+")
 WORD_ENDS = EDGES + ",;!()[]{}\"'*<>|^`$\\"  # signs next to a word that are no part of it
 HANGUL = re.compile(f"[{scripts.HANGUL}]")
 UNSPACED = re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
@@ -88,15 +87,25 @@ def _may_occur(text, words):
     other word must be a part of the text.
     """
     folded = text.casefold()
-    runs, spaced = {*WORD_RUN.findall(folded)}, _single_spaces(folded)
-    chosen = []
+    spaced, chosen = _single_spaces(folded), []
     for word in words:
         if word.isascii() and word.isalnum():
-            if word in runs:
+            if word in folded and _stands_alone(word, folded):
                 chosen.append(word)
         elif _single_spaces(word) in spaced:
             chosen.append(word)
     return chosen
+
+
+def _stands_alone(word, text):
+    """Return whether a word occurs in a text without a letter, digit or "_" next to it."""
+    start = text.find(word)
+    while start >= 0:
+        neighbours = text[start - 1 : start] + text[start + len(word) : start + len(word) + 1]
+        if not any(sign.isalnum() or sign == "_" for sign in neighbours):
+            return True
+        start = text.find(word, start + 1)
+    return False
 
 
 def _single_spaces(text):

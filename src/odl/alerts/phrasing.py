@@ -395,7 +395,8 @@ def _units(spans, n_texts, across):
             cuts.append(word)
         elif gap or first >= end:
             units.append((first, last, (word,)))
-            across |= {piece: word for piece in cuts if piece not in across}
+            for piece in cuts:
+                across.setdefault(piece, word)
             cuts = []
         else:
             units[-1] = (units[-1][0], last, (*units[-1][2], word))
@@ -408,16 +409,15 @@ def _runs(text, units):
     spellings: dict[tuple, str] = {}
     for start, (first, *_) in enumerate(units):
         run: tuple = ()
-        for index, (begin, last, words) in enumerate(units[start : start + PHRASE_WORDS], start):
-            between = text[units[index - 1][1] : begin] if run else ""
-            joint = text[units[index - 1][1] - 1 : begin + 1] if between == " " else ""
-            run = (*run, words)
+        end = first  # of the unit before
+        for begin, last, words in units[start : start + PHRASE_WORDS]:
+            if run and text[end:begin] not in WORD_JOINTS:
+                break
+            if run and text[end:begin] == " " and SPACELESS_RUN.search(text[end - 1 : begin + 1]):
+                break
+            run, end = (*run, words), last
             inside = [*chain(*run)]
-            if (
-                between not in WORD_JOINTS
-                or SPACELESS_RUN.search(joint)
-                or len({*inside}) < len(inside)
-            ):
+            if len({*inside}) < len(inside):
                 break
             spellings.setdefault(run, text[first:last])
     return spellings

@@ -61,10 +61,15 @@ def read(sources, options):
     """
     named = collect(options.get("packages", PACKAGES), options.get("min_words", 40))
     records = (
-        (name, NO_TIME, (topic,), f"{name}: {first_paragraph(text)}", text)
+        (name, NO_TIME, (topic,), f"{name}: {summary_of(text)}", text)
         for name, (topic, text) in sorted(named.items())
     )
     return documents_of(records, options)
+
+
+def summary_of(text):
+    """Return the first paragraph of a docstring."""
+    return text.strip().partition("\n\n")[0]
 
 
 def collect(packages, min_words):
@@ -74,8 +79,13 @@ def collect(packages, min_words):
         for top, folder in package_folders(package).items():
             for module, path in modules(top, folder):
                 for name, text in docstrings(module, path):
-                    if len(text.split()) >= min_words:
-                        named[unused(name, named)] = (topic_of(module), text)
+                    if len(text.split()) < min_words:
+                        continue
+                    unique_name, number = name, 1
+                    while unique_name in named:
+                        number += 1
+                        unique_name = f"{name}#{number}"
+                    named[unique_name] = (topic_of(module), text)
     if not named:
         raise DataError(
             f"no docstring of {min_words} words in {packages}",
@@ -138,29 +148,24 @@ def docstrings(module, path):
     if '"""' not in source and "'''" not in source:
         return
     try:
-        tree = ast.parse(source)
+        yield from nested_docstrings(ast.parse(source), module)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return  # a template, source of another Python version, or nested too deeply
-    yield from own_docstring(tree, module)
-    try:
-        yield from nested_docstrings(tree, module)
-    except RecursionError:
-        return
-
-
-def own_docstring(node, name):
-    """Yield the docstring of a module, class or function, if it has one."""
-    if text := ast.get_docstring(node):
-        yield name, text
 
 
 def nested_docstrings(node, name):
-    """Yield the docstrings in a node: of classes, functions (not local ones) and add_newdoc."""
-    for child in ast.iter_child_nodes(node):
+    """Yield (dotted name, docstring) of a node of a syntax tree and of the nodes in it.
+
+    They are those of modules, classes and functions, except local ones, and of calls of add_newdoc.
+    `name` is the dotted name of the innermost module or class.
+    """
+    is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    is_documented = is_function or isinstance(node, ast.Module | ast.ClassDef)
+    if is_documented and (text := ast.get_docstring(node)):
+        yield name, text
+    for child in () if is_function else ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from own_docstring(child, f"{name}.{child.name}")
-            if isinstance(child, ast.ClassDef):
-                yield from nested_docstrings(child, f"{name}.{child.name}")
+            yield from nested_docstrings(child, f"{name}.{child.name}")
         elif isinstance(child, ast.Expr) and isinstance(child.value, ast.Call):
             yield from newdoc(child.value, name)
         elif isinstance(child, ast.stmt | ast.ExceptHandler):
@@ -194,17 +199,3 @@ def topic_of(module):
     if len(parts) > 2 and ".".join(parts[:2]) in LAYERS:
         del parts[1]
     return ".".join(part.strip("_") for part in parts[:2])
-
-
-def unused(name, taken):
-    """Return name, or name#2, name#3... if it is already used."""
-    number, candidate = 1, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}#{number}"
-    return candidate
-
-
-def first_paragraph(text):
-    """Return the summary of a docstring."""
-    return text.strip().partition("\n\n")[0]

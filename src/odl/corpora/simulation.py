@@ -83,13 +83,15 @@ def _drawn_stream(rng, settings):
         for topic in _topics(rng, kind, number, settings["days"])
     ]
     law = 1.0 / np.arange(1, LANGUAGE_TERMS + 1)
-    language, local = np.cumsum(law / law.sum()), np.cumsum(_local())
+    language = np.cumsum(law / law.sum())  # cumulative shares, the most frequent word first
+    law = 1.0 / np.arange(1, TOPIC_TERMS + 1)
+    local = np.cumsum(np.concatenate([(law / law.sum())[:-1], [1.0]]))  # it ends at 1 or above
     per_day = -(-settings["documents"] // settings["days"])
     days = np.arange(settings["documents"]) // per_day
     rows, columns, names = [], [], []
     for row, day in enumerate(days):
-        there = [topic for topic in topics if topic["there"][day]]
-        topic = there[rng.integers(len(there))]
+        present_topics = [topic for topic in topics if topic["is_present"][day]]
+        topic = present_topics[rng.integers(len(present_topics))]
         length = 1 + rng.poisson(settings["words"] - 1)
         n_own = rng.binomial(length, settings["own"])
         own_words = topic["words"][day][np.searchsorted(local, rng.random(n_own))]
@@ -97,10 +99,10 @@ def _drawn_stream(rng, settings):
         columns.append(np.concatenate([own_words, other_words]))
         rows.append(np.full(length, row))
         names.append(topic["names"])
-    where = np.concatenate(rows), np.minimum(np.concatenate(columns), LANGUAGE_TERMS - 1)
-    counts = sparse.csr_array(
-        (np.ones(len(where[0]), dtype=np.int64), where), shape=(len(days), LANGUAGE_TERMS)
-    )
+    rows, columns = np.concatenate(rows), np.concatenate(columns)
+    columns = np.minimum(columns, LANGUAGE_TERMS - 1)
+    ones = np.ones(len(rows), dtype=np.int64)
+    counts = sparse.csr_array((ones, (rows, columns)), shape=(len(days), LANGUAGE_TERMS))
     return Documents(
         counts=counts,
         vocabulary=[f"w{column:05d}" for column in range(1, LANGUAGE_TERMS + 1)],
@@ -111,29 +113,28 @@ def _drawn_stream(rng, settings):
     )
 
 
-def _local():
-    """Return the cumulative shares of the words of a topic, the most frequent first."""
-    law = 1.0 / np.arange(1, TOPIC_TERMS + 1)
-    return np.concatenate([(law / law.sum())[:-1], [1.0]])  # sums end at 1 or above
-
-
 def _drawn(rng, number=TOPIC_TERMS):
     """Return different random words, without the 100 most frequent ones. Topics may share words."""
     return rng.choice(np.arange(100, LANGUAGE_TERMS), number, replace=False)
 
 
 def _topics(rng, kind, number, days):
-    """Return the topics of a kind: (name, days on which it is present, its words on each day)."""
+    """Return the topics of a kind, as dicts.
+
+    Their keys are ``names``; ``is_present``, whether it is present on each day; and ``words``, its
+    words on each day.
+    """
     topics = []
     for position in range(1, number + 1):
-        name, words, there = f"{kind}-{position:02d}", _drawn(rng), np.ones(days, dtype=bool)
+        name, words = f"{kind}-{position:02d}", _drawn(rng)
+        is_present = np.ones(days, dtype=bool)
         daily = [words] * days
         if kind == "entering":
-            there[: 1 + rng.integers(days - 1)] = False
+            is_present[: 1 + rng.integers(days - 1)] = False
         elif kind == "returning":
-            absent = max(1, days // 3)
-            first = 1 + rng.integers(days - absent - 1)
-            there[first : first + absent] = False
+            n_absent = max(1, days // 3)
+            first = 1 + rng.integers(days - n_absent - 1)
+            is_present[first : first + n_absent] = False
         elif kind == "drifting":
             other, order = _drawn(rng), rng.permutation(TOPIC_TERMS)
             daily = [
@@ -142,12 +143,16 @@ def _topics(rng, kind, number, days):
             ]
         elif kind == "splitting":
             split = days // 3 + rng.integers(days // 3)
-            there[split:] = False
+            is_present[split:] = False
             halves = rng.permutation(TOPIC_TERMS) % 2
             for half, letter in enumerate("ab"):
                 own = np.where(halves == half, words, _drawn(rng))
                 topics.append(
-                    {"names": (f"{name}-{letter}", name), "there": ~there, "words": [own] * days}
+                    {
+                        "names": (f"{name}-{letter}", name),
+                        "is_present": ~is_present,
+                        "words": [own] * days,
+                    }
                 )
-        topics.append({"names": (name,), "there": there, "words": daily})
+        topics.append({"names": (name,), "is_present": is_present, "words": daily})
     return topics

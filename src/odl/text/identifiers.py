@@ -39,7 +39,11 @@ def simplify_addresses(piece):
 
 
 def _host(match):
-    host, n_guids = GUID.subn("", match[1].lower())  # else they would become spaces within the host
+    """Return the host of an address between NUL characters, or a space if it has no letter.
+
+    GUIDs are removed from it, since they would become spaces within the host.
+    """
+    host, n_guids = GUID.subn("", match[1].lower())
     host = re.sub(r"\.{2,}", ".", host) if n_guids else host
     host = host.strip(".-_").removeprefix("www.")
     return f"\x00{host}\x00" if len(host) > 1 and any(map(str.isalpha, host)) else " "
@@ -48,10 +52,9 @@ def _host(match):
 def _without_base64(match):
     """Return a space for base64, which has both cases and digits and changes between them often."""
     text = match[0]
-    mixed = re.search("[a-z]", text) and re.search("[A-Z]", text) and re.search(r"\d", text)
-    return (
-        " " if mixed and len(CASE_CHANGES.findall(text)) >= MIN_CASE_CHANGES * len(text) else text
-    )
+    if not all(re.search(characters, text) for characters in ("[a-z]", "[A-Z]", r"\d")):
+        return text
+    return " " if len(CASE_CHANGES.findall(text)) >= MIN_CASE_CHANGES * len(text) else text
 
 
 # Names with digits: which words are names, and not numbers, quantities, dates or hashes.
@@ -85,11 +88,9 @@ def names(word):
         return parts_by_script(word)
     if is_usual_name(word) or is_hexadecimal_code(word) or is_name(word.replace("_", "-")):
         return [word]
-    return (
-        []
-        if "_" in word
-        else [part for part in word.split("-") if len(part) > 1 and not HAS_DIGIT(part)]
-    )
+    if "_" in word:
+        return []
+    return [part for part in word.split("-") if len(part) > 1 and not HAS_DIGIT(part)]
 
 
 def is_name(word):

@@ -133,10 +133,10 @@ def _header_block(lines, first, top):
         number += 1
     if len(header_names) < 2 and not (top and header_names & ALONE):
         return first, ""
-    return number, _bare(" ".join(subject))
+    return number, _without_prefixes(" ".join(subject))
 
 
-def _bare(subject):
+def _without_prefixes(subject):
     """Return a subject without prefixes that end in a colon: "Re:", and names of headers."""
     start = 0
     while match := HEADER_START.match(subject, start):
@@ -255,7 +255,7 @@ def drop_signatures(text: str) -> str:
             is_begin = bool(DASHES.match(line) or is_closing or DEVICE.match(line))
             begins_without_gap = n_gaps == 0 and (
                 DASH_LINE.match(line)
-                or (RULE.match(line) and _has_contact(lines[number + 1 : end]))
+                or (RULE.match(line) and any(map(CONTACT.search, lines[number + 1 : end])))
             )
             if is_begin or begins_without_gap:
                 end, n_filled, n_gaps = number, 0, 0
@@ -286,7 +286,3 @@ def drop_trailers(text: str) -> str:
     if not parts or not TRAILERS.fullmatch(parts[2]):
         return text
     return (parts[1] or "") if any("-" in token for token in TOKEN.findall(parts[2])) else text
-
-
-def _has_contact(lines):
-    return any(map(CONTACT.search, lines))

@@ -8,7 +8,6 @@ import logging
 import re
 import tempfile
 import unicodedata
-from collections import defaultdict
 from functools import cache
 
 from odl.errors import ConfigError
@@ -70,10 +69,12 @@ ALPHABETS = (
 FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))
 # L: letters and digits, M: marks, F: format characters, 0: unassigned code points, by Unicode
 # category.
-CATEGORY_KINDS = defaultdict(lambda: " ", {"Nd": "L", "Cf": "F", "Cn": "0"})
-CATEGORY_KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(
-    ("Mn", "Mc", "Me"), "M"
-)
+KIND_OF_CATEGORY = {
+    **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Nd"), "L"),
+    **dict.fromkeys(("Mn", "Mc", "Me"), "M"),
+    "Cf": "F",
+    "Cn": "0",
+}
 
 
 @cache
@@ -82,9 +83,8 @@ def alphabets(hangul=True):
 
     The first has letters and digits, the second these with marks and "_".
     """
-    excluded = set().union(
-        *map(points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL])))
-    )
+    excluded_classes = [*SPACELESS[1:], POINTS, SELECTORS] + ([] if hangul else [HANGUL])
+    excluded = set().union(*map(points, excluded_classes))
     # Unassigned code points belong to the range before them; this gives fewer ranges.
     letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), excluded)
     return letters, "_" + letters + marks
@@ -92,11 +92,11 @@ def alphabets(hangul=True):
 
 def indic():
     """Return a pattern for words without digits in a script from Devanagari to Sinhala."""
-    blocks, digits = (
-        range(0x900, 0xE00, 128),
-        {point for point in range(0x900, 0xE00) if chr(point).isdecimal()},
-    )
-    blocks = (_ranges(((first, first + 128),), ("L[L0]*", "M[M0]*"), digits) for first in blocks)
+    digits = {point for point in range(0x900, 0xE00) if chr(point).isdecimal()}
+    blocks = [
+        _ranges([(first, first + 128)], ("L[L0]*", "M[M0]*"), digits)
+        for first in range(0x900, 0xE00, 128)
+    ]
     return "|".join(f"[{letters}][{letters}{marks}]*" for letters, marks in blocks)
 
 
@@ -106,32 +106,37 @@ def ignored():
 
     These are format and control characters, vowel points and selectors.
     """
-    (format,) = _ranges(FORMATS, ("F+",), {0x200D})
-    return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + format + SELECTORS + POINTS
+    (formats,) = _ranges(FORMATS, ("F+",), {0x200D})  # 0x200D joins emoji
+    return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + formats + SELECTORS + POINTS
 
 
 def _ranges(spans, runs, excluded):
-    """Return a character class for each pattern in `runs`, without the code points in `excluded`.
+    """Return a character class for each pattern of kinds.
 
-    A pattern is matched against the kinds of consecutive code points (`CATEGORY_KINDS`).
+    Parameters
+    ----------
+    spans : sequence of (int, int)
+        First code point, and the one after the last, of each range that is searched.
+    runs : sequence of str
+        Patterns that are matched against the kinds of consecutive code points, one character each
+        (`KIND_OF_CATEGORY`, a space for others).
+    excluded : set of int
+        Code points that belong to no class.
     """
     classes = [""] * len(runs)
     for first, end in spans:
-        kinds = list(
-            map(CATEGORY_KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end))))
-        )
-        for point in excluded.intersection(range(first, end)):
-            kinds[point - first] = " "
+        kinds = ""
+        for point in range(first, end):
+            category = unicodedata.category(chr(point))
+            kinds += " " if point in excluded else KIND_OF_CATEGORY.get(category, " ")
         for number, run in enumerate(runs):
-            spans_of_run = (match.span() for match in re.finditer(run, "".join(kinds)))
-            classes[number] += "".join(
-                f"{chr(first + low)}-{chr(first + high - 1)}" for low, high in spans_of_run
-            )
+            for match in re.finditer(run, kinds):
+                classes[number] += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
     return classes
 
 
 def points(part):
-    """Return the set of code points of a class."""
+    """Return the set of code points of a character class, such as "a-cx"."""
     code_points, position = set(), 0
     while position < len(part):
         last = position + 2 if part[position + 1 : position + 2] == "-" else position
@@ -146,9 +151,9 @@ def script_of(letter):
 
     Digits, marks and modifiers have none, "".
     """
-    name = (
-        unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""
-    )
+    if unicodedata.category(letter)[0] != "L":
+        return ""
+    name = unicodedata.name(letter, "").split(" ")[0]
     return "" if name == "MODIFIER" else name
 
 
@@ -163,37 +168,28 @@ def pairs(run):
     return [run[start : start + size] for start in range(max(len(run) - size, 0) + 1)]
 
 
-def _jieba():
-    """Return the segmenter of jieba."""
-    import jieba
+def _load_segmenter(name):
+    """Import a package, and return its function that splits a text into words."""
+    if name == "jieba":
+        import jieba
 
-    jieba.setLogLevel(logging.WARNING)
-    tokenizer = jieba.Tokenizer()
-    with tempfile.TemporaryDirectory() as folder:  # its default cache may be of another version
-        tokenizer.tmp_dir = folder
-        tokenizer.initialize()
-    return tokenizer.lcut
+        jieba.setLogLevel(logging.WARNING)
+        tokenizer = jieba.Tokenizer()
+        with tempfile.TemporaryDirectory() as folder:  # its default cache may be of another version
+            tokenizer.tmp_dir = folder
+            tokenizer.initialize()
+        return tokenizer.lcut
+    if name == "janome":
+        from janome.tokenizer import Tokenizer
 
-
-def _janome():
-    """Return the segmenter of Janome."""
-    from janome.tokenizer import Tokenizer
-
-    return Tokenizer(wakati=True).tokenize
-
-
-def _pythainlp():
-    """Return the dictionary-based segmenter of PyThaiNLP."""
-    from pythainlp.tokenize import word_tokenize
+        return Tokenizer(wakati=True).tokenize
+    from pythainlp.tokenize import word_tokenize  # by its dictionary
 
     return word_tokenize
 
 
-SEGMENTERS = {
-    "jieba": (_jieba, HAN),
-    "janome": (_janome, HAN + KANA),
-    "pythainlp": (_pythainlp, THAI),
-}
+# Package -> character class of the texts that it splits
+SEGMENTERS = {"jieba": HAN, "janome": HAN + KANA, "pythainlp": THAI}
 
 
 @cache
@@ -213,14 +209,13 @@ def segmenter(name):
     """
     if name is None:
         return pairs
-    load, script = SEGMENTERS[name]
     try:
-        segment = load()
+        segment = _load_segmenter(name)
     except (ImportError, OSError) as error:
         raise ConfigError(
             f"tokens.segment is {name!r}, which cannot be loaded ({error})",
             f"the extra {name}",
             f"pip install 'online-dictionary-learning[{name}]', or remove the option `segment`",
         ) from error
-    in_script = re.compile(f"[{script}]+").fullmatch
+    in_script = re.compile(f"[{SEGMENTERS[name]}]+").fullmatch
     return lambda run: segment(run) if in_script(run) else pairs(run)

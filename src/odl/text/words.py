@@ -8,6 +8,7 @@ without spaces go to `odl.text.scripts.segmenter`.
 """
 
 import re
+import string
 import unicodedata
 from functools import cache, cached_property
 
@@ -25,13 +26,12 @@ from odl.text.identifiers import (
 # piece.
 INSIDE_SIGNS = "#@-._/:?=&%+~"
 ASCII_EDGES = b"-./:?=&%+~"
+SEPARATING_SIGNS = set(string.punctuation) - set(INSIDE_SIGNS)
 QUOTATION_MARKS = (
     "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}"
-    + (
-        "\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}"
-        "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
-        "\N{DOUBLE LOW-9 QUOTATION MARK}"
-    )
+    "\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}"
+    "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
+    "\N{DOUBLE LOW-9 QUOTATION MARK}"
 )
 SENTENCE_SIGNS = (
     "\N{DEVANAGARI DANDA}\N{EN DASH}\N{EM DASH}\N{HORIZONTAL ELLIPSIS}"
@@ -58,22 +58,12 @@ is_word_of_one_script = re.compile(
 ).fullmatch
 
 
-def _is_part(sign):
-    """Return whether a byte belongs to a piece, and is no separator.
-
-    Separators are white space and ASCII signs that occur in no word or address.
-    """
-    return (
-        sign > 127
-        or chr(sign).isalnum()
-        or chr(sign) in INSIDE_SIGNS
-        or (sign < 28 and sign not in b"\t\n\v\f\r")
-    )
-
-
-# Translation tables for bytes, which map separators of pieces to spaces. CUT leaves `INSIDE_SIGNS`
-# and control signs; of all ASCII signs, PLAIN leaves only "_".
-CUT = bytes(sign if _is_part(sign) or sign == 127 else 32 for sign in range(256))
+# Translation tables for bytes, which map separators of pieces to spaces. Separators of CUT are
+# white space and the ASCII signs that occur in no word or address. PLAIN leaves no sign except "_".
+WHITE_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f "
+CUT = bytes(
+    32 if sign in WHITE_SPACE or chr(sign) in SEPARATING_SIGNS else sign for sign in range(256)
+)
 PLAIN = bytes(
     sign if sign > 127 or chr(sign).isalnum() or chr(sign) == "_" else 32 for sign in range(256)
 )
@@ -116,13 +106,18 @@ BETWEEN_LETTERS = (
 BEFORE_LAST_LETTER = f"(?<={HEBREW}.)(?={HEBREW})(?:(?<={HEBREW}{{2}}.)|(?!{HEBREW}{{2}}))"
 
 
-def _letter_of(match):
+def _replace_single_quote(match):
+    """Return the letter for a single quote within a word: of Cyrillic (group 1) or of Hebrew."""
     return GERESH if match[1] is None else APOSTROPHE_LETTER
 
 
 REPLACED_QUOTES = {  # quote -> substitution of the quote within words, and what replaces it
-    quote: (re.compile(quote + BETWEEN_LETTERS).sub, _letter_of) for quote in SINGLE_QUOTES
-} | {quote: (re.compile(quote + BEFORE_LAST_LETTER).sub, GERSHAYIM) for quote in DOUBLE_QUOTES}
+    **{
+        quote: (re.compile(quote + BETWEEN_LETTERS).sub, _replace_single_quote)
+        for quote in SINGLE_QUOTES
+    },
+    **{quote: (re.compile(quote + BEFORE_LAST_LETTER).sub, GERSHAYIM) for quote in DOUBLE_QUOTES},
+}
 
 # Characters that are removed or replaced in a piece.
 CONTROL_SIGNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
@@ -152,7 +147,10 @@ SEPARATOR, EDGE, DIGIT, FIRST_ALPHABET, OTHER_KIND, UNSPACED_SIGN = 0, 1, 2, 3, 
 
 
 def encode(text):
-    """Return a text in NFC and UTF-8. Apostrophes and middle dots within words become letters."""
+    """Return a text in NFC and UTF-8. Apostrophes and middle dots within words become letters.
+
+    Only texts with letters of Cyrillic or Hebrew are searched for apostrophes.
+    """
     if text.isascii():
         return text.encode()
     text = unicodedata.normalize("NFC", text)
@@ -235,13 +233,11 @@ class Words:
         letters, whole : str
             Character classes: of the first character of a word, and of all its characters.
         """
-        unspaced_scripts = (
-            scripts.SPACELESS if self.hangul == "words" else (*scripts.SPACELESS, scripts.HANGUL)
-        )
-        spaceless, emoji = (
-            "|".join(f"[{script}]+" for script in unspaced_scripts),
-            f"[{scripts.EMOJI}][{scripts.SKIN}]*",
-        )
+        unspaced = scripts.SPACELESS
+        if self.hangul == "pairs":
+            unspaced = (*unspaced, scripts.HANGUL)
+        spaceless = "|".join(f"[{script}]+" for script in unspaced)
+        emoji = f"[{scripts.EMOJI}][{scripts.SKIN}]*"
         number_or_quote = f"-\\d|(?<=\\d)\\.\\d|[{GERESH}{GERSHAYIM}](?<={HEBREW}.)(?={HEBREW})"
         return re.compile(
             f"({spaceless})"
@@ -277,11 +273,8 @@ class Words:
         """Return the words of a piece in UTF-8, in order."""
         if piece.isascii():
             word = piece.strip(ASCII_EDGES)
-            return (
-                [self.lower(word).decode()]
-                if len(word) > 1 and word.isalpha()
-                else self._split_ascii(piece)
-            )
+            is_one_word = len(word) > 1 and word.isalpha()
+            return [self.lower(word).decode()] if is_one_word else self._split_ascii(piece)
         piece = piece.decode("utf-8", "surrogatepass")
         if len(word := piece.strip(EDGES)) > 1 and is_word_of_one_script(word):
             return [self.fold(word)]
@@ -295,17 +288,15 @@ class Words:
     def _split_ascii(self, piece):
         """Return the words of a piece in ASCII that is not simply one word."""
         if not is_special(piece):
-            parts = (part.strip("_") for part in piece.translate(PLAIN).decode().split())
-            return [
-                self.fold(word) for word in parts if len(word) > 1 and is_identifier_or_plain(word)
-            ]
+            words = [part.strip("_") for part in piece.translate(PLAIN).decode().split()]
+            words = [word for word in words if len(word) > 1 and is_identifier_or_plain(word)]
+            return list(map(self.fold, words))
         if not has_letter(piece):
             return []
         if mail := ASCII_MAIL_ADDRESS.fullmatch(piece):
             return [mail[1].decode().lower()]
-        return self._words(
-            self.scan_ascii(simplify_addresses(CONTROL_SIGNS.sub("", piece.decode())))
-        )
+        text = CONTROL_SIGNS.sub("", piece.decode())
+        return self._words(self.scan_ascii(simplify_addresses(text)))
 
     def _words(self, matches):
         """Return the words of the matches of a scanner."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from networked import OPTIONS, material
 from reference import atc, learned
+from scipy import sparse
 
 from odl.distributed import coding, models
 from odl.distributed.coding import Iteration
@@ -49,3 +50,27 @@ def test_codes_and_atoms_are_those_of_agents_one_by_one(name, seen_by, rng):
     found = np.zeros_like(W)
     found[terms, np.repeat(np.arange(9), np.diff(starts))] = weights
     np.testing.assert_allclose(found, W, atol=1e-10)
+
+
+@pytest.mark.parametrize("at_fixed_point", [False, True])
+def test_more_terms_can_be_clipped_than_the_first_arrays_have_room_for(at_fixed_point, rng):
+    """Atoms that explain 20 terms of a document have 100 other terms, whose dual values reach -1."""
+    n_own, n_terms, n_agents, iterations = 20, 120, 6, 1000
+    W = np.zeros((n_terms, n_agents))
+    W[:n_own] = rng.uniform(0.15, 0.25, (n_own, n_agents))
+    W[n_own:] = rng.uniform(0.02, 0.04, (n_terms - n_own, n_agents))
+    x = np.repeat([5.0, 0.0], [n_own, n_terms - n_own])
+    model, owner = models.task("nmf_huber", **OPTIONS), np.arange(n_agents)
+    ring = network("ring", n_agents, degree=2)
+    found = coding.over_network(
+        sparse.csr_array(x[None]), sparse.csc_array(W), model, owner, ring,
+        iterations=iterations, tolerance=0.0, at_fixed_point=at_fixed_point,
+    )  # fmt: skip
+    nu, codes, costs = atc(
+        x, np.hsplit(W, n_agents), ring.weights.toarray(), ring.shares,
+        coding.safe_step(model, owner, ring), iterations, **OPTIONS,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.codes.toarray()[0], np.concatenate(codes), atol=1e-10)
+    np.testing.assert_allclose(found.costs[0], costs, atol=1e-10)
+    room = 64  # DualBasis::ROOM
+    assert np.count_nonzero(nu.min(axis=0) == -1.0) > room

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import events as study
 import numpy as np
 
-from odl.alerts import decision, events, gates, periods, show, surprise
+from odl.alerts import decision, events, gates, periods, show, surprise, views
 from odl.alerts.calibration import recent_after
 from odl.alerts.excerpts import find_title_words
 from odl.config.sections import Alerts
@@ -133,7 +133,7 @@ class Decided(study.Stream):
 
 def _place(headline):
     """Return the key by which headlines are listed."""
-    return headline.gate == "lone", -show.evidence(headline)
+    return headline.gate == "lone", -views.evidence(headline)
 
 
 @contextlib.contextmanager

@@ -41,7 +41,7 @@ import events
 import numpy as np
 
 from odl import cli
-from odl.alerts import ranking, read, show
+from odl.alerts import ranking, read, views
 
 TUNED = ("airline_tweets", "redis_commits")  # streams on which constants were chosen
 FIRST = 10  # headlines of a visit that are judged or measured
@@ -131,7 +131,7 @@ class Judged:
             hidden, beyond the first 20, and all among the first ten.
         """
         visits = self.visits[first : first + VISITS + NEXT]
-        rows = [row for visit in visits[:VISITS] for row in show.rows_of(visit)[:FIRST]]
+        rows = [row for visit in visits[:VISITS] for row in views.rows_of(visit)[:FIRST]]
         traits = [self.traits[row.period.t, row.headline] for row in rows]
         wanted, figures = self.wanted(rows, label), []
         for seed in range(seeds):
@@ -143,8 +143,8 @@ class Judged:
 
     def compare(self, visit, model, label):
         """Return the figures of `measure` for one visit."""
-        plain = show.rows_of(visit)
-        moved = show.rows_of([self.with_moves(period, model) for period in visit])
+        plain = views.rows_of(visit)
+        moved = views.rows_of([self.with_moves(period, model) for period in visit])
         before, after = (self.wanted(rows[:FIRST], label).mean() for rows in (plain, moved))
         dated = {row.headline for row in plain[:FIRST] if self.dated[row.period.t, row.headline]}
         hidden = len(dated - {row.headline for row in moved})
@@ -182,7 +182,7 @@ def read_stream(name, source, folder, dated_events, kind):
     with gzip.open(source, "rt", encoding="utf-8") as file:
         label_of = {row["id"]: labels_of(name, row) for row in map(json.loads, file)}
     labels, dated, shown = {}, {}, []
-    for period in show.with_below(read.alerts_of(folder).periods):
+    for period in views.with_below(read.alerts_of(folder).periods):
         ids, headlines = stream.names[period.t].ids, []
         for one in period.headlines:
             if one.gate == "volume" or not period.t:

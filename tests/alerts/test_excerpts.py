@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odl import cli
-from odl.alerts import excerpts, read, show
+from odl.alerts import excerpts, read, show, views
 from odl.files import documents
 from odl.report import page
 
@@ -116,7 +116,7 @@ def test_without_the_option_nothing_is_kept(tmp_path):
 def test_what_is_written_from_right_to_left_stands_by_itself():
     """A name among English words is isolated in the terminal and on the page; nothing else is."""
     assert (
-        show.name_of(newpages.headline(("duct tape", "القمر"), (0,)))
+        views.name_of(newpages.headline(("duct tape", "القمر"), (0,)))
         == "duct tape, \u2068القمر\u2069"
     )
     assert (

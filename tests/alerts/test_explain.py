@@ -139,19 +139,19 @@ def test_an_event_line_by_line(watch, monkeypatch):
 
 def test_a_thousand_periods_are_one_line_of_blocks(watch):
     event = watch.events[1]
-    text, each = explain.chart(replace(event, birth=0, sizes=dict.fromkeys(range(1000), 3)), 0)
+    text, each = explain.draw_chart(replace(event, birth=0, sizes=dict.fromkeys(range(1000), 3)), 0)
     assert len(text) <= 60 and each == 17 and text[0] == "█"
-    assert explain.chart(replace(event, birth=5, sizes={5: 1}), 0) == ("█", 1)
+    assert explain.draw_chart(replace(event, birth=5, sizes={5: 1}), 0) == ("█", 1)
     late = replace(event, birth=3, sizes={3: 1, 4: 8, 6: 2})
-    assert explain.chart(late, 0) == ("▁█·▂", 1) and explain.chart(late, 4) == ("█·▂", 1)
+    assert explain.draw_chart(late, 0) == ("▁█·▂", 1) and explain.draw_chart(late, 4) == ("█·▂", 1)
 
 
 def test_a_number_is_an_event_unless_a_document_has_it_as_id(watch, monkeypatch):
     monkeypatch.setattr(
-        explain, "find", lambda place, what: (2, 7) if what in ("3", "d1") else None
+        explain, "find_document", lambda place, what: (2, 7) if what in ("3", "d1") else None
     )
     named = {
-        what: explain.resolve(watch, what)
+        what: explain.find_named(watch, what)
         for what in ("3", "event:3", "topic:3", "#4", "5", "d1", "99", "²")
     }
     assert named == {
@@ -227,5 +227,5 @@ def test_a_document_is_found_in_the_newest_period_that_has_it(tmp_path, monkeypa
     read = {str(tmp_path / f"{t}.h5"): SimpleNamespace(ids=names) for t, names in ids.items()}
     monkeypatch.setattr(explain.features, "read", read.__getitem__)
     place = SimpleNamespace(alerts=str(tmp_path), features=str(tmp_path))
-    found = {name: explain.find(place, name) for name in "abcdz"}
+    found = {name: explain.find_document(place, name) for name in "abcdz"}
     assert found == {"a": (10, 1), "b": (2, 0), "c": (2, 1), "d": (10, 0), "z": None}

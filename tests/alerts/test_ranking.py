@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies
 
-from odl.alerts import ranking, show
+from odl.alerts import ranking, views
 from odl.alerts.ranking import RidgeOrder, Traits, reorder, sources_agree
 
 WORDS = ("sync", "account", "login", "cookie", "video", "sound")
@@ -115,8 +115,8 @@ def test_no_verdict_hides_a_headline_or_lets_a_rare_or_growing_one_come_later(pl
         headline = replace(period.headlines[0], **kind)
         moves = {headline: ranking.Move(move, ())} if move else {}
         shown.append(replace(period, headlines=(headline,), moves=moves))
-    plain = [row.headline for row in show.rows_of([replace(one, moves={}) for one in shown])]
-    moved = [row.headline for row in show.rows_of(shown)]
+    plain = [row.headline for row in views.rows_of([replace(one, moves={}) for one in shown])]
+    moved = [row.headline for row in views.rows_of(shown)]
     assert sorted(map(hash, moved)) == sorted(map(hash, plain)) and len(moved) == 12
     for at, headline in enumerate(plain):
         if headline.p < 1e-6 or headline.state == "growing" or headline.gate == "certain":

@@ -17,7 +17,7 @@ from contract import EACH
 from fuzzing import edited
 
 from odl import cli
-from odl.alerts import breakdown, explain, feedback, gates, maps, periods, read, show
+from odl.alerts import breakdown, explain, feedback, gates, maps, periods, read, show, views
 from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scorefiles import read_scores
@@ -109,7 +109,9 @@ def documents_of(watch):
 
 def explained(watch, document):
     """The same document with all its words."""
-    return explain.explain_document(watch.place, *explain.find(watch.place, document.id))[0]
+    return explain.explain_document(watch.place, *explain.find_document(watch.place, document.id))[
+        0
+    ]
 
 
 @pytest.mark.slow
@@ -132,7 +134,7 @@ def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
         watch, [watch.periods[3]]
     )
     assert breakdown.line(replace(document, rest=None)) == "shared words 100 % (none above 1 %)"
-    assert "0." not in show.DocumentView(document, watch.periods[3]).parts
+    assert "0." not in views.DocumentView(document, watch.periods[3]).parts
     assert len(explained(watch, document).reasons) == 400
 
 
@@ -232,7 +234,7 @@ class TestStream:
     def test_a_document_has_a_source_a_date_and_near_atoms(self, watch):
         document = watch.periods[3].documents_of[74]
         name, _, line = document.id.rpartition(":")
-        assert (document.source, document.line) == (name, int(line)) and show.date_of(
+        assert (document.source, document.line) == (name, int(line)) and views.date_of(
             document.time
         ) == "1998-01-22"
         assert (
@@ -330,7 +332,7 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
         [*map(periods.read, [folder / f"{t}.h5" for t in range(3)]), record]
     ).periods[3]
     assert [(held.verdict, held.items) for held in shown.withheld] == [("repeated", 1)]
-    told = "".join(show.closing(read.watch([before]), [shown]))
+    told = "".join(views.closing_lines(read.watch([before]), [shown]))
     assert "Held back: 1 document nearly the same as one of an earlier period." in told
     assert len(np.unique(shown.item)) < shown.documents
 
@@ -400,7 +402,7 @@ def test_reasons_add_up_to_the_score(algorithm, tmp_path):
         text = explain.document_text(
             watch, document, earlier._replace(time=document.time - days * day), None, set()
         )
-        assert f"last seen {show.date_of(document.time - days * day)}, {said}"[:-2] in " ".join(
+        assert f"last seen {views.date_of(document.time - days * day)}, {said}"[:-2] in " ".join(
             text.split()
         )
     assert "seen" not in explain.document_text(
@@ -452,7 +454,10 @@ def test_the_most_similar_earlier_document_is_earlier(made, watch):
     data = features.read(f"{place.features}/4.h5")
     first = features.read(f"{place.features}/0.h5")
     assert explain.most_similar(place, first, 0, explain.compare_words(first, 0)) is None
-    assert explain.find(place, data.ids[11]) == (4, 11) and explain.find(place, "nobody") is None
+    assert (
+        explain.find_document(place, data.ids[11]) == (4, 11)
+        and explain.find_document(place, "nobody") is None
+    )
 
 
 def spoken(watch):
@@ -481,7 +486,7 @@ class TestFeedback:
         assert spoken(said(("event:1", "muted", "grows", ""))) == [6]
 
     def test_until_a_date(self, watch, said):
-        day = show.date_of(watch.periods[5].first)
+        day = views.date_of(watch.periods[5].first)
         assert spoken(said(("event:1", "muted", day, ""))) == [6, 12]
 
     def test_a_followed_event_is_shown_on_days_without_growth_and_beyond_the_budget(
@@ -598,7 +603,7 @@ class TestCommands:
         assert (
             "of event:1 (muted in feedback.csv)" in odl("new", root, "--since", "1998-01-01").stdout
         )
-        day = show.date_of(watch.periods[5].first)
+        day = views.date_of(watch.periods[5].first)
         done = odl("mute", root, 1, "--until", day)
         assert (
             f"is muted until {day} (feedback.csv); it holds back 1 headline so far, none of the"

@@ -9,7 +9,7 @@ from dataclasses import replace
 import newpages
 import pytest
 
-from odl.alerts import maps, show, spans
+from odl.alerts import maps, show, spans, views
 from odl.alerts.model import Withheld
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
@@ -91,7 +91,7 @@ def test_several_periods_are_one_list_by_evidence_with_dates(watch):
 def test_an_event_is_one_row_whatever_its_days(watch):
     """Its strongest headline leads; the others are lines of its details."""
     again = headline_of(watch, t=99.0, event=4, state="growing")
-    rows = show.rows_of(last(watch, headlines=(again,)).periods)
+    rows = views.rows_of(last(watch, headlines=(again,)).periods)
     (row,) = [row for row in rows if row.headline.event == 4]
     assert row is rows[0] and row.headline is again and len(row.others) == 1
     assert "  also 2024-01-15 to 21, " in show.as_text(
@@ -102,11 +102,11 @@ def test_an_event_is_one_row_whatever_its_days(watch):
 def test_what_is_below_the_bar_is_listed_where_asked(watch):
     quiet = watch.periods[-2:-1]
     assert "bread" not in show.as_text(watch, quiet).split("Not unusual")[0]
-    text = show.as_text(watch, show.with_below(quiet))
+    text = show.as_text(watch, views.with_below(quiet))
     assert "bread, butter" in text.split("\n\n")[1] and "1 in 5" in text
     assert (
         maps.as_jsonl(watch, quiet) == ""
-        and len(maps.as_jsonl(watch, show.with_below(quiet)).splitlines()) == 3
+        and len(maps.as_jsonl(watch, views.with_below(quiet)).splitlines()) == 3
     )
 
 
@@ -132,7 +132,7 @@ def test_other_headlines_say_what_they_are(watch):
     )
     assert "2024-01-29 to 02-04  a document that stands alone\n    Story 11-2 on dod\n" in lone
     assert re.search("document +1 +1 in 1,000[+] +Story 11-2 on dod", lone)
-    assert show.FORM_NOTE in told(form=True) and "  certain  " in told(gate="certain", p=0.5)
+    assert views.FORM_NOTE in told(form=True) and "  certain  " in told(gate="certain", p=0.5)
 
 
 def test_documents_that_stand_alone_come_last(watch):
@@ -140,7 +140,7 @@ def test_documents_that_stand_alone_come_last(watch):
         watch, name=(), t=0.0, gate="lone", event=0, rows=(2,), examples=(2,), p=1e-99
     )
     volume = replace(lone, name=("volume",), gate="volume", p=1e-5)
-    rows = show.rows_of([replace(watch.periods[-1], headlines=(lone, headline_of(watch), volume))])
+    rows = views.rows_of([replace(watch.periods[-1], headlines=(lone, headline_of(watch), volume))])
     assert [row.headline.gate for row in rows] == ["volume", "words", "lone"]
 
 
@@ -272,13 +272,15 @@ def test_slack_takes_the_message_however_much_is_new():
 
 def test_dates_of_periods_are_short(watch):
     def told(first, last):
-        return show.date_of_period(
+        return views.date_of_period(
             replace(watch.periods[0], first=first * newpages.DAY, last=last * newpages.DAY)
         )
 
     assert told(0, 0) == "1970-01-01" and told(0, 6) == "1970-01-01 to 07"
     assert told(25, 40) == "1970-01-26 to 02-10" and told(360, 366) == "1970-12-27 to 1971-01-02"
-    assert show.date_of_period(replace(watch.periods[3], first=NO_TIME, last=NO_TIME)) == "period 3"
+    assert (
+        views.date_of_period(replace(watch.periods[3], first=NO_TIME, last=NO_TIME)) == "period 3"
+    )
 
 
 def test_a_span_needs_dates_and_an_end_behind_its_begin(watch):
@@ -301,7 +303,7 @@ def test_a_span_needs_dates_and_an_end_behind_its_begin(watch):
 
 def test_what_is_held_back_is_counted_over_periods(watch):
     held = (Withheld("event:3", "muted", 2), Withheld("", "repeated", 1))
-    told = show.held_back([replace(each, withheld=held) for each in watch.periods[:2]])
+    told = views.withheld_phrases([replace(each, withheld=held) for each in watch.periods[:2]])
     assert told[0] == "4 headlines of event:3 (muted in feedback.csv)" and told[1].startswith(
         "2 documents nearly"
     )
@@ -312,25 +314,25 @@ def test_a_title_that_a_text_continues_is_not_told_twice(watch):
     one = replace(
         period.documents_of[0], title="The quick brown fox", text="The quick brown fox jumps over"
     )
-    assert show.DocumentView(one, period).texts() == ("The quick brown fox", "jumps over")
-    assert show.DocumentView(one, period).texts(11) == ("The quick…", "…brown fox jumps over")
+    assert views.DocumentView(one, period).texts() == ("The quick brown fox", "jumps over")
+    assert views.DocumentView(one, period).texts(11) == ("The quick…", "…brown fox jumps over")
     for text in ("..... The quick brown fox jumps over", "* The  quick, brown fox jumps over"):
-        assert show.DocumentView(replace(one, text=text), period).texts() == (
+        assert views.DocumentView(replace(one, text=text), period).texts() == (
             "The quick brown fox",
             "jumps over",
         )
     same = replace(one, title="They waited", text="..... They .....waited")
-    assert show.DocumentView(same, period).texts() == ("They waited", "")
+    assert views.DocumentView(same, period).texts() == ("They waited", "")
 
 
 def test_what_goes_without_saying_is_left_out(watch):
     """The day of a period of one day, and the file of a stream of one."""
     period = replace(watch.periods[-1], sources=("a.jsonl",))
     one = replace(period.documents_of[0], source="a.jsonl")
-    assert show.DocumentView(one, period).origin == ["2024-01-29"]
+    assert views.DocumentView(one, period).origin == ["2024-01-29"]
     day = replace(period, last=period.first, sources=("a.jsonl", "b.jsonl"))
-    assert show.DocumentView(one, day).origin == ["a.jsonl"]
-    named = show.DocumentView(replace(one, id="a.jsonl:3"), day)
+    assert views.DocumentView(one, day).origin == ["a.jsonl"]
+    named = views.DocumentView(replace(one, id="a.jsonl:3"), day)
     assert named.document.line == 3 and named.origin == []  # the id names file and line
 
 
@@ -341,7 +343,7 @@ def test_a_document_is_an_example_of_one_headline(watch):
         headline_of(watch, event=4, t=8.0, examples=(1, 3, 4)),
         headline_of(watch, event=3, examples=(0,)),
     )
-    rows = show.rows_of(
+    rows = views.rows_of(
         [replace(watch.periods[-1], headlines=(first, second, replace(third, t=7.0)))]
     )
     assert [[view.document.row for view in row.examples] for row in rows] == [
@@ -362,7 +364,7 @@ def test_a_merged_request_is_one_example(watch):
     }
     one = headline_of(watch, examples=(0, 1, 2, 3, 4))
     other = headline_of(watch, event=4, t=1.0, examples=(3, 4))
-    rows = show.rows_of(
+    rows = views.rows_of(
         [replace(watch.periods[-1], headlines=(one, other), documents_of=documents)]
     )
     shown = [[view.document.row for view in row.examples] for row in rows]

@@ -11,7 +11,7 @@ import pytest
 import streams
 from scipy import sparse, stats
 
-from odl.alerts import gates, periods, read, surprise, unseen, wordlist
+from odl.alerts import gates, maps, periods, read, show, surprise, unseen
 from odl.alerts.model import Unseen
 from odl.cli import main
 from odl.config.sections import Alerts
@@ -177,7 +177,7 @@ def test_words_line_by_line(monkeypatch):
     )
     watch = replace(watch, settings={**watch.settings, "unseen": 3})
     title = f"T2 {'x' * 90}"[:65] + "…"
-    assert wordlist.as_text(watch, [last]).splitlines() == [
+    assert show.words_as_text(watch, [last]).splitlines() == [
         "posts, 1970-01-02: 9 documents, usually 38",
         "",
         "Log4j shell  (1,200 documents of 2 files since 1970-01-02, half of them within 2",
@@ -198,20 +198,20 @@ def test_words_line_by_line(monkeypatch):
         replace(second, phrase=name)
         for name in ("three of it", "ثلاثة", "hree", "usual three", *"abcd")
     )
-    lines = wordlist.as_text(watch, [replace(last, unseen=(first, second, *beside))]).splitlines()
+    lines = show.words_as_text(watch, [replace(last, unseen=(first, second, *beside))]).splitlines()
     assert (
         lines[9]
         == "three of it, \u2068ثلاثة\u2069, hree, usual three, a, b, …  (3 documents; an earlier period"
     )
     few = replace(last, unseen=(other,))
-    assert wordlist.as_text(watch, [few]).splitlines()[2:] == [
+    assert show.words_as_text(watch, [few]).splitlines()[2:] == [
         "No word was seen for the first time in more documents than chance brings.",
         "As many as chance brings, from 3 documents on: usual (4)",
     ]
-    unproven = wordlist.as_text(watch, [replace(last, unproven=True, unseen=())]).splitlines()
+    unproven = show.words_as_text(watch, [replace(last, unproven=True, unseen=())]).splitlines()
     assert unproven[2:] == ["Unproven: too little came before to tell which words are new."]
-    assert "write unseen: 3" in wordlist.as_text(newpages.watch(), [few])
-    told = [json.loads(line) for line in wordlist.as_jsonl(watch, [last]).splitlines()]
+    assert "write unseen: 3" in show.words_as_text(newpages.watch(), [few])
+    told = [json.loads(line) for line in maps.words_as_jsonl(watch, [last]).splitlines()]
     assert [(one["phrase"], one["first"], one["half"]) for one in told] == [
         ("Log4j shell", "1970-01-02T00:00:00Z", 2 * day), ("three", None, None), ("usual", "1970-01-02T00:00:00Z", 0),
     ]  # fmt: skip

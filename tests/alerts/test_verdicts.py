@@ -8,7 +8,7 @@ import pytest
 import watched
 from called import odl
 
-from odl.alerts import feedback, read, show, verdicts
+from odl.alerts import feedback, read, verdicts, views
 from odl.alerts.feedback import FeedbackLine
 from odl.alerts.verdicts import shares, wilson
 
@@ -91,7 +91,7 @@ def test_a_document_stands_for_its_headline(home):
     assert [line["what"] for line in lines(home)] == [ids[0]]
     watch = verdicts.with_verdicts(read.alerts_of(home))
     (judged,) = watch.judged
-    assert judged.value == -1 and judged.name == show.name_of(headline)
+    assert judged.value == -1 and judged.name == views.name_of(headline)
     document = read.periods.read_names(f"{watch.place.alerts}/3.h5").ids
     event = next(one for one in watch.events.values()).examples[0][0]
     assert event in document and odl("judge", home, event, "yes").returncode == 0
@@ -134,7 +134,7 @@ def test_without_verdicts_nothing_changes_and_plain_is_the_order_without_them(ho
     assert all("moved up " in text for text in moved[:3]) and moved[3] == before[3]
     assert "by 1 verdict: " in moved[0] and "1 of 2 (50 %, 95 % interval 9 to 91 %)" in moved[0]
     plain, learned = (
-        show.rows_of(show.with_below(one.periods))
+        views.rows_of(views.with_below(one.periods))
         for one in (watch, verdicts.with_verdicts(read.alerts_of(home)))
     )
     assert {row.headline for row in plain} == {row.headline for row in learned}

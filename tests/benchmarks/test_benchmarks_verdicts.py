@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from places import ROOT
 
-from odl.alerts import show
+from odl.alerts import views
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_people_want_labels_that_are_neither_rare_nor_common(verdicts, stream):
 
 def test_measured_precision_is_that_of_the_lists(verdicts, stream, monkeypatch):
     plain = np.mean(
-        [stream.wanted(show.rows_of(visit)[:4], "wanted").mean() for visit in stream.visits[2:]]
+        [stream.wanted(views.rows_of(visit)[:4], "wanted").mean() for visit in stream.visits[2:]]
     )
     assert plain == 0, "wanted headlines are the weaker ones"
     before, gain, hidden, beyond, dated = stream.measure(0, "wanted", 2)

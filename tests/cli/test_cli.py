@@ -311,7 +311,7 @@ def test_the_table_of_a_person_s_folder_is_that_of_the_study_below(results, tmp_
 
 
 def test_digits_without_end_are_no_event(monkeypatch):
-    monkeypatch.setattr(explain, "find", lambda *_: None)
+    monkeypatch.setattr(explain, "find_document", lambda *_: None)
     watch = SimpleNamespace(place=None, events={12: None})
     for what, number in (
         ("topic:12", 12),
@@ -319,7 +319,7 @@ def test_digits_without_end_are_no_event(monkeypatch):
         ("9" * 5000, 0),
         ("topic:" + "9" * 5000, 0),
     ):
-        assert explain.resolve(watch, what) == (None, number)
+        assert explain.find_named(watch, what) == (None, number)
 
 
 SIGNS = "café \ud83d 東京 😀\n"

@@ -9,7 +9,7 @@ import pytest
 import watched
 from called import odl
 
-from odl.alerts import read, show
+from odl.alerts import read, views
 from odl.cli import triage
 from odl.files import tables
 
@@ -96,7 +96,7 @@ def test_an_event_is_muted_by_its_number(home):
 @pytest.mark.slow
 def test_a_span_is_named_by_its_begin_and_end(unseen):
     first, *_, last = read.alerts_of(unseen).periods
-    days = [show.date_of(period.first) for period in (first, last)]
+    days = [views.date_of(period.first) for period in (first, last)]
     whole = odl("new", unseen, "--since", days[0]).stdout
     assert (
         " in 6 periods" in whole

@@ -52,8 +52,10 @@ def check_json(text):
 
 def feeds(watch):
     """Return both feeds of a stream, checked: the JSON feed, and the Atom feed as feedparser reads it."""
-    entries = newfeeds.stories(watch)
-    return check_json(newfeeds.as_json(watch, entries)), check_atom(newfeeds.atom(watch, entries))
+    entries = newfeeds.feed_entries(watch)
+    return check_json(newfeeds.as_json(watch, entries)), check_atom(
+        newfeeds.as_atom(watch, entries)
+    )
 
 
 def test_an_entry_an_event_a_document_that_stands_alone_and_a_volume(watch):
@@ -85,7 +87,7 @@ def test_an_event_is_one_story_that_changes_its_state(watch):
     for n in (4, 5, 9):
         (entry,) = [
             each
-            for each in newfeeds.stories(newpages.until(watch, n))
+            for each in newfeeds.feed_entries(newpages.until(watch, n))
             if each["id"] == "urn:odl:posts:event:1"
         ]
         title, *times = (entry[key] for key in ("title", "date_published", "date_modified"))
@@ -101,7 +103,7 @@ def test_hostile_text_stays_text():
         title=newpages.EVIL + "\ufffe", text=newpages.EVIL, url="javascript:alert(1)"
     )
     feed, parsed = feeds(watch)
-    text = newfeeds.atom(watch, newfeeds.stories(watch))
+    text = newfeeds.as_atom(watch, newfeeds.feed_entries(watch))
     assert "<script" not in text and "javascript:" not in text
     for item in feed["items"]:
         assert "<script" not in item["content_html"] and "<b onclick" not in item["content_html"]
@@ -140,8 +142,8 @@ def test_newsboat_shows_one_story_that_changes_its_state(watch, tmp_path):
         events = watch.events | {
             5: replace(event, history=[*event.history, (watch.periods[-1].t, state)])
         }
-        entries = newfeeds.stories(replace(watch, events=events))
-        (tmp_path / "new.atom").write_text(newfeeds.atom(watch, entries))
+        entries = newfeeds.feed_entries(replace(watch, events=events))
+        (tmp_path / "new.atom").write_text(newfeeds.as_atom(watch, entries))
         done = subprocess.run(
             ["newsboat", *names, "-x", "reload", "print-unread"],
             capture_output=True,

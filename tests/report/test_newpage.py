@@ -10,7 +10,7 @@ from elements import Checker
 from places import ROOT
 
 from odl import cli
-from odl.alerts import explain, feedback, read, show
+from odl.alerts import explain, feedback, read, views
 from odl.alerts.alarms import Alarm
 from odl.alerts.feedback import FeedbackLine
 from odl.alerts.model import Withheld
@@ -189,7 +189,9 @@ class TestFindings:
         alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
         first = newpage.findings(watch, sounded=[alarm])[0]
         assert first == ("A source is silent", alarm.text, "Look.")
-        entry = next(each for each in newfeeds.stories(watch, [alarm]) if ":watch:" in each["id"])
+        entry = next(
+            each for each in newfeeds.feed_entries(watch, [alarm]) if ":watch:" in each["id"]
+        )
         assert (
             entry["id"] == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl"
             and "a&lt;b" in entry["content_html"]
@@ -268,10 +270,10 @@ def test_the_command_writes_it(made, tmp_path):
         == 0
     )
     text = (tmp_path / "new.html").read_text(encoding="utf-8")
-    entries = newfeeds.stories(watch)
-    assert entries and (tmp_path / "new.atom").read_text() == newfeeds.atom(watch, entries)
+    entries = newfeeds.feed_entries(watch)
+    assert entries and (tmp_path / "new.atom").read_text() == newfeeds.as_atom(watch, entries)
     assert (tmp_path / "new.json").read_text() == newfeeds.as_json(watch, entries)
-    for row in show.rows_of(watch.periods):
+    for row in views.rows_of(watch.periods):
         assert all(one.title in plain(text) for one in row.examples[:3])
     number = next(one.event for period in watch.periods for one in period.headlines if one.event)
     feedback.add(tmp_path, FeedbackLine(f"event:{number}", "muted"))
@@ -293,7 +295,7 @@ def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
     assert rows
     for row in rows:
         event = watch.events[int(re.search(r'<div id="event-(\d+)">', row)[1])]
-        assert f">{show.date_of(event.first)}</td><td>{event.size}</td>" in row
+        assert f">{views.date_of(event.first)}</td><td>{event.size}</td>" in row
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import newpages
 import pytest
 
-from odl.alerts import show
+from odl.alerts import views
 from odl.files.documents import NO_TIME
 from odl.report import newpage, newparts
 
@@ -19,12 +19,12 @@ def watch():
 def view(watch, row=0, **changes):
     """A document of the last period as a reader sees it."""
     period = watch.periods[-1]
-    return show.DocumentView(replace(period.documents_of[row], **changes), period)
+    return views.DocumentView(replace(period.documents_of[row], **changes), period)
 
 
 @pytest.mark.parametrize("url", ["https://a.org/x?y=1", "HTTP://a.org", "mailto:a@b.org"])
 def test_these_addresses_become_links(watch, url):
-    assert newparts.address(url) == url and f'href="{url}"' in newparts.title_of(
+    assert newparts.safe_address(url) == url and f'href="{url}"' in newparts.linked_title(
         view(watch, url=url)
     )
 
@@ -35,17 +35,19 @@ def test_these_addresses_become_links(watch, url):
     "http://a\\b", "https://a.org/\x01", "blob:https://a.org/1",
 ])  # fmt: skip
 def test_these_do_not(watch, url):
-    assert newparts.address(url) == "" and "href" not in newparts.title_of(view(watch, url=url))
+    assert newparts.safe_address(url) == "" and "href" not in newparts.linked_title(
+        view(watch, url=url)
+    )
 
 
 def test_reason_words_are_marked_in_title_and_excerpt(watch):
     one = view(watch, title="A dod & more", text="Of RENDER <b> here")
-    assert newparts.title_of(one) == '<span dir="auto">A <mark>dod</mark> &amp; more</span>'
+    assert newparts.linked_title(one) == '<span dir="auto">A <mark>dod</mark> &amp; more</span>'
     assert (
-        newparts.passage(one)
+        newparts.marked_excerpt(one)
         == '<p class="text" dir="auto">Of <mark>RENDER</mark> &lt;b&gt; here</p>'
     )
-    assert newparts.passage(view(watch)) == ""
+    assert newparts.marked_excerpt(view(watch)) == ""
 
 
 def reasons(view):
@@ -73,33 +75,33 @@ def test_what_is_told_of_a_document(watch):
 
 def test_the_picture_of_an_event_point_by_point(watch):
     """Documents of each period; the periods in which it was new stand out."""
-    drawn = newparts.bars_of_event(watch, watch.events[1])
+    drawn = newparts.draw_event(watch, watch.events[1])
     assert (
         'viewBox="0 0 12 20"' in drawn and '<path class="marked" d="M3 2.0h.8V20h-.8z"/>' in drawn
     )
     assert 'class="plain" d="M4 5.0h.8V20h-.8zM5 8.0h.8V20h-.8zM6 11.0h.8V20h-.8z"' in drawn
     assert 'aria-label="at most 12 documents, 2023-12-04; ended"' in drawn
     late = replace(watch, periods=watch.periods[5:])
-    assert 'class="plain" d="M0 8.0h.8V20h-.8zM1 11.0h.8V20h-.8z"' in newparts.bars_of_event(
+    assert 'class="plain" d="M0 8.0h.8V20h-.8zM1 11.0h.8V20h-.8z"' in newparts.draw_event(
         late, watch.events[1]
     )
-    assert "period 3" in newparts.bars_of_event(late, watch.events[1])
+    assert "period 3" in newparts.draw_event(late, watch.events[1])
 
 
 def test_the_picture_of_the_stream(watch):
-    drawn = newparts.bars_of_stream(watch)
+    drawn = newparts.draw_stream(watch)
     assert drawn.count("h.8V20") == 12 and "600 documents in 12 periods, 5 with headlines" in drawn
     assert (
-        newparts.labels(watch)[0] == ("2023-11-13", 100 * 0.5 / 12)
-        and len(newparts.labels(watch)) == 6
+        newparts.date_labels(watch)[0] == ("2023-11-13", 100 * 0.5 / 12)
+        and len(newparts.date_labels(watch)) == 6
     )
     undated = replace(
         watch, periods=tuple(replace(each, first=NO_TIME) for each in watch.periods[:2])
     )
-    assert newparts.labels(undated) == [("period 0", 25.0), ("period 1", 75.0)]
-    assert newparts.labels(replace(watch, periods=watch.periods[:1])) == [("2023-11-13", 50.0)]
+    assert newparts.date_labels(undated) == [("period 0", 25.0), ("period 1", 75.0)]
+    assert newparts.date_labels(replace(watch, periods=watch.periods[:1])) == [("2023-11-13", 50.0)]
 
 
 def test_the_last_seen_events_come_first(watch):
-    rows, left = newparts.events(watch)
+    rows, left = newparts.recent_events(watch)
     assert [event.number for event in rows] == [4, 5, 3, 2, 1] and left == 0

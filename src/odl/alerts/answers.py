@@ -10,7 +10,7 @@ import os
 
 import numpy as np
 
-from odl.alerts import breakdown, explain, feedback, periods, read, reasons, show, spans
+from odl.alerts import breakdown, explain, feedback, periods, read, reasons, spans, views
 from odl.config import project
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
@@ -99,17 +99,17 @@ def what_is_new(watch, since="", room=None):
     start = None
     if since:
         now = None if newest == NO_TIME else newest / 1000
-        start = show.date_of(spans.parse(since, "since", now)[0], exact=True)
+        start = views.date_of(spans.parse(since, "since", now)[0], exact=True)
     chosen = spans.periods_between(watch.periods, start)
     answer = {
         **_head(watch),
         "since": start,
         "periods": len(chosen),
-        "newest_document": show.date_of(newest, exact=True) or None,
-        "summary": show.lead(watch, chosen) if chosen else f"No period since {start}.",
-        "held_back": show.held_back(chosen)[:MAX_LISTED],
+        "newest_document": views.date_of(newest, exact=True) or None,
+        "summary": views.summary_sentence(watch, chosen) if chosen else f"No period since {start}.",
+        "held_back": views.withheld_phrases(chosen)[:MAX_LISTED],
         "headlines": [
-            _headline(row.period, row.headline, row.examples) for row in show.rows_of(chosen)
+            _headline(row.period, row.headline, row.examples) for row in views.rows_of(chosen)
         ],
     }
     return _shorten(answer, "headlines", room=room)
@@ -130,7 +130,7 @@ def explain_event(watch, what):
         If there is no such event or document.
     """
     is_event = what in watch.events or str(what).startswith("event:")
-    if not is_event and (document := explain.find(watch.place, str(what))):
+    if not is_event and (document := explain.find_document(watch.place, str(what))):
         return _explain_document(watch, *document)
     event = _event_of(watch, what)
     headlines = [
@@ -143,13 +143,13 @@ def explain_event(watch, what):
         **_head(watch),
         **_event(watch, event),
         "feedback": event.feedback or None,
-        "states": [(show.day_in(watch, t), state) for t, state in event.history[-MAX_LISTED:]],
+        "states": [(views.day_in(watch, t), state) for t, state in event.history[-MAX_LISTED:]],
         "documents_by_period": [
-            (show.day_in(watch, t), n) for t, n in sorted(event.sizes.items())[-MAX_LISTED:]
+            (views.day_in(watch, t), n) for t, n in sorted(event.sizes.items())[-MAX_LISTED:]
         ],
         "documents_join_above_log_likelihood_ratio": round(event.threshold, 2),
         "headlines": [_headline(*pair) for pair in headlines[-MAX_LISTED:]],
-        "documents": _members(watch, event, show.EXAMPLES_SHOWN),
+        "documents": _members(watch, event, views.EXAMPLES_SHOWN),
     }
     answer["quoted"]["own_words_with_share_inside_and_before"] = [
         [_cut(own.word), round(own.inside, 4), round(own.before, 6)]
@@ -278,8 +278,8 @@ def _event(watch, event):
     return {
         "event": event.number,
         "state": event.state,
-        "first_period": show.day_in(watch, event.birth),
-        "last_period": show.day_in(watch, max([event.birth, *event.sizes])),
+        "first_period": views.day_in(watch, event.birth),
+        "last_period": views.day_in(watch, max([event.birth, *event.sizes])),
         "documents_so_far": event.size,
         "quoted": {"name": _cut(", ".join(event.name))},
     }
@@ -287,7 +287,7 @@ def _event(watch, event):
 
 def _headline(period, headline, examples=()):
     """Return a headline of a period with its evidence and examples."""
-    row = show.HeadlineView(period, headline)
+    row = views.HeadlineView(period, headline)
     return {
         "event": headline.event or None,
         "state": headline.state or None,
@@ -300,7 +300,7 @@ def _headline(period, headline, examples=()):
         "evidence": round(headline.t, 2),
         "quoted": {"name": _cut(row.name), "words": [_cut(word) for word in headline.words[:10]]},
     } | (
-        {"examples": [_example(view) for view in examples[: show.EXAMPLES_SHOWN]]}
+        {"examples": [_example(view) for view in examples[: views.EXAMPLES_SHOWN]]}
         if examples
         else {}
     )
@@ -321,7 +321,7 @@ def _document(ident, time, source, url, title, text):
     """Return a document as a dict without unknown fields."""
     entry = {
         "id": visible(ident)[:MAX_NAME],
-        "time": show.date_of(time, exact=True),
+        "time": views.date_of(time, exact=True),
         "source": _cut(source),
         "url": _cut(url),
     }

@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from odl.alerts import maps, show
+from odl.alerts import maps, show, views
 from odl.alerts.model import JSON_VERSION, Headline, Period
 from odl.files import terminal
 from odl.files.documents import NO_TIME
@@ -12,7 +12,7 @@ from odl.files.terminal import table_lines, width, widths
 MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still be the same
 MAX_SPANS = 40  # rows of the table of periods, above which periods are summed by month or year
 KINDS = ("gained", "lost", "earlier", "later")
-COLUMNS = ("change", *(name for name in show.COLUMNS if name != "event"))
+COLUMNS = ("change", *(name for name in views.COLUMNS if name != "event"))
 COUNT_COLUMNS = ("settings", "headlines", "in periods", *KINDS)
 MIN_NAME_COLUMNS = 20  # smallest width to which the names in a table of counts are cut
 
@@ -39,15 +39,16 @@ class Change(NamedTuple):
     @property
     def date(self):
         """Date of the period, and of the period in the first list if it differs."""
-        date = show.day_of(self.period)
-        return f"{date} (was {show.day_of(self.other)})" if self.other else date
+        date = views.day_of(self.period)
+        return f"{date} (was {views.day_of(self.other)})" if self.other else date
 
     @property
     def cells(self):
         """Texts of the columns of a table, by the names in `COLUMNS`."""
         rows, documents = self.headline.examples[:1], self.period.documents_of
-        views = [show.DocumentView(documents[row], self.period) for row in rows if row in documents]
-        view = show.HeadlineView(self.period, self.headline, (), tuple(views))
+        stored = [documents[row] for row in rows if row in documents]
+        examples = tuple(views.DocumentView(document, self.period) for document in stored)
+        view = views.HeadlineView(self.period, self.headline, examples=examples)
         cells = view.cells | {"change": self.kind, "date": self.date}
         return {name: cells[name] for name in COLUMNS}
 
@@ -173,7 +174,7 @@ def span_rows(before, alternatives):
 
 def _spans(periods):
     """Return the name of each period's span: first day, month or year, or "periods from 100"."""
-    days = [show.day_of(period) for period in periods]
+    days = [views.day_of(period) for period in periods]
     if all(period.first != NO_TIME for period in periods):
         names = [[day[:n] for day in days] for n in (10, 7, 4)]
     else:
@@ -192,7 +193,7 @@ def as_text(watch, before, alternatives):
     alternatives : sequence of Alternative
     """
     names = [alternative.name for alternative in alternatives]
-    parts = [[show.heading(watch, before), *settings_lines(alternatives)]]
+    parts = [[views.list_heading(watch, before), *settings_lines(alternatives)]]
     if sum(map(width, names)) > show.terminal_width() // 2:  # columns have numbers instead
         alternatives = [
             alternative._replace(name=f"{number}: {alternative.name}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import facets, hashtags, periods, read, reasons, show
+from odl.alerts import facets, hashtags, periods, read, reasons, show, views
 from odl.alerts.model import Reason
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
@@ -44,7 +44,7 @@ class Mention(NamedTuple):
     likeness: float = math.nan
 
 
-def find(place, ident):
+def find_document(place, ident):
     """Return the period and the row of the newest document with an id, or None."""
     ts = sorted(
         (int(name[:-3]) for name in os.listdir(place.alerts) if name[:-3].isdecimal()), reverse=True
@@ -57,7 +57,7 @@ def find(place, ident):
     return None
 
 
-def resolve(watch, what):
+def find_named(watch, what):
     """Find the document or the event that a user named.
 
     If a document has the number of an event as its id, the document is returned.
@@ -69,7 +69,7 @@ def resolve(watch, what):
     number : int
         Number of the event; 0 if a document or nothing was found.
     """
-    document, number = find(watch.place, what), event_number(what)
+    document, number = find_document(watch.place, what), event_number(what)
     return document, number if document is None and number in watch.events else 0
 
 
@@ -99,7 +99,7 @@ def feedback_name(watch, what):
                 f"no document came from {what}", expected, advice(name, sources, "name a source")
             )
         return what
-    document, number = resolve(watch, what)
+    document, number = find_named(watch, what)
     if not number and document is None:
         todo = f"say source:{what}" if what in sources else "look at odl new"
         expected = "the number of an event or the id of a document"
@@ -290,10 +290,10 @@ def document_text(watch, document, earlier, meant, words):
     """
     period = watch.periods[document.t - watch.periods[0].t]
     event = watch.events.get(document.event)
-    view = show.DocumentView(document, period)
+    view = views.DocumentView(document, period)
     candidates = (*period.headlines, *period.below)
     containing = [headline for headline in candidates if document.row in headline.rows]
-    headlines = [show.HeadlineView(period, headline) for headline in containing]
+    headlines = [views.HeadlineView(period, headline) for headline in containing]
     ratios = own_likelihood(event, words) if event else []
     similar = [("most similar before", earlier), ("nearest by meaning", meant)]
     return _rendered("document", watch, view, headlines, ratios, similar)
@@ -304,11 +304,11 @@ def last_seen(other, document):
     if other.time == NO_TIME:
         return f"period {other.t}"
     days = (document.time - other.time) // DAY_MS if document.time != NO_TIME else 0
-    before = f", {show.plural(days, 'day')} before" if days > 0 else ""
-    return f"last seen {show.date_of(other.time)}{before}"
+    before = f", {views.plural(days, 'day')} before" if days > 0 else ""
+    return f"last seen {views.date_of(other.time)}{before}"
 
 
-def shares(document):
+def share_rows(document):
     """Return rows (share, label) of a score that add up to it.
 
     They are the largest shares, the sum of smaller ones, the sum of the words that lower the score,
@@ -338,7 +338,7 @@ def shares(document):
     return rows
 
 
-def chart(event, first_read):
+def draw_chart(event, first_read):
     """Draw the number of documents of an event over time.
 
     Parameters
@@ -358,7 +358,7 @@ def chart(event, first_read):
     --------
     >>> from odl.alerts.explain import chart
     >>> from odl.alerts.model import Event
-    >>> chart(Event(1, ("a",), (), 0.0, 3, sizes={3: 1, 4: 8, 6: 2}), 0)
+    >>> draw_chart(Event(1, ("a",), (), 0.0, 3, sizes={3: 1, 4: 8, 6: 2}), 0)
     ('▁█·▂', 1)
     """
     first = max(event.birth, first_read)
@@ -376,8 +376,8 @@ def event_text(watch, number):
     """Return the explanation of an event as text: states, counts, own words and documents."""
     event, t0 = watch.events[number], watch.periods[0].t
     last = max([event.birth, *event.sizes])
-    days = show.days_of(watch.periods[max(event.birth - t0, 0) : max(last - t0, 0) + 1])
-    states = [f"{state} {show.day_in(watch, t)}" for t, state in event.history]
+    days = views.days_of(watch.periods[max(event.birth - t0, 0) : max(last - t0, 0) + 1])
+    states = [f"{state} {views.day_in(watch, t)}" for t, state in event.history]
     if (n_hidden := len(states) - 2 * CHANGES_LISTED) > 0:
         states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{n_hidden} more changes"]
     documents = read_members(watch.place, [event])[number] if watch.place is not None else []

@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 
 from odl.alerts import breakdown, facets
 from odl.alerts.model import JSON_VERSION
-from odl.alerts.show import EXAMPLES_SHOWN, date_of
+from odl.alerts.views import EXAMPLES_SHOWN, date_of
 from odl.files.escaping import guarded
 
 # Fields of a document that its dict renames or omits.
@@ -178,3 +178,20 @@ def as_csv(watch, periods):
             row["nearest"] = " ".join(document.nearest[0].words) if document.nearest else ""
             table.writerow({name: guarded(row[name]) for name in CSV_COLUMNS})
     return text.getvalue().rstrip("\n")
+
+
+def words_as_jsonl(watch, periods):
+    """Return a line of JSON for each word of periods."""
+    lines = []
+    for period, word in ((each, word) for each in periods for word in each.unseen):
+        first = date_of(word.first, exact=True) or None
+        values = {
+            "version": JSON_VERSION,
+            "period": period.t,
+            **vars(word),
+            "first": first,
+            "half": first and word.half,
+        }
+        values["documents"] = [{"id": ident, "title": title} for ident, title in word.documents]
+        lines.append(json.dumps(values, ensure_ascii=False))
+    return "\n".join(lines)

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
-from odl.alerts import explain, feedback, periods, ranking, read, show
+from odl.alerts import explain, feedback, periods, ranking, read, views
 from odl.alerts.model import Headline
 from odl.config import project
 from odl.errors import ParameterError
@@ -128,10 +128,10 @@ def summary(judged, lost):
         named = [f"{share.source or 'no file'} {share.text}" for share in by_source[:SOURCES_NAMED]]
         n_more = len(by_source) - len(named)
         if n_more > 0:
-            named.append(show.plural(n_more, "more source"))
+            named.append(views.plural(n_more, "more source"))
         lines += [f"By source: {'; '.join(named)}."] if named else []
     if lost:
-        count = show.plural(lost, "verdict")
+        count = views.plural(lost, "verdict")
         lines.append(f"{count} in feedback.csv without effect: no such headline is stored now.")
     return lines
 
@@ -215,7 +215,7 @@ def read_judged(watch):
             lost += len(lines_of[name])
         else:
             traits = ranking.traits_of(headline, stored[t].documents_of)
-            title = show.name_of(headline, stored[t])
+            title = views.name_of(headline, stored[t])
             judged.append(JudgedHeadline(name, t, title, tuple(lines_of[name]), traits))
     return tuple(judged), lost
 
@@ -267,7 +267,7 @@ def line_of(watch, what, judged, by, time, note=""):
         If there is no such event or document, or the document is under no headline.
     """
     events = periods.read_events(_last_path(watch))[1]
-    document, number = explain.resolve(replace(watch, events=events), what)
+    document, number = explain.find_named(replace(watch, events=events), what)
     if document is None and not number:
         todo = "look at odl new"
         expected = "the number of an event or the id of a document"

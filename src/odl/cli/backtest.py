@@ -6,7 +6,7 @@ import os
 
 import yaml
 
-from odl.alerts import difference, feedback, periods, read, show, spans
+from odl.alerts import difference, feedback, periods, read, spans, views
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.setting import differing
@@ -81,7 +81,7 @@ def report(folder, assignments, since=None, form="text"):
     stored = read.watch(read.records(place), entries, place=place)
     before = spans.periods_between(stored.periods, since) if since else stored.periods
     if not before:
-        last = show.day_of(stored.periods[-1])
+        last = views.day_of(stored.periods[-1])
         raise ParameterError(
             f"--from {since}", f"a date up to the last period ({last})", "give an earlier date"
         )

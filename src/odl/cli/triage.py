@@ -263,7 +263,7 @@ def run(args):
 )
 def new(args):
     """Print what is new in a stream; store the mark of --seen."""
-    from odl.alerts import maps, read, show, spans, verdicts, wordlist
+    from odl.alerts import maps, read, show, spans, verdicts, views
 
     since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
@@ -298,7 +298,7 @@ def new(args):
         "slack": show.as_slack,
     }
     if args.words:
-        forms = {"text": wordlist.as_text, "jsonl": wordlist.as_jsonl}
+        forms = {"text": show.words_as_text, "jsonl": maps.words_as_jsonl}
     if args.format not in forms:
         raise ParameterError(
             f"--format {args.format} with --words",
@@ -307,7 +307,7 @@ def new(args):
         )
     text = ""
     if periods or args.format == "csv":  # CSV has a line of names even without periods
-        text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
+        text = forms[args.format](watch, views.with_below(periods) if args.below else periods)
     elif args.format == "text":
         named = " ".join(
             f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when
@@ -492,7 +492,7 @@ def explain(args):
     from odl.alerts import explain, maps, read
 
     watch = read.alerts_of(args.folder, args.stream)
-    position, number = explain.resolve(watch, args.what)
+    position, number = explain.find_named(watch, args.what)
     if number:
         print(
             explain.event_text(watch, number)

@@ -108,7 +108,7 @@ def _period_of(args):
         watched = read.place_of(args.folder)
     except DataError:  # never run
         return None, 0
-    position = explain.find(watched, args.id)
+    position = explain.find_document(watched, args.id)
     return position and position[0], read.first_of(watched, 0)
 
 

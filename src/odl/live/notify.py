@@ -41,11 +41,11 @@ def deliver(folder, words, named):
             f"{KEY} was not run: its command is not trusted here; "
             f"read it, then type: odl trust {named}"
         ], False
-    from odl.alerts import maps, read, show
+    from odl.alerts import maps, read, views
 
     watch = read.alerts_of(folder, last=N_NOTIFIED_PERIODS)
     pairs = [
-        (show.urn(watch, "document", alert["id"]), alert, period)
+        (views.urn_of(watch, "document", alert["id"]), alert, period)
         for period in watch.periods
         for alert in maps.alert_maps(watch, period)
     ]

@@ -216,7 +216,7 @@ class Service:
             return reply(answer)
         with self.turn():
             watch = read.alerts_of(".")
-            location = explain.find(watch.place, ident)
+            location = explain.find_document(watch.place, ident)
             if location is None:
                 return reply({"error": "there is no such document"}, 404)
             explained, earlier, *_ = explain.explain_document(watch.place, *location)

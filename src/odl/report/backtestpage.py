@@ -1,8 +1,8 @@
 """The page of `odl backtest`: tables of settings, of periods and of changes, without a script."""
 
-from odl.alerts import difference, show
+from odl.alerts import difference, views
 from odl.report import page
-from odl.report.newparts import isolating
+from odl.report.newparts import isolate_html
 
 
 def text(watch, before, alternatives):
@@ -26,9 +26,9 @@ def text(watch, before, alternatives):
         before=before,
         alternatives=alternatives,
         difference=difference,
-        show=show,
+        views=views,
         changes=[
-            [[*map(isolating, change.cells.values())] for change in alternative.changes]
+            [[*map(isolate_html, change.cells.values())] for change in alternative.changes]
             for alternative in alternatives
         ],
         periods=_periods(before, alternatives),
@@ -41,9 +41,9 @@ def _periods(before, alternatives):
     for versions in zip(*lists, strict=True):
         if any(period.headlines for period in versions):
             names = [
-                "; ".join(show.name_of(headline, period) for headline in period.headlines)
+                "; ".join(views.name_of(headline, period) for headline in period.headlines)
                 for period in versions
             ]
-            day = show.day_of(versions[0])
-            rows.append((day, versions[0].documents, [*map(isolating, names)]))
+            day = views.day_of(versions[0])
+            rows.append((day, versions[0].documents, [*map(isolate_html, names)]))
     return rows

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 
-from odl.alerts import show
+from odl.alerts import views
 from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
 from odl.report import newparts, page
@@ -19,51 +19,53 @@ JSON_FEED = "https://jsonfeed.org/version/1.1"
 NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
-def stories(watch, sounded=()):
+def feed_entries(watch, sounded=()):
     """Return the entries of a stream and of its alarms.
 
     The last change comes first; entries of the same time are sorted by evidence.
     """
-    forms = page.macros("newfeeds.jinja", facts=newparts, show=show)
-    entries = [_headline(watch, row, forms) for row in show.rows_of(watch.periods)]
+    forms = page.macros("newfeeds.jinja", facts=newparts, views=views)
+    entries = [_headline_entry(watch, row, forms) for row in views.rows_of(watch.periods)]
     for alarm in sounded:
         name = ":".join(filter(None, [alarm.kind, alarm.what]))
         title, last = f"The watch itself: {alarm.text}", watch.periods[-1].t
-        entries.append(_story(watch, ("watch", name), title, forms.alarm(alarm), last))
+        entries.append(_entry(watch, ("watch", name), title, forms.alarm(alarm), last))
     proven = [period for period in watch.periods if not period.unproven]
     if proven and not watch.settings["gates"]:
-        entries += [_document(watch, view, forms) for view in show.list_of(watch, proven).novel]
+        entries += [
+            _document_entry(watch, view, forms) for view in views.list_view(watch, proven).novel
+        ]
     by_name = {story["id"]: story for story in entries}
     ordered = sorted(by_name.values(), key=lambda story: story["date_modified"], reverse=True)
     return ordered[:MAX_STORIES]
 
 
-def _headline(watch, row, forms):
+def _headline_entry(watch, row, forms):
     """Return the entry of a row: an event, an unusual number of documents, or a lone document."""
     headline, event, last = row.headline, watch.events.get(row.headline.event), row.period.t
     if headline.gate == "lone":
-        return _document(watch, row.examples[0], forms)
+        return _document_entry(watch, row.examples[0], forms)
     body = forms.headline(watch, row, event)
     if event is None:
         name = ":".join(map(str, [*headline.name[1:], last]))
-        return _story(watch, (headline.gate, name), f"{row.name}: {row.documents}", body, last)
+        return _entry(watch, (headline.gate, name), f"{row.name}: {row.documents}", body, last)
     last = max(last, *(period.t for period, _ in row.others), event.history[-1][0])
-    title, begin = f"{show.name_of(event)} [{event.state}]", _moment(event.first, event.birth)
-    return _story(watch, ("event", event.number), title, body, last, begin)
+    title, begin = f"{views.name_of(event)} [{event.state}]", _moment(event.first, event.birth)
+    return _entry(watch, ("event", event.number), title, body, last, begin)
 
 
-def _document(watch, view, forms):
+def _document_entry(watch, view, forms):
     """Return the entry of a document."""
-    document, url = view.document, newparts.address(view.document.url)
+    document, url = view.document, newparts.safe_address(view.document.url)
     name = "document", document.id
-    return _story(watch, name, view.title, forms.item(view), document.t, url=url)
+    return _entry(watch, name, view.title, forms.item(view), document.t, url=url)
 
 
-def _story(watch, name, title, body, t, begin="", url=""):
+def _entry(watch, name, title, body, t, begin="", url=""):
     """Return an entry with the URN of a name (kind, identifier), last changed in period t."""
     end = _end(watch, t)
     times = {"date_published": begin or end, "date_modified": end}
-    story = {"id": show.urn(watch, *name), "title": title, **times, "url": url}
+    story = {"id": views.urn_of(watch, *name), "title": title, **times, "url": url}
     return {key: text for key, text in story.items() if text} | {"content_html": str(body)}
 
 
@@ -74,13 +76,13 @@ def _end(watch, t):
 
 def _moment(time, t):
     """Return a time as text; without times period t gets second t of 1970, to have an order."""
-    return show.date_of(1000 * t if time == NO_TIME else time, exact=True)
+    return views.date_of(1000 * t if time == NO_TIME else time, exact=True)
 
 
-def atom(watch, stories):
+def as_atom(watch, stories):
     """Return the entries of a stream as Atom (RFC 4287)."""
     title, updated = f"What is new in {watch.corpus}", _end(watch, watch.periods[-1].t)
-    text = page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, stories)
+    text = page.macros("newfeeds.jinja").atom(views.urn_of(watch), title, updated, stories)
     return NO_XML.sub("\ufffd", text)
 
 
@@ -90,7 +92,7 @@ def as_json(watch, stories):
     return json.dumps(feed, ensure_ascii=False, indent=1) + "\n"
 
 
-def write(path, text):
+def write_feed(path, text):
     """Write a feed, and note its digest for the record of the step."""
     content = text.encode("utf-8", "replace")
     with storage.replacing(path) as temporary, open(temporary, "wb") as file:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.alerts import alarms, explain, facets, feedback, read, show, verdicts, wordlist
+from odl.alerts import alarms, explain, facets, feedback, read, verdicts, views
 from odl.alerts.model import NO_EVENT
 from odl.errors import DataError
 from odl.files import provenance, storage
@@ -83,11 +83,11 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     members = explain.read_members(place, latest)
     counted = facets.count_facets(place, {event.number: event.sizes for event in latest})
     sounded = alarms.find_alarms(watch)
-    stories = newfeeds.stories(watch, sounded)
+    stories = newfeeds.feed_entries(watch, sounded)
     watch = verdicts.with_verdicts(watch, place.home if home is None else home)
-    for feed_path, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
+    for feed_path, form in ((atom, newfeeds.as_atom), (feed, newfeeds.as_json)):
         if feed_path:
-            newfeeds.write(feed_path, form(watch, stories))
+            newfeeds.write_feed(feed_path, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(provenance.page(text(watch, link, removed, members, sounded, counted)))
     return watch
@@ -110,7 +110,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
         Facets of these events (`odl.alerts.facets.count_facets`).
     """
     last = watch.periods[-1]
-    macros, when = parts(), show.date_of_period(last)
+    macros, when = parts(), views.date_of_period(last)
     drawn = {
         "words": macros.unseen,
         "before": macros.before,
@@ -130,7 +130,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
         mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
         last=last.t,
         watch=watch,
-        plural=show.plural,
+        plural=views.plural,
         study=study if watch.labelled else None,
         library=Markup(library()),
     )
@@ -138,7 +138,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
 
 def parts():
     """Return the parts of the page as functions of a watch."""
-    return page.macros("newparts.jinja", facts=newparts, show=show, wordlist=wordlist)
+    return page.macros("newparts.jinja", facts=newparts, views=views)
 
 
 class Finding(NamedTuple):
@@ -187,7 +187,7 @@ def _languages(watch):
         name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names
     }
     parts = (
-        f"{shown(name, 'others')} {show.percent(now[name])}"
+        f"{shown(name, 'others')} {views.percent(now[name])}"
         for name in sorted(now, key=now.get, reverse=True)
     )
     text = f"Languages of the documents of the latest period: {', '.join(parts)}."
@@ -196,14 +196,16 @@ def _languages(watch):
     )
     if not moved:
         return Finding("Languages", text) if len(now) > 1 else None
-    before = ", ".join(f"{shown(name, 'others')} {show.percent(usual[name])}" for name in moved)
+    before = ", ".join(f"{shown(name, 'others')} {views.percent(usual[name])}" for name in moved)
     todo = (
         "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} "
         "and features: {languages: true}: then the stop words of each document's own language are "
         "left out."
     )
     return Finding(
-        "Languages", f"{text} The {show.plural(len(periods) - 1, 'period')} before: {before}.", todo
+        "Languages",
+        f"{text} The {views.plural(len(periods) - 1, 'period')} before: {before}.",
+        todo,
     )
 
 
@@ -217,7 +219,7 @@ def _empty(watch):
     if not empty or not total:
         return None
     text = (
-        f"{show.plural(empty, 'document')} of the last {show.plural(len(recent), 'period')} "
+        f"{views.plural(empty, 'document')} of the last {views.plural(len(recent), 'period')} "
         "had no word left to be scored by."
     )
     todo = "Look at their text: is the right column read, is too much cleaned away?"

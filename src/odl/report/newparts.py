@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odl.alerts import show
+from odl.alerts import views
 from odl.report.page import Markup, element, escape
 
 # Addresses that are safe as the target of a link. A browser skips spaces and control characters in
@@ -22,19 +22,20 @@ DATE_LABELS = 6  # dates below the axis of the picture
 RISING_STATES = ("new", "growing", "returning")  # states of an event whose bars are coloured
 
 
-def address(url):
+def safe_address(url):
     """Return an address if it is safe as the target of a link, otherwise an empty text."""
     return url if SAFE_ADDRESS.fullmatch(url) else ""
 
 
-def title_of(view):
+def linked_title(view):
     """Return the title of a document with its words marked, linked to its address if it has one."""
-    url, text = address(view.document.url), Markup(view.marked(view.texts(TITLE_COLUMNS)[0], _mark))
+    title = Markup(view.marked(view.texts(TITLE_COLUMNS)[0], _mark))
+    url = safe_address(view.document.url)
     link = {"href": url, "rel": "noopener noreferrer"} if url else {}
-    return element("a" if url else "span", text, **link, dir="auto")
+    return element("a" if url else "span", title, **link, dir="auto")
 
 
-def passage(view):
+def marked_excerpt(view):
     """Return the excerpt of a document with its words marked; empty if there is none."""
     text = view.texts(TITLE_COLUMNS)[1]
     return element("p", Markup(view.marked(text, _mark)), class_="text", dir="auto") if text else ""
@@ -45,24 +46,24 @@ def _mark(text, is_word):
     return element("mark", text) if is_word else escape(text)
 
 
-def isolating(text):
+def isolate_html(text):
     """Return a text as HTML, with ``<bdi>`` for the signs that isolate text of other directions."""
     pieces = enumerate(re.split("[\u2066-\u2068](.*?)\u2069", text))
     return Markup("".join(element("bdi", piece) if i % 2 else escape(piece) for i, piece in pieces))
 
 
-def below(period):
+def below_rows(period):
     """Return the headlines of a period that are not unusual for the stream, as rows."""
-    return show.rows_of([replace(period, headlines=period.below)])
+    return views.rows_of([replace(period, headlines=period.below)])
 
 
-def before(watch):
+def earlier_rows(watch):
     """Return (rows of the table of earlier headlines, the newest first; number of omitted rows)."""
-    rows = [row for period in reversed(watch.periods[:-1]) for row in show.rows_of([period])]
+    rows = [row for period in reversed(watch.periods[:-1]) for row in views.rows_of([period])]
     return rows[:ROWS_SHOWN], max(len(rows) - ROWS_SHOWN, 0)
 
 
-def events(watch):
+def recent_events(watch):
     """Return (events of the table, the most recent first; number of omitted events)."""
     events = sorted(
         watch.events.values(),
@@ -71,7 +72,7 @@ def events(watch):
     return events[:EVENTS_SHOWN], max(len(events) - EVENTS_SHOWN, 0)
 
 
-def bars(sizes, periods, label, marked):
+def draw_bars(sizes, periods, label, marked):
     """Return counts per period as a picture of bars.
 
     Parameters
@@ -95,27 +96,27 @@ def bars(sizes, periods, label, marked):
     )
 
 
-def bars_of_event(watch, event):
+def draw_event(watch, event):
     """Return the documents of an event by period as bars, coloured in `RISING_STATES`."""
     if not event.sizes:
         return ""
-    most = show.plural(event.sizes[event.peak], "document")
-    label = f"at most {most}, {show.day_in(watch, event.peak)}; {event.state}"
+    most = views.plural(event.sizes[event.peak], "document")
+    label = f"at most {most}, {views.day_in(watch, event.peak)}; {event.state}"
     marked = {t for t in event.sizes if event.state_at(t) in RISING_STATES}
-    return bars(event.sizes, watch.periods, label, marked)
+    return draw_bars(event.sizes, watch.periods, label, marked)
 
 
-def bars_of_stream(watch):
+def draw_stream(watch):
     """Return the documents of all periods as bars; those of periods with headlines are coloured."""
     sizes = {period.t: period.documents for period in watch.periods}
     marked = {period.t for period in watch.periods if period.headlines}
-    counts = show.plural(sum(sizes.values()), "document"), show.plural(len(sizes), "period")
+    counts = views.plural(sum(sizes.values()), "document"), views.plural(len(sizes), "period")
     label = f"{' in '.join(counts)}, {len(marked)} with headlines"
-    return bars(sizes, watch.periods, label, marked)
+    return draw_bars(sizes, watch.periods, label, marked)
 
 
-def labels(watch):
+def date_labels(watch):
     """Return (date, horizontal position in per cent) of each label below the chart of periods."""
     n = len(watch.periods)
     indices = np.linspace(0, n - 1, min(DATE_LABELS, n)).round().astype(int).tolist()
-    return [(show.day_of(watch.periods[i]), 100 * (i + 0.5) / n) for i in indices]
+    return [(views.day_of(watch.periods[i]), 100 * (i + 0.5) / n) for i in indices]

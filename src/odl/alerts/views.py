@@ -1,0 +1,502 @@
+"""Headlines, documents and lists of them as texts, for every format in which they are shown.
+
+`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text. A list
+(`ListView`) has rows of headlines, the largest evidence first, and closing lines. `odl.alerts.show`
+writes lists for a terminal, as Markdown and for Slack; pages and feeds are in `odl.report`.
+"""
+
+import math
+import re
+import sys
+from collections import Counter
+from dataclasses import replace
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from odl.alerts import breakdown, excerpts, ranking
+from odl.alerts.model import RAREST, Document, Headline, Period
+from odl.files.documents import NO_TIME
+from odl.files.escaping import isolated
+from odl.files.terminal import duration, shortened
+
+EXAMPLES_SHOWN = 3  # documents shown of a headline
+BELOW_SHOWN = 5  # headlines named that are not unusual enough for an alert
+UNPROVEN_SHOWN = 5  # documents shown of unproven periods
+MAX_PHRASES = 6  # phrases that are named of unseen words in the same documents
+MIN_SPAN = 60_000  # shortest time span that is printed, ms
+# log10 of the number of words of a period: the largest t of all words is as rare as a single t that
+# is smaller by this number.
+LOG10_WORDS = 4.0
+COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
+OPENING_LABEL = "more than usual"  # printed before the words of its headline that a document has
+UNREAD_PHRASES = {
+    "empty": "without a word",
+    "repeated": "nearly the same as one of an earlier period",
+}
+FORM_NOTE = "Nearly all documents have these new words: their form has changed."
+MERGED = re.compile(r"(?:\s*\(#\d+\))+$")  # numbers of merged requests at the end of a title
+
+
+class HeadlineView(NamedTuple):
+    """A row of a list: a headline without an event, or the strongest headline of an event.
+
+    Attributes
+    ----------
+    period : odl.alerts.model.Period
+    headline : odl.alerts.model.Headline
+    others : tuple of (Period, Headline)
+        Other headlines of the same event, in the order of time.
+    examples : tuple of DocumentView
+        Stored documents of the headline, the most central first. Omitted are documents that an
+        earlier row shows, and all but the first document about the same merged request.
+    link : str
+        Address of its event on the page, "" if it is unknown.
+    places : int
+        Number of rows by which verdicts moved it up; negative if they moved it down.
+    """
+
+    period: Period
+    headline: Headline
+    others: tuple = ()
+    examples: tuple = ()
+    link: str = ""
+    places: int = 0
+
+    @property
+    def moved(self):
+        """How verdicts moved the row: "moved up 3 places by 1 verdict: ...", or empty."""
+        move = self.period.moves.get(self.headline)
+        if move is None or self.places * move.places <= 0:
+            return ""
+        judged = [verdict for verdict, _ in move.parts]
+        where = f"moved {'up' if self.places > 0 else 'down'} {plural(abs(self.places), 'place')}"
+        count = plural(sum(len(verdict.lines) for verdict in judged), "verdict")
+        return f"{where} by {count}: {'; '.join(verdict.text for verdict in judged)}"
+
+    @property
+    def date(self):
+        """Date of its period; first and last date if the period is longer than a day."""
+        return date_of_period(self.period)
+
+    @property
+    def name(self):
+        """Words or phrases of the headline, "volume", or the title of a lone document."""
+        return name_of(self.headline, self.period)
+
+    @property
+    def event(self):
+        """Number of the event and its state in the period, as text; empty without an event."""
+        return f"event {self.headline.event}, {self.headline.state}" if self.headline.event else ""
+
+    @property
+    def usual(self):
+        """Usual number of such documents in a period as text; empty for a lone document."""
+        unknown = self.headline.gate == "lone" or math.isnan(self.headline.usual)
+        return "" if unknown else usual_count(self.headline.usual)
+
+    @property
+    def documents(self):
+        """Number of documents of the headline and the usual number, as text."""
+        size = plural(self.headline.size, "document")
+        return f"{size}, usually {self.usual}" if self.usual else size
+
+    @property
+    def chance(self):
+        """Periods among which one has such a headline by chance, as text.
+
+        It is "1 in 100", "certain", "usual" or "unproven".
+        """
+        if self.period.unproven:
+            return "unproven"
+        if self.headline.gate == "certain":
+            return "certain"
+        n = self.headline.recurrence
+        return f"1 in {n:,}{'+' * (n >= RAREST)}" if n > 1 else "usual"
+
+    @property
+    def facts(self):
+        """Number of documents, rarity and move in the list, for formats without columns."""
+        chance = self.chance
+        if chance.startswith("1 in"):
+            chance = f"by chance once {chance[2:]} periods"
+        return "; ".join(filter(None, [self.documents, chance, self.moved]))
+
+    @property
+    def cells(self):
+        """Texts of the columns of a table, by the names in `COLUMNS`."""
+        return {
+            "date": day_of(self.period),
+            "event": str(self.headline.event or ""),
+            "headline": self.name if self.headline.name else "document",
+            "documents": f"{self.headline.size:,}",
+            "usually": self.usual,
+            "by chance": self.chance,
+            "example": "".join(isolated(view.title) for view in self.examples[:1]),
+        }
+
+
+class DocumentView(NamedTuple):
+    """A document in a list of a period: its title, excerpt, origin and reasons as text."""
+
+    document: Document
+    period: Period
+
+    @property
+    def title(self):
+        """Its title, or its id."""
+        return self.document.title or self.document.id
+
+    @property
+    def key(self):
+        """Key under which documents about the same merged request are equal.
+
+        It is the title without numbers such as "(#12)" at its end, or the id if there are none.
+        """
+        title = MERGED.sub("", self.document.title)
+        return title.casefold() if title != self.document.title else self.document.id
+
+    @property
+    def origin(self):
+        """Date and file of the document, as far as they say more than its period and its id."""
+        document, sources = self.document, self.period.sources
+        date = date_of(document.time)
+        is_named = document.line or tuple(sources) == (document.source,)
+        origin = ["" if date == date_of_period(self.period) else date]
+        return [*filter(None, [*origin, "" if is_named else document.source])]
+
+    @property
+    def notes(self):
+        """Notes after the title: number of near-duplicates, and "followed" if a user follows it."""
+        alike = len(self.document.members) - 1
+        notes = [f"+ {alike} alike"] if alike > 0 else []
+        return notes + (["followed"] if self.document.feedback == "follow" else [])
+
+    @property
+    def tail(self):
+        """Share of recent scores that are at least as high, as text, or "unproven"."""
+        if self.period.unproven:
+            return "unproven"
+        return f"as high or higher: {percent(self.document.tail)} of recent ones"
+
+    @property
+    def opening(self):
+        """Words of the headline that the document contains, as text."""
+        return ", ".join(map(isolated, breakdown.opening(self.document)))
+
+    @property
+    def because(self):
+        """Largest parts of the document's score, as text."""
+        return breakdown.line(self.document, "\u00a0", short=True)
+
+    @property
+    def parts(self):
+        """All parts of the document's score, as text."""
+        return breakdown.line(self.document, "\u00a0")
+
+    def near(self, atom):
+        """Return the words of an atom of the dictionary, spelled as in the document, as text."""
+        return ", ".join(map(isolated, breakdown.near(self.document, atom.words)))
+
+    def marked(self, text, mark):
+        """Return a text with the named reasons and the words of the headline marked by a function.
+
+        `mark` is the function of `odl.alerts.excerpts.mark_words`.
+        """
+        document = self.document
+        unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
+        words = [reason.word for reason in breakdown.named_words(document)]
+        words += [*unshared[: breakdown.NAMED_OWN_WORDS], *document.opening]
+        return excerpts.mark_words(text, words, mark)
+
+    def texts(self, columns=sys.maxsize):
+        """Return (title, shortened to a number of columns; excerpt without that title)."""
+        full_title, text = self.document.title, self.document.text
+        title = shortened(self.title, columns)
+        shorter, longer = sorted((full_title, text), key=len)
+        if not shorter.strip("…") or not _end_of(shorter.strip("…"), longer):
+            return title, text
+        if title == full_title:
+            return title, longer[_end_of(title, longer) :].strip()
+        remainder = longer[_end_of(title.removesuffix("…"), longer) :].strip()
+        return title, f"…{remainder}" if remainder else ""
+
+
+class ListView(NamedTuple):
+    """Content of a list of periods, before it is written in one of the formats.
+
+    Attributes
+    ----------
+    heading : str
+        Stream, dates and number of documents.
+    rows : list of HeadlineView
+        Headlines, the largest evidence first; the strongest words if the last period is unproven.
+    novel_title : str
+    novel : list of DocumentView
+        Documents, the most novel first; used for unproven periods and with `gates: false`.
+    closing : list of str
+        Last lines of the list (`closing_lines`).
+    """
+
+    heading: str
+    rows: list
+    novel_title: str
+    novel: list
+    closing: list
+
+
+def _end_of(beginning, text):
+    """Return the offset in a text at which a beginning ends, 0 if the text begins differently.
+
+    Only letters and digits are compared, without case.
+
+    Examples
+    --------
+    >>> from odl.alerts.views import _end_of
+    >>> _end_of("Rockets: a test", "* rockets - a test of engines")
+    18
+    >>> _end_of("Why?", "Why? Then"), _end_of("Oil", "A")
+    (4, 0)
+    """
+    letters, signs = re.sub(r"\W", "", beginning), re.findall(r"\W*$", beginning)[0]
+    pattern = r"\W*".join(["", *map(re.escape, letters)]) + f"(?:{re.escape(signs)})?"
+    match = re.match(pattern, text, re.IGNORECASE)
+    return match.end() if match else 0
+
+
+def rows_of(periods):
+    """Return the headlines of periods as rows (`HeadlineView`), the largest evidence first.
+
+    The headlines of one event share a row. Lone documents come last. Verdicts then move rows up or
+    down (`Period.moves`).
+    """
+    groups: dict[Any, list] = {}
+    for period in periods:
+        for index, headline in enumerate(period.headlines):
+            groups.setdefault(headline.event or (period.t, index), []).append((period, headline))
+    rows = []
+    for group in groups.values():
+        best = max(group, key=lambda pair: evidence(pair[1]))
+        rows.append(HeadlineView(*best, tuple(pair for pair in group if pair is not best)))
+    rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
+    rows = _moved_rows(rows)
+    shown: set[str] = set()
+    for index, row in enumerate(rows):
+        views: dict[str, DocumentView] = {}
+        for number in row.headline.examples:
+            view = DocumentView(row.period.documents_of[number], row.period)
+            views.setdefault(view.key, view)
+        keys = [key for key in views if key not in shown] or [*views]
+        shown |= {*keys[:EXAMPLES_SHOWN]}
+        rows[index] = row._replace(examples=tuple(views[key] for key in keys))
+    return rows
+
+
+def _moved_rows(rows):
+    """Return the rows, reordered by the verdicts of the user."""
+    moves = [row.period.moves.get(row.headline) for row in rows]
+    if not any(moves):
+        return rows
+    headlines = [[row.headline, *(other for _, other in row.others)] for row in rows]
+    protected = [any(map(ranking.is_protected, of_row)) for of_row in headlines]
+    order = ranking.reorder([move.places if move else 0 for move in moves], protected)
+    return [rows[old]._replace(places=old - new) for new, old in enumerate(order)]
+
+
+def evidence(headline):
+    """Return the evidence by which headlines are sorted.
+
+    It is t for headlines of words, and for other headlines the t that is as rare as their p.
+    """
+    return headline.t or LOG10_WORDS - math.log10(max(headline.p, 1e-300))
+
+
+def with_below(periods):
+    """Return copies of periods whose headlines include those below the alert level."""
+    return tuple(
+        replace(period, headlines=(*period.headlines, *period.below)) for period in periods
+    )
+
+
+def name_of(headline, period=None):
+    """Return the name of a headline or an event as text."""
+    if headline.name:
+        is_volume = getattr(headline, "gate", "") == "volume"  # an event has no gate
+        return (" of " if is_volume else ", ").join(map(isolated, headline.name))
+    if period is None:
+        return "documents"
+    return isolated(DocumentView(period.documents_of[headline.rows[0]], period).title)
+
+
+def usual_count(value):
+    """Return a usual number of documents as text."""
+    return f"{value:,.0f}" if value >= 1 or not value else "<1"
+
+
+def percent(share):
+    """Return a share in per cent as text, with one decimal if it is below 1 %."""
+    value = 100 * share
+    if 0 < value < 0.05:
+        return "<0.1\u00a0%"
+    return f"{value:.1f}\u00a0%" if 0 < abs(value) < 1 else f"{value:.0f}\u00a0%"
+
+
+def plural(count, noun):
+    """Return a count with its noun."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def date_of(time, exact=False):
+    """Return a time as text: its day, or with `exact` its second; empty if it is unknown."""
+    if time == NO_TIME:
+        return ""
+    text = str(np.datetime64(int(time), "ms"))
+    return f"{text[:19]}Z" if exact else text[:10]
+
+
+def date_of_period(period):
+    """Return the dates of a period, such as "2024-01-29" or "2024-01-29 to 02-04".
+
+    If the documents have no dates, it is "period" with its number.
+    """
+    first, last = day_of(period), date_of(period.last)
+    common = next((n for n in (10, 8, 5) if first[:n] == last[:n]), 0)
+    return f"{first} to {last[common:]}" if last and common < 10 else first
+
+
+def day_of(period):
+    """Return the first day of a period, or its number if its documents have no dates."""
+    return date_of(period.first) or f"period {period.t}"
+
+
+def day_in(watch, t):
+    """Return the first day of period t of a watch (`day_of`), or its number if it was not read."""
+    first = watch.periods[0].t
+    return day_of(watch.periods[t - first]) if t >= first else f"period {t}"
+
+
+def days_of(periods):
+    """Return the first and the last day of periods as text, or their numbers without dates."""
+    dated = [period for period in periods if period.first != NO_TIME]
+    if not dated:
+        return " to ".join(dict.fromkeys(f"period {each.t}" for each in (periods[0], periods[-1])))
+    times = min(period.first for period in dated), max(period.last for period in dated)
+    return " to ".join(dict.fromkeys(map(date_of, times)))
+
+
+def urn_of(watch, kind="", ident=""):
+    """Return the permanent name (URN) of a stream, or of one of its events or documents."""
+    parts = [kind, quote(str(ident), safe="")] if kind else []
+    return ":".join(["urn:odl", quote(watch.corpus), *parts])
+
+
+def list_heading(watch, periods):
+    """Return the first line of a list: stream, dates and number of documents of the periods."""
+    size = plural(sum(period.documents for period in periods), "document")
+    if len(periods) > 1:
+        size += f" in {plural(len(periods), 'period')}"
+    elif periods[0].usual:
+        size += f", usually {usual_count(periods[0].usual)}"
+    return f"{watch.corpus}, {days_of(periods)}: {size}"
+
+
+def summary_sentence(watch, periods):
+    """Return a sentence with the number of headlines, or why there are none."""
+    proven = [period for period in periods if not period.unproven]
+    gates = watch.settings["gates"]
+    if not proven:
+        earlier = (period for period in watch.periods if 0 < period.t < periods[-1].t)
+        scored = watch.scored + sum(period.documents for period in earlier)
+        need = f"alerts begin when {watch.settings['warm_up']} documents were scored"
+        return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
+    counts = [len(period.headlines if gates else period.novel) for period in proven]
+    noun, span = "headline" if gates else "document", plural(len(proven), "period")
+    if not any(counts):
+        return f"Nothing new in {span}." if len(periods) > 1 else "Nothing new."
+    if len(periods) == 1:
+        return f"{plural(counts[0], noun)}."
+    return f"{noun.capitalize()}s in {sum(map(bool, counts))} of {span}."
+
+
+def closing_lines(watch, periods):
+    """Return the last lines of a list.
+
+    They are the number of headlines, the strongest headlines below the alert level, and reasons why
+    documents or headlines are not shown.
+    """
+    proven = [period for period in periods if not period.unproven]
+    quiet = [replace(period, headlines=period.below) for period in proven if not period.headlines]
+    below, several = rows_of(quiet)[:BELOW_SHOWN], len(periods) > 1
+    lines = [summary_sentence(watch, periods)]
+    if 0 < len(proven) < len(periods):
+        n = len(periods) - len(proven)
+        verb = "are" if n > 1 else "is"
+        lines.append(f"The first {plural(n, 'period')} {verb} unproven and without alerts.")
+    lines += ["Not unusual here (all of them: odl new FOLDER --below):"] if below else []
+    lines += [f"- {row.name}: {row.documents}" + f" ({row.date})" * several for row in below]
+    lines += [f"Held back: {reason}." for reason in withheld_phrases(proven)]
+    return [*lines, *watch.verdict_lines]
+
+
+def withheld_phrases(periods):
+    """Return a phrase for each reason why documents or headlines of periods are not shown."""
+    withheld: Counter = Counter()
+    for entry in (entry for period in periods for entry in period.withheld):
+        withheld[entry.what, entry.verdict] += entry.items
+    phrases = []
+    for (name, verdict), count in withheld.items():
+        if verdict in UNREAD_PHRASES:
+            phrases.append(f"{plural(count, 'document')} {UNREAD_PHRASES[verdict]}")
+        elif name.startswith(("event:", "topic:", "source:")):
+            phrases.append(f"{plural(count, 'headline')} of {name} ({verdict} in feedback.csv)")
+        else:
+            phrases.append(f"document {name} ({verdict} in feedback.csv)")
+    return phrases
+
+
+def list_view(watch, periods):
+    """Return the view of a list of periods (`ListView`)."""
+    unproven, gates = periods[-1].unproven, watch.settings["gates"]
+    scored = [period for period in periods if period.t] or periods  # the first batch has no scores
+    rows = rows_of(with_below(scored))[:BELOW_SHOWN] if unproven else rows_of(periods)
+    chosen = (
+        scored if unproven else [period for period in periods if not (gates or period.unproven)]
+    )
+    novel = [
+        DocumentView(period.documents_of[row], period) for period in chosen for row in period.novel
+    ]
+    if unproven:
+        novel = sorted(novel, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
+    rows = [row._replace(link=watch.link_of(row.headline.event)) for row in rows]
+    title = "Most novel documents" + " (unproven)" * unproven
+    return ListView(list_heading(watch, periods), rows, title, novel, closing_lines(watch, periods))
+
+
+def describe_word(word):
+    """Return a text about an unseen word: number of documents, time span, expected number."""
+    text = f"{word.items:,} documents"
+    if word.sources > 1:
+        text += f" of {word.sources:,} files"
+    if word.first != NO_TIME:
+        half = duration(max(word.half, MIN_SPAN) / 1000)
+        text += f" since {date_of(word.first)}, half of them within {half}"
+    expected = f"{word.expected:.1f}" if word.expected >= 0.05 else "less than 0.1"
+    return f"{text}; an earlier period had {expected} such words"
+
+
+def group_phrases(words):
+    """Group unseen words that the same documents have; return (phrases, first word) of groups."""
+    groups: dict = {}
+    for word in words:
+        groups.setdefault((word.items, word.documents), []).append(word)
+    named = []
+    for group in groups.values():
+        phrases = [f" {word.phrase} " for word in group]
+        longest = [
+            phrase.strip() for phrase in phrases if sum(phrase in other for other in phrases) == 1
+        ]
+        if len(longest) > MAX_PHRASES:
+            longest[MAX_PHRASES:] = ["…"]
+        named.append((longest, group[0]))
+    return named

@@ -204,12 +204,6 @@ def test_a_word_of_katakana_is_whole():
     assert len(phrasing.phrases(["ラ" * 999], ["ララ"])[0][0]) <= 3 * phrasing.RUN_CHARACTERS
 
 
-def test_a_name_has_no_part_of_grammar_beside_another_one():
-    words = {"する": 2.0, "るこ": 2.0, "旅行": 1.0}
-    assert phrasing.name_of(words, ["旅行 すること"] * 2, 3) == ("旅行",)
-    assert phrasing.name_of({"りん": 1.0, "んご": 1.0}, ["りんご x", "りんご y"], 3) == ("りんご",)
-
-
 def test_a_phrase_of_one_script_does_not_go_across_a_space():
     assert [part for part, _ in phrasing.phrases(["السكان 火山灰"], ["السكان", "火山"])] == [
         "السكان",
@@ -224,20 +218,6 @@ def test_no_phrase_has_half_of_a_word():
         ("aujourd'hui", ["aujourd", "hui"])
     ]
     assert excerpts.marks("Kennedy's", ["kennedy"]) == [(0, 7)]
-
-
-def test_a_name_has_words_up_to_the_limit_by_their_weight():
-    weights = {"a": 1.0, "b": 3.0, "c": 2.0, "d": 0.5}
-    assert (
-        phrasing.name_of(weights, [], 3) == ("b", "c", "a")
-        and phrasing.name_of(weights, [], 9)[-1] == "d"
-    )
-    assert phrasing.name_of(
-        {"duct": 1.0, "tape": 1.5, "nasa": 2.0}, ["duct tape, nasa"] * 2, 3
-    ) == (
-        "duct tape",
-        "nasa",
-    )
 
 
 def test_texts_of_a_period_go_with_it():

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from odl.alerts.surprise import presence
+from odl.alerts.surprise import presence, rows_with
 
 ADDRESS = re.compile(r"<?([\w.+%'-]+@[\w.-]+)>?")
 DOMAIN, PART = re.compile(r"@[\w.-]+"), re.compile(r"[^\W_]+")
@@ -86,7 +86,6 @@ def barred_words(documents, rows):
     for name in names if len(names) > 1 else ():
         inside = np.array([source == name for source in sources])
         for word in {*PART.findall(os.path.basename(name).casefold().split(".")[0])} & here.keys():
-            has = (X[:, [here[word]]] > 0).toarray().ravel()
-            if inside[has].mean() >= SOURCE_SHARE:
+            if inside[rows_with(X, here[word])].mean() >= SOURCE_SHARE:
                 barred.add(word)
     return frozenset(barred)

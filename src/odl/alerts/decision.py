@@ -217,25 +217,6 @@ def decide(documents, scored, past, settings):
     return _PeriodDecision(documents, scored, past, settings).decide()
 
 
-class Candidate(NamedTuple):
-    """A candidate for a headline.
-
-    Attributes
-    ----------
-    draft : odl.alerts.headlines.Draft
-        Its words and documents.
-    p : float
-        Probability of such a headline in a period in which nothing is new, divided by the share of
-        its gate.
-    gate : str
-        Gate that the candidate opens: "words", "certain" or "two periods"; "" if it opens none.
-    """
-
-    draft: headlines.Draft
-    p: float
-    gate: str
-
-
 class _PeriodDecision:
     """Computation of the decision on one period.
 
@@ -257,6 +238,8 @@ class _PeriodDecision:
         Number of the event of each document; 0 while unknown.
     p_values : dict of str to float
         p of each gate.
+    evidence : odl.alerts.surprise.Evidence
+        Evidence of the words of the period, once the gate of words is tested.
     log_odds : dict of int to float
         Event that is new in this period -> log-odds that a document of the period belongs to it.
     """
@@ -286,58 +269,82 @@ class _PeriodDecision:
         self.p_values, self.log_odds = {}, {}
 
     def decide(self):
-        """Return the `Decision` and the `StreamHistory` for the next period."""
-        documents, settings = self.documents, self.settings
+        """Return the `Decision` and the `StreamHistory` for the next period.
+
+        The order matters: gates are tested first, events are given to headlines next, and other
+        documents join events last.
+        """
+        t = self.documents.t
+        candidates, volume, lone, usual, history = self._test_gates()
+        shown, born = [], []
+        if not self.unproven:
+            shown, born = self._select_headlines(candidates, volume, lone)
+        headline_events = sorted({headline.event for headline in shown if headline.event})
+        self._let_documents_join()
+        self.memory, sizes, changes = events.count_period(
+            self.memory, t, self.event, headline_events
+        )
+        shown = [self._with_state(headline) for headline in shown]
+        quiet = [draft for draft in candidates if self.unproven or not draft.gate]
+        below = [self._headline(draft._replace(gate="")) for draft in quiet[:STORED_BELOW]]
+        rows = np.arange(len(self.rows))
+        self.memory = events.remember_period(
+            self.memory, t, self._without_frequent_words(self.X), rows
+        )
+        p = 1.0 if self.unproven else self._smallest_p()
+        decision = Decision(
+            self.tail, self.unproven, self.items, p, self.p_values, bool(shown), usual, shown,
+            below, self._most_novel(), self.event, sizes, changes, born,
+        )  # fmt: skip
+        words = self.past.words.after(self.counts, self._count_of_no_event())
+        numbers = np.array(headline_events, dtype=np.int64)
+        return decision, StreamHistory(self.memory, words, history, numbers, self.past.recent)
+
+    def _test_gates(self):
+        """Test the period by all gates; store their p in `p_values`.
+
+        Returns
+        -------
+        candidates : list of odl.alerts.headlines.Draft
+            Possible headlines about words, the strongest first, also those that open no gate.
+        volume, lone : list of odl.alerts.model.Headline
+            Headlines about numbers of documents and about lone documents.
+        usual : float
+            Usual number of documents of a period.
+        history : odl.alerts.gates.GateHistory
+            History for the next period.
+        """
         history, candidates, lone = self.past.gates, [], []
-        tested = documents.t > 0 and len(self.rows) > 0 and settings.gates
+        tested = self.documents.t > 0 and len(self.rows) > 0 and self.settings.gates
         if tested:
             candidates, history = self._judge_words(history)
             candidates, history = self._judge_two_periods(candidates, history)
         volume, usual, history = self._judge_volume(history)
         if tested:
             lone, history = self._judge_lone(history)
-        p = min([1.0, *(p / gates.LEVEL_SHARES[gate] for gate, p in self.p_values.items())])
-        speaking = [] if self.unproven else [headline for headline in candidates if headline.gate]
-        shown, born = self._assign_events(speaking)
-        if not self.unproven:
-            inside = {row for headline in shown for row in headline.rows}
-            shown = [
-                *volume,
-                *shown,
-                *(headline for headline in lone if headline.rows[0] not in inside),
-            ]
-            shown.sort(key=lambda headline: -headline.t)
-        open_events = {headline.event for headline in shown if headline.event}
-        self._let_documents_join()
-        self.memory, sizes, changes = events.count_period(
-            self.memory, documents.t, self.event, open_events
-        )
-        shown = [self._with_state(headline) for headline in shown]
-        below = [headline for headline in candidates if self.unproven or not headline.gate][
-            :STORED_BELOW
-        ]
-        below = [self._headline(headline._replace(gate="")) for headline in below]
-        self.memory = events.remember_period(
-            self.memory,
-            documents.t,
-            self._without_frequent_words(self.X),
-            np.arange(len(self.rows)),
-        )
-        novel = calibration.most_novel(self.rows, self.scored.score)
-        novel = novel[
-            : STORED_NOVEL
-            if settings.gates
-            else max(STORED_NOVEL, 2 * settings.room(len(self.items)))
-        ]
-        decision = Decision(
-            self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.p_values,
-            bool(shown), usual, shown, below, novel, self.event, sizes, changes, born,
-        )  # fmt: skip
-        headline_events = np.array(sorted(open_events), dtype=np.int64)
-        words = self.past.words.after(self.counts, self._count_of_no_event())
-        return decision, StreamHistory(
-            self.memory, words, history, headline_events, self.past.recent
-        )
+        return candidates, volume, lone, usual, history
+
+    def _select_headlines(self, candidates, volume, lone):
+        """Return (headlines of the period, the largest evidence first; numbers of new events).
+
+        A document of another headline is not shown as a lone document too.
+        """
+        shown, born = self._assign_events([draft for draft in candidates if draft.gate])
+        covered = {row for headline in shown for row in headline.rows}
+        lone = [headline for headline in lone if headline.rows[0] not in covered]
+        return sorted([*volume, *shown, *lone], key=lambda headline: -headline.t), born
+
+    def _smallest_p(self):
+        """Return the smallest p of the gates, each divided by its share of the level; at most 1."""
+        shares = gates.LEVEL_SHARES
+        return float(min([1.0, *(p / shares[gate] for gate, p in self.p_values.items())]))
+
+    def _most_novel(self):
+        """Return the rows of the most novel documents to store, the most novel first."""
+        most = STORED_NOVEL
+        if not self.settings.gates:  # documents are the alerts
+            most = max(STORED_NOVEL, 2 * self.settings.room(len(self.items)))
+        return calibration.most_novel(self.rows, self.scored.score)[:most]
 
     def _count(self, rows):
         """Return the number of documents with each word, in text and in title.
@@ -364,13 +371,13 @@ class _PeriodDecision:
         """Test the words of the period; return (candidates, strongest first; history)."""
         documents, n, level = self.documents, self.counts.n, self.settings.level
         counts = self.counts.where(self.new.words >= MIN_HEADLINE_DOCUMENTS, self.new.titles > 0)
-        self.found = surprise.evidence(counts, *self.past.words.before(), MIN_HEADLINE_DOCUMENTS)
-        terms = self._nameable_terms(self.found, self.counts)
+        self.evidence = surprise.evidence(counts, *self.past.words.before(), MIN_HEADLINE_DOCUMENTS)
+        terms = self._nameable_terms(self.evidence, self.counts)
         drafts = headlines.group_terms(
-            terms, self.found, self.both, documents.frequencies == 0, MAX_HEADLINES
+            terms, self.evidence, self.both, documents.frequencies == 0, MAX_HEADLINES
         )
         share, double = gates.LEVEL_SHARES["words"], n < surprise.FEW
-        largest = _largest(self.found, terms)
+        largest = _largest(self.evidence, terms)
         law, self.p_values["words"], after = gates.judge_words(
             history.words, largest, n, double, level * share
         )
@@ -380,7 +387,7 @@ class _PeriodDecision:
             gate = "words" if p <= level else ""
             if not gate and 0 < self.settings.certain <= min(draft.t_all, draft.t_recent):
                 gate = "certain"
-            candidates.append(Candidate(draft, p, gate))
+            candidates.append(draft._replace(p=p, gate=gate))
         return candidates, history._replace(words=after)
 
     def _judge_two_periods(self, candidates, history):
@@ -390,39 +397,43 @@ class _PeriodDecision:
         candidate, unless the candidate opens a gate itself. A word that is in no such candidate is
         frequent by chance more often than in an event: events change several words.
         """
-        documents, past, level = self.documents, self.past.words, self.settings.level
-        if documents.t < 2 or not past.n_last:
+        if self.documents.t < 2 or not self.past.words.n_last:
             return candidates, history
+        counts, evidence = self._evidence_of_two_periods()
+        terms = self._nameable_terms(evidence, counts)
+        share, double = gates.LEVEL_SHARES["two periods"], counts.n < surprise.FEW
+        largest, level = _largest(evidence, terms), self.settings.level
+        _, p, after = gates.judge_words(history.pairs, largest, counts.n, double, level * share)
+        self.p_values["two periods"] = 1.0
+        for index, draft in enumerate(candidates):
+            if len(draft.terms) == 1 or not np.isin(terms[:1], draft.terms).any():
+                continue
+            self.p_values["two periods"] = p
+            if p / share <= level and not draft.gate:
+                words = np.append(terms[:1], draft.terms[draft.terms != terms[0]])
+                rows = surprise.rows_with(self.both, terms[0])
+                candidates[index] = draft._replace(
+                    terms=words, rows=rows, p=p / share, gate="two periods"
+                )
+        return candidates, history._replace(pairs=after)
+
+    def _evidence_of_two_periods(self):
+        """Return (counts of the words of this period in this and the last one, their evidence).
+
+        Own words of events that had headlines in the last period are not new; they have t = 0.
+        """
+        past = self.past.words
         present = (self.new.words > 0) | (self.new.titles > 0)
         last_counts = surprise.Counts(past.last, past.last_titles, past.n_last)
         counts = self.counts.plus(last_counts).where(present, present)
         evidence = surprise.evidence(
             counts, *past.before_last(), MIN_HEADLINE_DOCUMENTS, MIN_HEADLINE_DOCUMENTS
         )
-        # Own words of the events that had headlines in the last period are not new.
-        spoke = np.isin(self.memory.number, self.past.told)
-        event_words = self.memory.weight[np.flatnonzero(spoke)].indices
+        had_headline = np.flatnonzero(np.isin(self.memory.number, self.past.told))
+        own_words = self.memory.weight[had_headline].indices
         for values in (evidence.t, evidence.plain, evidence.doubled):
-            values[event_words] = 0.0
-        terms = self._nameable_terms(evidence, counts)
-        share, double = gates.LEVEL_SHARES["two periods"], counts.n < surprise.FEW
-        largest = _largest(evidence, terms)
-        _, p, after = gates.judge_words(history.pairs, largest, counts.n, double, level * share)
-        history = history._replace(pairs=after)
-        index = None
-        for position, candidate in enumerate(candidates):
-            words = candidate.draft.terms
-            if len(words) > 1 and np.isin(terms[:1], words).any():
-                index = position
-        self.p_values["two periods"] = 1.0 if index is None else p
-        if index is not None and p / share <= level and not candidates[index].gate:
-            draft = candidates[index].draft
-            words = np.append(terms[:1], draft.terms[draft.terms != terms[0]])
-            rows = np.flatnonzero((self.both[:, terms[:1]] > 0).toarray().ravel())
-            candidates[index] = Candidate(
-                draft._replace(terms=words, rows=rows), p / share, "two periods"
-            )
-        return candidates, history
+            values[own_words] = 0.0
+        return counts, evidence
 
     def _nameable_terms(self, evidence, counts):
         """Return the terms that may be in headlines, the largest evidence first."""
@@ -514,23 +525,21 @@ class _PeriodDecision:
 
     # Events
 
-    def _assign_events(self, speaking):
-        """Give each candidate an event; return (headlines, numbers of new events).
+    def _assign_events(self, drafts):
+        """Give each draft an event; return (headlines, numbers of new events).
 
-        A candidate joins the event whose own words have half the weight of the candidate's words.
+        A draft joins the event whose own words have half the weight of the draft's words.
         Otherwise it joins the event of its documents. If they have no event either, a new event
-        opens. Of several candidates with the same event only the first is a headline.
+        opens. Of several drafts with the same event only the first becomes a headline.
         """
         shown, born, covered = [], [], set()
-        for candidate in speaking:
-            draft = candidate.draft
-            number = events.find_event(
-                self.memory, draft.terms, self.found.t[draft.terms] + headlines.MIN_T
-            )
+        for draft in drafts:
+            weights = self.evidence.t[draft.terms] + headlines.MIN_T
+            number = events.find_event(self.memory, draft.terms, weights)
             number = number or self._event_of(draft.rows)
             if number in covered:
                 continue
-            headline = self._headline(candidate)
+            headline = self._headline(draft)
             if not number:
                 self.memory, number = events.open_event(
                     self.memory, self.documents.t, headline.name
@@ -551,10 +560,12 @@ class _PeriodDecision:
         self._estimate(number, draft.rows, draft.terms[:1], False)
         share = min(0.5, len(draft.rows) / len(self.rows))
         self.log_odds[number] = np.log(share / (1 - share))
-        members = np.flatnonzero(self._evidence(number, self.both) + self.log_odds[number] > 0)
+        members = np.flatnonzero(
+            self._log_likelihood(number, self.both) + self.log_odds[number] > 0
+        )
         self._estimate(number, np.union1d(draft.rows, members), draft.terms[:1], False)
 
-    def _evidence(self, number, X):
+    def _log_likelihood(self, number, X):
         """Return the log-likelihood ratio of each document for belonging to an event."""
         row = [self.memory.row(number)]
         return events.likelihood(X, self.memory.inside[row], self.memory.before[row])[:, 0]
@@ -572,7 +583,7 @@ class _PeriodDecision:
         if number and 2 * np.count_nonzero(joins == number) >= len(rows):
             return number
         sums = {
-            number: self._evidence(number, X).sum() + prior
+            number: self._log_likelihood(number, X).sum() + prior
             for number, prior in self.log_odds.items()
         }
         best = max(sums, key=sums.get, default=NO_EVENT)
@@ -628,20 +639,19 @@ class _PeriodDecision:
 
     # Names and examples
 
-    def _headline(self, candidate):
-        """Return a candidate as a headline with its name and examples."""
-        documents, draft, gate = self.documents, candidate.draft, candidate.gate
-        term = draft.terms[0]
+    def _headline(self, draft):
+        """Return a draft as a headline with its name and examples."""
+        documents, term = self.documents, draft.terms[0]
         name = headlines.name_headline(
-            draft, self.found, documents.vocabulary, lambda rows: documents.texts(self.rows[rows]),
-            self._period_texts,
+            draft, self.evidence, documents.vocabulary,
+            lambda rows: documents.texts(self.rows[rows]), self._period_texts,
         )  # fmt: skip
         usual = self.counts.n * (self.past.words.words[term] + 0.5) / (self.past.words.n + 1)
-        n_examples = headlines.STORED_EXAMPLES if gate else UNPROVEN_EXAMPLES
+        n_examples = headlines.STORED_EXAMPLES if draft.gate else UNPROVEN_EXAMPLES
         return Headline(
             name, tuple(documents.vocabulary[term] for term in draft.terms[:12].tolist()), draft.t,
             draft.t_all, draft.t_recent, tuple(self.rows[draft.rows].tolist()), float(usual),
-            float(candidate.p), gate, form=draft.form,
+            float(draft.p), draft.gate, form=draft.form,
             examples=tuple(self._examples(draft.rows, n_examples)),
         )  # fmt: skip
 

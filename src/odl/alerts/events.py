@@ -192,6 +192,7 @@ def likelihood(X, inside, before):
         (np.log(p) - np.log(q) - absent, inside.indices, inside.indptr), shape=inside.shape
     )
     terms = np.unique(step.indices)
+    # Dense, because each document has an L for each event: at most `ROWS_AT_ONCE` x `MAX_EVENTS`.
     return (surprise.presence(X)[:, terms] @ step[:, terms].T).toarray() + base
 
 

@@ -64,6 +64,11 @@ class Draft(NamedTuple):
         Evidence of the first word (`odl.alerts.surprise.Evidence`).
     form : bool
         Whether the headline is a change of form (`FORM_SHARE`).
+    p : float
+        Probability of such a headline in a period in which nothing is new, divided by the share of
+        its gate.
+    gate : str
+        Gate that it opens: "words", "certain" or "two periods"; "" if it opens none.
     """
 
     terms: np.ndarray
@@ -72,6 +77,8 @@ class Draft(NamedTuple):
     t_all: float
     t_recent: float
     form: bool = False
+    p: float = 1.0
+    gate: str = ""
 
 
 @cache

@@ -36,7 +36,6 @@ PARTICLE_AT_END = re.compile(
     f"|(?<=[^{HIRAGANA}])(?:[{PARTICLE_LETTERS}]+|ですが?|でした)$"
 )
 EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # no phrase contains emoji
-GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 KATAKANA = "[\u30a1-\u30fa\u30fc]"
 
 
@@ -421,30 +420,3 @@ def _runs(text, units):
                 break
             spellings.setdefault(run, text[first:last])
     return spellings
-
-
-def name_of(words, texts, max_words, period=None):
-    """Return the phrases of a topic's name, the largest sum of the weights of their words first.
-
-    Parameters
-    ----------
-    words : dict of str to float
-        Weight of each word.
-    texts : list of str
-        Texts of items of the topic; without any, words are printed as they are counted.
-    max_words : int
-        Number of words of a name at which no phrase is added; a run without spaces is one word.
-    period : PeriodTexts, optional
-
-    Returns
-    -------
-    tuple of str
-    """
-    parts = phrases(texts, words, min(2, len(texts)), period)
-    parts = [phrase for phrase in parts if not GRAMMAR.fullmatch(phrase[0])] or parts
-    weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
-    name: list[str] = []
-    for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):
-        if sum(len(phrase.split()) for phrase in name) < max_words:
-            name.append(phrase)
-    return tuple(name)

@@ -255,6 +255,12 @@ def presence(matrix):
     )
 
 
+def rows_with(X, term):
+    """Return the rows of a CSR matrix that have an entry in a column, sorted."""
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.sort(rows[X.indices == term])
+
+
 def _round(values):
     """Return counts in single precision, small counts as 0."""
     return np.where(values < MIN_STORED_COUNT, 0.0, values.astype(np.float32).astype(np.float64))

@@ -10,7 +10,7 @@ from called import odl
 
 from odl.alerts import feedback, read, verdicts, views
 from odl.alerts.feedback import FeedbackLine
-from odl.alerts.verdicts import shares, wilson
+from odl.alerts.verdicts import wilson
 
 LAUNCHES = (0, 0, 0, 6, 8, 0)
 ZOO = [["zebra", "savanna", "lion", "market", f"q{at}", f"r{at}"] for at in range(3)]
@@ -210,12 +210,13 @@ def test_shares_by_source():
         return verdicts.JudgedHeadline("event:1", 0, "x", lines, traits)
 
     every = [judged("b", "yes"), judged("b", "no", "yes"), judged("a", "known"), judged("b", "no")]
-    assert [(one.source, one.n, one.yes) for one in shares(every)] == [
-        ("", 4, 1.5),
-        ("b", 3, 1.5),
-        ("a", 1, 0.0),
+    every_line, by_source = verdicts.summary_lines(every, 0)
+    assert every_line.startswith("Judged headlines with the verdict yes: 1.5 of 4 (38 %, ")
+    assert [part.split(" (")[0] for part in by_source.split("; ")] == [
+        "By source: b 1.5 of 3",
+        "a 0 of 1",
     ]
-    assert [one.source for one in shares(every[:2])] == [""]
+    assert len(verdicts.summary_lines(every[:2], 0)) == 1
 
 
 def test_a_name_and_a_note_of_several_lines_become_one(home):

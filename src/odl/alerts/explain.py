@@ -296,7 +296,7 @@ def document_text(watch, document, earlier, meant, words):
     headlines = [views.HeadlineView(period, headline) for headline in containing]
     ratios = own_likelihood(event, words) if event else []
     similar = [("most similar before", earlier), ("nearest by meaning", meant)]
-    return _rendered("document", watch, view, headlines, ratios, similar)
+    return _render("document", watch, view, headlines, ratios, similar)
 
 
 def last_seen(other, document):
@@ -384,10 +384,10 @@ def event_text(watch, number):
     central = {ident for ident, _ in event.examples}
     documents.sort(key=lambda document: document.id not in central)
     counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
-    return _rendered("event", watch, event, days, states, documents, counted)
+    return _render("event", watch, event, days, states, documents, counted)
 
 
-def _rendered(macro, *values):
+def _render(macro, *values):
     """Return the text of a macro of explain.jinja for standard output."""
-    text = show.render("explain.jinja", macro, *values, explain=sys.modules[__name__])
+    text = show.render_macro("explain.jinja", macro, *values, explain=sys.modules[__name__])
     return terminal.for_stream(text)

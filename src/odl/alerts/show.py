@@ -46,7 +46,7 @@ def styled_text(watch, periods):
     """
     view = views.list_view(watch, periods)
     table = table_of([row.cells for row in view.rows], terminal_width())
-    return render("show.jinja", "text", view, table)
+    return render_macro("show.jinja", "text", view, table)
 
 
 def lines_of(watch, period):
@@ -58,7 +58,7 @@ def lines_of(watch, period):
     if period.unproven or not (view.rows or view.novel):
         size = views.plural(period.documents, "document")
         return f"{day}  {views.summary_sentence(watch, [period])} {size}."
-    return render("show.jinja", "lines", view, day, columns=sys.maxsize)
+    return render_macro("show.jinja", "lines", view, day, columns=sys.maxsize)
 
 
 def words_as_text(watch, periods):
@@ -70,7 +70,7 @@ def words_as_text(watch, periods):
         return (
             "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
         )
-    text = render("show.jinja", "words", watch, periods)
+    text = render_macro("show.jinja", "words", watch, periods)
     return terminal.for_stream(text)
 
 
@@ -79,7 +79,7 @@ def terminal_width():
     return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)
 
 
-def render(template, macro, *values, columns=0, **names):
+def render_macro(template, macro, *values, columns=0, **names):
     """Return the text of a template's macro with terminal colours, its lines wrapped.
 
     Parameters
@@ -92,7 +92,8 @@ def render(template, macro, *values, columns=0, **names):
     columns : int
         Largest number of columns of a line; by default those of the terminal.
     **names
-        Functions and constants that the template uses. It also gets this module as ``show``.
+        Further values that the template uses. It also gets this module as ``show``,
+        `odl.alerts.views` as ``views``, and the number of columns as ``columns``.
     """
     columns = columns or terminal_width()
     module = _TEMPLATES.get_template(template).make_module({**names, "columns": columns})
@@ -128,18 +129,15 @@ def table_of(rows, columns):
     sizes = {name: max(width(row[name]) for row in cells) for name in rows[0]}
     smallest, largest = NAME_COLUMNS
     longest, _ = sizes.pop("headline"), sizes.pop("example")
-
-    def free():
-        return columns - sum(size + 2 for size in sizes.values())
-
     for name in DROP_ORDER:
-        if free() < smallest:
+        if columns - sum(size + 2 for size in sizes.values()) < smallest:
             sizes.pop(name, None)
+    free = columns - sum(size + 2 for size in sizes.values())  # for names and examples
     name_size = max(smallest, min(longest, largest))
-    if free() - name_size - 2 >= EXAMPLE_COLUMNS:
-        sizes |= {"example": free() - name_size - 2, "headline": name_size}
+    if free - name_size - 2 >= EXAMPLE_COLUMNS:
+        sizes |= {"headline": name_size, "example": free - name_size - 2}
     else:  # too few columns for an example: names get them
-        sizes["headline"] = max(smallest, min(longest, free()))
+        sizes["headline"] = max(smallest, min(longest, free))
     shown = [name for name in rows[0] if name in sizes]
     right = {index for index, name in enumerate(shown) if name in COUNT_COLUMNS}
     table = [[row[name] for name in shown] for row in cells]
@@ -193,13 +191,13 @@ def as_slack(watch, periods):
         link = row.link.replace("&", "&amp;")
         event = f"<{link}|{row.event}>" if link else row.event
         facts = "; ".join(filter(None, [event, _plain(row.facts)]))
-        texts.append(
-            _slack_block(f"{row.date} {row.name}", facts, row.examples[: views.EXAMPLES_SHOWN])
-        )
-    texts += [_slack_block(view.novel_title, "", view.novel)] if view.novel else []
-    room = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
-    if len(texts) > room:
-        texts[room:] = [f"{len(texts) - room} more: odl new"]
+        examples = row.examples[: views.EXAMPLES_SHOWN]
+        texts.append(_slack_block(f"{row.date} {row.name}", facts, examples))
+    if view.novel:
+        texts.append(_slack_block(view.novel_title, "", view.novel))
+    n_fitting = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
+    if len(texts) > n_fitting:
+        texts[n_fitting:] = [f"{len(texts) - n_fitting} more: odl new"]
     blocks: list[dict] = [
         {"type": "section", "text": {"type": "mrkdwn", "text": text}} for text in texts
     ]
@@ -208,10 +206,12 @@ def as_slack(watch, periods):
     return json.dumps({"text": view.heading, "blocks": blocks}, ensure_ascii=False)
 
 
-def _slack_block(title, facts="", views=()):
+def _slack_block(title, facts="", documents=()):
     """Return the text of a block of Slack: a title, facts, and linked titles of documents."""
-    lines = [f"*{_plain(title)}*", *filter(None, [facts])]
-    for view in views:
+    lines = [f"*{_plain(title)}*"]
+    if facts:
+        lines.append(facts)
+    for view in documents:
         name, url = _plain(view.title), view.document.url
         lines.append(f"• <{url}|{name}>" if LINK.fullmatch(url) else f"• {name}")
     return "\n".join(lines)[:SLACK_TEXT]

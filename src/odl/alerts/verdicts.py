@@ -3,7 +3,6 @@
 import math
 import os
 import re
-from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -57,35 +56,6 @@ class JudgedHeadline(NamedTuple):
         return f"{event} ({self.name}) {answers}" if event else f"{self.name}: {answers}"
 
 
-class YesShare(NamedTuple):
-    """Share of the judged headlines that users want.
-
-    Attributes
-    ----------
-    source : str
-        File of these headlines; empty for all headlines.
-    n : int
-        Number of judged headlines.
-    yes : float
-        Number of headlines with the verdict yes; a headline counts by its share of yes.
-    low, high : float
-        Interval of Wilson for the share, 95 %.
-    """
-
-    source: str
-    n: int
-    yes: float
-    low: float
-    high: float
-
-    @property
-    def text(self):
-        """Share and interval as text."""
-        shares = (self.yes / self.n, self.low, self.high)
-        share, low, high = (f"{100 * value:.0f}" for value in shares)
-        return f"{self.yes:g} of {self.n} ({share} %, 95 % interval {low} to {high} %)"
-
-
 def wilson(yes, n):
     """Return the 95 % interval of Wilson for a share.
 
@@ -103,33 +73,34 @@ def wilson(yes, n):
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def shares(judged):
-    """Return the `YesShare` of all judged headlines, then of each source, the most judged first."""
-    counts = Counter(headline.traits.source for headline in judged)
-    sources = sorted(counts, key=lambda source: (-counts[source], source))
-    groups = [("", judged)] + [
-        (source, [headline for headline in judged if headline.traits.source == source])
-        for source in sources
-        if len(sources) > 1
-    ]
-    yes_shares = []
-    for source, group in groups:
-        yes = math.fsum(headline.yes for headline in group)
-        yes_shares.append(YesShare(source, len(group), yes, *wilson(yes, len(group))))
-    return yes_shares
+def describe_yes(judged):
+    """Return a text with the share of judged headlines that users want, and its 95 % interval.
+
+    A headline on which users disagree counts by its share of the verdict yes.
+    """
+    n, yes = len(judged), math.fsum(headline.yes for headline in judged)
+    share, low, high = (f"{100 * value:.0f}" for value in (yes / n, *wilson(yes, n)))
+    return f"{yes:g} of {n} ({share} %, 95 % interval {low} to {high} %)"
 
 
-def summary(judged, lost):
+def summary_lines(judged, lost):
     """Return lines about verdicts: share of yes, also by source, and verdicts without effect."""
     lines = []
     if judged:
-        total, *by_source = shares(judged)
-        lines.append(f"Judged headlines with the verdict yes: {total.text}.")
-        named = [f"{share.source or 'no file'} {share.text}" for share in by_source[:SOURCES_NAMED]]
-        n_more = len(by_source) - len(named)
-        if n_more > 0:
+        lines.append(f"Judged headlines with the verdict yes: {describe_yes(judged)}.")
+    by_source: dict[str, list] = {}
+    for headline in judged:
+        by_source.setdefault(headline.traits.source, []).append(headline)
+    if len(by_source) > 1:
+        ordered = sorted(by_source.items(), key=lambda item: (-len(item[1]), item[0]))
+        named = [
+            f"{source or 'no file'} {describe_yes(group)}"
+            for source, group in ordered[:SOURCES_NAMED]
+        ]
+        n_more = len(ordered) - len(named)
+        if n_more:
             named.append(views.plural(n_more, "more source"))
-        lines += [f"By source: {'; '.join(named)}."] if named else []
+        lines.append(f"By source: {'; '.join(named)}.")
     if lost:
         count = views.plural(lost, "verdict")
         lines.append(f"{count} in feedback.csv without effect: no such headline is stored now.")
@@ -164,7 +135,7 @@ def with_verdicts(watch, home=None):
         values = [headline.value for headline in judged]
         model = ranking.RidgeOrder([headline.traits for headline in judged], values)
         shown = tuple(_with_moves(period, model, judged) for period in shown)
-    lines = tuple(summary(judged, lost))
+    lines = tuple(summary_lines(judged, lost))
     return replace(watch, periods=shown, judged=judged, verdict_lines=lines)
 
 

@@ -159,19 +159,29 @@ class DocumentView(NamedTuple):
 
     @property
     def origin(self):
-        """Date and file of the document, as far as they say more than its period and its id."""
-        document, sources = self.document, self.period.sources
+        """Date and file of the document, as a list.
+
+        The date is omitted if the period has only this day. The file is omitted if the period has
+        only this file, or if the id of the document names it.
+        """
+        document, origin = self.document, []
         date = date_of(document.time)
-        is_named = document.line or tuple(sources) == (document.source,)
-        origin = ["" if date == date_of_period(self.period) else date]
-        return [*filter(None, [*origin, "" if is_named else document.source])]
+        if date and date != date_of_period(self.period):
+            origin.append(date)
+        is_only_source = tuple(self.period.sources) == (document.source,)
+        if document.source and not document.line and not is_only_source:
+            origin.append(document.source)
+        return origin
 
     @property
     def notes(self):
         """Notes after the title: number of near-duplicates, and "followed" if a user follows it."""
-        alike = len(self.document.members) - 1
-        notes = [f"+ {alike} alike"] if alike > 0 else []
-        return notes + (["followed"] if self.document.feedback == "follow" else [])
+        notes, n_alike = [], len(self.document.members) - 1
+        if n_alike > 0:
+            notes.append(f"+ {n_alike} alike")
+        if self.document.feedback == "follow":
+            notes.append("followed")
+        return notes
 
     @property
     def tail(self):
@@ -280,17 +290,26 @@ def rows_of(periods):
         best = max(group, key=lambda pair: evidence(pair[1]))
         rows.append(HeadlineView(*best, tuple(pair for pair in group if pair is not best)))
     rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
-    rows = _moved_rows(rows)
+    return _with_examples(_moved_rows(rows))
+
+
+def _with_examples(rows):
+    """Return rows with their examples, without documents that an earlier row shows.
+
+    If earlier rows show all documents of a row, it shows them again. Of documents about the same
+    merged request (`DocumentView.key`) only the first is an example.
+    """
     shown: set[str] = set()
-    for index, row in enumerate(rows):
+    completed = []
+    for row in rows:
         views: dict[str, DocumentView] = {}
         for number in row.headline.examples:
             view = DocumentView(row.period.documents_of[number], row.period)
             views.setdefault(view.key, view)
         keys = [key for key in views if key not in shown] or [*views]
         shown |= {*keys[:EXAMPLES_SHOWN]}
-        rows[index] = row._replace(examples=tuple(views[key] for key in keys))
-    return rows
+        completed.append(row._replace(examples=tuple(views[key] for key in keys)))
+    return completed
 
 
 def _moved_rows(rows):
@@ -361,8 +380,12 @@ def date_of_period(period):
     If the documents have no dates, it is "period" with its number.
     """
     first, last = day_of(period), date_of(period.last)
-    common = next((n for n in (10, 8, 5) if first[:n] == last[:n]), 0)
-    return f"{first} to {last[common:]}" if last and common < 10 else first
+    if last in ("", first):
+        return first
+    for n_common in (len("2024-01-"), len("2024-")):
+        if first[:n_common] == last[:n_common]:
+            return f"{first} to {last[n_common:]}"
+    return f"{first} to {last}"
 
 
 def day_of(period):
@@ -379,10 +402,12 @@ def day_in(watch, t):
 def days_of(periods):
     """Return the first and the last day of periods as text, or their numbers without dates."""
     dated = [period for period in periods if period.first != NO_TIME]
-    if not dated:
-        return " to ".join(dict.fromkeys(f"period {each.t}" for each in (periods[0], periods[-1])))
-    times = min(period.first for period in dated), max(period.last for period in dated)
-    return " to ".join(dict.fromkeys(map(date_of, times)))
+    if dated:
+        begin = date_of(min(period.first for period in dated))
+        end = date_of(max(period.last for period in dated))
+    else:
+        begin, end = day_of(periods[0]), day_of(periods[-1])
+    return begin if begin == end else f"{begin} to {end}"
 
 
 def urn_of(watch, kind="", ident=""):
@@ -457,19 +482,23 @@ def withheld_phrases(periods):
 
 def list_view(watch, periods):
     """Return the view of a list of periods (`ListView`)."""
-    unproven, gates = periods[-1].unproven, watch.settings["gates"]
-    scored = [period for period in periods if period.t] or periods  # the first batch has no scores
-    rows = rows_of(with_below(scored))[:BELOW_SHOWN] if unproven else rows_of(periods)
-    chosen = (
-        scored if unproven else [period for period in periods if not (gates or period.unproven)]
-    )
+    unproven = periods[-1].unproven
+    chosen = []  # periods whose most novel documents are listed
+    if unproven:
+        chosen = [period for period in periods if period.t] or periods  # batch 0 has no scores
+        rows = rows_of(with_below(chosen))[:BELOW_SHOWN]
+    else:
+        rows = rows_of(periods)
+        if not watch.settings["gates"]:
+            chosen = [period for period in periods if not period.unproven]
     novel = [
         DocumentView(period.documents_of[row], period) for period in chosen for row in period.novel
     ]
+    title = "Most novel documents"
     if unproven:
+        title += " (unproven)"
         novel = sorted(novel, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
     rows = [row._replace(link=watch.link_of(row.headline.event)) for row in rows]
-    title = "Most novel documents" + " (unproven)" * unproven
     return ListView(list_heading(watch, periods), rows, title, novel, closing_lines(watch, periods))
 
 

@@ -56,6 +56,8 @@ class Arrival:
         Name of the period in which it is accepted.
     sent : str or None
         Original time of a late document.
+    dated : bool
+        Whether the document came with a time; otherwise `time` is that of its arrival.
     answer : dict or None
     parsed : odl.corpora.collection.ParsedRow or None
     """
@@ -66,6 +68,7 @@ class Arrival:
     time: int
     label: str = ""
     sent: str | None = None
+    dated: bool = True
     answer: dict | None = None
     parsed: collection.ParsedRow | None = None
 
@@ -126,20 +129,16 @@ class Arrivals:
             raise ValueError(
                 f"{project.FORGOTTEN} has the digest of this document, which was forgotten"
             )
-        row = Arrival(
-            number,
-            columns,
-            identity,
-            fields.parse_time(time_of, self.dates, self.collection.parser.time_formats),
-        )
-        now = clock()
-        if row.time == NO_TIME:
-            row.time, columns[collection.names_of(self.columns["time"])[0]] = now, iso(now)
-        if row.time > now + MAX_AHEAD:
-            raise ValueError(f"its time {iso(row.time)} is still to come")
-        for name in (name for role in self.columns.values() for name in collection.names_of(role)):
-            columns.setdefault(name, None)
-        return row
+        moment = fields.parse_time(time_of, self.dates, self.collection.parser.time_formats)
+        now, dated = clock(), moment != NO_TIME
+        if not dated:
+            moment, columns[collection.names_of(self.columns["time"])[0]] = now, iso(now)
+        if moment > now + MAX_AHEAD:
+            raise ValueError(f"its time {iso(moment)} is still to come")
+        for column in self.columns.values():
+            for name in collection.names_of(column):
+                columns.setdefault(name, None)
+        return Arrival(number, columns, identity, moment, dated=dated)
 
     def read(self, rows):
         """Read documents with distinct ids, and set the attribute `parsed` of their rows.

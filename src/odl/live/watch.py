@@ -17,6 +17,7 @@ from odl.engine import folder as folders
 from odl.engine import processes
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.files import storage
+from odl.files.escaping import visible
 from odl.live import inbox as inboxes
 from odl.live.inbox import ANSWER_KEY
 from odl.live.judge import Arrivals, DocumentJudge, clock, fault_of, iso
@@ -112,7 +113,7 @@ class LiveWatch:
         self.run_again = False  # another run was requested while one is under way
         # Numbers of ended periods that the run under way learns, and that wait for the next run.
         self.n_learning = self.n_waiting = 0
-        self.warned_of_version = False
+        self.printed = set()  # subjects of lines that are printed once
         self.fault = ""  # why the last run failed
         self.n_accepted = self.n_repeated = self.n_late = self.n_refused = 0
         self.judge, self.current = None, OpenPeriod(None, {})
@@ -329,15 +330,36 @@ class LiveWatch:
         return faults
 
     def _assign(self, row):
-        """Set the period of a document. A late one gets the open period and its begin as time."""
-        names, begin = names_of(self.columns["time"]), self.current.begin
+        """Set the period of a document, and an id if it has none.
+
+        A late document gets the open period, and the begin of this period as its time.
+        """
+        begin, time_columns = self.current.begin, names_of(self.columns["time"])
         if begin_of(row.time, self.calendar) < begin:
             row.sent = str(value_of(row.columns, self.columns["time"], " "))
             row.time = begin
-            row.columns.update(dict.fromkeys(names) | {names[0]: iso(begin)})
+            row.columns.update(dict.fromkeys(time_columns) | {time_columns[0]: iso(begin)})
         row.label = label_of(begin_of(row.time, self.calendar))
         if not row.identity:
             row.identity = row.columns[self.columns["id"]] = f"{row.label}-{os.urandom(8).hex()}"
+        if not row.dated:
+            self._print_once(
+                "time",
+                f"document {visible(row.identity)} has no time and gets that of its arrival, "
+                f"{iso(row.time)}; so do others without a time",
+            )
+        if row.late:
+            self._print_once(
+                "late",
+                f"document {visible(row.identity)} came after its period had ended; it counts in "
+                f"the open period {row.label}, as do other late documents",
+            )
+
+    def _print_once(self, subject, text):
+        """Print a line, unless one about the same subject was printed before."""
+        if subject not in self.printed:
+            self.printed.add(subject)
+            print_line(text)
 
     def _judge(self, rows, period=None):
         """Set the answers of documents; return (number, fault) of those that cannot be judged.
@@ -465,10 +487,10 @@ class LiveWatch:
     def _print_warnings(self, lines):
         """Print the lines of a run about the command of `notify`, and once that about versions."""
         for line in lines:
-            is_of_version = line.startswith(VERSION_PREFIX)
-            if line.startswith(COMMAND_PREFIXES) or (is_of_version and not self.warned_of_version):
+            if line.startswith(COMMAND_PREFIXES):
                 print_line(line)
-            self.warned_of_version |= is_of_version
+            elif line.startswith(VERSION_PREFIX):
+                self._print_once(VERSION_PREFIX, line)
 
     def poll(self):
         """Load what was learned if a run has ended; end the period if it is over by the clock."""

@@ -898,8 +898,8 @@ def test_what_comes_thousands_of_times_is_like_the_first(news):
     with watched(news) as (watch, told):
         watch.take(lines([{**first, "id": f"x{number}"} for number in range(3000)]))
         assert [one["alike"] for one in told()] == [None] + 2999 * ["x0"]
-        assert sum(map(len, watch.current.earlier.places.values())) <= len(
-            watch.current.earlier.places
+        assert sum(map(len, watch.current.earlier.positions.values())) <= len(
+            watch.current.earlier.positions
         )
 
 

@@ -70,8 +70,8 @@ class Inbox:
 
     def periods(self):
         """Return the labels of all periods with a file, oldest first."""
-        names = (FILE_NAME.fullmatch(name) for name in os.listdir(FOLDER))
-        return sorted({match[1] for match in names if match})
+        matches = (FILE_NAME.fullmatch(name) for name in os.listdir(FOLDER))
+        return sorted({match[1] for match in matches if match})
 
     def lines(self, label):
         """Yield the stored documents of a period, dicts of column -> value."""
@@ -166,23 +166,27 @@ def remove(name):
                 line for line in lines if json.loads(line)[ANSWER_KEY]["answer"]["id"] != name
             ]
             if len(remaining) < len(lines):
-                with contextlib.suppress(StorageError):
-                    removed_digests = {*map(linesums.digest_of, lines)} - {
-                        *map(linesums.digest_of, remaining)
-                    }
-                    written, closed = read_sums(path) or ([], False)
-                    remaining_digests = [
-                        digest for digest in written if digest not in removed_digests
-                    ]
-                    linesums.write(sums_of(path) + NEXT_SUFFIX, remaining_digests, closed)
-                rewrite(path, remaining)
-                with contextlib.suppress(FileNotFoundError):
-                    os.replace(sums_of(path) + NEXT_SUFFIX, sums_of(path))
+                _replace_lines(path, lines, remaining)
         for path in glob.glob(f"{DAMAGED_FOLDER}/*.jsonl*"):  # their lines may be incomplete JSON
             lines, _ = lines_of(path)
             remaining = [line for line in lines if json.dumps(name).encode() not in line]
             if len(remaining) < len(lines):
                 rewrite(path, remaining)
+
+
+def _replace_lines(path, lines, remaining):
+    """Replace the lines of a file by the remaining ones, and its digests by theirs.
+
+    The new digests are written first, under another name. After a kill, `check` completes it.
+    """
+    removed = {*map(linesums.digest_of, lines)} - {*map(linesums.digest_of, remaining)}
+    with contextlib.suppress(StorageError):  # `check` has reported damaged digests
+        written, closed = read_sums(path) or ([], False)
+        remaining_digests = [digest for digest in written if digest not in removed]
+        linesums.write(sums_of(path) + NEXT_SUFFIX, remaining_digests, closed)
+    rewrite(path, remaining)
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(sums_of(path) + NEXT_SUFFIX, sums_of(path))
 
 
 def _report():
@@ -219,20 +223,17 @@ def settle(dry=False):
     bool
         Whether there was something to publish or to list.
     """
-    names = (
-        FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl")
-    )
-    hidden = [match for match in names if match and match[1] <= today()]
-    if not dry and (
-        paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums") or os.path.exists(refused.PATH)
-    ):
+    matches = [FILE_NAME.fullmatch(os.path.basename(path)) for path in paths("*.jsonl")]
+    has_hidden = any(match[0].startswith(".") and match[1] <= today() for match in matches)
+    has_digests = glob.glob(f"{FOLDER}/.*.sums") or os.path.exists(refused.PATH)
+    if not dry and (paths("*.jsonl*") or has_digests):
         with contextlib.suppress(BusyError), alone():
             inbox = Inbox()
             for label in inbox.begun():
                 inbox.publish(label)
     # The user may have another folder named inbox.
     has_inbox = any(FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE))
-    return (has_inbox and enlist(dry)) or bool(hidden)
+    return (has_inbox and enlist(dry)) or has_hidden
 
 
 def enlist(dry=False):
@@ -264,7 +265,7 @@ def enlist(dry=False):
 
 
 def _sync():
-    """Wait until new names of files are on the disk."""
+    """Wait until new names of files in the inbox are on the disk."""
     descriptor = os.open(FOLDER, os.O_RDONLY)
     try:
         os.fsync(descriptor)

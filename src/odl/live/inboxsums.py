@@ -95,17 +95,17 @@ def check(mend=True):
         Whether to repair files. If false, nothing is written, and files that were checked before
         are read again too.
     """
-    sentences, checked_before = [], _read_checked() if mend else {}
-    checked = {}
+    sentences, checked_before, checked = [], _read_checked() if mend else {}, {}
     for path in sorted(paths("*.jsonl*")):
-        name, grows = os.path.basename(path), os.path.basename(path).startswith(".")
+        name = os.path.basename(path)
+        grows = name.startswith(".")
         try:
             if mend:
-                _finish(path)
+                _finish_removal(path)
             if not grows and checked_before.get(name) == _state(path):
                 checked[name] = checked_before[name]
                 continue
-            sentence = _check(path, grows, mend)
+            sentence = _check_file(path, grows, mend)
         except (StorageError, OSError) as error:
             sentence = str(error)
         if sentence:
@@ -119,17 +119,28 @@ def check(mend=True):
     return sentences
 
 
-def _check(path, grows, mend):
-    """Return how a file differs from its digests; "" if it does not. With `mend`, repair it."""
+def _check_file(path, grows, mend):
+    """Return how a file differs from its digests, "" if it does not; with `mend`, repair it.
+
+    Parameters
+    ----------
+    path : str
+    grows : bool
+        Whether it is the file of an open period.
+    mend : bool
+
+    Raises
+    ------
+    StorageError
+        If the digests are damaged or incomplete.
+    """
     sums = read_sums(path)  # before the lines: a watch writes the digests after the lines
     lines, fault = lines_of(path)
     digests = [linesums.digest_of(line) for line in lines]
     if sums is None and not fault:  # written by an earlier version
-        complete = [line.endswith(b"\n") for line in lines]
-        if mend and grows and not all(complete):
-            rewrite(path, lines[:-1])
-            digests = digests[:-1]
-        if mend and not grows:
+        if mend and grows:
+            _drop_incomplete_line(path, lines)
+        elif mend:
             linesums.write(sums_of(path), digests)
         return ""
     written, closed = sums or ([], False)
@@ -139,51 +150,48 @@ def _check(path, grows, mend):
             f"{sums_of(path)} was cut after it was written", "a last line with their number", todo
         )
     missing, unknown, reordered = linesums.compare(written, digests)
-    if (
-        grows
-        and not missing
-        and not reordered
-        and not fault
-        and unknown == [*range(len(written), len(digests))]
-    ):
-        if mend and lines and not lines[-1].endswith(b"\n"):
-            rewrite(path, lines[:-1])
-        return ""  # the watch was killed before it wrote their digests
     if not (missing or unknown or reordered or fault):
         return ""
+    lacks_last_digests = unknown == [*range(len(written), len(digests))]
+    if grows and lacks_last_digests and not (missing or reordered or fault):
+        if mend:  # the watch was killed before it wrote the last digests
+            _drop_incomplete_line(path, lines)
+        return ""
+    faults = []
+    if missing:
+        faults.append(
+            f"{len(missing)} of {len(written)} documents that were accepted are missing "
+            f"({_line_numbers(missing)})"
+        )
+    if unknown:
+        faults.append(f"{_line_numbers(unknown)} changed or repeated")
+    if reordered:
+        faults.append("lines in another order")
+    if fault:
+        faults.append(fault)
     copied = ""
     if mend and (unknown or reordered or fault):
         copied = f"; the file as it was is {copy_damaged(path)}"
-        line_of_digest = dict(zip(digests, lines, strict=True))
-        missing_positions = {*missing}
-        rewrite(
-            path,
-            [
-                line_of_digest[digest]
-                for position, digest in enumerate(written)
-                if position not in missing_positions
-            ],
-        )
-    parts = [
-        f"{len(missing)} of {len(written)} documents that were accepted are missing "
-        f"({_places(missing)})"
-    ]
-    parts = [
-        *(parts if missing else []),
-        *([f"{_places(unknown)} changed or repeated"] if unknown else []),
-    ]
-    parts += [*(["lines in another order"] if reordered else []), *([fault] if fault else [])]
-    accept = f"restore it from a backup, or delete {sums_of(path)} to continue without them"
-    todo = accept if missing else "nothing is lost"
+        line_of = dict(zip(digests, lines, strict=True))
+        rewrite(path, [line_of[digest] for digest in written if digest in line_of])
+    todo = "nothing is lost"
+    if missing:
+        todo = f"restore it from a backup, or delete {sums_of(path)} to continue without them"
     return str(
-        StorageError(f"{path}: {', '.join(parts)}{copied}", "the lines that were accepted", todo)
+        StorageError(f"{path}: {', '.join(faults)}{copied}", "the lines that were accepted", todo)
     )
 
 
-def _places(numbers):
-    """Return the text for line numbers, such as "lines 1, 3"; numbers begin at 0."""
-    shown = ", ".join(str(number + 1) for number in numbers[:8])
-    return f"line{'s' * (len(numbers) > 1)} {shown}{', ...' * (len(numbers) > 8)}"
+def _drop_incomplete_line(path, lines):
+    """Rewrite a file without its last line if this line has no line break."""
+    if lines and not lines[-1].endswith(b"\n"):
+        rewrite(path, lines[:-1])
+
+
+def _line_numbers(positions):
+    """Return the text for positions of lines, such as "lines 1, 3"; positions begin at 0."""
+    shown = ", ".join(str(position + 1) for position in positions[:8])
+    return f"line{'s' * (len(positions) > 1)} {shown}{', ...' * (len(positions) > 8)}"
 
 
 def _lost():
@@ -270,7 +278,7 @@ def _read_checked():
     return {}
 
 
-def _finish(path):
+def _finish_removal(path):
     """Complete a `remove` that was killed.
 
     The new digests are valid if the file no longer has the removed line.

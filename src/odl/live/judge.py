@@ -233,56 +233,59 @@ class DocumentJudge:
 
     def __init__(self, folder, t):
         self.run, self.t = runs.parse(folder.chain), t
-        if self.run.weighting.idf == "corpus":
+        weighting = self.run.weighting
+        if weighting.idf == "corpus":
             raise ConfigError(
                 "idf: corpus", "idf: past or none", "remove features.idf to watch the folder"
             )
-        data, share = (
-            features.read(folder.path(STEPS["features"].writes["output"], t)),
-            self.run.weighting.pieces,
-        )
+        data = features.read(folder.path(STEPS["features"].writes["output"], t))
         self.numbers, self.n_initial = data.numbers, data.n_initial
-        self.frequencies, self.n_documents = (
-            data.frequencies_after(),
-            data.n_before + data.counts.shape[0],
-        )
-        self.pieces = (
-            Pieces(data.vocabulary, self.frequencies, self.n_documents, share) if share else None
-        )
-        languages = self.run.weighting.languages
-        self.stop_words = StopWords(data.vocabulary, self.frequencies) if languages else None
-        # A document is judged alone, so other documents of a batch have no effect.
-        without_context = {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}
-        self.learner = replace(self.run.learner, **without_context)
+        self.frequencies = data.frequencies_after()
+        self.n_documents = data.n_before + data.counts.shape[0]
+        vocabulary, past = data.vocabulary, (self.frequencies, self.n_documents)
+        self.pieces = Pieces(vocabulary, *past, weighting.pieces) if weighting.pieces else None
+        self.stop_words = StopWords(vocabulary, past[0]) if weighting.languages else None
+        self.n_pieces, n_words = BUCKETS if self.pieces else 0, len(self.numbers)
+        self.learner = self.run.learner
+        if getattr(self.learner, "in_batch", False):
+            # A document is judged alone, so other documents of a batch have no effect.
+            self.learner = replace(self.learner, context=0.0)
         path = folder.path(STEPS["update"].writes["state"], t)
         checkpoint = agentfiles.read_whole(path, self.run.chain, t)
-        self.n_pieces, n_words = BUCKETS if share else 0, len(self.numbers)
-        self.state = learners.resume(
-            self.learner, checkpoint, self.n_pieces + n_words, self.run.atoms, path
-        )
-        self.vector_mean, self.meaning = None, None
-        self.n_dimensions = data.raw_vectors.shape[1] if data.vectors is not None else None
-        if self.run.weighting.meaning != 0:
+        n_terms = self.n_pieces + n_words
+        self.state = learners.resume(self.learner, checkpoint, n_terms, self.run.atoms, path)
+        self.vector_mean, self.meaning, self.n_dimensions = None, None, None
+        if data.vectors is not None:
+            self.n_dimensions = data.raw_vectors.shape[1]
+        if weighting.meaning != 0:
             self.vector_mean = data.vector_mean_after()
             self.meaning = VectorMemory.from_arrays(checkpoint.meaning, len(self.vector_mean), path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
-        self.recent, self.memory, self.settings = (
-            carried.past.recent,
-            carried.past.events,
-            Alerts(**carried.settings),
-        )
+        self.recent, self.memory = carried.past.recent, carried.past.events
+        self.settings = Alerts(**carried.settings)
         names = (name.split("\t") for name in self.memory.names)
         self.names = dict(zip(self.memory.number.tolist(), names, strict=True))
         self._make_room(n_words + SPARE_COLUMNS)
-        nothing = sparse.csr_array((0, self.n_pieces + self.n_words))
+        no_documents = sparse.csr_array((0, self.n_pieces + self.n_words))
         # Scoring no documents fills the caches of the state before the first document arrives.
-        novelty.score(self.learner, self.state, nothing)
+        novelty.score(self.learner, self.state, no_documents)
 
     def __call__(self, documents):
-        """Return a dict for each document: score, tail, reasons, topic. Others have no effect."""
-        own = self._own(documents)
+        """Return the answers to documents, each judged as if it came alone.
+
+        Parameters
+        ----------
+        documents : odl.files.documents.Documents
+
+        Returns
+        -------
+        list of dict
+            Timestep of the dictionary, score, tail probability, words with their shares of the
+            score, number and name of the event that the document joins.
+        """
+        own = self._words_of(documents)
         pieces = self.pieces.for_words(own.names) if self.pieces else None
-        P = self._weigh(own, self.run.weighting, self.learner.norm, pieces)
+        P = self._weigh(own, pieces)
         wide = self._among_all(P, own.terms, self.n_pieces)
         scored = novelty.score(self.learner, self.state, wide)
         if self.meaning is not None:
@@ -296,28 +299,30 @@ class DocumentJudge:
         shares = pieces.folded(shares, own.counts) if pieces else shares
         shares.data = shares.data.astype(np.float32)
         joins = events.join_events(self.events, self._among_all(own.counts, own.terms))
-        answers, shared, names = [], own.frequencies >= 1, own.names
-        for row, (score, part, event) in enumerate(
-            zip(scored.score.tolist(), tail.tolist(), joins.tolist(), strict=True)
-        ):
-            parts = reasons.shares_of(shares, row)
-            why = [
-                [names[term], parts[term]]
-                for term in reasons.lead(shares, row, shared, MAX_REASONS)
-            ]
-            answer = {"dictionary": self.t, "score": score, "tail": part, "reasons": why}
-            answers.append({**answer, "topic": event or None, "topic_name": self.names.get(event)})
+        answers, shared = [], own.frequencies >= 1
+        rows = zip(scored.score.tolist(), tail.tolist(), joins.tolist(), strict=True)
+        for row, (score, tail_probability, event) in enumerate(rows):
+            share_of = reasons.shares_of(shares, row)
+            terms = reasons.lead(shares, row, shared, MAX_REASONS)
+            answers.append(
+                {
+                    "dictionary": self.t,
+                    "score": score,
+                    "tail": tail_probability,
+                    "reasons": [[own.names[term], share_of[term]] for term in terms],
+                    "topic": event or None,
+                    "topic_name": self.names.get(event),
+                }
+            )
         return answers
 
     def _make_room(self, n_words):
         """Widen the learned state to n_words columns, for words of the stream and new ones."""
-        self.n_words, self.state = (
-            n_words,
-            self.learner.fit_terms(self.state, self.n_pieces + n_words),
-        )
+        self.n_words = n_words
+        self.state = self.learner.fit_terms(self.state, self.n_pieces + n_words)
         self.events = events.move_terms(self.memory, None, n_words)
 
-    def _own(self, documents):
+    def _words_of(self, documents):
         """Return the `DocumentWords` of documents; words that are new to the stream come last."""
         names, n_known = np.array(documents.vocabulary, dtype=object), len(self.numbers)
         terms = np.array(
@@ -335,19 +340,34 @@ class DocumentJudge:
         counts = sparse.csr_array(parts, shape=documents.counts.shape).sorted_indices()
         return DocumentWords(names[order].tolist(), terms[order], frequencies[order], counts)
 
-    def _weigh(self, own, weighting, norm, pieces=None):
+    def _weigh(self, own, pieces):
         """Return the weights of documents: columns of pieces, then of words."""
-        counts = own.counts
+        counts, weighting = own.counts, self.run.weighting
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
-        past, stop_words = (
-            (own.frequencies, self.n_documents),
-            self.stop_words and self.stop_words.for_words(own.names),
+        stop_words = self.stop_words and self.stop_words.for_words(own.names)
+        return weigh(
+            counts,
+            own.frequencies,
+            self.n_documents,
+            weighting,
+            self.learner.norm,
+            stop_words=stop_words,
+            pieces=pieces,
         )
-        return weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
 
     def _among_all(self, P, terms, n_pieces=0):
-        """Return a matrix whose columns are a few words with the columns of the stream."""
+        """Return a matrix with the columns of the stream from one with the columns of few words.
+
+        Parameters
+        ----------
+        P : csr_array
+            Columns of pieces, then of words.
+        terms : ndarray
+            Column of each word in the stream.
+        n_pieces : int
+            Number of columns of pieces, which are the same in the stream.
+        """
         columns = np.append(np.arange(n_pieces, dtype=np.int32), n_pieces + terms)
-        parts = P.data, columns[P.indices], P.indptr
-        return sparse.csr_array(parts, shape=(P.shape[0], n_pieces + self.n_words))
+        shape = P.shape[0], n_pieces + self.n_words
+        return sparse.csr_array((P.data, columns[P.indices], P.indptr), shape=shape)

@@ -92,7 +92,7 @@ def place_of(number):
     name, line = number
     if name != INPUT_NAME:
         return name, f"line {line}"
-    return name, f"line {line}" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime())
+    return name, time.strftime(f"line {line}, %Y-%m-%d %H:%M UTC", time.gmtime())
 
 
 def tell(pairs):

@@ -12,11 +12,10 @@ from odl.live.judge import Arrival, iso
 from odl.stream import duplicates
 
 GROUP_SIZE = 512  # largest number of documents that are answered and stored together
-# Number of smallest shingles of a document. A near-duplicate lacks all of them with probability
-# .2^8.
+# Smallest shingles of a document, by which near-duplicates are looked up. A document with 80 % of
+# the shingles of another lacks all eight with probability .2^8.
 SKETCH_SIZE = 8
-# Number of documents with which a document is compared: those that share most of these shingles.
-N_COMPARED = 3
+N_COMPARED = 3  # documents with which a document is compared: those that share most of its sketch
 
 
 class OpenPeriod:
@@ -52,25 +51,23 @@ class OpenPeriod:
         for later in inbox.periods():
             if later > label:
                 self.answers |= answers_in(inbox, later)
-        lines = inbox.lines(label)
-        while group := list(islice(lines, GROUP_SIZE)):
-            rows = [
-                Arrival(0, columns, columns[ANSWER_KEY]["answer"]["id"], self.begin)
-                for columns in group
-            ]
+        stored = inbox.lines(label)
+        while group := list(islice(stored, GROUP_SIZE)):
+            rows = []
+            for columns in group:
+                answer = columns[ANSWER_KEY]["answer"]
+                rows.append(Arrival(0, columns, answer["id"], self.begin, answer=answer))
+                self.answers[answer["id"]] = as_json(answer)
             documents, _ = arrivals.read(rows)
             positions = {name: position for position, name in enumerate(documents.ids)}
             for row in rows:
-                answer = row.columns[ANSWER_KEY]["answer"]
-                self.answers[row.identity] = as_json(answer)
-                row.answer = answer
                 self.complete(row, documents, positions.get(row.identity), judge)
 
     def find(self, identity):
         """Return the stored answer to a document of this period or the one before, or None."""
         return self.answers.get(identity, self.before.get(identity))
 
-    def complete(self, row, documents, place, judge):
+    def complete(self, row, documents, position, judge):
         """Add near-duplicate, rank and budget within the period to the answer of a document.
 
         Parameters
@@ -78,58 +75,69 @@ class OpenPeriod:
         row : Arrival
             With the answer on the document alone.
         documents : odl.files.documents.Documents
-        place : int or None
+        position : int or None
             Position of the document in `documents`; None if it has too few words.
         judge : odl.live.judge.DocumentJudge or None
         """
-        shingles, alike = documents.shingles, None
-        if place is not None and shingles is not None:
-            document_shingles = shingles.indices[
-                shingles.indptr[place] : shingles.indptr[place + 1]
-            ]
-            alike = self.earlier.find(document_shingles)
+        all_shingles, alike = documents.shingles, None
+        if position is not None and all_shingles is not None:
+            first, end = all_shingles.indptr[position : position + 2]
+            shingles = all_shingles.indices[first:end]
+            alike = self.earlier.find(shingles)
             if not alike:
-                self.earlier.add(row.identity, document_shingles)
-        answer = {**row.answer, "alike": alike, "left_out": place is None}
-        row.answer = {**answer, **self._rank(answer, judge.settings if judge else None)}
+                self.earlier.add(row.identity, shingles)
+        row.answer |= {"alike": alike, "left_out": position is None}
+        row.answer |= self._rank(row.answer, judge.settings if judge else None)
 
     def _rank(self, answer, settings):
-        """Return the rank of a document in the period, and whether the budget includes it."""
+        """Count a document; return its rank in the period, and whether the budget includes it.
+
+        Only documents whose tail probability is small enough for an alert have a rank.
+        """
+        unranked = {"rank": None, "within_budget": False}
         if settings is None or answer["alike"] or answer["tail"] is None:
-            return {"rank": None, "within_budget": False}
+            return unranked
         self.n_items += 1
         if answer["tail"] > settings.tail:
-            return {"rank": None, "within_budget": False}
+            return unranked
         rank = bisect.bisect_left(self.candidates, -answer["score"]) + 1
         bisect.insort(self.candidates, -answer["score"])
         return {"rank": rank, "within_budget": rank <= settings.room(self.n_items)}
 
 
 class EarlierDocuments:
-    """The documents of a period so far, without near-duplicates."""
+    """The documents of a period so far, without near-duplicates.
+
+    Attributes
+    ----------
+    names : list of str
+        Their ids.
+    shingles : list of ndarray
+        Hashes of the shingles of each, ascending.
+    positions : dict
+        Hash of a shingle -> positions of the documents that have it among their `SKETCH_SIZE`
+        smallest ones.
+    """
 
     def __init__(self):
-        self.names, self.sets = [], []
-        self.places = {}  # shingle of a sketch -> places of the documents that have it
+        self.names, self.shingles, self.positions = [], [], {}
 
     def find(self, shingles):
-        """Return the id of an earlier near-duplicate, None if there is none."""
-        n_shared = Counter(
-            position
-            for shingle in shingles[:SKETCH_SIZE].tolist()
-            for position in self.places.get(shingle, ())
-        )
+        """Return the id of an earlier near-duplicate of a document, None if there is none."""
+        n_shared = Counter()
+        for shingle in shingles[:SKETCH_SIZE].tolist():
+            n_shared.update(self.positions.get(shingle, ()))
         for position, _ in n_shared.most_common(N_COMPARED):
-            if duplicates.jaccard(self.sets[position], shingles) >= duplicates.MIN_JACCARD:
+            if duplicates.jaccard(self.shingles[position], shingles) >= duplicates.MIN_JACCARD:
                 return self.names[position]
         return None
 
     def add(self, name, shingles):
         """Add a document."""
         for shingle in shingles[:SKETCH_SIZE].tolist():
-            self.places.setdefault(shingle, []).append(len(self.names))
+            self.positions.setdefault(shingle, []).append(len(self.names))
         self.names.append(name)
-        self.sets.append(shingles)
+        self.shingles.append(shingles)
 
 
 def answers_in(inbox, label):

@@ -34,7 +34,9 @@ class ReadShares:
     def __init__(self, folder, collection):
         self.folder, self.collection = folder, collection
         self.code = folder.code("share")  # stamp of this process's code, also after an upgrade
-        self.rows, self.sizes, self.numbers = {}, {}, {}  # by label of a period
+        # By label of a period: its rows (None if a line is not usable), the size of their lines in
+        # bytes, and the numbers of the words that the rows refer to.
+        self.rows, self.sizes, self.numbers = {}, {}, {}
         self.closed = {}  # path of a published file -> its rows, and the numbers of their words
         self.thread, self.last_write = futures.ThreadPoolExecutor(1), None
 
@@ -71,37 +73,37 @@ class ReadShares:
             futures.wait([self.last_write])
 
     def _write(self, paths):
-        """Write the share that contains the last of some published files.
+        """Write the share of the last of some published files; forget files of complete shares.
 
-        It is not written if the rows of another file in it are missing.
+        The share may contain earlier files. It is not written if the rows of one are missing.
         """
         growing = set()
         with contextlib.suppress(OdlError, OSError):  # `odl run` reads the lines, and reports it
             inbox.enlist()
             folder = folders.opened()
-            options_unchanged = folder.stream["options"] == self.folder.stream["options"]
-            if options_unchanged and not periods.are_earlier(folder.folder_of("alerts")):
+            is_current = not periods.are_earlier(folder.folder_of("alerts"))
+            if is_current and folder.stream["options"] == self.folder.stream["options"]:
                 _, shares = folders.files_of(folder)
                 growing = {path for _, path in [*shares.values()][-1]} if shares else {*paths}
-                for share, members in shares.items():
-                    names = {path for _, path in members}
-                    if paths[-1] in names and names <= {*paths}:
-                        self._store(folder, share, members)
+                for share, files in shares.items():
+                    paths_in_share = {path for _, path in files}
+                    if paths[-1] in paths_in_share and paths_in_share <= {*paths}:
+                        self._store(folder, share, files)
         for path in paths:
             if path not in growing:
                 del self.closed[path]
 
-    def _store(self, folder, share, members):
-        """Write a share of published files."""
-        parts = [(name, *self.closed[path]) for name, path in members]
-        numbers = parts[0][2]
-        if any(others is not numbers for _, _, others in parts):
-            return
+    def _store(self, folder, share, files):
+        """Write a share from the rows of its files, unless their words have different numbers."""
+        _, numbers = self.closed[files[0][1]]
         gathered = self.collection.sibling(numbers)
-        for name, rows, _ in parts:
+        for name, path in files:
+            rows, own_numbers = self.closed[path]
+            if own_numbers is not numbers:
+                return
             for row in rows:
                 gathered.add_parsed(row, name)
-        arguments = {**loop.share_of(folder, share, members), "code": self.code}
+        arguments = {**loop.share_of(folder, share, files), "code": self.code}
         record = record_of("share", arguments, lambda path: ledger.read(path)[0])
         with provenance.recording(record):
             portions.store(arguments["output"], gathered)

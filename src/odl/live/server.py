@@ -20,7 +20,7 @@ from itertools import count
 from odl.errors import ParameterError
 from odl.live.lines import POLL_SECONDS, tell, text_record
 from odl.live.openperiod import GROUP_SIZE
-from odl.live.watch import follow, json_record
+from odl.live.watch import follow, json_record, print_line
 
 TOKEN_VARIABLE = "ODL_TOKEN"  # environment variable with the token that requests must have
 MIN_TOKEN_LENGTH = 16  # characters
@@ -96,21 +96,18 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
             given, "an address of this machine that nobody listens on", "take another port"
         ) from error
     desk = Desk()
-    limits = {
-        "threads": N_THREADS,
-        "connection_limit": MAX_CONNECTIONS,
-        "channel_timeout": MAX_QUIET_SECONDS,
-    }
-    limits |= {"max_request_body_size": REQUEST_SIZE, "cleanup_interval": MAX_QUIET_SECONDS // 3}
-    limits |= {"asyncore_use_poll": True}
     server = waitress.create_server(
-        Service(desk, token, rate), sockets=[listening], ident=None, **limits
+        Service(desk, token, rate),
+        sockets=[listening],
+        ident=None,  # responses have no header Server
+        threads=N_THREADS,
+        connection_limit=MAX_CONNECTIONS,
+        channel_timeout=MAX_QUIET_SECONDS,
+        cleanup_interval=MAX_QUIET_SECONDS // 3,
+        max_request_body_size=REQUEST_SIZE,
+        asyncore_use_poll=True,  # `select` cannot watch more than 1,024 connections
     )
-    print(
-        f"odl watch: listens on port {listening.getsockname()[1]} of {host}",
-        file=sys.stderr,
-        flush=True,
-    )
+    print_line(f"listens on port {listening.getsockname()[1]} of {host}")
     sys.setswitchinterval(SWITCH_SECONDS)
     # The warnings of waitress about waiting requests are not useful here.
     logging.getLogger("waitress").setLevel(logging.ERROR)
@@ -130,9 +127,8 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
 
 def place_of(number):
     """Return (source, location) of a document from its number (request, position in it)."""
-    return "http", f"document {number[1] + 1} of a request" + time.strftime(
-        ", %Y-%m-%d %H:%M UTC", time.gmtime()
-    )
+    now = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    return "http", f"document {number[1] + 1} of a request, {now}"
 
 
 def _finish_requests(server, timeout):
@@ -250,10 +246,10 @@ class Desk:
         """Take no more documents, and wake up the threads that wait for answers."""
         with self.alone:
             self.ended = True
-        for job in [
-            *self.under_way.values(),
-            *(self.jobs.get()[1] for _ in range(self.jobs.qsize())),
-        ]:
+        for job in self.under_way.values():
+            job.done.set()
+        for _ in range(self.jobs.qsize()):
+            _, job = self.jobs.get()
             job.done.set()
 
     def _next(self):
@@ -280,10 +276,10 @@ class Desk:
             if job.taken < len(job.lines):
                 self.jobs.put((serial, job))
         yield group
-        for serial in [
-            serial for serial, job in self.under_way.items() if job.taken == len(job.lines)
-        ]:
-            self.under_way.pop(serial).done.set()
+        for serial, job in list(self.under_way.items()):
+            if job.taken == len(job.lines):
+                del self.under_way[serial]
+                job.done.set()
 
     def tell(self, pairs):
         """Store answers in their jobs; print records of learned periods."""
@@ -296,9 +292,6 @@ class Desk:
 
     def refuse(self, pairs):
         """Store faults of lines as their answers."""
-        self.tell(
-            [
-                (number, json.dumps({"line": number[1] + 1, "error": fault}))
-                for number, fault in pairs
-            ]
-        )
+        for (serial, position), fault in pairs:
+            answer = json.dumps({"line": position + 1, "error": fault})
+            self.under_way[serial].answers[position] = answer

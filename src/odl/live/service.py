@@ -5,7 +5,6 @@ import hmac
 import json
 import math
 import os
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from werkzeug.wrappers import Request, Response
 from odl.alerts import explain, feedback, maps, read, spans, verdicts
 from odl.errors import DataError, OdlError, ParameterError
 from odl.files.escaping import clean, visible
+from odl.live.watch import print_line
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BURST_SECONDS = 10.0  # an address may send at once the documents that its rate allows in this time
@@ -93,14 +93,11 @@ class Service:
         except (ParameterError, ValueError) as error:  # such as an invalid Host header
             response = reply({"error": str(error)}, 400)
         except OdlError as error:
-            print(f"odl watch: {error}", file=sys.stderr, flush=True)
+            print_line(error)
             response = reply({"error": UNREADABLE}, 503)
-        except Exception as error:  # no request ends the server, or leaves a traceback in its log
-            print(
-                f"odl watch: {type(error).__name__}: {visible(str(error))}",
-                file=sys.stderr,
-                flush=True,
-            )
+        except Exception as error:
+            # A defect of odl must neither leave a client without a response nor print a traceback.
+            print_line(f"{type(error).__name__}: {visible(str(error))}")
             response = reply({"error": UNREADABLE}, 503)
         response.headers.extend(RESPONSE_HEADERS)
         return response(environ, start_response)
@@ -131,19 +128,14 @@ class Service:
     def answer(self, request, learn):
         """Answer documents; with `learn` they are also stored."""
         body, kind = body_of(request, JSON_TYPE, *JSON_LINES_TYPES), request.mimetype
-        lines = (
-            [body] if kind == JSON_TYPE else [line for line in body.split(b"\n") if line.strip()]
-        )
+        lines = [body]
+        if kind != JSON_TYPE:
+            lines = [line for line in body.split(b"\n") if line.strip()]
         if len(lines) > self.desk.max_documents:
             with self.alone:
                 self.meters.too_large += len(lines)
-            return reply(
-                {
-                    "error": f"{len(lines)} documents; "
-                    f"expected {self.desk.max_documents} at most in a request"
-                },
-                413,
-            )
+            limit = f"expected {self.desk.max_documents} at most in a request"
+            return reply({"error": f"{len(lines)} documents; {limit}"}, 413)
         if wait := self.too_soon(request.remote_addr, len(lines)):
             return reply(
                 {"error": f"more than {self.rate:g} documents a second; send these again"},
@@ -325,10 +317,8 @@ def body_of(request, *kinds):
 
     A body is refused if it has another type, is compressed, or is not UTF-8.
     """
-    charset, encoding = (
-        request.mimetype_params.get("charset", "utf-8"),
-        request.headers.get("Content-Encoding", "identity"),
-    )
+    charset = request.mimetype_params.get("charset", "utf-8")
+    encoding = request.headers.get("Content-Encoding", "identity")
     if request.mimetype not in kinds:
         raise UnsupportedMediaType(
             f"a body of {request.mimetype or 'no type'}; expected {' or '.join(kinds[:2])}"
@@ -368,11 +358,9 @@ def drift(watch):
     of novel documents that chance brings.
     """
     n_items = watch.current.n_items
-    return (
-        len(watch.current.candidates) / (n_items * watch.judge.settings.tail)
-        if watch.judge and n_items
-        else 0.0
-    )
+    if watch.judge is None or not n_items:
+        return 0.0
+    return len(watch.current.candidates) / (n_items * watch.judge.settings.tail)
 
 
 class Meters:

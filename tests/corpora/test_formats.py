@@ -409,3 +409,13 @@ def test_parts_of_a_line_of_docker_are_one_document(tmp_path):
         )
         == 1
     )
+
+
+def test_rows_after_an_open_quotation_mark_are_read(tmp_path):
+    """The mark takes all following lines into its record, which must be read again as rows."""
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\na,rain\nb,"sun\nc,wind\nd,snow\n')
+    (_, first), (place, fault), *others = formats.rows(path)
+    assert first == {"id": "a", "text": "rain"}
+    assert place == "line 3" and "not CSV" in fault
+    assert [(place, row["id"]) for place, row in others] == [("line 4", "c"), ("line 5", "d")]

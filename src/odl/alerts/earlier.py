@@ -38,7 +38,7 @@ def record_of(file):
     The numbers of topics have the present name "event".
     """
     record = {}
-    for name in storage.names_in(file, "/"):
+    for name in file:
         if name == "memory":
             continue
         if "length" in file[name].attrs:

@@ -341,7 +341,7 @@ def origins(batch, n):
     columns |= {"authors": [], "sources": []}
     if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
-            stored = storage.names_in(file, "/") & columns.keys()
+            stored = columns.keys() & set(file)
             columns |= {name: storage.read_strings(file, name) for name in stored}
     return Origins(
         columns["files"], columns["sources"] or columns["files"], columns["urls"],

@@ -237,63 +237,39 @@ def _records(lines, delimiter, quoted):
     After a record with a fault, such as an open quotation mark, reading resumes at the second line
     of this record.
     """
-    source = _RecordLines(lines)
-    records = csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
+    waiting: list = []  # lines that are read again, the last one first
+    used: list = []  # lines of the current record
+    lines, number = iter(lines), 1
+    options = {"delimiter": delimiter, "strict": True, "quoting": QUOTING[quoted]}
+    records = csv.reader(_take_lines(lines, waiting, used), **options)
     while True:
-        location = f"line {source.begin_record()}"
+        used.clear()
         try:
             record = next(records, None)
         except csv.Error as error:
             advice = (
                 "correct it, or set options.quoted: false if quotation marks are part of the text"
             )
-            if any('\\"' in line for line in source.record):
+            if any('\\"' in line for line in used):
                 advice = (
                     "correct it: write a quotation mark in a quoted field twice, "
                     "not after a backslash"
                 )
             record = Unreadable(f"it is not CSV ({error}); {advice}")
-            source.go_back()
-            records = csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
+            waiting += used[:0:-1]
+            del used[1:]
+            records = csv.reader(_take_lines(lines, waiting, used), **options)
         if record is None:
             return
-        yield location, record
+        yield f"line {number}", record
+        number += len(used)
 
 
-class _RecordLines:
-    """Iterator over lines that can go back to the second line of the current record.
-
-    Attributes
-    ----------
-    record : list of str
-        Lines of the current record that were read.
-    waiting : list of str
-        Lines that are read again, the last one first.
-    number : int
-        Number of lines that were read.
-    """
-
-    def __init__(self, lines):
-        self.lines, self.record, self.waiting, self.number = iter(lines), [], [], 0
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        line = self.waiting.pop() if self.waiting else next(self.lines)
-        self.record.append(line)
-        self.number += 1
-        return line
-
-    def begin_record(self):
-        """Start a record; return the number of its first line."""
-        self.record = []
-        return self.number + 1
-
-    def go_back(self):
-        """Go back to the second line of the record."""
-        self.number -= len(self.record) - 1
-        self.waiting += self.record[:0:-1]
+def _take_lines(lines, waiting, used):
+    """Yield the lines of `waiting`, from its end, then other lines; append each to `used`."""
+    while (line := waiting.pop() if waiting else next(lines, None)) is not None:
+        used.append(line)
+        yield line
 
 
 def _row_of(record, header, encoding, place):

@@ -262,9 +262,7 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
         fields["topics"] = documents.read_topics(file) if names else []
         if kind == "baselines":
             group, fields["window"] = file["scores"], str(file.attrs.get("window", ""))
-            scores = {
-                name: storage.read_array(group, name) for name in storage.names_in(file, "scores")
-            }
+            scores = {name: storage.read_array(group, name) for name in file["scores"]}
         else:
             scores = {str(file.attrs["run"]): storage.read_array(file, "score")}
             fields |= {name: float(file.attrs[name]) for name in ("uncoded", "gap")}

@@ -113,10 +113,8 @@ def write_network(path, network):
         group = file.create_group("dual")
         for name in sorted(network.dual):
             storage.write_array(group, name, network.dual[name])
-        of_agents = np.frombuffer(bytes.fromhex("".join(network.digests)), dtype=np.uint8).reshape(
-            -1, 32
-        )
-        storage.write_array(file, "digests", of_agents)
+        digests_of_agents = np.frombuffer(bytes.fromhex("".join(network.digests)), dtype=np.uint8)
+        storage.write_array(file, "digests", digests_of_agents.reshape(-1, 32))
         return digests.seal(file)
 
 
@@ -128,10 +126,7 @@ def read_network(path, chain=None, t=None):
             **checkpoints.read_attributes(file),
             n_atoms=int(file.attrs["n_atoms"]),
             score=storage.read_array(file, "score"),
-            dual={
-                name: storage.read_array(file["dual"], name)
-                for name in storage.names_in(file, "dual")
-            },
+            dual={name: storage.read_array(file["dual"], name) for name in file["dual"]},
             digests=[
                 row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)
             ],
@@ -170,14 +165,13 @@ def read_whole(path, chain=None, t=None, **options):
         return checkpoints.read_checkpoint(path, chain, t, **options)
     network = read_network(path, chain, t)
     parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
-    codes = scipy.sparse.csr_array(scipy.sparse.hstack([part[1] for part in parts], format="csr"))
+    atoms, codes_of_agents, _ = zip(*parts, strict=True)
+    codes = scipy.sparse.csr_array(scipy.sparse.hstack(codes_of_agents, format="csr"))
     uncoded = np.diff(codes.indptr) == 0
     names = ("t", "chain", "updates", "previous", "digest", "features", "terms")
     return Checkpoint(
         **{name: getattr(network, name) for name in names},
-        dictionary=scipy.sparse.csc_array(
-            scipy.sparse.hstack([part[0] for part in parts], format="csc")
-        ),
+        dictionary=scipy.sparse.csc_array(scipy.sparse.hstack(atoms, format="csc")),
         arrays={},
         codes=codes,
         uncoded=float(np.mean(uncoded)) if len(uncoded) else 0.0,
@@ -196,14 +190,15 @@ def prune(path, stays):
     stays : callable
         ``stays(t, last)`` returns whether the checkpoint of timestep t is retained.
     """
-    place, name = os.path.split(os.path.abspath(path))
-    last = _timestep(name)
-    for name in os.listdir(place) if last is not None else ():
+    chain_folder, last_name = os.path.split(os.path.abspath(path))
+    last = _timestep(last_name)
+    for name in os.listdir(chain_folder) if last is not None else ():
         t = _timestep(name)
         if t is not None and not stays(t, last):
+            checkpoint_path = os.path.join(chain_folder, name)
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(place, name))
-            shutil.rmtree(folder(os.path.join(place, name)), ignore_errors=True)
+                os.unlink(checkpoint_path)
+            shutil.rmtree(folder(checkpoint_path), ignore_errors=True)
 
 
 def _timestep(name):

@@ -208,12 +208,8 @@ def read_attributes(file):
     """
     values = {name: int(file.attrs[name]) for name in ("t", "updates")}
     values |= {name: str(file.attrs[name]) for name in ("previous", "digest", "features")}
-    return {**values, "chain": json.loads(file.attrs["chain"]), "terms": read_terms(file)}
-
-
-def read_terms(file):
-    """Return the ids of the terms of an open checkpoint, None if its vocabulary is unbounded."""
-    return storage.read_array(file, "terms", "i") if "terms" in file else None
+    terms = storage.read_array(file, "terms", "i") if "terms" in file else None
+    return {**values, "chain": json.loads(file.attrs["chain"]), "terms": terms}
 
 
 def check_chain(path, checkpoint, chain=None, t=None):
@@ -221,15 +217,15 @@ def check_chain(path, checkpoint, chain=None, t=None):
     if t is not None and checkpoint.t != t:
         raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
     if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
-        keys = [
-            key
-            for key in sorted({*chain, *checkpoint.chain})
-            if chain.get(key) != checkpoint.chain.get(key)
+        own, names = checkpoint.chain, sorted({*chain, *checkpoint.chain})
+        pairs = [
+            f"{name}={own.get(name)!r} (wanted {chain.get(name)!r})"
+            for name in names
+            if chain.get(name) != own.get(name)
         ]
-        pairs = ", ".join(
-            f"{key}={checkpoint.chain.get(key)!r} (wanted {chain.get(key)!r})" for key in keys
+        raise _refused(
+            path, f"belongs to another chain: {', '.join(pairs)}", "a checkpoint of this run"
         )
-        raise _refused(path, f"belongs to another chain: {pairs}", "a checkpoint of this run")
 
 
 def plain(value):
@@ -244,6 +240,7 @@ def plain(value):
 
 
 def _refused(path, given, expected):
+    """Return the error for a checkpoint that does not continue the chain."""
     return CheckpointError(
         f"{path} {given}", expected, f"delete {path} and run the same command again"
     )

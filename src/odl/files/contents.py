@@ -23,33 +23,11 @@ EMLX = re.compile(rb"\d{1,12}[ \t]*\r?\n")
 MMDF = re.compile(rb"\A\x01{4}\r?\n")  # line before and after each message of an MMDF file
 ENVELOPE = re.compile(rb">?From(?: [^\r\n]*)?\r?\n")  # first line of a message in an mbox file
 HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*(?:\r?\n|\Z)")
-MAIL_HEADERS = {  # headers that occur in mail only, in lower case
-    *(
-        b"received",
-        b"return-path",
-        b"delivered-to",
-        b"message-id",
-        b"mime-version",
-        b"in-reply-to",
-        b"references",
-    ),
-    *(
-        b"reply-to",
-        b"newsgroups",
-        b"content-type",
-        b"content-transfer-encoding",
-        b"x-mailer",
-        b"list-id",
-    ),
-    *(
-        b"dkim-signature",
-        b"x-gm-thrid",
-        b"x-gmail-labels",
-        b"x-mozilla-status",
-        b"envelope-to",
-        b"x-original-to",
-    ),
-}
+MAIL_HEADERS = set(  # headers that occur in mail only, in lower case
+    b"received return-path delivered-to message-id mime-version in-reply-to references reply-to "
+    b"newsgroups content-type content-transfer-encoding x-mailer list-id dkim-signature x-gm-thrid "
+    b"x-gmail-labels x-mozilla-status envelope-to x-original-to".split()
+)
 # Headers that also occur in prose and in settings
 COMMON_HEADERS = {b"from", b"to", b"cc", b"subject", b"date", b"sender"}
 MIN_HEADERS = 3  # smallest number of headers of a message without headers of `MAIL_HEADERS`
@@ -109,16 +87,21 @@ def begins_message(head: bytes) -> bool:
 
 
 def _begin(head):
+    """Return the first bytes of a file without a mark and white space before the text."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
 
 
 def _n_headers(head):
     """Return the numbers of initial headers (in `MAIL_HEADERS`, in `COMMON_HEADERS`, others)."""
-    n_mail = n_common = n_others = at = 0
-    while match := HEADER.match(head, at):
-        name, at = match[1].lower(), match.end()
-        n_mail, n_common = n_mail + (name in MAIL_HEADERS), n_common + (name in COMMON_HEADERS)
-        n_others += name not in MAIL_HEADERS and name not in COMMON_HEADERS
+    n_mail = n_common = n_others = position = 0
+    while match := HEADER.match(head, position):
+        name, position = match[1].lower(), match.end()
+        if name in MAIL_HEADERS:
+            n_mail += 1
+        elif name in COMMON_HEADERS:
+            n_common += 1
+        else:
+            n_others += 1
     return n_mail, n_common, n_others
 
 
@@ -152,34 +135,10 @@ ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")
 COLUMN_NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
 # A table that is not separated by tabs is recognized if it has one of these columns.
 KNOWN_COLUMNS = {
-    *(
-        "id",
-        "nr",
-        "time",
-        "date",
-        "datum",
-        "zeit",
-        "timestamp",
-        "created",
-        "published",
-        "text",
-        "body",
-        "content",
-    ),
-    *(
-        "message",
-        "nachricht",
-        "inhalt",
-        "title",
-        "titel",
-        "subject",
-        "betreff",
-        "description",
-        "summary",
-        "url",
-        "ts",
-    ),
-}
+    "id", "nr", "time", "date", "datum", "zeit", "timestamp", "created", "published", "text",
+    "body", "content", "message", "nachricht", "inhalt", "title", "titel", "subject", "betreff",
+    "description", "summary", "url", "ts",
+}  # fmt: skip
 
 
 def kind_in(head, named=None):
@@ -249,6 +208,7 @@ def _is_json(lines):
 
 
 def _is_object(line):
+    """Return whether a line is a JSON object, maybe as an entry of a list."""
     line = line.strip().strip("\x1e,").rstrip("]")
     try:
         return line.startswith("{") and isinstance(json.loads(line), dict)

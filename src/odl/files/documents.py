@@ -33,6 +33,8 @@ STRING_FIELDS = (
     "facets",
     "texts",
 )
+# Label in the digest of a document -> field. The label is a part of all digests stored so far.
+DIGEST_LABELS = {"author": "authors", "source": "sources", "facets": "facets", "text": "texts"}
 LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
 
 
@@ -67,13 +69,12 @@ class Repeats(NamedTuple):
 
     def __str__(self):
         """Return the sentence that a run prints about the rows, "" without rows."""
-        parts = (
-            [f"{self.same:,} repeated row{'s' * (self.same != 1)} left out"] if self.same else []
-        )
-        rows = f"{self.changed:,} row{'s' * (self.changed != 1)}"
-        parts += (
-            [f"{rows} left out whose id came before with other content"] if self.changed else []
-        )
+        parts = []
+        if self.same:
+            parts.append(f"{self.same:,} repeated row{'s' * (self.same != 1)} left out")
+        if self.changed:
+            rows = f"{self.changed:,} row{'s' * (self.changed != 1)}"
+            parts.append(f"{rows} left out whose id came before with other content")
         return "; ".join(parts)
 
 
@@ -170,10 +171,11 @@ class Documents:
             self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
         n_documents, n_terms = self.counts.shape
         present = [name for name in PER_DOCUMENT if name not in OPTIONAL_FIELDS or self.has(name)]
-        lengths = {name: _length(getattr(self, name)) for name in present}
-        lengths |= {
-            f"counts of the cleaner {name}": len(removed) for name, removed in self.removed.items()
-        }
+        lengths = {name: len(getattr(self, name)) for name in present if name != "shingles"}
+        if self.shingles is not None:
+            lengths["shingles"] = self.shingles.shape[0]
+        for name, removed in self.removed.items():
+            lengths[f"counts of the cleaner {name}"] = len(removed)
         for name, length in lengths.items():
             if length != n_documents:
                 raise DataError(
@@ -212,11 +214,8 @@ class Documents:
         used = np.unique(counts.indices)
         words = [self.vocabulary[column] for column in used]
         order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
-        selected = {
-            name: _select_rows(getattr(self, name), rows)
-            for name in PER_DOCUMENT
-            if name != "passages"
-        }
+        names = (name for name in PER_DOCUMENT if name != "passages")
+        selected = {name: _select_rows(getattr(self, name), rows) for name in names}
         return Documents(
             **selected,
             counts=scipy.sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
@@ -240,17 +239,16 @@ class Documents:
             span = slice(counts.indptr[row], counts.indptr[row + 1])
             terms = keys[counts.indices[span]]
             order = np.argsort(terms)
-            head = "\n".join(
-                [
-                    self.ids[row],
-                    str(self.times[row]),
-                    "\t".join(self.topics[row]),
-                    self.titles[row],
-                    self.files[row],
-                ]
-                + [url for url in self.urls[row : row + 1] if url]
-            )
-            digest = hashlib.sha256(head.encode())
+            head = [
+                self.ids[row],
+                str(self.times[row]),
+                "\t".join(self.topics[row]),
+                self.titles[row],
+                self.files[row],
+            ]
+            if self.urls and self.urls[row]:
+                head.append(self.urls[row])
+            digest = hashlib.sha256("\n".join(head).encode())
             digest.update(terms[order].tobytes())
             digest.update(counts.data[span][order].astype("<i8").tobytes())
             for name, removed in self.removed.items():
@@ -262,20 +260,11 @@ class Documents:
                 digest.update(self.passages.digest(row))
             if self.vectors is not None:
                 digest.update(self.vectors[row].tobytes())
-            if self.authors:
-                digest.update(f"author\0{self.authors[row]}\0".encode())
-            if self.sources:
-                digest.update(f"source\0{self.sources[row]}\0".encode())
-            if self.facets:
-                digest.update(f"facets\0{self.facets[row]}\0".encode())
-            if self.texts:
-                digest.update(f"text\0{self.texts[row]}\0".encode())
+            for label, name in DIGEST_LABELS.items():
+                if values := getattr(self, name):
+                    digest.update(f"{label}\0{values[row]}\0".encode())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
-
-
-def _length(values):
-    return values.shape[0] if scipy.sparse.issparse(values) else len(values)
 
 
 def _select_rows(values, rows):
@@ -447,10 +436,7 @@ def read_removed(file):
     """Read the dict that `write_removed` stored, empty if no cleaner ran."""
     if "removed" not in file:
         return {}
-    return {
-        name: storage.read_array(file["removed"], name, "i")
-        for name in storage.names_in(file, "removed")
-    }
+    return {name: storage.read_array(file["removed"], name, "i") for name in file["removed"]}
 
 
 def read_dropped(file):
@@ -466,11 +452,9 @@ def read_dropped(file):
 
 def read_repeats(file):
     """Read the numbers of rows that were omitted because their id is repeated."""
-    return (
-        Repeats(*storage.read_array(file, "repeats", "i").tolist())
-        if "repeats" in file
-        else NO_REPEATS
-    )
+    if "repeats" not in file:
+        return NO_REPEATS
+    return Repeats(*storage.read_array(file, "repeats", "i").tolist())
 
 
 def write_topics(file, topics):

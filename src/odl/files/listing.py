@@ -39,15 +39,15 @@ PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
 PROJECT_FILES = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")
 FEEDBACK_FILE = "feedback.csv"  # written by `odl mute`, maybe into the folder of the documents
 FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback file
-BUFFER_BYTES = 1 << 17
+BUFFER_BYTES = 1 << 17  # bytes that are decompressed or compared at once
 # First bytes of a file -> module that decompresses it
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
-ENDINGS = (".gz", ".bz2", ".xz")  # in lower case
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz")  # in lower case
 
 
 def is_packed(path):
     """Return whether a file name has the ending of a compressed file."""
-    return os.fspath(path).lower().endswith(ENDINGS)
+    return os.fspath(path).lower().endswith(PACKED_SUFFIXES)
 
 
 def unpacked_name(name):
@@ -75,11 +75,7 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer):
-        data = (
-            self.unpacked.read1(len(buffer))
-            if hasattr(self.unpacked, "read1")
-            else self.unpacked.read(len(buffer))
-        )
+        data = self.unpacked.read1(len(buffer))  # before damage, all data is returned
         buffer[: len(data)] = data
         return len(data)
 
@@ -164,17 +160,14 @@ def expand(source, kind=None):
         return None
     # Prefix of all paths, since os.path.relpath takes ten times as long.
     prefix = os.path.join(base, "") if base else ""
-    named = [
-        (os.path.normpath(path.removeprefix(prefix)).replace(os.sep, "/"), path) for path in paths
-    ]
-    named = [
-        (name, path)
-        for name, path in named
-        if not _hidden(name) and os.path.isfile(path) and not _written(path)
-    ]
-    if kind is None and not os.path.isdir(source):
-        named = [(name, path) for name, path in named if is_read(path)]
-    return sorted(named, key=lambda pair: _written_at(pair[1]))
+    named = []
+    for path in paths:
+        name = os.path.normpath(path.removeprefix(prefix)).replace(os.sep, "/")
+        if _hidden(name) or not os.path.isfile(path) or _written(path):
+            continue
+        if kind or os.path.isdir(source) or is_read(path):
+            named.append((name, path))
+    return sorted(named, key=lambda pair: _order_key(pair[1]))
 
 
 def is_utf8(name):
@@ -193,7 +186,7 @@ def not_utf8(sources, kind=None):
     return sorted(path for path in paths if not is_utf8(path))
 
 
-def _written_at(path):
+def _order_key(path):
     """Return a sort key of paths; rotated logs are sorted before the current one, oldest first."""
     name = os.path.basename(path)
     match = re.fullmatch(r"(.+?\.log|[^.]+)\.(\d{1,4})(\.\w+)?", name)
@@ -202,10 +195,10 @@ def _written_at(path):
 
 
 def _hidden(name):
-    *_, last = parts = name.split("/")
-    return NO_DOCUMENTS.fullmatch(last) is not None or any(
-        part.startswith(".") and part != ".." for part in parts
-    )
+    """Return whether a file is hidden, or is one of a mail server or a lock of Microsoft Office."""
+    parts = name.split("/")
+    is_hidden = any(part.startswith(".") and part != ".." for part in parts)
+    return is_hidden or NO_DOCUMENTS.fullmatch(parts[-1]) is not None
 
 
 def hidden_mail(sources):
@@ -213,21 +206,21 @@ def hidden_mail(sources):
 
     An example is the folder .Sent.
     """
-    bases = [
-        source if os.path.isdir(source) else _fixed(source)
-        for source in sources
-        if not os.path.isfile(source)
-    ]
-    bases = sorted({os.path.normpath(base or ".") for base in bases})
+    bases = set()
+    for source in sources:
+        if not os.path.isfile(source):
+            base = source if os.path.isdir(source) else _fixed(source)
+            bases.add(os.path.normpath(base or "."))
     folders = []
-    for base in bases:
-        for folder in sorted(glob.glob(os.path.join(glob.escape(base), ".*", ""))):
-            n = sum(
-                len(glob.glob(os.path.join(glob.escape(folder), part, "*")))
-                for part in ("cur", "new")
-            )
-            if n > 0 and os.path.normpath(folder) not in bases:
-                folders.append((os.path.normpath(folder), n))
+    for base in sorted(bases):
+        for found in sorted(glob.glob(os.path.join(glob.escape(base), ".*", ""))):
+            folder, escaped = os.path.normpath(found), glob.escape(found)
+            messages = [
+                *glob.glob(os.path.join(escaped, "cur", "*")),
+                *glob.glob(os.path.join(escaped, "new", "*")),
+            ]
+            if messages and folder not in bases:
+                folders.append((folder, len(messages)))
     return folders
 
 
@@ -244,14 +237,12 @@ def _written(path):
 
 
 def _feedback(path):
+    """Return whether a file is the table of feedback of `odl mute`."""
     if os.path.basename(path) != FEEDBACK_FILE:
         return False
     with open(path, "rb") as file:
-        return (
-            file.read(len(FEEDBACK_HEADER) + 3)
-            .removeprefix(b"\xef\xbb\xbf")
-            .startswith(FEEDBACK_HEADER)
-        )
+        begin = file.read(len(FEEDBACK_HEADER) + 3)  # 3: length of a byte order mark
+    return begin.removeprefix(b"\xef\xbb\xbf").startswith(FEEDBACK_HEADER)
 
 
 def _fixed(pattern):
@@ -331,14 +322,16 @@ def _is_copy(path, plain):
         stats = [os.stat(path), os.stat(plain)]
     except OSError:
         return False
-    return _same_content(
-        path, plain, tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats)
-    )
+    versions = tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats)
+    return _same_content(path, plain, versions)
 
 
 @lru_cache(maxsize=1024)
-def _same_content(path, plain, _):
-    """Compare two files; the third argument (size, time and inode) is a key of the cache."""
+def _same_content(path, plain, _versions):
+    """Return whether a compressed and a plain file have the same content.
+
+    `_versions` (size, time and inode of both) makes the cache forget files that changed.
+    """
     try:
         with opened(path) as packed, opened(plain) as other:
             while (data := packed.read(BUFFER_BYTES)) == other.read(BUFFER_BYTES):

@@ -42,21 +42,20 @@ def account(entries, unlisted=0):
     `unlisted` is the number of further documents that were set aside without an entry.
     """
     unread = [entry for entry in entries if entry.place != DAMAGED_BUT_READ]
-    files = sum(not entry.place for entry in unread)
-    ends = sum(entry.place.startswith(REST_PREFIX) for entry in unread)
-    counts = {
-        "document": len(unread) - files - ends + unlisted,
-        "file": files,
-        "end of a file": ends,
-    }
-    plural = {"document": "documents", "file": "files", "end of a file": "ends of files"}
-    parts = [f"{n:,} {noun if n == 1 else plural[noun]}" for noun, n in counts.items() if n]
-    clauses = (
-        [f"{' and '.join(parts)} {'was' if len(unread) + unlisted == 1 else 'were'} set aside"]
-        if parts
-        else []
+    damaged_files = {entry.file for entry in entries if entry.place == DAMAGED_BUT_READ}
+    n_all = len(unread) + unlisted
+    n_files = sum(not entry.place for entry in unread)
+    n_ends = sum(entry.place.startswith(REST_PREFIX) for entry in unread)
+    counts = (
+        (n_all - n_files - n_ends, "document", "documents"),
+        (n_files, "file", "files"),
+        (n_ends, "end of a file", "ends of files"),
     )
-    if n := len({entry.file for entry in entries if entry.place == DAMAGED_BUT_READ}):
+    parts = [f"{n:,} {singular if n == 1 else plural}" for n, singular, plural in counts if n]
+    clauses = []
+    if parts:
+        clauses.append(f"{' and '.join(parts)} {'was' if n_all == 1 else 'were'} set aside")
+    if n := len(damaged_files):
         clauses.append(f"{n:,} damaged file{'s' * (n > 1)} {'was' if n == 1 else 'were'} read")
     return "; ".join(clauses)
 

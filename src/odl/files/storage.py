@@ -314,11 +314,6 @@ def attribute(item, name):
     return digests.value_of(item.id, name).item()
 
 
-def names_in(group, name):
-    """Return the names in a group."""
-    return list(group[name])
-
-
 def write_csr(group, name, matrix, packed=True):
     """Store a sparse matrix in CSR form; equal matrices have equal bytes.
 

@@ -129,7 +129,7 @@ def write(source, order, output, t):
                 _write_strings(batch, name, [corpus] if name in docs.LIST_FIELDS else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
-                names = storage.names_in(file, "removed")
+                names = list(file["removed"])
                 docs.write_removed(
                     batch, {name: _read_rows([corpus], f"removed/{name}") for name in names}
                 )

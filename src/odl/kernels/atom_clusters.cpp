@@ -155,23 +155,43 @@ struct Nearest {
     double cosine;
 };
 
-// Return the atom of the largest cosine, among equals the first, and that cosine; -1 and -1 where there is none.
-Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
-    int64_t nearest = -1;
-    double most = 0.0;
-    double cosines[SCALED];
-    for (int64_t first = 0; first < n_atoms; first += SCALED) {
-        int64_t size = std::min(SCALED, n_atoms - first);
-        double least = std::max(most, std::numeric_limits<double>::min());
-        if (scale_products(atoms.inner.data + first, atoms.inverse.data + first, size, least, cosines, int64_t{0}))
-            for (int64_t i = 0; i < size; i++)
-                if (cosines[i] > most) nearest = first + i, most = cosines[i];
-    }
-    for (int64_t j = 0; nearest < 0 && j < n_atoms; j++) nearest = atoms.squares[j] > 0.0 ? j : -1;
-    return {nearest, nearest >= 0 ? most : -1.0};
+// Return the largest product of two numbers in the same position, or 0 if all are negative.
+ODL_AVX2 static double largest_product(const double *__restrict values, const double *__restrict factors,
+                                       int64_t size) {
+    constexpr int64_t WIDTH = 8;  // independent maxima, so that several products are compared at once
+    double largest[WIDTH] = {};
+    int64_t i = 0;
+    for (; i + WIDTH <= size; i += WIDTH)
+        for (int64_t lane = 0; lane < WIDTH; lane++) {
+            double value = values[i + lane] * factors[i + lane];
+            largest[lane] = value > largest[lane] ? value : largest[lane];
+        }
+    for (; i < size; i++) largest[0] = std::max(largest[0], values[i] * factors[i]);
+    return *std::max_element(largest, largest + WIDTH);
 }
 
-void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight, const Atoms &atoms, Span<int64_t> used, Span<int64_t> birth, int64_t seen, double same, int64_t full) {
+// Return the atom with the largest cosine (for ties, the first one) and that cosine. If no cosine is above 0, it is the
+// first atom that is not zero, with a cosine of 0; if all are zero, -1 and -1.
+Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
+    constexpr int64_t BLOCK = 128;
+    const double *inner = atoms.inner.data, *inverse = atoms.inverse.data;
+    int64_t best = 0;
+    double most = 0.0;
+    for (int64_t first = 0; first < n_atoms; first += BLOCK) {
+        double value = largest_product(inner + first, inverse + first, std::min(BLOCK, n_atoms - first));
+        if (value > most) best = first, most = value;
+    }
+    if (most > 0.0) {
+        while (inner[best] * inverse[best] != most) best++;
+        return {best, most};
+    }
+    for (int64_t j = 0; j < n_atoms; j++)
+        if (atoms.squares[j] > 0.0) return {j, most};
+    return {-1, -1.0};
+}
+
+void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight, const Atoms &atoms,
+           Span<int64_t> used, Span<int64_t> birth, int64_t seen, double same, int64_t full) {
     auto starts = pieces.documents.starts;
     auto documents = atoms.documents, inner = atoms.inner;
     int64_t &n_atoms = atoms.counters[ward::ATOMS], before = owner.size() - pieces.documents.size();
@@ -202,9 +222,12 @@ void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight,
 }
 
 void settle(Span<const int64_t> changed, const Atoms &atoms) {
+    constexpr int64_t SHARE = 4;  // rows are completed when a quarter of the atoms has changed since they were
     for (int64_t j : changed) ward::note_change(j, atoms);
     ward::close_up(atoms);
-    atoms.counters[ward::START] = atoms.counters[ward::TIME];
+    auto counters = atoms.counters;
+    if (atoms.gram.rows && SHARE * (counters[ward::TIME] - counters[ward::START]) > counters[ward::ATOMS])
+        ward::complete_all(atoms);
 }
 
 }  // namespace
@@ -240,7 +263,7 @@ same : float
 full : int
     What to do when all slots are used: 0 merges, 1 joins the nearest atom, 2 retires the smallest atom.)");
     module.def("settle", &settle, "changed"_a, "atoms"_a, release(),
-               "Note that atoms have changed, and that all of `gram` is right.");
+               "Record that atoms have changed; their rows of `gram` are complete.");
 }
 
 }  // namespace odl

@@ -15,7 +15,7 @@ namespace odl {
 
 namespace {
 
-using std::int32_t, std::int64_t, std::uint32_t;
+using std::int32_t, std::int64_t, std::uint32_t, std::uint64_t;
 
 // Sparse rows; row i has the entries spans[i, 0]..spans[i, 1] - 1.
 struct SpannedRows {
@@ -45,9 +45,17 @@ template <class Start, class Row, class Weight> struct FlatRows {
         return std::tuple{&FlatRows::starts, &FlatRows::terms, &FlatRows::weights, &FlatRows::flat};
     }
 };
-using OldRows = FlatRows<const int64_t, const uint32_t, const double>;
 using NewRows = FlatRows<int64_t, uint32_t, double>;
 using NewLists = FlatRows<int64_t, uint32_t, float>;
+
+struct PlainLists {
+    Span<int64_t> starts;
+    Span<uint32_t> rows;
+    Span<float> values;
+    static constexpr auto members() {
+        return std::tuple{&PlainLists::starts, &PlainLists::rows, &PlainLists::values};
+    }
+};
 
 struct TwoFamilies {
     SpannedRows early, late;
@@ -63,28 +71,23 @@ struct ChangedRows {
     }
 };
 
-void grams(Span<const int64_t> which, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
-           Span<const int64_t> owner, Span<const double> sizes, Table<float> gram) {
-    Vector<float> total(owner.size());
-    std::vector<uint32_t> numbers;
-    for (int64_t row_number = 0; row_number < which.size(); row_number++) {
-        int64_t row = which[row_number], first = rows.spans(row_number, 0), last = rows.spans(row_number, 1);
-        Span<float> line = gram[row];
-        line.fill(0.0f), total.fill(0.0f), numbers.clear();
-        for (int64_t entry = first; entry < last; entry++)
-            numbers.push_back(static_cast<uint32_t>(place[rows.terms[entry]]));
-        add_products(0, last - first, {numbers.data(), last - first}, rows.weights.from(first), lists, total);
-        for (int64_t piece = 0; piece < owner.size(); piece++)
-            line[owner[piece]] = static_cast<float>(total[piece] * (sizes[row] * sizes[owner[piece]]));
-    }
+// Multiply cosines with an atom by its norm and those of the other atoms.
+ODL_AVX2 static void scale_row(const float *__restrict cosines, double size, const double *__restrict sizes,
+                               int64_t count, float *__restrict products) {
+    for (int64_t j = 0; j < count; j++) products[j] = static_cast<float>(cosines[j] * (size * sizes[j]));
 }
 
-void mirror(Span<const int64_t> which, Table<float> gram) {
-    constexpr int64_t BLOCK = 256;  // columns that are mirrored together: what is read of them fits the nearest cache
-    for (int64_t begin = 0; begin < which.size(); begin += BLOCK) {
-        auto columns = which.part(begin, std::min(begin + BLOCK, which.size()));
-        for (int64_t row = 0; row < gram.rows; row++)
-            for (int64_t column : columns) gram(row, column) = gram(column, row);
+void grams(Span<const int64_t> which, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
+           Span<const double> sizes, Table<float> gram) {
+    Vector<float> cosines(sizes.size());
+    std::vector<uint32_t> numbers;
+    for (int64_t i = 0; i < which.size(); i++) {
+        int64_t row = which[i], first = rows.spans(i, 0), last = rows.spans(i, 1);
+        cosines.fill(0.0f), numbers.clear();
+        for (int64_t entry = first; entry < last; entry++)
+            numbers.push_back(static_cast<uint32_t>(place[rows.terms[entry]]));
+        add_products(0, last - first, {numbers.data(), last - first}, rows.weights.from(first), lists, cosines);
+        scale_row(cosines.data, sizes[row], sizes.data, sizes.size(), gram[row].data);
     }
 }
 
@@ -109,6 +112,20 @@ struct Compared {
     SpannedRows rows;
     static constexpr auto members() { return std::tuple{&Compared::lists, &Compared::owner, &Compared::rows}; }
 };
+
+constexpr int64_t SCALED = 64;  // products that are scaled at once
+
+// Multiply `total` by `scale` into `products`; return the number of products that are at least `least`.
+ODL_AVX2 static int32_t scale_products(const float *__restrict total, const float *__restrict scale, int64_t size,
+                                       float least, float *__restrict products) {
+    int32_t above = 0;
+    for (int64_t piece = 0; piece < size; piece++) {
+        float value = total[piece] * scale[piece];
+        products[piece] = value;
+        above += value >= least;
+    }
+    return above;
+}
 
 // Rows of the largest positive products with a document, by scaled pieces.
 class Largest {
@@ -156,8 +173,7 @@ class Largest {
         pieces.assign(most, -1), best.assign(most, 0.0f);
         for (int64_t first = 0; first < total.size(); first += SCALED) {
             int64_t size = std::min(SCALED, total.size() - first);
-            if (!scale_products(total.data + first, single.data + first, size, least, products, int32_t{0}))
-                continue;
+            if (!scale_products(total.data + first, single.data + first, size, least, products)) continue;
             for (int64_t piece = 0; piece < size; piece++) {
                 float value = products[piece];
                 if (value < least) continue;
@@ -209,19 +225,51 @@ int64_t number(Span<const uint32_t> terms, Span<int32_t> place, int64_t count, S
     return count;
 }
 
-void invert(const OldRows &compressed, const NewLists &lists) {
-    const auto &[starts, terms, weights, flat] = compressed;
-    const auto &[offsets, rows, values, flat_values] = lists;
+void invert(const Rows &compressed, const PlainLists &lists) {
+    const auto &[starts, terms, weights] = compressed;
+    const auto &[offsets, rows, values] = lists;
     for (int64_t entry = starts[0]; entry < starts[starts.size() - 1]; entry++) offsets[int64_t{terms[entry]} + 1]++;
     for (int64_t term = 1; term < offsets.size(); term++) offsets[term] += offsets[term - 1];
     for (int64_t row = 0; row + 1 < starts.size(); row++)
         for (int64_t entry = starts[row]; entry < starts[row + 1]; entry++) {
             int64_t place = offsets[terms[entry]]++;
-            rows[place] = static_cast<uint32_t>(row);
-            values[place] = static_cast<float>(weights[entry]), flat_values[place] = static_cast<float>(flat[entry]);
+            rows[place] = static_cast<uint32_t>(row), values[place] = static_cast<float>(weights[entry]);
         }
     for (int64_t term = offsets.size() - 1; term > 0; term--) offsets[term] = offsets[term - 1];  // ends of lists now
     offsets[0] = 0;
+}
+
+bool rebuild(Span<const int64_t> owner, Table<const int64_t> spans, const OldEntries &entries, Span<int32_t> place,
+             const NewLists &lists, Span<int64_t> limits, Span<int64_t> counters) {
+    const auto &[bounds, pieces, values, raised] = lists;
+    std::vector<int64_t> sizes;
+    int64_t free = 0;
+    place.fill(-1);
+    for (int64_t column : owner)
+        for (int64_t entry = spans(column, 0); entry < spans(column, 1); entry++) {
+            int32_t &number = place[entries.terms[entry]];
+            if (number < 0) number = static_cast<int32_t>(sizes.size()), sizes.push_back(0);
+            sizes[number]++;
+        }
+    int64_t count = static_cast<int64_t>(sizes.size());
+    for (int64_t size : sizes) free += size;
+    counters[0] = count, counters[1] = free;
+    if (2 * count > limits.size() || 3 * free > 2 * pieces.size()) return false;  // too little room for changes
+    bounds.fill(0), limits.fill(0);
+    free = 0;
+    for (int64_t number = 0; number < count; number++) {
+        bounds[2 * number] = bounds[2 * number + 1] = free;
+        free += sizes[number];
+        limits[number] = free;
+    }
+    for (int64_t piece = 0; piece < owner.size(); piece++)
+        for (int64_t entry = spans(owner[piece], 0); entry < spans(owner[piece], 1); entry++) {
+            int64_t at = bounds[2 * int64_t{place[entries.terms[entry]]} + 1]++;
+            pieces[at] = static_cast<uint32_t>(piece);
+            values[at] = static_cast<float>(entries.weights[entry]);
+            raised[at] = static_cast<float>(entries.flat[entry]);
+        }
+    return true;
 }
 
 void take(Table<const int64_t> spans, const OldEntries &entries, const NewRows &result) {
@@ -320,38 +368,54 @@ void flatten(Span<const int64_t> starts, Span<const double> weights, double powe
         flatten_row(starts[row], starts[row + 1], weights, power, values);
 }
 
-// Put the sum of weighted rows, whose terms rise, behind `free`, terms rising, what is 0 left out; return its end.
+// A set of terms that is read in ascending order. A bit of `summary` tells that a word of `bits` is not 0.
+class TermSet {
+  public:
+    void widen(int64_t n_terms) {
+        if (n_terms > static_cast<int64_t>(bits.size()) * 64)
+            bits.resize(n_terms / 64 + 1), summary.resize(bits.size() / 64 + 1);
+    }
+
+    void add(uint32_t term) {
+        bits[term / 64] |= uint64_t{1} << term % 64;
+        summary[term / 4096] |= uint64_t{1} << term / 64 % 64;
+    }
+
+    // Call a function with each term, and remove all terms.
+    template <class Function> void drain(Function function) {
+        for (std::size_t high = 0; high < summary.size(); high++)
+            for (; summary[high]; summary[high] &= summary[high] - 1) {
+                std::size_t word = 64 * high + __builtin_ctzll(summary[high]);
+                for (; bits[word]; bits[word] &= bits[word] - 1)
+                    function(static_cast<uint32_t>(64 * word + __builtin_ctzll(bits[word])));
+            }
+    }
+
+  private:
+    std::vector<uint64_t> bits, summary;
+};
+
+// Write the sum of weighted rows from `free` on, terms ascending, without entries of 0; return its end.
 int64_t add_up(Span<const int64_t> places, Span<const int64_t> source, Span<const double> factors,
-               const TwoFamilies &rows, Span<double> dense, int64_t free, const NewEntries &entries) {
-    int64_t begin = free, before = rows.early.spans.rows;
-    std::vector<int64_t> runs;  // starts of the new terms of each row, rising
+               const TwoFamilies &rows, Span<double> dense, TermSet &terms, int64_t free, const NewEntries &entries) {
+    int64_t before = rows.early.spans.rows;
     for (int64_t place : places) {
         bool is_early = source[place] < before;
         const SpannedRows &own = is_early ? rows.early : rows.late;
         int64_t at = is_early ? source[place] : source[place] - before;
-        runs.push_back(free);
+        double factor = factors[place];
         for (int64_t entry = own.spans(at, 0); entry < own.spans(at, 1); entry++) {
             uint32_t term = own.terms[entry];
-            if (dense[term] == 0.0) entries.terms[free++] = term;
-            dense[term] += own.weights[entry] * factors[place];
+            terms.add(term);
+            dense[term] += own.weights[entry] * factor;
         }
     }
-    uint32_t *terms = entries.terms.data;
-    for (; runs.size() > 1; runs.resize((runs.size() + 1) / 2))
-        for (std::size_t run = 0; run < runs.size(); run += 2) {
-            int64_t end = run + 2 < runs.size() ? runs[run + 2] : free;
-            if (run + 1 < runs.size()) std::inplace_merge(terms + runs[run], terms + runs[run + 1], terms + end);
-            runs[run / 2] = runs[run];
-        }
-    int64_t end = begin;
-    for (int64_t entry = begin; entry < free; entry++) {
-        uint32_t term = entries.terms[entry];
-        if (dense[term] != 0.0) {
-            entries.terms[end] = term, entries.weights[end] = dense[term], dense[term] = 0.0;
-            end++;
-        }
-    }
-    return end;
+    terms.drain([&](uint32_t term) {
+        if (dense[term] == 0.0) return;
+        entries.terms[free] = term, entries.weights[free] = dense[term], dense[term] = 0.0;
+        free++;
+    });
+    return free;
 }
 
 struct Cut {
@@ -388,7 +452,10 @@ Cut cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_t> t
 
 int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const int64_t> source,
              Span<const double> factors, const TwoFamilies &rows, int64_t most, double power,
-             const NewEntries &entries, Span<double> dense, int64_t free, Table<int64_t> spans, Span<double> sizes) {
+             int64_t n_terms, const NewEntries &entries, int64_t free, Table<int64_t> spans, Span<double> sizes) {
+    static thread_local TermSet terms;
+    Span<double> dense = zero_buffer(n_terms);
+    terms.widen(n_terms);
     Vector<int64_t> first(changed.size() + 1);
     for (int64_t row : owner)
         if (row >= 0) first[row + 1]++;
@@ -407,7 +474,7 @@ int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const 
             most_terms += own[1] - own[0];
         }
         if (begin + most_terms > entries.terms.size()) return -1;
-        int64_t end = add_up(places, source, factors, rows, dense, begin, entries);
+        int64_t end = add_up(places, source, factors, rows, dense, terms, begin, entries);
         Cut done = cut(most, begin, end, begin, entries.terms, entries.weights);
         free = done.end, sizes[i] = done.norm;
         spans(changed[i], 0) = begin, spans(changed[i], 1) = free;
@@ -476,23 +543,22 @@ void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends, S
 
 void bind_inverted_lists(nb::module_ &kernels) {
     auto module = kernels.def_submodule("inverted_lists", "Inner products of documents by inverted lists.");
-    module.def("grams", &grams, "which"_a, "rows"_a, "place"_a, "lists"_a, "owner"_a, "sizes"_a, "gram"_a, release(),
-               R"(Fill rows `which` of a matrix with the inner products of unit rows of these sizes.
+    module.def("grams", &grams, "which"_a, "rows"_a, "place"_a, "lists"_a, "sizes"_a, "gram"_a, release(),
+               R"(Fill rows of a matrix with the inner products of some atoms and all atoms.
 
 Parameters
 ----------
-which : ndarray of int64
-    Rows that `rows` is of.
+which : ndarray of int64, shape (n,)
+    Atoms whose rows are filled.
 rows : tuple of ndarray
-    Spans (n, 2), terms and weights of compressed rows.
+    Spans (n, 2), terms and weights of these atoms, of unit norm.
 place : ndarray of int32
     Number of each term.
-lists, owner
-    As in `compared` of `nearest`.
-sizes : ndarray, shape (n,)
-gram : ndarray of float32, at least n x n, changed)");
-    module.def("mirror", &mirror, "which"_a, "gram"_a, release(),
-               "Fill columns `which` with what the rows `which` have there.");
+lists : tuple of ndarray
+    Inverted lists of all atoms, of unit norm.
+sizes : ndarray, shape (n_atoms,)
+    Norms that the atoms are multiplied by.
+gram : ndarray of float32, at least n_atoms x n_atoms, changed)");
     module.def("nearest", &nearest, "apart"_a, "documents"_a, "numbers"_a, "compared"_a, "scale"_a, "recent_scale"_a,
                "n_terms"_a, "neighbours"_a, "best"_a, "recent"_a, "recent_best"_a, release(),
                R"(Find the rows of the largest positive inner products with each document, falling, among equals the first.
@@ -524,14 +590,39 @@ recent, recent_best : ndarray of int64 and float64, shape (n_documents, m), fill
 
 A term without one (-1) gets the next, from `count` on.)");
     module.def("invert", &invert, "compressed"_a, "lists"_a, release(),
-               R"(Fill the inverted lists of compressed rows, rows ascending, of their weights, plain and flattened.
+               R"(Fill the inverted lists of compressed rows, rows ascending.
 
 Parameters
 ----------
 compressed : tuple of ndarray
-    Starts, terms, weights, flattened weights.
+    Starts, terms, weights.
 lists : tuple of ndarray, filled
-    The first one, offsets, has zeros.)");
+    Starts (zeros at first), rows, weights.)");
+    module.def("rebuild", &rebuild, "owner"_a, "spans"_a, "entries"_a, "place"_a, "lists"_a, "limits"_a, "counters"_a,
+               release(),
+               R"(Number the terms of some columns in the order of their first occurrence, and fill the inverted lists.
+
+Parameters
+----------
+owner : ndarray of int64, shape (n_pieces,)
+    Column of each piece.
+spans : ndarray of int64, shape (n_columns, 2)
+    First entry of each column, and the entry after its last one.
+entries : tuple of ndarray
+    Terms, weights, flattened weights.
+place : ndarray of int32, filled
+    Number of each term, -1 for a term that no piece has.
+lists : tuple of ndarray, filled
+    First and end of each list, in turn, then pieces and weights.
+limits : ndarray of int64, filled
+    End of the space of each list.
+counters : ndarray of int64, shape (2,), filled
+    Number of terms, and number of entries.
+
+Returns
+-------
+bool
+    Whether the lists have room for twice as many terms and 1.5 times as many entries; otherwise they are not filled.)");
     module.def("take", &take, "spans"_a, "entries"_a, "result"_a, release(),
                R"(Fill compressed rows with the entries from spans[i, 0] to spans[i, 1], weights plain and flattened.
 
@@ -566,7 +657,7 @@ Returns
 bool
     Whether there was room; else the lists are of no use any more.)");
     module.def("sums", &sums, "changed"_a, "owner"_a, "source"_a, "factors"_a, "rows"_a, "most"_a, "power"_a,
-               "entries"_a, "dense"_a, "free"_a, "spans"_a, "sizes"_a, release(),
+               "n_terms"_a, "entries"_a, "free"_a, "spans"_a, "sizes"_a, release(),
                R"(Fill columns with sums of weighted rows of two families, cut to their heaviest terms, of unit l2 norm.
 
 Parameters
@@ -584,10 +675,10 @@ rows : tuple
 most : int
     Terms that remain, as of `heaviest`.
 power : float
-    Of flattened weights.
+    Exponent of flattened weights.
+n_terms : int
+    Terms of the rows are below it.
 entries : tuple of ndarray, filled from `free` on
-dense : ndarray of float64, shape (n_terms,)
-    Work space, zeros; zeros again afterwards.
 free : int
 spans : ndarray of int64, shape (n_columns, 2), changed
     Where the entries of each column lie.

@@ -34,18 +34,4 @@ inline void add_products(std::int64_t first, std::int64_t last, Span<const std::
     }
 }
 
-constexpr std::int64_t SCALED = 64;  // products that are scaled at once
-
-// Multiply `total` by `scale` into `products`; return the number of products that are at least `least`.
-template <class Value, class Count>
-Count scale_products(const Value *__restrict total, const Value *__restrict scale, std::int64_t size, Value least,
-                     Value *__restrict products, Count above) {
-    for (std::int64_t piece = 0; piece < size; piece++) {
-        Value value = total[piece] * scale[piece];
-        products[piece] = value;
-        above += value >= least;
-    }
-    return above;
-}
-
 }  // namespace odl

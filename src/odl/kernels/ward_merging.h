@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "arrays.h"
 
@@ -48,6 +49,12 @@ struct Merging {
     Span<float> least;            // smallest price of each block of atoms
     Span<int64_t> counters;       // see above
     Span<int64_t> places;         // work space
+    std::vector<float *> moved;   // rows that are stored elsewhere than in `gram`, by atom; empty if there are none
+
+    Span<float> row(int64_t j) const {
+        return moved.empty() || !moved[j] ? gram[j] : Span<float>(moved[j], gram.columns);
+    }
+
     static constexpr auto members() {
         return std::tuple{&Merging::gram,   &Merging::documents, &Merging::squares,    &Merging::inverse,
                           &Merging::inner,  &Merging::counts,    &Merging::reciprocal, &Merging::stamp,
@@ -107,14 +114,23 @@ struct Searched {
     }
 };
 
-// Lower the entries of `least` to the costs of a block of atoms, where these are less.
-ODL_AVX2 static void lower(const Searched own, const float *__restrict products, const float *__restrict counts,
-                           const float *__restrict reciprocal, const int32_t *__restrict stamp, int64_t size,
-                           float *__restrict least) {
+// Compute the costs of merging an atom with up to LANES consecutive atoms, and the least cost of each lane.
+ODL_AVX2 static void compute_costs(const Searched own, const float *__restrict products,
+                                   const float *__restrict counts, const float *__restrict reciprocal,
+                                   const int32_t *__restrict stamp, int64_t size, float *__restrict costs,
+                                   float *__restrict least) {
     for (int64_t i = 0; i < size; i++) {
         float value = own.cost(products[i], counts[i], reciprocal[i], stamp[i]);
+        costs[i] = value;
         least[i] = value < least[i] ? value : least[i];
     }
+}
+
+// Return work space for the costs of one search, which lives as long as the thread.
+inline Span<float> cost_buffer(int64_t size) {
+    static thread_local std::vector<float> buffer;
+    if (static_cast<int64_t>(buffer.size()) < size) buffer.resize(size);
+    return {buffer.data(), size};
 }
 
 // Put i among the cheapest ones if it is of them, among those of the same cost by their numbers.
@@ -127,21 +143,23 @@ inline void insert(int64_t i, float value, Span<int64_t> partner, Span<float> co
     if (rank < CANDIDATES) partner[rank] = i, cost[rank] = value;
 }
 
-// Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first.
+// Find the atoms that are cheapest to merge with j among those that changed before it; for ties, the first one.
 //
-// Atoms i, i + LANES, i + 2 LANES ... are lane i. First the least cost of each lane is found. The CANDIDATES cheapest
-// atoms are in lanes whose least cost is at most the CANDIDATES-th of these. Only their costs are computed again.
+// Atoms i, i + LANES, i + 2 LANES ... are lane i. The CANDIDATES cheapest atoms are in lanes whose least cost is at most
+// the CANDIDATES-th of these least costs, so only these lanes are examined atom by atom.
 inline void search(int64_t j, const Merging &atoms) {
     Searched own{atoms.counts[j], atoms.reciprocal[j], atoms.stamp[j]};
-    Span<float> row = atoms.gram[j], costs = atoms.cost[j];
+    Span<const float> row = atoms.row(j);
+    Span<float> costs = atoms.cost[j];
     Span<int64_t> partners = atoms.partner[j];
     int64_t size = atoms.counters[ATOMS];
+    Span<float> all_costs = cost_buffer(size);
     float least[LANES];
     partners.fill(NOBODY), costs.fill(INFINITE), std::fill(least, least + LANES, INFINITE);
     for (int64_t first = 0; first < size; first += LANES)
-        lower(own, row.data + first, atoms.counts.data + first, atoms.reciprocal.data + first,
-              atoms.stamp.data + first, std::min(LANES, size - first), least);
-    float bounds[CANDIDATES];  // the least entries of `least`, ascending
+        compute_costs(own, row.data + first, atoms.counts.data + first, atoms.reciprocal.data + first,
+                      atoms.stamp.data + first, std::min(LANES, size - first), all_costs.data + first, least);
+    float bounds[CANDIDATES];  // the smallest entries of `least`, ascending
     std::fill(bounds, bounds + CANDIDATES, std::numeric_limits<float>::max());
     for (float value : least)
         for (int64_t rank = CANDIDATES; rank > 0 && value < bounds[rank - 1]; rank--) {
@@ -151,10 +169,8 @@ inline void search(int64_t j, const Merging &atoms) {
     float bound = bounds[CANDIDATES - 1];
     for (int64_t lane = 0; lane < LANES; lane++)
         if (least[lane] <= bound)
-            for (int64_t i = lane; i < size; i += LANES) {
-                float cost = own.cost(row[i], atoms.counts[i], atoms.reciprocal[i], atoms.stamp[i]);
-                if (cost <= bound) insert(i, cost, partners, costs);
-            }
+            for (int64_t i = lane; i < size; i += LANES)
+                if (all_costs[i] <= bound) insert(i, all_costs[i], partners, costs);
     set_price(j, costs[0], atoms);
 }
 
@@ -214,18 +230,38 @@ inline int64_t cheapest(const Merging &atoms) {
     }
 }
 
-// Take into row j of `gram` what has changed after it.
+// Copy the inner products with atoms that changed after j from their rows into row j.
 inline void complete(int64_t j, const Merging &atoms) {
     auto stamp = atoms.stamp;
     auto recent = atoms.recent, places = atoms.places;
     int64_t count = 0;
-    // First which, then what: numbers far from each other are fetched at once only with no choice in between.
+    // Two loops: distant numbers are loaded in parallel only if no branch lies between the loads.
     for (int64_t time = std::max(int64_t{stamp[j]} + 1, atoms.counters[START]); time < atoms.counters[TIME]; time++) {
         places[count] = recent[time];
         count += stamp[recent[time]] == time;
     }
-    Span<float> row = atoms.gram[j];
-    for (int64_t i = 0; i < count; i++) row[places[i]] = atoms.gram(places[i], j);
+    Span<float> row = atoms.row(j);
+    if (atoms.moved.empty())
+        for (int64_t i = 0; i < count; i++) row[places[i]] = atoms.gram(places[i], j);
+    else  // every atom that has changed has a row of its own
+        for (int64_t i = 0; i < count; i++) row[places[i]] = atoms.moved[places[i]][j];
+}
+
+// Complete the rows of all atoms.
+inline void complete_all(const Merging &atoms) {
+    constexpr int64_t COLUMNS = 256;  // columns per pass: the lines of `gram` that a pass reads fit the nearest cache
+    auto [stamp, recent, counters] = std::tuple{atoms.stamp, atoms.recent, atoms.counters};
+    std::vector<int64_t> changed;  // by the time of their change
+    for (int64_t time = counters[START]; time < counters[TIME]; time++)
+        if (stamp[recent[time]] == time) changed.push_back(recent[time]);
+    int64_t n_changed = static_cast<int64_t>(changed.size());
+    for (int64_t begin = 0; begin < n_changed; begin += COLUMNS)
+        for (int64_t row = 0; row < counters[ATOMS]; row++) {
+            int64_t first = begin, end = std::min(begin + COLUMNS, n_changed);
+            while (first < end && stamp[changed[first]] <= stamp[row]) first++;
+            for (int64_t at = first; at < end; at++) atoms.gram(row, changed[at]) = atoms.gram(changed[at], row);
+        }
+    counters[START] = counters[TIME];
 }
 
 // Count time from 0 again, without the times of which the atom has changed again.
@@ -244,7 +280,7 @@ inline void close_up(const Merging &atoms) {
     counters[TIME] = now, counters[START] = start, counters[SEARCHED] = searched;
 }
 
-// Note that row j of `gram` is new.
+// Record that atom j has changed now; its row is complete.
 inline void note_change(int64_t j, const Merging &atoms) {
     atoms.stamp[j] = NEVER;
     if (atoms.counters[TIME] == atoms.recent.size()) close_up(atoms);
@@ -260,12 +296,12 @@ ODL_AVX2 static void add_row(Span<float> row, Span<const float> other, int64_t s
     for (int64_t i = 0; i < size; i++) to[i] += from[i];
 }
 
-// Add an atom to another one; their rows of `gram` are right.
+// Add an atom to another one; the rows of both are complete.
 inline void merge(int64_t gone, int64_t kept, const Merging &atoms) {
     double &square = atoms.squares[kept];
-    square += atoms.squares[gone] + 2.0 * atoms.gram(kept, gone);
+    square += atoms.squares[gone] + 2.0 * atoms.row(kept)[gone];
     atoms.inverse[kept] = square > 0.0 ? 1.0 / std::sqrt(square) : 0.0;
-    add_row(atoms.gram[kept], atoms.gram[gone], atoms.counters[ATOMS]);
+    add_row(atoms.row(kept), atoms.row(gone), atoms.counters[ATOMS]);
     atoms.documents[kept] += atoms.documents[gone];
     atoms.inner[kept] += atoms.inner[gone];
     note_change(kept, atoms);

@@ -80,11 +80,9 @@ class Clusters:
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
         k, n_numbers = len(arrays["size"]), index.numbers.count
-        empty_lists = likeness.NO_LISTS._replace(
-            starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64)
-        )
+        # A single document needs no lists: there is no earlier document to compare it with.
         lists_of_documents = (
-            likeness.invert_rows(documents, n_numbers) if count > 1 else empty_lists
+            likeness.invert_rows(documents, n_numbers) if count > 1 else likeness.NO_LISTS
         )
         if self.atoms is None:
             room = int(arrays["limit"][0])
@@ -92,9 +90,9 @@ class Clusters:
             self.atoms = to_merging(arrays, index, room, merges)
         room = len(self.atoms.documents)
         used, birth = pad_zeros(arrays["used"], room), pad_zeros(arrays["birth"], room)
-        owner = np.concatenate([index.owner, np.empty(count, dtype=np.int64)])
-        weight = np.concatenate([arrays["size"][index.owner], np.full(count, self.worth)])
-        pieces = documents, index.lists.rows(), lists_of_documents.rows()
+        owner = np.arange(k + count)
+        weight = np.concatenate([arrays["size"], np.full(count, self.worth)])
+        pieces = documents, index.lists.rows(), lists_of_documents
         slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
         rule = float(self.settings["same"]), FULL_ACTIONS[self.settings["full"]]
         atom_clusters.learn(pieces, owner, merging_size(weight), *slots, seen, *rule)
@@ -108,14 +106,16 @@ class Clusters:
 
         A piece is an atom before the batch or a document of the batch.
         """
-        index, before, n_atoms = self.index, self.index.owner, len(self.arrays["used"])
-        now, is_changed = owner[: len(before)], np.zeros(n_atoms + 1, dtype=bool)
-        is_changed[now[now != before]] = is_changed[owner[len(before) :]] = True
+        index, n_atoms = self.index, len(self.arrays["used"])
+        k = len(index.columns.spans)
+        is_changed = np.zeros(n_atoms + 1, dtype=bool)
+        is_changed[owner[owner != np.arange(len(owner))]] = True
+        is_changed[owner[k:]] = True
         changed = np.flatnonzero(is_changed[:-1])
         # The last entry of `places` and `is_changed` is for pieces that belong to no atom.
         places = np.full(n_atoms + 1, -1)
         places[changed] = np.arange(len(changed))
-        source = np.concatenate([before, len(index.columns.spans) + np.arange(len(P.starts) - 1)])
+        source = np.arange(len(owner))
         rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
         rule, summands = (
             (self.settings["terms"], float(self.settings["flatten"])),
@@ -198,15 +198,12 @@ def merging_size(size):
 
 
 def fill_products(size, index, which, gram):
-    """Fill rows and columns of `gram` with inner products of the atoms in `which` and all atoms.
+    """Fill the rows of the atoms in `which` in `gram` with inner products of these and all atoms.
 
     The atoms have the norms in `size`.
     """
     rows = index.columns.spans[which], *index.columns[1:3]
-    pieces = index.numbers.place, index.lists.rows(), index.owner
-    inverted_lists.grams(which, rows, *pieces, size, gram)
-    if len(which) < len(size):
-        inverted_lists.mirror(which, gram)
+    inverted_lists.grams(which, rows, index.numbers.place, index.lists.rows(), size, gram)
 
 
 def to_merging(arrays, index, room, merges=True):

@@ -195,8 +195,6 @@ class Levels(ClusterLearner):
         new = clusters.state(state.updates + 1)
         arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
         grouped_at, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
-        if "room" in state.derived and "merging" in new.derived:
-            new.derived["room"] = state.derived.pop("room")
         if grouped_at == 0 or seen - grouped_at >= REGROUP:
             group, grouped_at = self._group_atoms(new), seen
         else:
@@ -222,7 +220,7 @@ class Levels(ClusterLearner):
         if slots != 2 * self.limit or (
             merging_atoms and len(merging_atoms.documents) != self.limit
         ):
-            for name in ("groups", "merging", "room"):
+            for name in ("groups", "merging"):
                 state.derived.pop(name, None)
         return state
 
@@ -255,8 +253,7 @@ class Levels(ClusterLearner):
         atoms = state.derived.get("merging") or to_merging(
             state.arrays, index_of(state, self.flatten), k
         )
-        rooms = state.derived if "merging" in state.derived else {}
-        return merge_groups(atoms, target, rooms)
+        return merge_groups(atoms, target)
 
     def _sum_groups(self, state, before=None, changed=None):
         """Return a state whose atoms are the groups.
@@ -319,16 +316,14 @@ class Levels(ClusterLearner):
         return np.where(group >= 0, group, self.limit + np.arange(len(group)))
 
 
-def merge_groups(atoms, target, rooms):
+def merge_groups(atoms, target):
     """Merge the pair of groups with the lowest merging cost until `target` groups remain.
 
     Parameters
     ----------
     atoms : odl.kernels.records.Merging
-        Missing merging costs are computed and stored; nothing else changes.
+        Missing inner products and merging costs are computed and stored; nothing else changes.
     target : int
-    rooms : dict
-        Cache of work arrays.
 
     Returns
     -------
@@ -336,7 +331,6 @@ def merge_groups(atoms, target, rooms):
         The atom that names the group of each atom. When groups merge, the name of the group with
         more documents is used; for ties, that of the later group.
     """
-    ward_merging.search_changed(atoms)
-    gram = rooms.setdefault("room", np.empty_like(atoms.gram))
-    gram[:] = atoms.gram
-    return ward_merging.group(atoms._make((gram, *(part.copy() for part in atoms[1:]))), target)
+    ward_merging.prepare(atoms)
+    copies = (part.copy() for part in atoms[1:])
+    return ward_merging.group(atoms._make((atoms.gram, *copies)), target)

@@ -72,7 +72,7 @@ NOTHING = FlattenedRows(
     np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0)
 )
 NO_COLUMNS = Columns(np.empty((0, 2), dtype=np.int64), *NOTHING[1:])
-NO_LISTS = NOTHING._replace(weights=np.empty(0, np.float32), flat=np.empty(0, np.float32))
+NO_LISTS = Rows(NOTHING.starts, NOTHING.terms, np.empty(0, np.float32))
 
 
 class TermNumbers:
@@ -119,7 +119,7 @@ class Index:
 
     An index changes in place, so only the newest state of a learner has one. A changed column is
     written after all other entries, and its entries in the lists are updated. If many columns
-    change, or no space is left, all arrays are rebuilt without gaps.
+    change, all lists are rebuilt; if no space is left, the columns are also stored without gaps.
 
     Parameters
     ----------
@@ -149,31 +149,28 @@ class Index:
     """
 
     def __init__(self, columns, n_terms, filled=False):
-        self.readers, self.filled, self._zeros = [], filled, np.empty(0)
-        self._rebuild(columns, n_terms)
+        self.readers, self.filled, self.numbers = [], filled, TermNumbers(n_terms)
+        self.lists, self.limits = _empty_lists(0, 0)
+        self._rebuild(columns, n_terms, compacted=True)
 
-    def _rebuild(self, columns, n_terms):
-        """Store the columns without gaps, number their terms from 0, and build all lists."""
-        self.owner = np.flatnonzero((columns.spans[:, 0] < columns.spans[:, 1]) | (not self.filled))
-        self.piece = np.full(len(columns.spans), -1)
+    def _rebuild(self, columns, n_terms, compacted):
+        """Number the terms from 0 and build all lists; store the columns without gaps if asked."""
+        if compacted:
+            rows = compact(columns.spans, columns, SPARE_SHARE)
+            columns, self.n_entries = Columns(spans_of(rows.starts), *rows[1:]), int(rows.starts[-1])
+        spans, self.columns = columns.spans, columns
+        self.owner = np.flatnonzero((spans[:, 0] < spans[:, 1]) | (not self.filled))
+        self.piece = np.full(len(spans), -1)
         self.piece[self.owner] = np.arange(len(self.owner))
 
-        rows = compact(columns.spans, columns, SPARE_SHARE)
-        n_entries = int(rows.starts[-1])
-        self.columns, self.n_entries = Columns(spans_of(rows.starts), *rows[1:]), n_entries
-
-        self.numbers = TermNumbers(n_terms)
-        terms = self.numbers.assign(rows.terms[:n_entries], n_terms)
-        # Columns without entries may be left out.
-        starts = np.append(rows.starts[self.owner], n_entries)
-        lists = invert_rows(
-            rows._replace(starts=starts, terms=terms), self.numbers.count, SPARE_SHARE
-        )
-        empty = np.zeros(self.numbers.count, dtype=np.int64)  # lists for as many new terms
-        self.lists = lists._replace(
-            starts=np.concatenate([spans_of(lists.starts).ravel(), empty, empty])
-        )
-        self.limits, self.lists_end = np.append(lists.starts[1:], empty), n_entries
+        self.numbers.widen(n_terms)
+        pieces, counters = (self.owner, spans, columns[1:], self.numbers.place), np.zeros(2, int)
+        while not inverted_lists.rebuild(*pieces, self.lists, self.limits, counters):
+            # Room for twice as many new terms as there are now.
+            self.lists, self.limits = _empty_lists(
+                3 * counters[0], int(counters[1] * (1.0 + SPARE_SHARE))
+            )
+        self.numbers.count, self.lists_end = counters.tolist()
 
     def set_sums(self, changed, summands, rows, rule, shape):
         """Replace columns by weighted sums of rows, and return the norms of the sums.
@@ -196,7 +193,7 @@ class Index:
         spans, sizes, entries_end = self._spans(n_columns), np.empty(len(changed)), -1
         earlier = spans[changed]
         while entries_end < 0:
-            target = entries, self.zero_buffer(n_terms), self.n_entries, spans, sizes
+            target = n_terms, entries, self.n_entries, spans, sizes
             entries_end = inverted_lists.sums(changed, *summands, rows, *rule, *target)
             if entries_end < 0:  # too little room
                 lengths = np.concatenate(
@@ -227,12 +224,6 @@ class Index:
             array[self.n_entries : end] = values
         self._update(changed, earlier, Columns(spans, *entries), end, n_terms)
 
-    def zero_buffer(self, size):
-        """Return a work array of at least `size` zeros; the caller restores the zeros."""
-        if len(self._zeros) < size:
-            self._zeros = np.zeros(size)
-        return self._zeros
-
     def _spans(self, n_columns):
         """Return a copy of the spans, extended by empty ones."""
         spans = np.zeros((n_columns, 2), dtype=np.int64)
@@ -255,7 +246,7 @@ class Index:
         self.columns, self.n_entries = columns, n_entries
         many_changed = len(changed) > REBUILD_SHARE * len(columns.spans)
         if enlarged or many_changed or not self._update_lists(changed, earlier, n_terms):
-            self._rebuild(columns, n_terms)
+            self._rebuild(columns, n_terms, compacted=enlarged)
 
     def _update_lists(self, changed, earlier, n_terms):
         """Replace the entries of changed columns in the lists; return False without space."""
@@ -294,7 +285,9 @@ def build_index(A, power):
 def compact(spans, columns, spare=0.0):
     """Return columns without gaps, with free space after them, relative to their entries."""
     size = int((spans[:, 1] - spans[:, 0]).sum())
-    rows = _empty(len(spans), int(size * (1.0 + spare)))
+    size = int(size * (1.0 + spare))
+    starts, terms = np.zeros(len(spans) + 1, np.int64), np.empty(size, np.uint32)
+    rows = FlattenedRows(starts, terms, np.empty(size), np.empty(size))
     inverted_lists.take(spans, columns[1:], rows)
     return rows
 
@@ -304,18 +297,20 @@ def narrow(starts):
     return starts.astype(np.int32) if starts[-1] <= np.iinfo(np.int32).max else starts
 
 
-def _empty(n_rows, size, dtype=np.float64):
-    starts, terms = np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32)
-    return FlattenedRows(starts, terms, np.empty(size, dtype), np.empty(size, dtype))
+def _empty_lists(n_lists, size):
+    """Return (inverted lists, ends of their spaces), all empty, with room for `size` entries."""
+    weights = np.empty(size, np.float32), np.empty(size, np.float32)
+    lists = FlattenedRows(np.zeros(2 * n_lists, np.int64), np.empty(size, np.uint32), *weights)
+    return lists, np.zeros(n_lists, np.int64)
 
 
-def invert_rows(rows, n_terms, spare=0.0):
-    """Return the inverted lists of rows, with free space after them, relative to their entries.
-
-    Each list has its rows ascending. Without flattened weights, the plain ones are used twice.
-    """
-    lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)), np.float32)
-    inverted_lists.invert((*rows[:3], rows[-1]), lists)
+def invert_rows(rows, n_terms):
+    """Return the inverted lists of rows as `Rows`; each list has its rows ascending."""
+    size = rows.starts[-1]
+    lists = Rows(
+        np.zeros(n_terms + 1, np.int64), np.empty(size, np.uint32), np.empty(size, np.float32)
+    )
+    inverted_lists.invert(rows, lists)
     return lists
 
 
@@ -401,7 +396,7 @@ def nearest_among(P, most):
     documents = as_rows(sparse.csr_array(P))
     terms = numbers.assign(documents.terms, P.shape[1])
     lists = invert_rows(documents._replace(terms=terms), numbers.count)
-    lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
+    lists = lists._replace(starts=spans_of(lists.starts).ravel())
     compared = lists, np.arange(count), (spans_of(documents.starts), *documents[1:])
     scales = (np.ones(count),)
     return _nearest(documents, terms, compared, P.shape[1], most, scales, apart=True)[0]

@@ -179,7 +179,11 @@ def test_without_learning_a_score_does_not_depend_on_the_cut(name, rng):
 
 @pytest.mark.filterwarnings("error")
 def test_sizes_below_the_range_count_as_its_lower_end():
-    assert clusters.merging_size(np.array([0.0, 5e-324, 4.0])).tolist() == [0.0, 2.0**-50, 4.0]
+    arrays = {"size": np.array([0.0, 5e-324, 4.0]), "members": np.ones(3)}
+    index = likeness.build_index(sparse.csc_array(np.eye(3)), 1.0)
+    atoms = clusters.to_merging(arrays, index, 3)
+    assert atoms.squares.tolist() == [0.0, 2.0**-100, 16.0]
+    assert atoms.inverse.tolist() == [0.0, 2.0**50, 0.25]
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -222,7 +226,7 @@ def test_where_all_ages_match_alike_all_count_alike(rng):
     P, _ = stories(rng, 3000, life=10**9)
     state = run(learners.make("levels", **SMALL["levels"], recency=0.5), P, 100)[-1]
     age = 2999 - state.arrays["used"]
-    f = clusters.recency_of(state.arrays, age, 0.5)
+    f = clusters.recency_of(state.arrays, 0.5)[clusters.age_bins(age)]
     assert 1 < f.max() < 1.1 and f.min() > 0.8 and f.std() < 0.07
 
 

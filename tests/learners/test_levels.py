@@ -80,9 +80,10 @@ def slow_score(state, P, weight=0.5):
     return np.maximum(1 - (1 - weight) * fine - weight * coarse, 0)
 
 
-def grouped(gram, n, target):
-    atoms = clusters.new_merging(gram.astype(np.float32), n, np.sqrt(gram.diagonal()), len(n))
-    return merge_groups(atoms, target, {})
+def grouped(S, n, target):
+    size = np.linalg.norm(S, axis=0)
+    index = likeness.build_index(sparse.csc_array(S / size), 0.6)
+    return merge_groups(clusters.to_merging({"size": size, "members": n}, index, len(n)), target)
 
 
 @pytest.mark.filterwarnings("error")
@@ -95,7 +96,7 @@ def test_groups_are_those_of_a_slow_twin(k, target, rng):
         rng.random((12, k)) * (rng.random((12, k)) < 0.5) + 0.01,
         rng.integers(1, 6, k).astype(float),
     )
-    owner = grouped(S.T @ S, n, target)
+    owner = grouped(S, n, target)
     found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
     assert found == slow_groups(S, n, target) and all(owner[owner] == owner)
 
@@ -108,7 +109,7 @@ def test_atoms_that_nothing_came_to_for_long_are_grouped_by_their_words(least, r
     size = np.linalg.norm(S / scales, axis=0) * scales
     index = likeness.build_index(sparse.csc_array(S / size), 0.6)
     atoms = clusters.to_merging({"size": size, "members": scales}, index, len(scales))
-    owner = merge_groups(atoms, 3, {})
+    owner = merge_groups(atoms, 3)
     found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
     assert found == {frozenset(np.flatnonzero(topics == one).tolist()) for one in range(3)}
 

@@ -107,7 +107,11 @@ int64_t make_room(int64_t nearest, double cosine, double worth, int64_t full, Ow
         std::swap(gone, kept);
     ward::complete(gone, atoms);
     ward::complete(kept, atoms);
-    ward::merge(gone, kept, atoms);
+    Span<float> row = atoms.gram[kept];
+    double product = row[gone];
+    ward::add_rows(row.data, atoms.gram[gone].data, atoms.counters[ward::ATOMS], row.data);
+    atoms.inner[kept] += atoms.inner[gone];
+    ward::join(gone, kept, product, atoms);
     used[kept] = std::max(used[kept], used[gone]);
     owners.reassign(gone, kept);
     return gone;
@@ -190,16 +194,45 @@ Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
     return {-1, -1.0};
 }
 
-void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight, const Atoms &atoms,
-           Span<int64_t> used, Span<int64_t> birth, int64_t seen, double same, int64_t full) {
+// Norm ||S_j|| that merging uses: at least MIN_NORM, unless it is 0. Squares of smaller norms are below single precision.
+double merging_norm(double size) {
+    constexpr double MIN_NORM = 0x1p-50;
+    return size > 0.0 ? std::max(size, MIN_NORM) : 0.0;
+}
+
+using Change = std::tuple<Vector<int64_t>, Vector<int64_t>>;
+
+// Return the slots whose pieces have changed, sorted, and the position of each piece's slot among them, or -1.
+Change find_changes(Span<const int64_t> owner, int64_t before, int64_t n_atoms) {
+    Vector<int64_t> position(n_atoms), places(owner.size());
+    for (int64_t piece = 0; piece < owner.size(); piece++)
+        if (owner[piece] >= 0 && (piece >= before || owner[piece] != piece)) position[owner[piece]] = 1;
+    Vector<int64_t> changed(n_atoms);
+    int64_t count = 0;
+    for (int64_t j = 0; j < n_atoms; j++) {
+        bool is_changed = position[j] == 1;
+        position[j] = is_changed ? count : -1;
+        if (is_changed) changed[count++] = j;
+    }
+    changed.shorten(count);
+    for (int64_t piece = 0; piece < owner.size(); piece++) places[piece] = owner[piece] < 0 ? -1 : position[owner[piece]];
+    return {std::move(changed), std::move(places)};
+}
+
+Change learn(const Pieces &pieces, Span<const double> sizes, double worth, const Atoms &atoms, Span<int64_t> used,
+             Span<int64_t> birth, int64_t seen, double same, int64_t full) {
     auto starts = pieces.documents.starts;
     auto documents = atoms.documents, inner = atoms.inner;
-    int64_t &n_atoms = atoms.counters[ward::ATOMS], before = owner.size() - pieces.documents.size();
+    int64_t &n_atoms = atoms.counters[ward::ATOMS], before = sizes.size(), n_documents = pieces.documents.size();
+    Vector<int64_t> owner(before + n_documents);
+    Vector<double> weight(owner.size());
+    for (int64_t j = 0; j < before; j++) owner[j] = j, weight[j] = merging_norm(sizes[j]);
+    weight.from(before).fill(worth);
     Owners owners(owner, weight, before);
     Vector<float> total(owner.size());
-    Vector<int64_t> ends(pieces.documents.size() > 1 ? pieces.lists.starts.size() : 0);
+    Vector<int64_t> ends(n_documents > 1 ? pieces.lists.starts.size() : 0);
     std::copy(pieces.lists.starts.begin(), pieces.lists.starts.begin() + ends.size(), ends.data);
-    for (int64_t d = 0; d < pieces.documents.size(); d++) {
+    for (int64_t d = 0; d < n_documents; d++) {
         int64_t piece = before + d;
         owner[piece] = -1;
         if (starts[d] == starts[d + 1]) continue;
@@ -209,25 +242,80 @@ void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight,
         int64_t slot = -1;
         if (nearest < 0 || cosine < same) {
             if (n_atoms < documents.size()) slot = n_atoms++;
-            else slot = make_room(nearest, cosine, weight[piece], full, owners, atoms, used, birth);
+            else slot = make_room(nearest, cosine, worth, full, owners, atoms, used, birth);
         }
         bool joined = slot < 0;
         if (joined) slot = nearest;
         else birth[slot] = seen + d, documents[slot] = 0.0, inner[slot] = 0.0;
         owners.add(piece, slot);
-        documents[slot] += weight[piece];
-        place(slot, joined, weight[piece], norm, atoms);
+        documents[slot] += worth;
+        place(slot, joined, worth, norm, atoms);
         used[slot] = seen + d;
     }
+    return find_changes(owner, before, n_atoms);
 }
 
-void settle(Span<const int64_t> changed, const Atoms &atoms) {
+// Multiply cosines with an atom by its norm and those of the other atoms.
+ODL_AVX2 static void scale_row(const float *__restrict cosines, double norm, const double *__restrict norms,
+                               int64_t count, float *__restrict products) {
+    for (int64_t j = 0; j < count; j++) products[j] = static_cast<float>(cosines[j] * (norm * norms[j]));
+}
+
+void renew(Span<const int64_t> changed, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
+           Span<const double> sizes, const Atoms &atoms) {
     constexpr int64_t SHARE = 4;  // rows are completed when a quarter of the atoms has changed since they were
-    for (int64_t j : changed) ward::note_change(j, atoms);
+    Vector<double> norms(sizes.size());
+    Vector<float> cosines(sizes.size());
+    std::vector<uint32_t> numbers;
+    for (int64_t j = 0; j < sizes.size(); j++) norms[j] = merging_norm(sizes[j]);
+    for (int64_t j : changed) {
+        atoms.squares[j] = norms[j] * norms[j];
+        atoms.inverse[j] = norms[j] > 0.0 ? 1.0 / norms[j] : 0.0;
+        ward::note_change(j, atoms);
+        if (atoms.gram.rows == 0) continue;
+        int64_t first = rows.spans(j, 0), size = rows.spans(j, 1) - first;
+        cosines.fill(0.0f), numbers.clear();
+        for (int64_t entry = first; entry < first + size; entry++)
+            numbers.push_back(static_cast<uint32_t>(place[rows.terms[entry]]));
+        add_products(0, size, {numbers.data(), size}, rows.weights.from(first), lists, cosines);
+        scale_row(cosines.data, norms[j], norms.data, norms.size(), atoms.gram[j].data);
+    }
     ward::close_up(atoms);
     auto counters = atoms.counters;
     if (atoms.gram.rows && SHARE * (counters[ward::TIME] - counters[ward::START]) > counters[ward::ATOMS])
         ward::complete_all(atoms);
+}
+
+using Counts = std::tuple<Vector<double>, Vector<double>>;
+
+Counts count_matches(Span<const int64_t> bins, Span<const double> weights, Table<const int64_t> matches, int64_t n_bins) {
+    Vector<double> matched(n_bins), expected(n_bins);
+    double n_matches = 0.0, total = 0.0;
+    for (int64_t d = 0; d < matches.rows; d++) {
+        double count = 0.0, weight = 0.0;
+        for (int64_t j : matches[d])
+            if (j >= 0) count += 1.0, weight += weights[j];
+        n_matches += count;
+        double share = count / std::max(weight, 1e-300);
+        for (int64_t j : matches[d])
+            if (j >= 0) matched[bins[j]] += weights[j] * share;
+    }
+    for (int64_t j = 0; j < bins.size(); j++) expected[bins[j]] += weights[j], total += weights[j];
+    for (double &value : expected) value *= n_matches / total;
+    return {std::move(matched), std::move(expected)};
+}
+
+Counts scales(Span<const int64_t> owner, Span<const double> sizes, Span<const double> documents,
+              Span<const int64_t> bins, Span<const double> factors, double power) {
+    Vector<double> plain(owner.size()), recent(owner.size());
+    for (int64_t piece = 0; piece < owner.size(); piece++) {
+        int64_t j = owner[piece];
+        double cohesion = sizes[j] / std::max(documents[j], 1e-300), base = std::max(cohesion, 1e-12);
+        double raised = power == 0.5 ? std::sqrt(base) : std::pow(base, power);
+        plain[piece] = cohesion > 0.0 ? 1.0 / raised : 0.0;
+        recent[piece] = plain[piece] * factors[bins[j]];
+    }
+    return {std::move(plain), std::move(recent)};
 }
 
 }  // namespace
@@ -237,8 +325,8 @@ void bind_atom_clusters(nb::module_ &kernels) {
     module.attr("MERGE") = int{MERGE};
     module.attr("JOIN") = int{JOIN};
     module.attr("RETIRE") = int{RETIRE};
-    module.def("learn", &learn, "pieces"_a, "owner"_a, "weight"_a, "atoms"_a, "used"_a, "birth"_a,
-               "seen"_a, "same"_a, "full"_a, release(),
+    module.def("learn", &learn, "pieces"_a, "sizes"_a, "worth"_a, "atoms"_a, "used"_a, "birth"_a, "seen"_a, "same"_a,
+               "full"_a, release(),
                R"(Let the documents of a block join, open and merge atoms, one after another.
 
 A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused slot,
@@ -249,11 +337,12 @@ document that joins is an atom of one.
 Parameters
 ----------
 pieces : tuple
-    Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, and of the documents.
-owner : ndarray of int64, shape (n_atoms + n_documents,), changed
-    Slot that each piece is part of: atoms and documents, which get theirs here; -1: none.
-weight : ndarray of float64, shape (n_atoms + n_documents,)
-    Sizes of the atoms, and what a document is worth.
+    Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, and of the documents (with
+    a single document, these are not used).
+sizes : ndarray of float64, shape (n_atoms,)
+    Norms of the atoms.
+worth : float
+    Weight of a document in its atom.
 atoms : Merging, changed
 used, birth : ndarray of int64, shape (n_slots,), changed
     Number of the last document that joined, and of the first.
@@ -261,9 +350,65 @@ seen : int
     Documents learned before the block.
 same : float
 full : int
-    What to do when all slots are used: 0 merges, 1 joins the nearest atom, 2 retires the smallest atom.)");
-    module.def("settle", &settle, "changed"_a, "atoms"_a, release(),
-               "Record that atoms have changed; their rows of `gram` are complete.");
+    What to do when all slots are used: 0 merges, 1 joins the nearest atom, 2 retires the smallest atom.
+
+Returns
+-------
+changed : ndarray of int64
+    Slots whose atom has changed, sorted.
+places : ndarray of int64, shape (n_atoms + n_documents,)
+    Position in `changed` of the slot that each atom and each document became part of; -1 for none.)");
+    module.def("renew", &renew, "changed"_a, "rows"_a, "place"_a, "lists"_a, "sizes"_a, "atoms"_a, release(),
+               R"(Update norms and inner products of atoms that have changed.
+
+Parameters
+----------
+changed : ndarray of int64
+rows : tuple of ndarray
+    Spans, terms and weights of all atoms, of unit norm.
+place : ndarray of int32
+    Number of each term.
+lists : tuple of ndarray
+    Inverted lists of all atoms.
+sizes : ndarray of float64, shape (n_atoms,)
+    Norms of all atoms.
+atoms : Merging, changed)");
+    module.def("count_matches", &count_matches, "bins"_a, "weights"_a, "matches"_a, "n_bins"_a, release(),
+               R"(Count the matches of documents by the age of the atoms, and those that chance would give.
+
+Parameters
+----------
+bins : ndarray of int64, shape (n_atoms,)
+    Bin of the age of each atom.
+weights : ndarray of float64, shape (n_atoms,)
+    Number of documents of each atom; the sum is above 0.
+matches : ndarray of int64, shape (n_documents, m)
+    Atoms that each document matches best, -1 for none. A document counts as m matches, which its atoms share in
+    proportion to their weights.
+n_bins : int
+
+Returns
+-------
+matched, expected : ndarray of float64, shape (n_bins,))");
+    module.def("scales", &scales, "owner"_a, "sizes"_a, "documents"_a, "bins"_a, "factors"_a, "power"_a, release(),
+               R"(Compute the factors of cosines with atoms, without and with recency.
+
+With the norm S and the number n of documents of an atom, its factor is (S / n)^-power, and 0 if S is 0.
+
+Parameters
+----------
+owner : ndarray of int64, shape (n_pieces,)
+    Atoms whose factors are computed.
+sizes, documents : ndarray of float64, shape (n_atoms,)
+bins : ndarray of int64, shape (n_atoms,)
+    Bin of the age of each atom.
+factors : ndarray of float64, shape (n_bins,)
+    Recency factor of each bin.
+power : float
+
+Returns
+-------
+plain, recent : ndarray of float64, shape (n_pieces,))");
 }
 
 }  // namespace odl

@@ -6,6 +6,7 @@
 #include "inverted_lists.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -16,16 +17,6 @@ namespace odl {
 namespace {
 
 using std::int32_t, std::int64_t, std::uint32_t, std::uint64_t;
-
-// Sparse rows; row i has the entries spans[i, 0]..spans[i, 1] - 1.
-struct SpannedRows {
-    Table<const int64_t> spans;
-    Span<const uint32_t> terms;
-    Span<const double> weights;
-    static constexpr auto members() {
-        return std::tuple{&SpannedRows::spans, &SpannedRows::terms, &SpannedRows::weights};
-    }
-};
 
 // Terms with their plain and flattened weights.
 template <class Term, class Weight> struct Entries {
@@ -70,26 +61,6 @@ struct ChangedRows {
         return std::tuple{&ChangedRows::starts, &ChangedRows::terms, &ChangedRows::weights};
     }
 };
-
-// Multiply cosines with an atom by its norm and those of the other atoms.
-ODL_AVX2 static void scale_row(const float *__restrict cosines, double size, const double *__restrict sizes,
-                               int64_t count, float *__restrict products) {
-    for (int64_t j = 0; j < count; j++) products[j] = static_cast<float>(cosines[j] * (size * sizes[j]));
-}
-
-void grams(Span<const int64_t> which, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
-           Span<const double> sizes, Table<float> gram) {
-    Vector<float> cosines(sizes.size());
-    std::vector<uint32_t> numbers;
-    for (int64_t i = 0; i < which.size(); i++) {
-        int64_t row = which[i], first = rows.spans(i, 0), last = rows.spans(i, 1);
-        cosines.fill(0.0f), numbers.clear();
-        for (int64_t entry = first; entry < last; entry++)
-            numbers.push_back(static_cast<uint32_t>(place[rows.terms[entry]]));
-        add_products(0, last - first, {numbers.data(), last - first}, rows.weights.from(first), lists, cosines);
-        scale_row(cosines.data, sizes[row], sizes.data, sizes.size(), gram[row].data);
-    }
-}
 
 double product(int64_t row, const SpannedRows &rows, Span<const double> dense) {
     double total = 0.0;
@@ -254,7 +225,7 @@ bool rebuild(Span<const int64_t> owner, Table<const int64_t> spans, const OldEnt
     int64_t count = static_cast<int64_t>(sizes.size());
     for (int64_t size : sizes) free += size;
     counters[0] = count, counters[1] = free;
-    if (2 * count > limits.size() || 3 * free > 2 * pieces.size()) return false;  // too little room for changes
+    if (2 * count > limits.size() || 2 * free > pieces.size()) return false;  // too little room for changes
     bounds.fill(0), limits.fill(0);
     free = 0;
     for (int64_t number = 0; number < count; number++) {
@@ -330,20 +301,38 @@ bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t>
     return true;
 }
 
-bool exchange(Span<const int64_t> rows, Table<const int64_t> before, Table<const int64_t> after,
-              const OldEntries &entries, Span<int32_t> place, const NewLists &lists, Span<int64_t> limits,
-              Span<int64_t> counters) {
+// Load the bounds of the list of a term, or the first entries of that list, into the cache.
+void prefetch_bounds(uint32_t term, Span<const int32_t> place, const NewLists &lists) {
+    if (place[term] >= 0) __builtin_prefetch(lists.starts.data + 2 * int64_t{place[term]}, 1, 3);
+}
+void prefetch_list(uint32_t term, Span<const int32_t> place, const NewLists &lists) {
+    if (place[term] < 0 || 2 * int64_t{place[term]} >= lists.starts.size()) return;
+    int64_t first = lists.starts[2 * int64_t{place[term]}];
+    __builtin_prefetch(lists.terms.data + first, 1, 3);
+    __builtin_prefetch(lists.weights.data + first, 1, 3);
+    __builtin_prefetch(lists.flat.data + first, 1, 3);
+}
+
+bool exchange(Span<const int64_t> changed, Span<const int64_t> piece, Table<const int64_t> before,
+              Table<const int64_t> after, const OldEntries &entries, Span<int32_t> place, const NewLists &lists,
+              Span<int64_t> limits, Span<int64_t> counters) {
+    constexpr int64_t AHEAD = 6;  // number of entries by which the list of a term is prefetched
     const auto &terms = entries.terms;
-    for (int64_t i = 0; i < rows.size(); i++) {
-        int64_t old_entry = before(i, 0), new_entry = after(i, 0);
-        while (old_entry < before(i, 1) || new_entry < after(i, 1)) {
-            bool gone = new_entry == after(i, 1) ||
-                        (old_entry < before(i, 1) && terms[old_entry] < terms[new_entry]);
-            if (gone || (old_entry < before(i, 1) && terms[old_entry] == terms[new_entry])) {
-                replace(rows[i], place[terms[old_entry]], gone ? -1 : new_entry, entries, lists);
+    for (int64_t column : changed) {
+        bool is_new = column >= before.rows;
+        int64_t old_entry = is_new ? 0 : before(column, 0), old_end = is_new ? 0 : before(column, 1);
+        int64_t new_entry = after(column, 0), new_end = after(column, 1);
+        while (old_entry < old_end || new_entry < new_end) {
+            if (new_entry + 2 * AHEAD < new_end) {
+                prefetch_bounds(terms[new_entry + 2 * AHEAD], place, lists);
+                prefetch_list(terms[new_entry + AHEAD], place, lists);
+            }
+            bool gone = new_entry == new_end || (old_entry < old_end && terms[old_entry] < terms[new_entry]);
+            if (gone || (old_entry < old_end && terms[old_entry] == terms[new_entry])) {
+                replace(piece[column], place[terms[old_entry]], gone ? -1 : new_entry, entries, lists);
                 old_entry++;
                 if (!gone) new_entry++;
-            } else if (append(rows[i], new_entry, entries, place, lists, limits, counters)) {
+            } else if (append(piece[column], new_entry, entries, place, lists, limits, counters)) {
                 new_entry++;
             } else {
                 return false;
@@ -353,12 +342,48 @@ bool exchange(Span<const int64_t> rows, Table<const int64_t> before, Table<const
     return true;
 }
 
-void flatten_row(int64_t begin, int64_t end, Span<const double> weights, double power, Span<double> values) {
-    double total = 0.0;
-    for (int64_t entry = begin; entry < end; entry++) {
-        values[entry] = std::pow(weights[entry], power);
-        total += values[entry] * values[entry];
+// Raise positive normal numbers to a power, as 2^(power log2 x); others become 0. The relative error is below 1e-14.
+//
+// Only additions, multiplications and divisions are used, so that the loop is vectorised, and results do not depend on
+// the mathematical library. Bits of a double: 11 of the exponent, biased by 1023, above 52 of the mantissa.
+ODL_AVX2 static void raise(const double *__restrict weights, double power, int64_t size, double *__restrict values) {
+    constexpr double LOG2_E = 1.4426950408889634, LN_2 = 0.6931471805599453;
+    constexpr double ROUND = 6755399441055744.0;  // 1.5 * 2^52: x + ROUND has the nearest integer of x in its last bits
+    constexpr double LARGE = 4503599627370496.0;  // 2^52, whose bits plus n are those of 2^52 + n
+    constexpr int64_t ROOT_HALF = 0x3fe6a09e667f3bcd, ONE = 0x3ff0000000000000, MANTISSA = 0x000fffffffffffff;
+    for (int64_t i = 0; i < size; i++) {
+        int64_t bits, exponent_bits, mantissa_bits, scale_bits;
+        double exponent, mantissa, scale, large = LARGE;
+        // x = 2^exponent mantissa, sqrt(1/2) <= mantissa < sqrt(2)
+        std::memcpy(&bits, weights + i, 8);
+        bits += ONE - ROOT_HALF;
+        std::memcpy(&exponent_bits, &large, 8);
+        exponent_bits |= static_cast<int64_t>(static_cast<uint64_t>(bits) >> 52);
+        std::memcpy(&exponent, &exponent_bits, 8);
+        exponent -= LARGE + 1023.0;
+        mantissa_bits = (bits & MANTISSA) + ROOT_HALF;
+        std::memcpy(&mantissa, &mantissa_bits, 8);
+        // ln(mantissa) = 2 (t + t^3/3 + t^5/5 + ...)
+        double t = (mantissa - 1.0) / (mantissa + 1.0), s = t * t;
+        double series = 1.0 / 21;
+        for (int64_t odd = 19; odd > 0; odd -= 2) series = series * s + 1.0 / static_cast<double>(odd);
+        double y = power * (exponent + 2.0 * LOG2_E * t * series);
+        // 2^y = 2^n exp((y - n) ln 2), n the integer nearest to y
+        double shifted = y + ROUND, z = (y - (shifted - ROUND)) * LN_2;
+        double result = 1.0;
+        for (int64_t degree = 14; degree > 0; degree--) result = 1.0 + result * z * (1.0 / static_cast<double>(degree));
+        std::memcpy(&scale_bits, &shifted, 8);
+        scale_bits = (scale_bits << 52) + ONE;
+        std::memcpy(&scale, &scale_bits, 8);
+        values[i] = weights[i] > 1e-300 ? result * scale : 0.0;
     }
+}
+
+void flatten_row(int64_t begin, int64_t end, Span<const double> weights, double power, Span<double> values) {
+    if (power == 1.0) std::copy(weights.data + begin, weights.data + end, values.data + begin);
+    else raise(weights.data + begin, power, end - begin, values.data + begin);
+    double total = 0.0;
+    for (int64_t entry = begin; entry < end; entry++) total += values[entry] * values[entry];
     double factor = total > 0.0 ? 1.0 / std::sqrt(total) : 0.0;
     for (int64_t entry = begin; entry < end; entry++) values[entry] *= factor;
 }
@@ -396,14 +421,14 @@ class TermSet {
 };
 
 // Write the sum of weighted rows from `free` on, terms ascending, without entries of 0; return its end.
-int64_t add_up(Span<const int64_t> places, Span<const int64_t> source, Span<const double> factors,
-               const TwoFamilies &rows, Span<double> dense, TermSet &terms, int64_t free, const NewEntries &entries) {
+int64_t add_up(Span<const int64_t> places, Span<const double> factors, double late_factor, const TwoFamilies &rows,
+               Span<double> dense, TermSet &terms, int64_t free, const NewEntries &entries) {
     int64_t before = rows.early.spans.rows;
     for (int64_t place : places) {
-        bool is_early = source[place] < before;
+        bool is_early = place < before;
         const SpannedRows &own = is_early ? rows.early : rows.late;
-        int64_t at = is_early ? source[place] : source[place] - before;
-        double factor = factors[place];
+        int64_t at = is_early ? place : place - before;
+        double factor = is_early ? factors[place] : late_factor;
         for (int64_t entry = own.spans(at, 0); entry < own.spans(at, 1); entry++) {
             uint32_t term = own.terms[entry];
             terms.add(term);
@@ -418,41 +443,40 @@ int64_t add_up(Span<const int64_t> places, Span<const int64_t> source, Span<cons
     return free;
 }
 
-struct Cut {
-    int64_t end;
-    double norm;
-};
-
-// Move the `most` largest weights of a row to `free`, scaled to unit l2 norm; return their end, and the norm.
-Cut cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_t> terms, Span<double> weights) {
-    int64_t first = free, level = 0;
+// Move the `most` largest weights of a row to `free`, for ties the first ones; return their end.
+int64_t cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_t> terms, Span<double> weights) {
+    int64_t n_ties = 0;  // number of weights equal to `least` that remain
     double least = 0.0;
     if (end - begin > most) {
         if (most < 1) throw std::invalid_argument("no entry of a row may remain; expected 1 or more");
         std::vector<double> sorted(weights.data + begin, weights.data + end);
         auto middle = sorted.begin() + (end - begin - most);
         std::nth_element(sorted.begin(), middle, sorted.end());
-        least = *middle, level = most;
-        for (int64_t entry = begin; entry < end; entry++) level -= weights[entry] > least;
+        least = *middle, n_ties = most;
+        for (int64_t entry = begin; entry < end; entry++) n_ties -= weights[entry] > least;
     }
-    double total = 0.0;
     for (int64_t entry = begin; entry < end; entry++) {
         double weight = weights[entry];
-        if (weight == least) level--;
-        if (weight > least || (weight == least && level >= 0)) {
+        if (weight > least || (weight == least && n_ties-- > 0)) {
             terms[free] = terms[entry], weights[free] = weight;
-            total += weight * weight;
             free++;
         }
     }
-    double size = std::sqrt(total);
-    for (int64_t entry = first; entry < free; entry++) weights[entry] /= size;
-    return {free, size};
+    return free;
 }
 
-int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const int64_t> source,
-             Span<const double> factors, const TwoFamilies &rows, int64_t most, double power,
-             int64_t n_terms, const NewEntries &entries, int64_t free, Table<int64_t> spans, Span<double> sizes) {
+// Scale a row to unit l2 norm, and return its norm before.
+double scale_to_unit(int64_t begin, int64_t end, Span<double> weights) {
+    double total = 0.0;
+    for (int64_t entry = begin; entry < end; entry++) total += weights[entry] * weights[entry];
+    double norm = std::sqrt(total);
+    for (int64_t entry = begin; entry < end; entry++) weights[entry] /= norm;
+    return norm;
+}
+
+int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const double> factors, double late_factor,
+             const TwoFamilies &rows, int64_t most, double power, int64_t n_terms, const NewEntries &entries,
+             int64_t free, Table<int64_t> spans, Span<double> sizes) {
     static thread_local TermSet terms;
     Span<double> dense = zero_buffer(n_terms);
     terms.widen(n_terms);
@@ -469,14 +493,13 @@ int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const 
         auto places = order.part(first[i], first[i + 1]);
         int64_t most_terms = 0, begin = free;
         for (int64_t place : places) {
-            int64_t at = source[place];
-            auto own = at < before ? rows.early.spans[at] : rows.late.spans[at - before];
+            auto own = place < before ? rows.early.spans[place] : rows.late.spans[place - before];
             most_terms += own[1] - own[0];
         }
         if (begin + most_terms > entries.terms.size()) return -1;
-        int64_t end = add_up(places, source, factors, rows, dense, terms, begin, entries);
-        Cut done = cut(most, begin, end, begin, entries.terms, entries.weights);
-        free = done.end, sizes[i] = done.norm;
+        int64_t end = add_up(places, factors, late_factor, rows, dense, terms, begin, entries);
+        free = cut(most, begin, end, begin, entries.terms, entries.weights);
+        sizes[i] = scale_to_unit(begin, free, entries.weights);
         spans(changed[i], 0) = begin, spans(changed[i], 1) = free;
         flatten_row(begin, free, entries.weights, power, entries.flat);
     }
@@ -528,13 +551,11 @@ void codes(const SpannedRows &documents, const SpannedRows &atoms, Table<const i
     }
 }
 
-void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends, Span<double> sizes) {
+void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends) {
     int64_t free = 0;
-    for (int64_t row = 0; row < sizes.size(); row++) {
+    for (int64_t row = 0; row + 1 < ends.size(); row++) {
         ends[row] = free;
-        Cut done = cut(most, compressed.starts[row], compressed.starts[row + 1], free, compressed.terms,
-                       compressed.weights);
-        free = done.end, sizes[row] = done.norm;
+        free = cut(most, compressed.starts[row], compressed.starts[row + 1], free, compressed.terms, compressed.weights);
     }
     ends[ends.size() - 1] = free;
 }
@@ -543,22 +564,6 @@ void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends, S
 
 void bind_inverted_lists(nb::module_ &kernels) {
     auto module = kernels.def_submodule("inverted_lists", "Inner products of documents by inverted lists.");
-    module.def("grams", &grams, "which"_a, "rows"_a, "place"_a, "lists"_a, "sizes"_a, "gram"_a, release(),
-               R"(Fill rows of a matrix with the inner products of some atoms and all atoms.
-
-Parameters
-----------
-which : ndarray of int64, shape (n,)
-    Atoms whose rows are filled.
-rows : tuple of ndarray
-    Spans (n, 2), terms and weights of these atoms, of unit norm.
-place : ndarray of int32
-    Number of each term.
-lists : tuple of ndarray
-    Inverted lists of all atoms, of unit norm.
-sizes : ndarray, shape (n_atoms,)
-    Norms that the atoms are multiplied by.
-gram : ndarray of float32, at least n_atoms x n_atoms, changed)");
     module.def("nearest", &nearest, "apart"_a, "documents"_a, "numbers"_a, "compared"_a, "scale"_a, "recent_scale"_a,
                "n_terms"_a, "neighbours"_a, "best"_a, "recent"_a, "recent_best"_a, release(),
                R"(Find the rows of the largest positive inner products with each document, falling, among equals the first.
@@ -622,7 +627,7 @@ counters : ndarray of int64, shape (2,), filled
 Returns
 -------
 bool
-    Whether the lists have room for twice as many terms and 1.5 times as many entries; otherwise they are not filled.)");
+    Whether the lists have room for twice as many terms and entries; otherwise they are not filled.)");
     module.def("take", &take, "spans"_a, "entries"_a, "result"_a, release(),
                R"(Fill compressed rows with the entries from spans[i, 0] to spans[i, 1], weights plain and flattened.
 
@@ -633,45 +638,51 @@ entries : tuple of ndarray
     Terms, weights, flattened weights.
 result : tuple of ndarray, filled
     Starts, terms, weights, flattened weights.)");
-    module.def("exchange", &exchange, "rows"_a, "before"_a, "after"_a, "entries"_a, "place"_a, "lists"_a, "limits"_a,
-               "counters"_a, release(),
-               R"(Take the entries of some rows out of inverted lists and put in others; the order within a list may change.
+    module.def("exchange", &exchange, "changed"_a, "piece"_a, "before"_a, "after"_a, "entries"_a, "place"_a, "lists"_a,
+               "limits"_a, "counters"_a, release(),
+               R"(Replace the entries of some columns in inverted lists; the order within a list may change.
 
 Parameters
 ----------
-rows : ndarray of int64, shape (n,)
+changed : ndarray of int64
+    The columns.
+piece : ndarray of int64, shape (n_columns,)
+    Number of each column in the lists.
 before, after : ndarray of int64, shape (n, 2)
-    Where the entries of each row lie, terms rising.
+    First entry of each column and the entry after its last one, before and after the change; terms ascend. `before`
+    may have fewer columns.
 entries : tuple of ndarray
+    Terms, weights, flattened weights.
 place : ndarray of int32, changed
     Number of each term, -1: none yet.
 lists : tuple of ndarray, changed
-    First and end of each list, in turn, then rows and weights.
+    First and end of each list, in turn, then pieces and weights.
 limits : ndarray of int64, changed
-    Where the room of each list ends.
+    End of the space of each list.
 counters : ndarray of int64, changed
-    The next number of a term, and where the room behind all lists begins.
+    The next number of a term, and the end of the space that lists use.
 
 Returns
 -------
 bool
-    Whether there was room; else the lists are of no use any more.)");
-    module.def("sums", &sums, "changed"_a, "owner"_a, "source"_a, "factors"_a, "rows"_a, "most"_a, "power"_a,
-               "n_terms"_a, "entries"_a, "free"_a, "spans"_a, "sizes"_a, release(),
+    Whether there was room; otherwise the lists are only partly changed and must be rebuilt.)");
+    module.def("sums", &sums, "changed"_a, "owner"_a, "factors"_a, "late_factor"_a, "rows"_a, "most"_a,
+               "power"_a, "n_terms"_a, "entries"_a, "free"_a, "spans"_a, "sizes"_a, release(),
                R"(Fill columns with sums of weighted rows of two families, cut to their heaviest terms, of unit l2 norm.
 
 Parameters
 ----------
 changed : ndarray of int64
     The columns.
-owner : ndarray of int64
-    Place in `changed` of the sum that each summand is part of, in their order; -1: none.
-source : ndarray of int64
-    Row of the first family, or number of these and row of the second one.
+owner : ndarray of int64, shape (n_rows,)
+    Position in `changed` of the sum that each row is part of; -1: none.
 factors : ndarray of float64
-    What each is multiplied by.
+    Factor of each row of the first family.
+late_factor : float
+    Factor of the rows of the second family.
 rows : tuple
-    Two families as of `take`, of weights that are not negative.
+    Two families of rows: spans, terms and weights, which are not negative. `owner` numbers the rows of the second
+    family after those of the first.
 most : int
     Terms that remain, as of `heaviest`.
 power : float
@@ -707,8 +718,8 @@ n_terms : int
     Terms of documents and atoms are below it.
 x : ndarray, shape (n_documents, m), filled
     Zeros.)");
-    module.def("heaviest", &heaviest, "most"_a, "compressed"_a, "ends"_a, "sizes"_a, release(),
-               R"(Cut every row to its `most` largest weights, among equals the first, and scale it to unit l2 norm, in place.
+    module.def("heaviest", &heaviest, "most"_a, "compressed"_a, "ends"_a, release(),
+               R"(Cut every row to its `most` largest weights, for ties the first ones, in place.
 
 Parameters
 ----------
@@ -716,9 +727,7 @@ most : int
 compressed : tuple of ndarray
     Starts, terms and weights of rows of positive weights; the last two changed.
 ends : ndarray of int64, shape (n_rows + 1,), filled
-    Where the rows start afterwards, and their end.
-sizes : ndarray, shape (n_rows,), filled
-    Norms of the rows that were cut, before they were scaled.)");
+    Starts of the rows afterwards, and the end of the last one.)");
 }
 
 }  // namespace odl

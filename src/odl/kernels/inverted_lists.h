@@ -13,6 +13,16 @@ struct Lists {
     static constexpr auto members() { return std::tuple{&Lists::bounds, &Lists::rows, &Lists::values}; }
 };
 
+// Sparse rows; row i has the entries spans[i, 0]..spans[i, 1] - 1.
+struct SpannedRows {
+    Table<const std::int64_t> spans;
+    Span<const std::uint32_t> terms;
+    Span<const double> weights;
+    static constexpr auto members() {
+        return std::tuple{&SpannedRows::spans, &SpannedRows::terms, &SpannedRows::weights};
+    }
+};
+
 // Add the inner products of a document (entries first..last - 1) with all rows to `total`.
 inline void add_products(std::int64_t first, std::int64_t last, Span<const std::uint32_t> terms,
                          Span<const double> weights, const Lists &lists, Span<float> total) {

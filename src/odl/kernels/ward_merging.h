@@ -32,6 +32,14 @@ constexpr int32_t NEVER = std::numeric_limits<int32_t>::max();  // later than an
 constexpr float MIN_COUNT = 1e-12f;  // smallest number of documents in a cost
 constexpr float INFINITE = std::numeric_limits<float>::infinity();
 
+// Inner products of a group of atoms and all other groups.
+struct GroupRows {
+    virtual Span<const float> row(int64_t j) const = 0;
+
+  protected:
+    ~GroupRows() = default;
+};
+
 // Atoms that may merge, with one entry or row per atom unless the comment gives another size.
 struct Merging {
     Table<float> gram;            // S_i^T S_j; empty if no atoms will be merged
@@ -49,11 +57,9 @@ struct Merging {
     Span<float> least;            // smallest price of each block of atoms
     Span<int64_t> counters;       // see above
     Span<int64_t> places;         // work space
-    std::vector<float *> moved;   // rows that are stored elsewhere than in `gram`, by atom; empty if there are none
+    const GroupRows *groups = nullptr;  // rows of groups of atoms, if `group` merges
 
-    Span<float> row(int64_t j) const {
-        return moved.empty() || !moved[j] ? gram[j] : Span<float>(moved[j], gram.columns);
-    }
+    Span<const float> row(int64_t j) const;
 
     static constexpr auto members() {
         return std::tuple{&Merging::gram,   &Merging::documents, &Merging::squares,    &Merging::inverse,
@@ -62,6 +68,8 @@ struct Merging {
                           &Merging::least,  &Merging::counters,  &Merging::places};
     }
 };
+
+inline Span<const float> Merging::row(int64_t j) const { return groups ? groups->row(j) : Span<const float>(gram[j]); }
 
 // Return the least of some values, none of them NaN.
 inline float least_of(Span<const float> values) {
@@ -180,17 +188,21 @@ inline bool is_right(int64_t j, const Merging &atoms) {
     return partner == NOBODY || (partner >= 0 && atoms.stamp[partner] < atoms.stamp[j]);
 }
 
-// Take the next partner of j that has not changed since, or search.
+// Replace the price of j, whose partner has changed: by the cost of its next partner that has not, or by a lower bound of
+// all other costs, the cost of its last stored partner. If that is no larger than the price, search.
 inline void renew(int64_t j, const Merging &atoms) {
     Span<int64_t> partners = atoms.partner[j];
     Span<float> costs = atoms.cost[j];
+    float bound = atoms.price[j];
     while (partners[0] != UNKNOWN && !is_right(j, atoms)) {
+        bound = costs[0];
         for (int64_t rank = 1; rank < CANDIDATES; rank++)
             partners[rank - 1] = partners[rank], costs[rank - 1] = costs[rank];
         if (partners[CANDIDATES - 1] != NOBODY) partners[CANDIDATES - 1] = UNKNOWN;
     }
-    if (partners[0] == UNKNOWN) search(j, atoms);
-    else set_price(j, costs[0], atoms);
+    if (partners[0] != UNKNOWN) set_price(j, costs[0], atoms);
+    else if (bound > atoms.price[j]) set_price(j, bound, atoms);
+    else search(j, atoms);
 }
 
 // Search the rows of atoms that have changed since this was done.
@@ -240,11 +252,8 @@ inline void complete(int64_t j, const Merging &atoms) {
         places[count] = recent[time];
         count += stamp[recent[time]] == time;
     }
-    Span<float> row = atoms.row(j);
-    if (atoms.moved.empty())
-        for (int64_t i = 0; i < count; i++) row[places[i]] = atoms.gram(places[i], j);
-    else  // every atom that has changed has a row of its own
-        for (int64_t i = 0; i < count; i++) row[places[i]] = atoms.moved[places[i]][j];
+    Span<float> row = atoms.gram[j];
+    for (int64_t i = 0; i < count; i++) row[places[i]] = atoms.gram(places[i], j);
 }
 
 // Complete the rows of all atoms.
@@ -290,20 +299,16 @@ inline void note_change(int64_t j, const Merging &atoms) {
     atoms.reciprocal[j] = static_cast<float>(atoms.inverse[j]);
 }
 
-ODL_AVX2 static void add_row(Span<float> row, Span<const float> other, int64_t size) {
-    float *__restrict to = row.data;
-    const float *__restrict from = other.data;
-    for (int64_t i = 0; i < size; i++) to[i] += from[i];
+ODL_AVX2 static void add_rows(const float *first, const float *second, int64_t size, float *sum) {
+    for (int64_t i = 0; i < size; i++) sum[i] = first[i] + second[i];
 }
 
-// Add an atom to another one; the rows of both are complete.
-inline void merge(int64_t gone, int64_t kept, const Merging &atoms) {
+// Add the documents of an atom to another one, given the inner product of both.
+inline void join(int64_t gone, int64_t kept, double product, const Merging &atoms) {
     double &square = atoms.squares[kept];
-    square += atoms.squares[gone] + 2.0 * atoms.row(kept)[gone];
+    square += atoms.squares[gone] + 2.0 * product;
     atoms.inverse[kept] = square > 0.0 ? 1.0 / std::sqrt(square) : 0.0;
-    add_row(atoms.row(kept), atoms.row(gone), atoms.counters[ATOMS]);
     atoms.documents[kept] += atoms.documents[gone];
-    atoms.inner[kept] += atoms.inner[gone];
     note_change(kept, atoms);
 }
 

@@ -13,9 +13,18 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from odl.kernels import atom_clusters
 from odl.learners import likeness
 from odl.learners.base import ArraySpec, Learner, Scores, State, setting
-from odl.learners.clusters import AGES, FULL_ACTIONS, Clusters, reading, recency_of, with_matches
+from odl.learners.clusters import (
+    AGES,
+    FULL_ACTIONS,
+    Clusters,
+    age_bins,
+    reading,
+    recency_of,
+    with_matches,
+)
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
 # Number of documents of an atom without words, so that it is merged before all others.
@@ -283,7 +292,7 @@ class Adaptive(ClusterLearner):
         used, atom_positions = np.unique(np.maximum(atoms, 0), return_inverse=True)
         A = sparse.csc_array(state.dictionary[:, used])
         starts, _, weights_of_atoms = likeness.as_rows(A)
-        scale = self._scales(state, slice(None))[1][used]
+        scale = self._scales(state, used)[1]
         data = likeness.flatten_weights(starts, weights_of_atoms, self.flatten) * np.repeat(
             scale, np.diff(starts)
         )
@@ -306,21 +315,13 @@ class Adaptive(ClusterLearner):
         return replace(state, arrays={**state.arrays, "limit": limit})
 
     def _scales(self, state, which):
-        """Return 1 / rho_j^cohesion of atoms, and the same times their recency factors.
-
-        The last result is cached.
-        """
-        cached_for, scales = state.derived.get(("scales", self), (None, None))
-        if cached_for is not which:
-            size, members = (state.arrays[name][which] for name in ("size", "members"))
-            cohesion = size / np.maximum(members, 1e-300)
-            scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
-            factors = (
-                recency_of(state.arrays, ages(state)[which], self.recency) if self.recency else 1.0
-            )
-            scales = scale, scale * factors
-            state.derived["scales", self] = which, scales
-        return scales
+        """Return 1 / rho_j^cohesion of some atoms, and the same times their recency factors."""
+        size, members = state.arrays["size"], state.arrays["members"]
+        if self.recency:
+            bins, factors = bins_of(state), recency_of(state.arrays, self.recency)
+        else:
+            bins, factors = np.zeros(len(size), dtype=np.int64), np.ones(1)
+        return atom_clusters.scales(which, size, members, bins, factors, float(self.cohesion))
 
     @property
     def _weights(self):
@@ -344,7 +345,7 @@ class Adaptive(ClusterLearner):
         arrays, document_weight, halves = dict(state.arrays), 1.0, False
         if self.recency and state.shape[1]:
             arrays |= with_matches(
-                arrays, ages(state), arrays["members"], self.explain(state, P).matches
+                arrays, bins_of(state), arrays["members"], self.explain(state, P).matches
             )
         if self.half_life:
             seen = int(arrays["seen"][0])
@@ -365,9 +366,17 @@ class Adaptive(ClusterLearner):
         return clusters, halves
 
 
-def ages(state: State) -> np.ndarray:
-    """Return the number of documents since the last one that joined each atom."""
-    return state.arrays["seen"] - 1 - state.arrays["used"]
+def bins_of(state: State) -> np.ndarray:
+    """Return the bin of each atom's age, the number of documents since the last one that joined it.
+
+    The state caches the result.
+    """
+    seen, used = state.arrays["seen"], state.arrays["used"]
+    cached_for, bins = state.derived.get("bins", (None, None))
+    if cached_for is not used:
+        bins = age_bins(seen - 1 - used)
+        state.derived["bins"] = used, bins
+    return bins
 
 
 def rescale_atoms(before: State, after: State) -> State:

@@ -23,8 +23,6 @@ FULL_ACTIONS = {
 }
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
 NO_LIMIT = 1 << 62  # number of terms that stands for no limit on an atom
-# Smallest norm ||S_j|| when atoms merge. Squares of smaller ones are below single precision.
-MIN_NORM = 2.0**-50
 # Limits of the bins of ages, in documents.
 AGE_EDGES = np.array(
     [50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))]
@@ -79,65 +77,41 @@ class Clusters:
         """Let documents, given as `Rows`, join, open and merge atoms; sum the changed atoms."""
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
-        k, n_numbers = len(arrays["size"]), index.numbers.count
         # A single document needs no lists: there is no earlier document to compare it with.
-        lists_of_documents = (
-            likeness.invert_rows(documents, n_numbers) if count > 1 else likeness.NO_LISTS
+        lists = (
+            likeness.invert_rows(documents, index.numbers.count) if count > 1 else likeness.NO_LISTS
         )
         if self.atoms is None:
-            room = int(arrays["limit"][0])
-            merges = self.settings["full"] == "merge" and k + count > room
-            self.atoms = to_merging(arrays, index, room, merges)
-        room = len(self.atoms.documents)
-        used, birth = pad_zeros(arrays["used"], room), pad_zeros(arrays["birth"], room)
-        owner = np.arange(k + count)
-        weight = np.concatenate([arrays["size"], np.full(count, self.worth)])
-        pieces = documents, index.lists.rows(), lists_of_documents
-        slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
-        rule = float(self.settings["same"]), FULL_ACTIONS[self.settings["full"]]
-        atom_clusters.learn(pieces, owner, merging_size(weight), *slots, seen, *rule)
-        n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
-        arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
-        arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
-        self._sum_changed(owner, weight, P)
-
-    def _sum_changed(self, owner, weight, P):
-        """Replace each changed atom by the sum of its pieces, cut to its heaviest terms.
-
-        A piece is an atom before the batch or a document of the batch.
-        """
-        index, n_atoms = self.index, len(self.arrays["used"])
-        k = len(index.columns.spans)
-        is_changed = np.zeros(n_atoms + 1, dtype=bool)
-        is_changed[owner[owner != np.arange(len(owner))]] = True
-        is_changed[owner[k:]] = True
-        changed = np.flatnonzero(is_changed[:-1])
-        # The last entry of `places` and `is_changed` is for pieces that belong to no atom.
-        places = np.full(n_atoms + 1, -1)
-        places[changed] = np.arange(len(changed))
-        source = np.arange(len(owner))
-        rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
-        rule, summands = (
-            (self.settings["terms"], float(self.settings["flatten"])),
-            (places[owner], source, weight),
+            limit = int(arrays["limit"][0])
+            merges = self.settings["full"] == "merge" and len(arrays["size"]) + count > limit
+            self.atoms = to_merging(arrays, index, limit, merges)
+        limit = len(self.atoms.documents)
+        used, birth = pad_zeros(arrays["used"], limit), pad_zeros(arrays["birth"], limit)
+        changed, places = atom_clusters.learn(
+            (documents, index.lists.rows(), lists),
+            arrays["size"],
+            self.worth,
+            self.atoms,
+            used,
+            birth,
+            int(arrays["seen"][0]),
+            float(self.settings["same"]),
+            FULL_ACTIONS[self.settings["full"]],
         )
-        sizes = index.set_sums(changed, summands, rows, rule, (self.n_terms, n_atoms))
-        self.arrays["size"] = pad_zeros(self.arrays["size"], n_atoms)
-        self.arrays["size"][changed] = sizes
+        n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
+        rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
+        rule = self.settings["terms"], float(self.settings["flatten"])
+        size = pad_zeros(arrays["size"], n_atoms)
+        size[changed] = index.set_sums(
+            changed, (places, arrays["size"], self.worth), rows, rule, (self.n_terms, n_atoms)
+        )
+        arrays |= {"used": used[:n_atoms], "birth": birth[:n_atoms], "seen": arrays["seen"] + count}
+        arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "size": size}
         self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
-        self._update_costs(changed)
-
-    def _update_costs(self, changed):
-        """Update inner products and merging costs of changed atoms; drop them if slots are free."""
-        atoms, size = self.atoms, merging_size(self.arrays["size"])
-        room = len(atoms.documents)
-        if not len(atoms.gram) or len(size) < room:
+        if len(self.atoms.gram) and n_atoms == limit:
+            renew_products(changed, size, index, self.atoms)
+        else:  # they are computed when all slots are in use
             self.atoms = None
-            return
-        fill_products(size, self.index, changed, atoms.gram)
-        atoms.squares[changed] = size[changed] ** 2
-        atoms.inverse[changed] = 1.0 / np.where(size[changed] > 0, size[changed], np.inf)
-        atom_clusters.settle(changed, atoms)
 
     def state(self, updates):
         """Return the state after the batch, with its cached index and products."""
@@ -192,41 +166,35 @@ def pad_zeros(values, length):
     return longer
 
 
-def merging_size(size):
-    """Return the norms ||S_j|| that merging uses: at least `MIN_NORM`, or 0."""
-    return np.where(size > 0, np.maximum(size, MIN_NORM), 0.0)
+def renew_products(changed, size, index, atoms):
+    """Update the norms, inner products and merging costs of changed atoms in a `Merging`.
 
-
-def fill_products(size, index, which, gram):
-    """Fill the rows of the atoms in `which` in `gram` with inner products of these and all atoms.
-
-    The atoms have the norms in `size`.
+    `size` has the norms of all atoms.
     """
-    rows = index.columns.spans[which], *index.columns[1:3]
-    inverted_lists.grams(which, rows, index.numbers.place, index.lists.rows(), size, gram)
+    rows = index.columns[:3], index.numbers.place, index.lists.rows()
+    atom_clusters.renew(changed, *rows, size, atoms)
 
 
-def to_merging(arrays, index, room, merges=True):
-    """Return the atoms of a state as a `Merging` with `room` slots.
+def to_merging(arrays, index, limit, merges=True):
+    """Return the atoms of a state as a `Merging` with `limit` slots.
 
     If atoms may merge, it includes their inner products.
     """
-    size, k = merging_size(arrays["size"]), len(arrays["size"])
-    gram = np.empty((room, room) if merges else (0, 0), dtype=np.float32)
-    atoms = new_merging(gram, pad_zeros(arrays["members"], room), pad_zeros(size, room), k)
-    if merges:
-        fill_products(size, index, np.arange(k), gram)
+    k = len(arrays["size"])
+    gram = np.empty((limit, limit) if merges else (0, 0), dtype=np.float32)
+    atoms = new_merging(gram, pad_zeros(arrays["members"], limit), k)
+    renew_products(np.arange(k), arrays["size"], index, atoms)
     return atoms
 
 
-def new_merging(gram, documents, size, n_atoms):
-    """Return a `Merging` without known merging costs; it has as many slots as `documents`."""
+def new_merging(gram, documents, n_atoms):
+    """Return a `Merging` of `n_atoms` atoms without words; it has as many slots as `documents`."""
     k = len(documents)
-    atoms = Merging(
+    return Merging(
         gram,
         documents,
-        squares=size**2,
-        inverse=1.0 / np.where(size > 0, size, np.inf),
+        squares=np.zeros(k),
+        inverse=np.zeros(k),
         inner=np.zeros(k),
         counts=np.zeros(k, dtype=np.float32),
         reciprocal=np.zeros(k, dtype=np.float32),
@@ -239,8 +207,6 @@ def new_merging(gram, documents, size, n_atoms):
         counters=np.array([n_atoms, 0, 0, 0]),
         places=np.zeros(k, dtype=np.int64),
     )
-    atom_clusters.settle(np.arange(n_atoms), atoms)
-    return atoms
 
 
 def cut_rows(P, most):
@@ -248,17 +214,13 @@ def cut_rows(P, most):
     rows = likeness.as_rows(P)
     if np.diff(rows.starts).max(initial=0) <= most:
         return rows
-    terms, weights = rows.terms.copy(), rows.weights.copy()
-    starts, sizes = np.empty_like(rows.starts), np.empty(P.shape[0])
-    inverted_lists.heaviest(most, (rows.starts, terms, weights), starts, sizes)
-    entries = slice(starts[-1])
-    return likeness.Rows(
-        starts, terms[entries], weights[entries] * np.repeat(sizes, np.diff(starts))
-    )
+    starts, terms, weights = np.empty_like(rows.starts), rows.terms.copy(), rows.weights.copy()
+    inverted_lists.heaviest(most, (rows.starts, terms, weights), starts)
+    return likeness.Rows(starts, terms[: starts[-1]], weights[: starts[-1]])
 
 
 def with_matches(
-    counters: dict[str, np.ndarray], ages: np.ndarray, weights: np.ndarray, matches: np.ndarray
+    counters: dict[str, np.ndarray], bins: np.ndarray, weights: np.ndarray, matches: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the counters with the matches of one more batch.
 
@@ -268,8 +230,8 @@ def with_matches(
     ----------
     counters : dict of str to ndarray
         Counters ``matches`` and ``expected`` before the batch; see `AGES`.
-    ages : ndarray of int64, shape (n,)
-        Ages of the atoms in memory.
+    bins : ndarray of int64, shape (n,)
+        Bins of the ages of the atoms in memory (`age_bins`).
     weights : ndarray, shape (n,)
         Number of documents of each atom; the sum is above 0.
     matches : ndarray of int64, shape (n_documents, m)
@@ -285,26 +247,20 @@ def with_matches(
     >>> import numpy as np
     >>> from odl.learners import clusters
     >>> none = {"matches": np.zeros(clusters.BINS), "expected": np.zeros(clusters.BINS)}
-    >>> ages, documents = np.array([10, 60, 70]), np.array([1.0, 1.0, 2.0])
-    >>> after = clusters.with_matches(none, ages, documents, np.array([[0, -1], [0, 2]]))
+    >>> bins, documents = clusters.age_bins(np.array([10, 60, 70])), np.array([1.0, 1.0, 2.0])
+    >>> after = clusters.with_matches(none, bins, documents, np.array([[0, -1], [0, 2]]))
     >>> after["matches"][:3].round(2), after["expected"][:3]
     (array([1.67, 1.33, 0.  ]), array([0.75, 2.25, 0.  ]))
     """
-    bins, is_match = _bins(ages), matches >= 0
-    shares, remembered = (
-        np.where(is_match, weights[matches], 0.0),
-        np.bincount(bins, weights, minlength=BINS),
-    )
-    shares *= (is_match.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
+    matched, expected = atom_clusters.count_matches(bins, weights, matches, BINS)
     return {
-        "matches": counters["matches"]
-        + np.bincount(bins[matches[is_match]], shares[is_match], minlength=BINS),
-        "expected": counters["expected"] + is_match.sum() * remembered / remembered.sum(),
+        "matches": counters["matches"] + matched,
+        "expected": counters["expected"] + expected,
     }
 
 
-def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) -> np.ndarray:
-    """Return factors of cosines with atoms of these ages, larger for ages that match more often.
+def recency_of(counters: dict[str, np.ndarray], power: float) -> np.ndarray:
+    """Return factors of cosines with atoms by bin of age, larger for ages that match more often.
 
     They are divided by the root of their mean over matches, so that scores of different batches
     compare.
@@ -315,12 +271,11 @@ def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) 
     ----------
     counters : dict of str to ndarray
         Result of `with_matches`.
-    ages : ndarray of int64
     power : float
 
     Returns
     -------
-    ndarray
+    ndarray, shape (BINS,)
 
     Examples
     --------
@@ -328,18 +283,26 @@ def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) 
     >>> from odl.learners import clusters
     >>> counters = {name: np.full(clusters.BINS, 300.0) for name in ("matches", "expected")}
     >>> counters["matches"][0] = 1500.0
-    >>> clusters.recency_of(counters, np.array([0, 49, 50]), power=0.5).round(3)
-    array([1.295, 1.295, 0.648])
+    >>> clusters.recency_of(counters, power=0.5)[:3].round(3)
+    array([1.295, 0.648, 0.648])
     """
     matches = counters["matches"]
     ratio = (matches + PRIOR) / (counters["expected"] + PRIOR)
     factor = (ratio / ratio.max()) ** power
     mean = (matches * factor).sum() / matches.sum() if matches.any() else 1.0
-    return (factor / mean**0.5)[_bins(ages)]
+    return factor / mean**0.5
 
 
-def _bins(ages):
-    """Return the bin of each age."""
+def age_bins(ages: np.ndarray) -> np.ndarray:
+    """Return the bin of each age; the limits of the bins are `AGE_EDGES`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.learners import clusters
+    >>> clusters.age_bins(np.array([0, 49, 50, 100, 700_000]))
+    array([ 0,  0,  1,  2, 21])
+    """
     bins = AGE_BINS[np.minimum(ages, len(AGE_BINS) - 1)]
     old = np.flatnonzero(bins == AGE_BINS[-1])
     bins[old] = np.searchsorted(AGE_EDGES, ages[old], side="right")

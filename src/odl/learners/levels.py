@@ -188,23 +188,22 @@ class Levels(ClusterLearner):
         The codes are not used. Until the next grouping each new atom is a group.
         """
         state = self._fit_memory(self.fit_terms(state, P.shape[1]))
-        limit = state.arrays | {"limit": np.array([self.limit])}
-        clusters, halved = self._atoms.clusters(
-            state.with_arrays({name: limit[name] for name in self._atoms.array_specs}), P
-        )
+        before, limit = state.arrays, np.array([self.limit])
+        clusters, halved = self._atoms.clusters(state.with_arrays({**before, "limit": limit}), P)
         new = clusters.state(state.updates + 1)
-        arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
-        grouped_at, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
-        if grouped_at == 0 or seen - grouped_at >= REGROUP:
+        new.arrays.pop("limit")
+        seen, grouped_at = int(new.arrays["seen"][0]), int(before["grouped"][0])
+        regroups = grouped_at == 0 or seen - grouped_at >= REGROUP
+        if regroups:
             group, grouped_at = self._group_atoms(new), seen
         else:
             group = np.full(new.shape[1], -1)
-            group[: len(state.arrays["group"])] = state.arrays["group"]
-            group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1
-        after = new.with_arrays(arrays | {"group": group, "grouped": np.array([grouped_at])})
-        if "groups" in state.derived and grouped_at == state.arrays["grouped"][0] and not halved:
-            after.derived["groups"] = self._sum_groups(after, state, clusters.changed)
-        return after
+            group[: len(before["group"])] = before["group"]
+            group[new.arrays["birth"] >= before["seen"][0]] = -1
+        new.arrays.update(group=group, grouped=np.array([grouped_at]))
+        if "groups" in state.derived and not regroups and not halved:
+            new.derived["groups"] = self._sum_groups(new, state, clusters.changed)
+        return new
 
     def _fit_memory(self, state):
         """Return the state without data cached for another `memory`; raise if atoms do not fit."""
@@ -266,54 +265,29 @@ class Levels(ClusterLearner):
         changed : ndarray of int64, optional
             Atoms that changed since.
         """
-        arrays, slots, n_slots = state.arrays, self._slots(state.arrays["group"]), 2 * self.limit
+        arrays, n_slots, k = state.arrays, 2 * self.limit, state.shape[1]
         if before:
-            before_groups, is_changed = before.derived["groups"], np.zeros(n_slots, dtype=bool)
-            is_changed[slots[changed]] = True
-            is_changed[self._slots(before.arrays["group"])[changed[changed < before.shape[1]]]] = (
-                True
-            )
-            group_columns, index = (
-                np.flatnonzero(is_changed),
-                take_index(before_groups, self.flatten),
-            )
-            new = {name: before_groups.arrays[name].copy() for name in ("members", "size", "used")}
+            groups = before.derived["groups"]
+            index, earlier_group = take_index(groups, self.flatten), before.arrays["group"]
+            new = {name: groups.arrays[name].copy() for name in ("members", "size", "used")}
         else:
-            group_columns, index = (
-                np.arange(n_slots),
-                likeness.Index(likeness.NO_COLUMNS, state.shape[0], filled=True),
-            )
-            new = {
-                "members": np.zeros(n_slots),
-                "size": np.zeros(n_slots),
-                "used": np.zeros(n_slots, dtype=np.int64),
-            }
-        positions = np.full(n_slots, -1)
-        positions[group_columns] = np.arange(len(group_columns))
-        owner = positions[slots]
-        atoms = np.flatnonzero(owner >= 0)
+            index = likeness.Index(likeness.NO_COLUMNS, state.shape[0], filled=True)
+            changed, earlier_group = np.arange(k), arrays["group"][:0]
+            new = {"members": np.zeros(n_slots), "size": np.zeros(n_slots)}
+            new["used"] = np.full(n_slots, -1)
+        slots, owner = ward_merging.update_groups(
+            arrays["group"], earlier_group, changed, arrays["members"], arrays["used"],
+            new["members"], new["used"],
+        )  # fmt: skip
         with reading(state, self.flatten) as lists:
             rows = lists.columns[:3], likeness.NO_COLUMNS[:3]
-        summands, rule = (
-            (owner, np.arange(len(slots)), arrays["size"]),
-            (NO_LIMIT, float(self.flatten)),
+        rule = NO_LIMIT, float(self.flatten)
+        new["size"][slots] = index.set_sums(
+            slots, (owner, arrays["size"], 0.0), rows, rule, (state.shape[0], n_slots)
         )
-        new["size"][group_columns] = index.set_sums(
-            group_columns, summands, rows, rule, (state.shape[0], n_slots)
-        )
-        new["members"][group_columns], new["used"][group_columns] = 0.0, -1
-        np.add.at(new["members"], slots[atoms], arrays["members"][atoms])
-        np.maximum.at(new["used"], slots[atoms], arrays["used"][atoms])
         groups = State.from_columns(index.columns, state.shape[0], {**arrays, **new}, 0)
         groups.derived["index", self.flatten] = index
         return groups
-
-    def _slots(self, group):
-        """Return the column of each atom's group.
-
-        It is the atom that names the group; an atom without a group has its own column after them.
-        """
-        return np.where(group >= 0, group, self.limit + np.arange(len(group)))
 
 
 def merge_groups(atoms, target):

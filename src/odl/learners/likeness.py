@@ -59,12 +59,8 @@ class Columns(NamedTuple):
 
     def matrix(self, n_terms):
         """Return the columns as a CSC matrix."""
-        compact_columns = compact(self.spans, self)
-        arrays = (
-            compact_columns.weights,
-            compact_columns.terms.view(np.int32),
-            narrow(compact_columns.starts),
-        )
+        rows = compact(self)
+        arrays = rows.weights, rows.terms.view(np.int32), narrow(rows.starts)
         return sparse.csc_array(arrays, shape=(n_terms, len(self.spans)))
 
 
@@ -119,7 +115,8 @@ class Index:
 
     An index changes in place, so only the newest state of a learner has one. A changed column is
     written after all other entries, and its entries in the lists are updated. If many columns
-    change, all lists are rebuilt; if no space is left, the columns are also stored without gaps.
+    change or the lists have no space left, all lists are rebuilt. If the columns have no space
+    left, they are stored again without gaps.
 
     Parameters
     ----------
@@ -150,26 +147,29 @@ class Index:
 
     def __init__(self, columns, n_terms, filled=False):
         self.readers, self.filled, self.numbers = [], filled, TermNumbers(n_terms)
+        self.columns = columns
         self.lists, self.limits = _empty_lists(0, 0)
-        self._rebuild(columns, n_terms, compacted=True)
+        self._compact()
+        self._rebuild(n_terms)
 
-    def _rebuild(self, columns, n_terms, compacted):
-        """Number the terms from 0 and build all lists; store the columns without gaps if asked."""
-        if compacted:
-            rows = compact(columns.spans, columns, SPARE_SHARE)
-            columns, self.n_entries = Columns(spans_of(rows.starts), *rows[1:]), int(rows.starts[-1])
-        spans, self.columns = columns.spans, columns
+    def _compact(self, n_more=0):
+        """Store the columns without gaps, with room for at least n_more entries after them."""
+        size = int((self.columns.spans[:, 1] - self.columns.spans[:, 0]).sum())
+        rows = compact(self.columns, max(n_more, int(SPARE_SHARE * size)))
+        self.columns, self.n_entries = Columns(spans_of(rows.starts), *rows[1:]), size
+
+    def _rebuild(self, n_terms):
+        """Number the terms from 0 and build all lists."""
+        spans = self.columns.spans
         self.owner = np.flatnonzero((spans[:, 0] < spans[:, 1]) | (not self.filled))
         self.piece = np.full(len(spans), -1)
         self.piece[self.owner] = np.arange(len(self.owner))
-
         self.numbers.widen(n_terms)
-        pieces, counters = (self.owner, spans, columns[1:], self.numbers.place), np.zeros(2, int)
+        pieces = self.owner, spans, self.columns[1:], self.numbers.place
+        counters = np.zeros(2, dtype=np.int64)
         while not inverted_lists.rebuild(*pieces, self.lists, self.limits, counters):
-            # Room for twice as many new terms as there are now.
-            self.lists, self.limits = _empty_lists(
-                3 * counters[0], int(counters[1] * (1.0 + SPARE_SHARE))
-            )
+            n_lists, size = 3 * counters[0], int(counters[1] * (1.0 + SPARE_SHARE))
+            self.lists, self.limits = _empty_lists(n_lists, size)
         self.numbers.count, self.lists_end = counters.tolist()
 
     def set_sums(self, changed, summands, rows, rule, shape):
@@ -178,9 +178,10 @@ class Index:
         Parameters
         ----------
         changed : ndarray of int64
-            Columns to replace, sorted; it contains all new columns.
-        summands : (ndarray of int64, ndarray of int64, ndarray of float64)
-            For each summand: position of its sum in `changed` (-1: none), its row, its factor.
+            Columns to replace, sorted; new columns that are not in it are empty.
+        summands : (ndarray of int64, ndarray of float64, float)
+            For each row: position of its sum in `changed` (-1: none). For each row of the first
+            family: its factor. The factor of all rows of the second one.
         rows : tuple
             Two families of rows, each of spans, terms and weights. Rows of the second one are
             numbered after the first.
@@ -189,18 +190,15 @@ class Index:
         shape : (int, int)
             Numbers of terms and columns after the change.
         """
-        (n_terms, n_columns), entries = shape, self.columns[1:]
-        spans, sizes, entries_end = self._spans(n_columns), np.empty(len(changed)), -1
-        earlier = spans[changed]
-        while entries_end < 0:
-            target = n_terms, entries, self.n_entries, spans, sizes
-            entries_end = inverted_lists.sums(changed, *summands, rows, *rule, *target)
-            if entries_end < 0:  # too little room
-                lengths = np.concatenate(
-                    [family_spans[:, 1] - family_spans[:, 0] for family_spans, _, _ in rows]
-                )
-                entries = self._enlarged(lengths[summands[1][summands[0] >= 0]].sum())
-        self._update(changed, earlier, Columns(spans, *entries), entries_end, n_terms)
+        (n_terms, n_columns), sizes, end = shape, np.empty(len(changed)), -1
+        while end < 0:
+            spans = self._spans(n_columns)
+            target = n_terms, self.columns[1:], self.n_entries, spans, sizes
+            end = inverted_lists.sums(changed, *summands, rows, *rule, *target)
+            if end < 0:  # too little room
+                lengths = [family[0][:, 1] - family[0][:, 0] for family in rows]
+                self._compact(np.concatenate(lengths)[summands[0] >= 0].sum())
+        self._update(changed, spans, end, n_terms)
         return sizes
 
     def set_columns(self, changed, rows, n_columns, n_terms):
@@ -215,51 +213,49 @@ class Index:
         n_columns, n_terms : int
             Sizes after the change.
         """
+        if self.n_entries + len(rows.terms) > len(self.columns.terms):
+            self._compact(len(rows.terms))
         spans, end = self._spans(n_columns), self.n_entries + len(rows.terms)
-        entries = (
-            self._enlarged(len(rows.terms)) if end > len(self.columns.terms) else self.columns[1:]
-        )
-        earlier, spans[changed] = spans[changed], self.n_entries + spans_of(rows.starts)
-        for array, values in zip(entries, rows[1:], strict=True):
+        spans[changed] = self.n_entries + spans_of(rows.starts)
+        for array, values in zip(self.columns[1:], rows[1:], strict=True):
             array[self.n_entries : end] = values
-        self._update(changed, earlier, Columns(spans, *entries), end, n_terms)
+        self._update(changed, spans, end, n_terms)
 
     def _spans(self, n_columns):
         """Return a copy of the spans, extended by empty ones."""
-        spans = np.zeros((n_columns, 2), dtype=np.int64)
-        spans[: len(self.columns.spans)] = self.columns.spans
-        return spans
+        spans = self.columns.spans
+        if len(spans) == n_columns:
+            return spans.copy()
+        return np.append(spans, np.zeros((n_columns - len(spans), 2), dtype=np.int64), axis=0)
 
-    def _enlarged(self, n_more):
-        """Return copies of the arrays of entries with room for more."""
-        return tuple(
-            np.append(array[: self.n_entries], np.empty(n_more, dtype=array.dtype))
-            for array in self.columns[1:]
-        )
+    def _update(self, changed, spans, end, n_terms):
+        """Store new spans of changed columns, and update or rebuild the lists.
 
-    def _update(self, changed, earlier, columns, n_entries, n_terms):
-        """Store changed columns, and update the lists or rebuild everything.
-
-        Everything is rebuilt if the lists have no space or many columns changed.
+        They are rebuilt if they have no space or many columns changed.
         """
-        enlarged = len(columns.terms) > len(self.columns.terms)
-        self.columns, self.n_entries = columns, n_entries
-        many_changed = len(changed) > REBUILD_SHARE * len(columns.spans)
-        if enlarged or many_changed or not self._update_lists(changed, earlier, n_terms):
-            self._rebuild(columns, n_terms, compacted=enlarged)
+        earlier, self.columns, self.n_entries = (
+            self.columns.spans,
+            Columns(spans, *self.columns[1:]),
+            end,
+        )
+        many_changed = len(changed) > REBUILD_SHARE * len(spans)
+        if many_changed or not self._update_lists(changed, earlier, n_terms):
+            self._rebuild(n_terms)
 
     def _update_lists(self, changed, earlier, n_terms):
         """Replace the entries of changed columns in the lists; return False without space."""
-        spans, numbers = self.columns.spans[changed], self.numbers
-        self.piece = np.append(self.piece, np.full(len(self.columns.spans) - len(self.piece), -1))
-        new_columns = changed[
-            (self.piece[changed] < 0) & ((spans[:, 0] < spans[:, 1]) | (not self.filled))
-        ]
-        self.piece[new_columns] = len(self.owner) + np.arange(len(new_columns))
-        self.owner = np.append(self.owner, new_columns)
+        spans, numbers = self.columns.spans, self.numbers
+        if len(spans) > len(self.piece):
+            self.piece = np.append(self.piece, np.full(len(spans) - len(self.piece), -1))
+        new_columns = changed[self.piece[changed] < 0]
+        if len(new_columns):
+            filled = (spans[new_columns, 0] < spans[new_columns, 1]) | (not self.filled)
+            new_columns = new_columns[filled]
+            self.piece[new_columns] = len(self.owner) + np.arange(len(new_columns))
+            self.owner = np.append(self.owner, new_columns)
         numbers.widen(n_terms)
         counters, lists = np.array([numbers.count, self.lists_end]), (self.lists, self.limits)
-        rows = self.piece[changed], earlier, spans, self.columns[1:], numbers.place
+        rows = changed, self.piece, earlier, spans, self.columns[1:], numbers.place
         fits = inverted_lists.exchange(*rows, *lists, counters)
         numbers.count, self.lists_end = counters.tolist()
         return fits
@@ -282,10 +278,10 @@ def build_index(A, power):
     )
 
 
-def compact(spans, columns, spare=0.0):
-    """Return columns without gaps, with free space after them, relative to their entries."""
-    size = int((spans[:, 1] - spans[:, 0]).sum())
-    size = int(size * (1.0 + spare))
+def compact(columns, n_more=0):
+    """Return columns without gaps, as `FlattenedRows` with space for n_more entries after them."""
+    spans = columns.spans
+    size = int((spans[:, 1] - spans[:, 0]).sum()) + int(n_more)
     starts, terms = np.zeros(len(spans) + 1, np.int64), np.empty(size, np.uint32)
     rows = FlattenedRows(starts, terms, np.empty(size), np.empty(size))
     inverted_lists.take(spans, columns[1:], rows)
@@ -382,7 +378,7 @@ def nearest_columns(P, A, most, scale):
     numbers, columns = TermNumbers(max(P.shape[1], A.shape[0])), as_rows(A)
     terms = numbers.assign(columns.terms, A.shape[0])
     lists = invert_rows(columns._replace(terms=terms), numbers.count)
-    lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
+    lists = lists._replace(starts=spans_of(lists.starts).ravel())
     compared = lists, np.arange(A.shape[1]), (spans_of(columns.starts), *columns[1:])
     documents = as_rows(P)
     term_numbers = numbers.known(documents.terms)

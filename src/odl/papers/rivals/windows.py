@@ -225,7 +225,7 @@ class Recent(Decaying):
 
     def factors(self, ages: np.ndarray) -> np.ndarray:
         """Return the factor of the cosine with each stored document, given their ages."""
-        return clusters.recency_of(self.counters, ages, self.POWER)
+        return clusters.recency_of(self.counters, self.POWER)[clusters.age_bins(ages)]
 
     def learn(self, batch: FeatureFile) -> None:
         """Count the ages of the five best matches, then store the counts of the batch."""
@@ -235,8 +235,8 @@ class Recent(Decaying):
 
     def count(self, indices: np.ndarray) -> None:
         """Count the ages of the best matches of a batch, given their indices."""
-        ages = self.memory.ages
-        self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), indices)
+        bins = clusters.age_bins(self.memory.ages)
+        self.counters = clusters.with_matches(self.counters, bins, np.ones(len(bins)), indices)
 
     @property
     def stored(self) -> int:

@@ -209,7 +209,8 @@ def nearest_atoms(P, A, max_atoms):
     atoms, cosines = np.full((P.shape[0], max_atoms), -1), np.zeros((P.shape[0], max_atoms))
     norms = np.sqrt(np.asarray(A.power(2).sum(axis=0))).ravel()
     lengths = np.sqrt(np.asarray(P.power(2).sum(axis=1))).ravel()
-    found = likeness.nearest_columns(P, A, max_atoms, 1 / np.maximum(norms, LEAST_NORM))
+    scale = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > LEAST_NORM)
+    found = likeness.nearest_columns(P, A, max_atoms, scale)
     n_columns = found.columns.shape[1]  # fewer than `max_atoms` in a small dictionary
     atoms[:, :n_columns] = found.columns
     cosines[:, :n_columns] = found.similarity / np.maximum(lengths, LEAST_NORM)[:, None]

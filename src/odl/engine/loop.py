@@ -21,7 +21,8 @@ from odl.files import provenance, tables
 TIMESTEP_STEPS = ("batch", "features", "update", "alerts")  # steps that run for every timestep
 SAVE_INTERVAL = 20.0  # seconds between two writes of the ledger
 CARRIED_STEPS = ("features", "update", "alerts")  # steps whose result the next timestep uses
-# (ledger, step) -> (t, digests of its outputs, result) of the last run in this process
+# Results of the last run in this process, for the next run of the same folder (`odl watch` runs a
+# folder repeatedly): (path of the ledger, step) -> (timestep, digests of the outputs, result).
 _carried: dict = {}
 
 
@@ -76,6 +77,8 @@ class Loop:
         Digest of the code of each step.
     results : dict of str to (int, object)
         Timestep and result in memory of the last run of each step.
+    period : str
+        Line about the last batch that was written, for the progress.
     """
 
     def __init__(
@@ -235,17 +238,14 @@ class Loop:
             self.make(name, t, arguments, reason)
 
     def _arguments(self, name, t, arguments):
-        step = STEPS[name]
-        files = {
-            role: self.folder.path(pattern, t)
-            for role, pattern in (step.reads | step.writes).items()
-            if role not in arguments
-            and pattern
-            and "{last}" not in pattern
-            and "{share}" not in pattern
-        }
+        """Return all arguments of a step: the given ones, paths of its files, t, and its code."""
         if name not in self.codes:
             self.codes[name] = self.folder.code(name)
+        files = {}
+        for role, pattern in (STEPS[name].reads | STEPS[name].writes).items():
+            is_given = role in arguments or not pattern or "{last}" in pattern
+            if not is_given and "{share}" not in pattern:
+                files[role] = self.folder.path(pattern, t)
         return {**files, **arguments, "t": t, "code": self.codes[name]}
 
     def reason(self, name, arguments):
@@ -270,6 +270,7 @@ class Loop:
         return ""
 
     def _digest(self, path):
+        """Return the digest of a file, also of one that does not exist but is in `absent`."""
         return self.ledger.digest(path) or self.absent.get(path, "")
 
     @staticmethod
@@ -286,7 +287,7 @@ class Loop:
         return f"{path} is of another step"
 
     def make(self, name, t, arguments, reason):
-        """Run a step and store its outputs in the ledger."""
+        """Run a step; store its outputs in the ledger and its result in `results`."""
         began = time.process_time()
         if self.before_replacing and name == "alerts" and os.path.exists(arguments["output"]):
             self.before_replacing()
@@ -308,46 +309,51 @@ class Loop:
         self.done.append(StepRun(name, t, reason, time.process_time() - began))
 
     def _in_memory(self, name, t, arguments):
-        """Return results in memory that a step can use; restore the checkpoints that it reads."""
+        """Return arguments of a step that are in memory; restore the checkpoints that it reads."""
         if name == "read":
             return {"digests": [self._digest(path) for path in arguments.get("shares", ())]}
         if name == "features":
             return {"previous": self._result("features", t - 1)}
-        if name not in ("update", "alerts"):
-            return {}
-        for needed in (t - 1, t) if name == "alerts" else (t - 1,):
-            self.restore(needed)
+        if name == "update":
+            self.restore(t - 1)
+            before = self._result("update", t - 1)
+            return {"data": self._result("features", t), "before": before and before.after}
         if name == "alerts":
+            self.restore(t - 1)
+            self.restore(t)
             return {"learned": self._result("update", t), "carried": self._result("alerts", t - 1)}
-        before = self._result("update", t - 1)
-        return {"data": self._result("features", t), "before": before and before.after}
+        return {}
 
     def _result(self, name, t):
-        """Return the result of a step of timestep t that this run or the last one has in memory.
+        """Return the result of a step of timestep t if it is in memory, else None.
 
-        None if neither of them ran the step.
+        It is in memory if this run or the last one in this process ended with this timestep.
         """
         last, result = self.results.get(name, (None, None))
         if last == t:
             return result
-        key = os.path.abspath(self.ledger.path), name
-        last, digests, result = _carried.get(key, [None] * 3)
+        last, digests, result = _carried.get(self._carried_key(name), [None] * 3)
         return result if last == t and digests == self._output_digests(name, t) else None
 
+    def _carried_key(self, name):
+        return os.path.abspath(self.ledger.path), name
+
     def _output_digests(self, name, t):
-        return [
-            self.ledger.digest(self.folder.path(pattern, t))
-            for pattern in STEPS[name].writes.values()
-        ]
+        """Return the digests of the files that a step wrote for timestep t."""
+        patterns = STEPS[name].writes.values()
+        return [self.ledger.digest(self.folder.path(pattern, t)) for pattern in patterns]
 
     def _carry(self):
-        """Hand the results of the last timestep to the next run of this folder in this process."""
+        """Store the results of the last timestep for the next run of this folder in this process.
+
+        Results of other folders are removed.
+        """
         for name in CARRIED_STEPS:
-            if (last := self.results.get(name)) and last[0] == self.n - 1:
+            last, result = self.results.get(name, (None, None))
+            if last == self.n - 1:
                 for key in [key for key in _carried if key[1] == name]:
                     del _carried[key]
-                key = os.path.abspath(self.ledger.path), name
-                _carried[key] = last[0], self._output_digests(name, last[0]), last[1]
+                _carried[self._carried_key(name)] = last, self._output_digests(name, last), result
 
     def restore(self, t):
         """Compute a checkpoint again that was deleted to save space; its bytes are the same."""
@@ -380,7 +386,9 @@ class Loop:
 
     def clear(self, n):
         """Delete the files of timesteps n and later, which a longer stream wrote."""
-        for name in TIMESTEP_STEPS if not self.dry else ():
+        if self.dry:
+            return
+        for name in TIMESTEP_STEPS:
             for role in STEPS[name].writes:
                 folder = self.folder.folder_of(name, role)
                 for file in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -425,5 +433,6 @@ def share_of(folder, share, members):
 
 
 def _share(arguments, record):
+    """Read a share and write its file with its provenance record, in a forked process."""
     with provenance.recording(record):
         calls.share(arguments)

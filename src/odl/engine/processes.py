@@ -47,7 +47,7 @@ def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "a+", encoding="utf-8") as file:
         until = time.monotonic() + wait
-        while not _taken(file, path):
+        while not _take_lock(file, path):
             if time.monotonic() >= until:
                 raise BusyError(_holder(file, path), "one run a folder", todo)
             time.sleep(min(LOCK_INTERVAL, max(0.01, until - time.monotonic())))
@@ -64,8 +64,8 @@ def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
         yield
 
 
-def _taken(file, path):
-    """Try to take the lock; return whether it was free."""
+def _take_lock(file, path):
+    """Try to take the lock of an open file; return whether it was free."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -79,7 +79,7 @@ def _taken(file, path):
 
 
 def _holder(file, path):
-    """Return in words which process holds the lock."""
+    """Return in words which process holds the lock, from the content of its open file."""
     folder = os.path.dirname(path)
     try:
         file.seek(0)
@@ -113,7 +113,8 @@ class Heed:
     def __call__(self, number, frame=None):
         """Store the number of a signal and raise `Stopped`.
 
-        No exception may pass through a callback of HDF5. There the signal is handled again later.
+        No exception may pass through a callback of HDF5. During one, an alarm is set instead, whose
+        signal calls this handler again.
         """
         self.number = self.number if number == signal.SIGALRM else number
         while frame is not None:
@@ -124,7 +125,7 @@ class Heed:
         raise Stopped(self.number)
 
     def check(self):
-        """Raise Stopped if a signal came where Python drops exceptions."""
+        """Raise `Stopped` if a signal has come, also if Python dropped the exception then."""
         if self.number:
             raise Stopped(self.number)
 
@@ -144,8 +145,8 @@ def heeding():
             signal.signal(number, heed)
         yield heed
     except Exception:
-        # Inside a class body `Stopped` becomes a RuntimeError, inside NumPy's import an
-        # ImportError.
+        # Libraries replace `Stopped` by exceptions of their own: a class body by a RuntimeError,
+        # NumPy's import by an ImportError.
         heed.check()
         raise
     finally:
@@ -185,9 +186,11 @@ def each(function, tasks, cores):
 
 
 def _work(function, tasks):
-    """Run tasks in a forked process and end it."""
+    """Run tasks in a forked process, and end the process with status 0 if no task failed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and terminates us
     status = 1
+    # No exception may reach the code of the parent, which this process has a copy of. The parent
+    # repeats a task that failed, and gets its error.
     with contextlib.suppress(BaseException):
         for task in tasks:
             function(*task)

@@ -41,15 +41,17 @@ class Runner:
         self.output.seek(0)
         self.output.truncate()
         try:
-            self._request()
+            self.process.stdin.write(b"\n")  # a request (`odl.cli.runs`)
         except BrokenPipeError:  # it ended at this moment
             return self.start()
         return True
 
     def wait(self):
-        """Wait for the run; return its exit status and the lines that it printed."""
+        """Wait for the run; return its exit status and the lines that it printed.
+
+        A run is requested again if the process ended, idle, before it read the request.
+        """
         reply = self.process.stdout.readline()
-        # The process was idle and ended before it read the request.
         if not reply and self.process.wait() == 0 and not self.stopped:
             self.start()
             return self.wait()
@@ -71,14 +73,10 @@ class Runner:
             self.process.wait()
 
     def _start_process(self):
-        """Start the process, with an environment from which nothing is imported in the folder."""
-        # -P, and no relative paths: nothing is imported from the folder.
+        """Start the process. It imports nothing from the folder: -P, and no relative paths."""
         command = [sys.executable, "-P", "-m", "odl.cli.runs", os.getcwd(), str(self.patience)]
-        paths = [
-            path
-            for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
-            if os.path.isabs(path)
-        ]
+        given_paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        paths = [path for path in given_paths if os.path.isabs(path)]
         environment = {
             **os.environ,
             "NO_COLOR": "1",  # the watch reads what it prints
@@ -88,6 +86,3 @@ class Runner:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.output}
         self.process = subprocess.Popen(command, bufsize=0, env=environment, **pipes)
         os.setpriority(os.PRIO_PROCESS, self.process.pid, NICENESS)
-
-    def _request(self):
-        self.process.stdin.write(b"\n")

@@ -18,7 +18,10 @@ SOURCES = ("a.csv", "b.csv", "c.csv")
 def random_traits(rng, n):
     return [
         Traits(
-            frozenset(rng.choice(WORDS, rng.integers(1, 5), replace=False).tolist()),
+            {
+                str(word): float(rng.uniform(0.1, 1))
+                for word in rng.choice(WORDS, rng.integers(1, 5), replace=False)
+            },
             str(rng.choice(SOURCES)),
             str(rng.choice(["", "words", "certain"])),
             (float(rng.uniform(0, 3)), float(rng.uniform(0, 2))),
@@ -29,8 +32,8 @@ def random_traits(rng, n):
 
 def columns(traits, vocabulary, with_source):
     """Return the traits as a vector."""
-    known = [word in traits.words for word in vocabulary]
-    words = np.array(known) / math.sqrt(sum(known) or 1)
+    weights = np.array([traits.words.get(word, 0.0) for word in vocabulary])
+    words = weights / (np.linalg.norm(weights) or 1.0)
     gates = [ranking.GATE_WEIGHT * (traits.gate == name) for name in ("", "words", "certain")]
     sources = [with_source * (traits.source == name) for name in SOURCES]
     numbers = [ranking.NUMBER_WEIGHT * number for number in traits.numbers]
@@ -74,17 +77,17 @@ def test_the_order_of_the_verdicts_does_not_matter(rng):
 
 
 def test_a_wanted_source_moves_up_and_an_unwanted_one_down():
-    judged = [Traits(frozenset({f"w{at}"}), SOURCES[at % 2], "", (0, 0)) for at in range(20)]
+    judged = [Traits({f"w{at}": 1.0}, SOURCES[at % 2], "", (0, 0)) for at in range(20)]
     model = RidgeOrder(judged, [1.0, -1.0] * 10)
-    up, down = (model.move(Traits(frozenset({"x"}), name, "", (0, 0))) for name in SOURCES[:2])
+    up, down = (model.move(Traits({"x": 1.0}, name, "", (0, 0))) for name in SOURCES[:2])
     assert up.places == ranking.MAX_UP and down.places == -ranking.MAX_DOWN
     assert {at % 2 for at, _ in up.parts} == {0} and 1 <= len(up.parts) <= ranking.MAX_NAMED
 
 
 def test_verdicts_that_all_say_no_move_others_up():
-    judged = [Traits(frozenset({"spam"}), "a.csv", "", (0, 0))] * 5
+    judged = [Traits({"spam": 1.0}, "a.csv", "", (0, 0))] * 5
     model = RidgeOrder(judged, [-1.0] * 5)
-    other, same = Traits(frozenset({"news"}), "a.csv", "", (0, 0)), judged[0]
+    other, same = Traits({"news": 1.0}, "a.csv", "", (0, 0)), judged[0]
     assert model.move(other).places > 0 and model.move(same) is None
 
 

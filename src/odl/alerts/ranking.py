@@ -10,7 +10,8 @@ a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. So verdict i contributes a
 
 A headline moves by MAX_UP * GAIN times the prediction, rounded, at most MAX_UP places up and
 MAX_DOWN places down. Protected headlines (`is_protected`) never come later in a list than without
-verdicts. Traits are words, the gate and numbers, and the source if `sources_agree`.
+verdicts. Traits are words, the gate and numbers, and the source if `sources_agree`. The weights of
+the words of a headline have unit norm.
 """
 
 import math
@@ -27,7 +28,6 @@ GAIN = 2.0  # prediction 1 / GAIN moves a headline by MAX_UP places
 PENALTY = 0.3  # penalty of the ridge regression
 PRIOR = 3.0  # verdicts of value 0 that are added to the mean
 GATE_WEIGHT, NUMBER_WEIGHT = 0.1, 0.1  # weights of these traits; words and source have weight 1
-EXAMPLES_READ = 3  # stored documents of a headline whose words are traits
 TITLE_WORD = re.compile(r"\w{3,}")
 MIN_P, P_SCALE = 1e-9, 3.0  # -log10 p counts up to that of MIN_P, and is divided by P_SCALE
 PROTECTED_P = 1e-6  # p below which a headline is protected
@@ -40,8 +40,9 @@ class Traits(NamedTuple):
 
     Attributes
     ----------
-    words : frozenset of str
-        Words of the headline, and words of titles and reasons of its central documents.
+    words : dict of str to float
+        Weights of the words: 1 for a word of the headline. A word of the titles and reasons of its
+        stored documents has the share of these documents that have it.
     source : str
         File of most of its stored documents.
     gate : str
@@ -49,7 +50,7 @@ class Traits(NamedTuple):
         -log10 of its p, and log10 of its number of documents, scaled.
     """
 
-    words: frozenset
+    words: dict
     source: str
     gate: str
     numbers: tuple
@@ -73,17 +74,17 @@ class Move(NamedTuple):
 
 def traits_of(headline, documents_of):
     """Return the traits of a headline (`Traits`) from stored documents of its period, by row."""
-    examples = [documents_of[row] for row in headline.examples if row in documents_of]
-    words = {word.casefold() for word in headline.words}
-    for document in examples[:EXAMPLES_READ]:
-        words |= {reason.word for reason in document.reasons}
-        words |= {*TITLE_WORD.findall(document.title.casefold())}
-    sources = Counter(document.source for document in examples)
+    documents = [documents_of[row] for row in headline.examples if row in documents_of]
+    counts, sources = Counter(), Counter()
+    for document in documents:
+        reason_words = {reason.word for reason in document.reasons}
+        counts.update(reason_words.union(TITLE_WORD.findall(document.title.casefold())))
+        sources[document.source] += 1
+    words = {word: count / len(documents) for word, count in counts.items()}
+    words |= {word.casefold(): 1.0 for word in headline.words}
     source = max(sorted(sources), key=sources.__getitem__, default="")
     rarity = -math.log10(max(headline.p, MIN_P)) / P_SCALE
-    return Traits(
-        frozenset(words), source, headline.gate, (rarity, math.log10(max(headline.size, 1)))
-    )
+    return Traits(words, source, headline.gate, (rarity, math.log10(max(headline.size, 1))))
 
 
 def is_protected(headline):
@@ -107,7 +108,7 @@ class RidgeOrder:
 
     def __init__(self, traits, values):
         self.vocabulary = frozenset().union(*(judged.words for judged in traits))
-        self.traits = [self._with_known_words(judged) for judged in traits]
+        self.traits = [self._scale_words(judged) for judged in traits]
         y = np.array(values, dtype=float)
         if not sources_agree([judged.source for judged in traits], y):
             self.traits = [judged._replace(source=NO_SOURCE) for judged in self.traits]
@@ -118,7 +119,7 @@ class RidgeOrder:
 
     def move(self, traits):
         """Return the `Move` of a headline with some traits, None if it does not move."""
-        products = self._products(self._with_known_words(traits))
+        products = self._products(self._scale_words(traits))
         prediction = float(self.coefficients @ (products - self.means))
         places = round(max(-MAX_DOWN, min(MAX_UP, MAX_UP * GAIN * prediction)))
         if not places:
@@ -129,12 +130,14 @@ class RidgeOrder:
                 break
         return Move(places, tuple(named))
 
-    def _with_known_words(self, traits):
-        """Return traits without words that no judged headline has."""
-        return traits._replace(words=traits.words & self.vocabulary)
+    def _scale_words(self, traits):
+        """Return traits with only the words of judged headlines; their weights have unit norm."""
+        words = {word: traits.words[word] for word in traits.words if word in self.vocabulary}
+        norm = math.sqrt(math.fsum(weight**2 for weight in words.values()))
+        return traits._replace(words={word: weight / norm for word, weight in words.items()})
 
     def _products(self, traits):
-        """Return <x, x_i> with each judged headline i; the words of a headline have the norm 1."""
+        """Return the inner product of scaled traits with those of each judged headline."""
         return np.array([_product(traits, other) for other in self.traits])
 
 
@@ -173,9 +176,9 @@ def sources_agree(sources, values):
 
 def _product(traits, other):
     """Return the inner product of the traits of two headlines."""
-    shared, sizes = len(traits.words & other.words), len(traits.words) * len(other.words)
+    shared_words = traits.words.keys() & other.words.keys()
     return (
-        shared / math.sqrt(sizes or 1)
+        math.fsum(traits.words[word] * other.words[word] for word in shared_words)
         + (traits.source == other.source != NO_SOURCE)
         + GATE_WEIGHT**2 * (traits.gate == other.gate)
         + NUMBER_WEIGHT**2 * sum(a * b for a, b in zip(traits.numbers, other.numbers, strict=True))

@@ -10,10 +10,6 @@ N_TERMS = 40
 WORDS = [f"w{term}" for term in range(N_TERMS)]
 
 
-def everything(terms):
-    return np.ones(len(terms), dtype=bool)
-
-
 def documents(rng, n, own=0):
     """Documents of usual words; the first `own` of them have words 37 to 39 as well."""
     X = (rng.random((n, N_TERMS)) < 0.2).astype(float)
@@ -30,7 +26,7 @@ def grown(rng, n_periods=60, n=50):
     )
     for t in range(n_periods):
         X = documents(rng, n)
-        memory = events.remember_period(memory, t, X, np.arange(n))
+        memory = events.remember_period(memory, t, X)
         frequencies = frequencies + np.bincount(X.indices, minlength=N_TERMS)
     return memory, frequencies
 
@@ -41,7 +37,7 @@ def begun(rng, own=8, n=50):
     X = documents(rng, n, own)
     memory, number = events.open_event(memory, 60, ("Calendar",))
     memory = events.estimate_event(
-        memory, 60, number, X, np.arange(own), frequencies, 3000, WORDS, everything, np.array([37])
+        memory, 60, number, X, np.arange(own), frequencies, 3000, WORDS, np.array([37])
     )
     event = np.where(np.arange(n) < own, number, 0)
     return events.count_period(memory, 60, event, {number})[0], frequencies
@@ -65,7 +61,7 @@ def test_own_words_are_those_that_are_certain_and_in_enough_documents(rng):
 
 def test_a_word_of_many_documents_before_the_birth_is_no_own_word():
     has = sparse.csr_array(np.array([[30.0, 30.0]]))
-    terms, *_ = events.find_own_words(has, 30, np.array([60, 40]), 1000, everything, np.array([0]))
+    terms, *_ = events.find_own_words(has, 30, np.array([60, 40]), 1000, WORDS, np.array([0]))
     assert terms.tolist() == [1]
 
 
@@ -96,7 +92,7 @@ def test_a_threshold_is_never_below_the_least(rng, n):
 def test_the_word_that_chose_the_documents_of_an_event_may_be_absent_at_first(rng):
     has = sparse.csr_array(documents(rng, 8, 8)[:, [37, 38]].sum(axis=0)[None, :])
     terms, p, *_ = events.find_own_words(
-        has, 8, np.zeros(2), 1000, everything, np.array([0]), chosen_by=True
+        has, 8, np.zeros(2), 1000, WORDS, np.array([0]), chosen_by=True
     )
     assert terms.tolist() == [0, 1] and p[0] == events.CHOSEN_RATE and p[1] > 0.9
 
@@ -136,7 +132,7 @@ def test_own_words_stay_after_four_periods(rng):
     for t in range(61, 66):
         settled = memory.words[0]
         memory = events.estimate_event(
-            memory, t, 1, X, np.arange(6), frequencies, 3000, WORDS, everything, np.array([37])
+            memory, t, 1, X, np.arange(6), frequencies, 3000, WORDS, np.array([37])
         )
         memory, *_ = events.count_period(memory, t, np.repeat([1, 0], [6, 44]), set())
         assert memory.members.nnz == 0 or t - 60 < events.SETTLING
@@ -147,7 +143,7 @@ def test_counts_of_its_documents_go_once_own_words_stay(rng):
     """Also if no document joined in the last of its first periods."""
     memory, _ = begun(rng)
     for t in range(61, 66):
-        memory = events.remember_period(memory, t, documents(rng, 5), np.arange(5))
+        memory = events.remember_period(memory, t, documents(rng, 5))
         assert (memory.members.nnz > 0) == (t - 60 < events.SETTLING)
 
 
@@ -161,7 +157,7 @@ def test_memory_is_bounded_and_numbers_stay(rng, monkeypatch):
     for t in range(3):
         memory, number = events.open_event(memory, t, (f"event {t}",))
         assert number == t + 1
-        memory = events.remember_period(memory, t, documents(rng, 5), np.arange(5))
+        memory = events.remember_period(memory, t, documents(rng, 5))
     assert memory.number.tolist() == [2, 3] and memory.names == ["event 1", "event 2"]
 
 

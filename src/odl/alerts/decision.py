@@ -287,10 +287,8 @@ class _PeriodDecision:
         shown = [self._with_state(headline) for headline in shown]
         quiet = [draft for draft in candidates if self.unproven or not draft.gate]
         below = [self._headline(draft._replace(gate="")) for draft in quiet[:STORED_BELOW]]
-        rows = np.arange(len(self.rows))
-        self.memory = events.remember_period(
-            self.memory, t, self._without_frequent_words(self.X), rows
-        )
+        content = self._without_frequent_words(self.X)
+        self.memory = events.remember_period(self.memory, t, content)
         p = 1.0 if self.unproven else self._smallest_p()
         decision = Decision(
             self.tail, self.unproven, self.items, p, self.p_values, bool(shown), usual, shown,
@@ -605,16 +603,9 @@ class _PeriodDecision:
     def _estimate(self, number, rows, first, stored):
         """Estimate the own words of an event from some documents of the period."""
         documents = self.documents
-
-        def allowed(terms):
-            return np.array(
-                [headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()],
-                dtype=bool,
-            )
-
         self.memory = events.estimate_event(
             self.memory, documents.t, number, self.both, rows, documents.frequencies,
-            documents.n_before, documents.vocabulary, allowed, first, stored,
+            documents.n_before, documents.vocabulary, first, stored,
         )  # fmt: skip
 
     def _with_state(self, headline):

@@ -203,7 +203,7 @@ def find_threshold(past, inside, before, rate):
     return float(max(scores[-n_above - 1], MIN_THRESHOLD)) if len(scores) else MIN_THRESHOLD
 
 
-def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=False):
+def find_own_words(has, m, frequencies, n_documents, vocabulary, first, chosen_by=False):
     """Return (terms, p, q, t) of the own words of an event, the largest t first.
 
     Parameters
@@ -216,8 +216,7 @@ def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=F
         Number of documents before the birth that have the term.
     n_documents : int
         Number of documents before the birth.
-    allowed : callable
-        Maps terms to an array of bool: which may be own words.
+    vocabulary : list of str
     first : ndarray of int64
         Own words of the event if no word qualifies.
     chosen_by : bool
@@ -232,7 +231,7 @@ def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=F
         & (x >= OWN_WORD_SHARE * m)
         & (frequencies[terms] <= MAX_SHARE_BEFORE * n_documents)
     )
-    chosen[chosen] = allowed(terms[chosen])
+    chosen[chosen] = [headlines.may_name(vocabulary[term]) for term in terms[chosen].tolist()]
     if not chosen.any():
         chosen = np.isin(terms, first)
     terms, x, t = terms[chosen], x[chosen], t[chosen]
@@ -284,7 +283,7 @@ def open_event(memory, t, name):
 
 
 def estimate_event(
-    memory, t, number, X, rows, frequencies, n_documents, vocabulary, allowed, first, stored=True
+    memory, t, number, X, rows, frequencies, n_documents, vocabulary, first, stored=True
 ):
     """Return the memory with own words and threshold of an event, estimated from some documents.
 
@@ -301,43 +300,46 @@ def estimate_event(
         Number of documents before the period with each term, and of all of them, including earlier
         documents of the event.
     vocabulary : list of str
-    allowed, first
-        Parameters of `find_own_words`.
+    first : ndarray of int64
+        Own words of the event if no word qualifies.
     stored : bool
         Whether the words of these documents are stored. If not, the call is a preview of a new
         event.
     """
-    row = memory.row(number)
-    old, m = memory.members[[row]], int(memory.size[row])
-    now = np.bincount(X[rows].indices, minlength=X.shape[1])
-    before = frequencies - np.bincount(old.indices, old.data, minlength=X.shape[1])
-    has = sparse.csr_array(
-        (now + np.bincount(old.indices, old.data, minlength=X.shape[1]))[None, :].astype(np.float64)
-    )
-    has = sparse_atoms.largest_per_row(has, STORED_WORDS).sorted_indices()
-    terms, p, q, weight = find_own_words(
-        has, m + len(rows), before, n_documents - m, allowed, first, not stored
+    row, n_terms = memory.row(number), X.shape[1]
+    size, members = int(memory.size[row]), memory.members[[row]]
+    in_event = np.bincount(members.indices, members.data, minlength=n_terms)
+    has = in_event + np.bincount(X[rows].indices, minlength=n_terms)
+    has = sparse_atoms.largest_per_row(sparse.csr_array(has[None, :]), STORED_WORDS)
+    has = has.sorted_indices()
+    m, n_others = size + len(rows), n_documents - size
+    terms, *values = find_own_words(
+        has, m, frequencies - in_event, n_others, vocabulary, first, chosen_by=not stored
     )
     order = np.argsort(terms)
-    parts = {"inside": p, "before": q, "weight": weight}
-    shape, ends = (1, X.shape[1]), np.array([0, len(terms)])
-    parts = {
-        key: sparse.csr_array((value[order], terms[order], ends), shape=shape)
-        for key, value in parts.items()
-    }
-    settled = t - memory.birth[row] >= SETTLING
-    parts["members"] = sparse.csr_array(shape) if settled or not stored else has
-    words = list(memory.words)
-    words[row] = "\t".join(vocabulary[term] for term in terms[order].tolist())
-    rows_of = {key: _replace_row(getattr(memory, key), row, value) for key, value in parts.items()}
-    memory = replace(memory, words=words, **rows_of)
-    past = memory.past[memory.past_t < memory.birth[row] - SAMPLE_GAP][-SAMPLE_SIZE:]
-    past = past if past.shape[0] else memory.past[memory.past_t < memory.birth[row]]
-    values = memory.threshold.copy()
-    values[row] = find_threshold(
-        past, parts["inside"], parts["before"], join_rate(m + len(rows)) / max(1, len(memory.open))
+    shape, ends = (1, n_terms), np.array([0, len(terms)])
+    inside, before, weight = (
+        sparse.csr_array((value[order], terms[order], ends), shape=shape) for value in values
     )
-    return replace(memory, threshold=values)
+    fixed = t - memory.birth[row] >= SETTLING
+    members = sparse.csr_array(shape) if fixed or not stored else has
+    new_rows = {"inside": inside, "before": before, "weight": weight, "members": members}
+    matrices = {name: _replace_row(getattr(memory, name), row, new_rows[name]) for name in new_rows}
+    words, threshold = list(memory.words), memory.threshold.copy()
+    words[row] = "\t".join(vocabulary[term] for term in terms[order].tolist())
+    rate = join_rate(m) / max(1, len(memory.open))
+    threshold[row] = find_threshold(_sample_before(memory, row), inside, before, rate)
+    return replace(memory, words=words, threshold=threshold, **matrices)
+
+
+def _sample_before(memory, row):
+    """Return the words of documents well before the birth of an event, for its threshold.
+
+    If there are none, those of all documents before the birth are returned.
+    """
+    birth = memory.birth[row]
+    sample = memory.past[memory.past_t < birth - SAMPLE_GAP][-SAMPLE_SIZE:]
+    return sample if sample.shape[0] else memory.past[memory.past_t < birth]
 
 
 def join_rate(size):
@@ -363,7 +365,7 @@ def join_events(memory, X):
     return np.concatenate(numbers)
 
 
-def count_period(memory, t, event, telling):
+def count_period(memory, t, event, with_headline):
     """Count the documents of each event in a period, and update its state.
 
     Parameters
@@ -372,8 +374,8 @@ def count_period(memory, t, event, telling):
     t : int
     event : ndarray of int64
         Number of the event of each document.
-    telling : set of int
-        Events whose own words opened a gate in this period.
+    with_headline : collection of int
+        Numbers of the events that have a headline in this period.
 
     Returns
     -------
@@ -385,36 +387,51 @@ def count_period(memory, t, event, telling):
         Events and their new states.
     """
     size = np.bincount(event, minlength=memory.numbered + 1)[memory.number]
-    counts, totals = (
-        np.hstack([memory.counts[:, 1:], size[:, None]]),
-        np.append(memory.totals[1:], len(event)),
-    )
-    state, changes, n_open = memory.state.copy(), [], max(1, len(memory.open))
+    counts = np.hstack([memory.counts[:, 1:], size[:, None]])
+    totals = np.append(memory.totals[1:], len(event))
+    # Documents that join one of the open events by chance, at a rate of 1.
+    n_recent = totals[-END_PERIODS:].sum() / max(1, len(memory.open))
+    state, changes, sizes = memory.state.copy(), [], {}
     for row, number in enumerate(memory.number.tolist()):
-        was, age = int(state[row]), t - int(memory.birth[row])
-        if age == 0:
-            changes.append((number, STATES[NEW]))
-        elif was == ENDED:
-            state[row] = RETURNING if number in telling else ENDED
-        else:
-            chance = join_rate(memory.size[row]) * totals[-END_PERIODS:].sum() / n_open
-            over = age >= END_PERIODS and counts[row, -END_PERIODS:].sum() <= chance + 2 * np.sqrt(
-                chance
-            )
-            span = min(age, GROWTH_PERIODS - 1)
-            past = int(counts[row, -1 - span : -1].sum()), int(totals[-1 - span : -1].sum())
-            grows = growth_chance(int(size[row]), int(totals[-1]), *past) <= GROWTH_LEVEL
-            if over and number not in telling:
-                state[row] = ENDED
-            else:
-                state[row] = GROWING if grows else ONGOING
-        if state[row] != was:
+        age, by_chance = t - int(memory.birth[row]), join_rate(memory.size[row]) * n_recent
+        state[row] = _next_state(
+            memory.state[row], age, counts[row], totals, by_chance, number in with_headline
+        )
+        if age == 0 or state[row] != memory.state[row]:
             changes.append((number, STATES[state[row]]))
-    sizes = {
-        number: n for number, n in zip(memory.number.tolist(), size.tolist(), strict=True) if n
-    }
+        if size[row]:
+            sizes[number] = int(size[row])
     memory = replace(memory, size=memory.size + size, counts=counts, totals=totals, state=state)
     return memory, sizes, changes
+
+
+def _next_state(state, age, counts, totals, by_chance, has_headline):
+    """Return the state of an event after a period.
+
+    Parameters
+    ----------
+    state : int
+        State before the period.
+    age : int
+        Periods since the birth.
+    counts, totals : ndarray of int64, shape (GROWTH_PERIODS,)
+        Documents of the event and of the stream in each of the last periods.
+    by_chance : float
+        Expected number of documents that joined by chance in the last `END_PERIODS` periods.
+    has_headline : bool
+        Whether the event has a headline in the period.
+    """
+    if age == 0:
+        return NEW
+    if state == ENDED:
+        return RETURNING if has_headline else ENDED
+    chance_limit = by_chance + 2 * np.sqrt(by_chance)
+    if age >= END_PERIODS and counts[-END_PERIODS:].sum() <= chance_limit and not has_headline:
+        return ENDED
+    span = min(age, GROWTH_PERIODS - 1)
+    before, total_before = (int(values[-1 - span : -1].sum()) for values in (counts, totals))
+    chance = growth_chance(int(counts[-1]), int(totals[-1]), before, total_before)
+    return GROWING if chance <= GROWTH_LEVEL else ONGOING
 
 
 def growth_chance(count, total, before, total_before):
@@ -428,38 +445,40 @@ def growth_chance(count, total, before, total_before):
     return float(special.bdtrc(count - 1, count + before, total / (total + total_before)))
 
 
-def remember_period(memory, t, X, rows):
+def remember_period(memory, t, X):
     """Return the memory with a sample of this period's documents, without old documents and events.
+
+    Word counts of the members of events whose own words are fixed are removed too.
 
     Parameters
     ----------
     memory : EventMemory
     t : int
     X : csr_array
-        Words of the documents of the period, without words that are too frequent for own words.
-    rows : ndarray of int64
-        Rows of X to sample from, sorted. At most `SAMPLE_PER_PERIOD` evenly spaced rows are taken.
+        Words of the documents of the period, without words that are too frequent for own words. At
+        most `SAMPLE_PER_PERIOD` evenly spaced rows are stored.
     """
-    chosen = rows
-    if len(rows):
-        positions = np.linspace(0, len(rows) - 1, min(SAMPLE_PER_PERIOD, len(rows)))
-        chosen = rows[positions.round().astype(np.int64)]
-    past = _append_rows(memory.past, surprise.presence(X[chosen]))
-    past_t = np.append(memory.past_t, np.full(len(chosen), t))
-    old = np.flatnonzero(past_t <= t - SAMPLE_GAP)
-    first = max(0, len(old) - SAMPLE_SIZE)
-    over = len(memory.number) - MAX_EVENTS
-    young = sparse.diags_array((t - memory.birth < SETTLING).astype(np.float64))
-    members = sparse.csr_array(young @ memory.members) if len(memory.birth) else memory.members
-    members.eliminate_zeros()
+    n_stored = min(SAMPLE_PER_PERIOD, X.shape[0])
+    rows = np.linspace(0, X.shape[0] - 1, n_stored).round().astype(np.int64)
+    past = _append_rows(memory.past, surprise.presence(X[rows]))
+    past_t = np.append(memory.past_t, np.full(n_stored, t))
+    n_old = np.count_nonzero(past_t <= t - SAMPLE_GAP)
+    first = max(0, n_old - SAMPLE_SIZE)
+    members = memory.members
+    if len(memory.birth):  # a product with a diagonal matrix removes rows
+        unsettled = (t - memory.birth < SETTLING).astype(np.float64)
+        members = sparse.csr_array(sparse.diags_array(unsettled) @ members)
+        members.eliminate_zeros()
     memory = replace(memory, past=past[first:], past_t=past_t[first:], members=members)
-    if over <= 0:
+    n_surplus = len(memory.number) - MAX_EVENTS
+    if n_surplus <= 0:
         return memory
-    remaining = np.sort(np.lexsort((memory.number, memory.state != ENDED))[over:])
-    strings = {
-        key: [getattr(memory, key)[row] for row in remaining.tolist()] for key in ("names", "words")
-    }
-    return replace(memory, **strings, **{key: getattr(memory, key)[remaining] for key in OF_EVENTS})
+    remaining = np.sort(np.lexsort((memory.number, memory.state != ENDED))[n_surplus:])
+    fields = {name: getattr(memory, name)[remaining] for name in OF_EVENTS}
+    for name in ("names", "words"):
+        strings = getattr(memory, name)
+        fields[name] = [strings[row] for row in remaining.tolist()]
+    return replace(memory, **fields)
 
 
 def _append_rows(matrix, rows):

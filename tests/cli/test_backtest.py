@@ -83,7 +83,7 @@ def test_the_page_isolates_text_of_another_direction(news):
     other = replace(last, headlines=(headline,))
     change = difference.Change("gained", other, headline)
     one = difference.Alternative("level 0.02", {}, (other,), [change])
-    text = backtestpage.text(watch, [last], [one])
+    text = backtestpage.render_page(watch, [last], [one])
     assert text.count("<bdi>خبر</bdi>, &lt;b&gt;") == 2 and "\\u2068" not in text
 
 

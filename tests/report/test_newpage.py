@@ -27,7 +27,7 @@ def watch():
 @pytest.fixture(autouse=True)
 def library(monkeypatch):
     """The script of the tables, small; the real one is in the tests in a browser and in the last one here."""
-    monkeypatch.setattr(newpage, "library", lambda: "data:text/javascript;base64,QQ==")
+    monkeypatch.setattr(newpage, "table_script", lambda: "data:text/javascript;base64,QQ==")
 
 
 def plain(text):
@@ -43,11 +43,11 @@ def test_a_long_title_ends_with_a_sign_that_it_was_cut():
     watch = replace(
         watch, periods=(*watch.periods, replace(watch.periods[-1], t=12))
     )  # a table of headlines before
-    assert f"<summary>{'word ' * 31}word…</summary>" in newpage.text(watch)
+    assert f"<summary>{'word ' * 31}word…</summary>" in newpage.render_page(watch)
 
 
 def test_it_opens_with_a_table_of_the_latest_headlines_then_their_details(watch):
-    page = plain(newpage.text(watch))
+    page = plain(newpage.render_page(watch))
     assert " What is new in posts 2024-01-29 to 02-04 " in page
     table = "1 headline. posts, 2024-01-29 to 2024-02-04: 50 documents, usually 38 date headline documents usually "
     table += "by chance example 2024-01-29 to 02-04 dod, render, jpeg event 5 new 12 &lt;1 1 in 500 Story 11-0 on dod"
@@ -66,27 +66,27 @@ def test_it_opens_with_a_table_of_the_latest_headlines_then_their_details(watch)
 
 
 def test_earlier_headlines_are_a_table_newest_first(watch):
-    rows = re.findall(r'<tr data-t="(\d+)">.*</tr>', str(newpage.parts().before(watch)))
+    rows = re.findall(r'<tr data-t="(\d+)">.*</tr>', str(newpage.page_macros().before(watch)))
     assert rows == ["9", "7", "5", "3"]
 
 
 def test_a_quiet_period_is_calm_and_folds_what_is_not_unusual(watch):
-    text = newpage.text(newpages.until(watch, 11))
+    text = newpage.render_page(newpages.until(watch, 11))
     assert 'class="lead calm">Nothing new.' in text and "Not unusual here: 1 headline" in plain(
         text
     )
     assert text.index("<details><summary>Not unusual here") < text.index("bread, butter")
-    assert 'class="lead calm"' not in newpage.text(watch)
+    assert 'class="lead calm"' not in newpage.render_page(watch)
 
 
 def test_a_colour_is_explained_if_it_occurs(watch):
     quiet = replace(watch, periods=tuple(replace(period, headlines=()) for period in watch.periods))
-    assert "Coloured: periods with headlines." in newpage.text(watch)
-    assert "Coloured" not in newpage.text(quiet)
+    assert "Coloured: periods with headlines." in newpage.render_page(watch)
+    assert "Coloured" not in newpage.render_page(quiet)
 
 
 def test_an_unproven_period_is_marked_so(watch):
-    page = plain(newpage.text(replace(watch, periods=watch.periods[:2], events={})))
+    page = plain(newpage.render_page(replace(watch, periods=watch.periods[:2], events={})))
     assert (
         "Unproven: alerts begin when 50 documents were scored" in page
         and "Most novel documents (unproven)" in page
@@ -101,12 +101,12 @@ def test_an_unproven_period_is_marked_so(watch):
 def test_a_change_of_form_says_so(watch):
     last = watch.periods[-1]
     formed = replace(last, headlines=(replace(last.headlines[0], form=True),))
-    page = plain(newpage.text(replace(watch, periods=(*watch.periods[:-1], formed))))
+    page = plain(newpage.render_page(replace(watch, periods=(*watch.periods[:-1], formed))))
     assert "their form has changed" in page and "new form" in page
 
 
 def test_table_headers_have_a_scope_and_tables_a_caption(watch):
-    text = newpage.text(watch)
+    text = newpage.render_page(watch)
     assert (
         re.findall(r"<th (?!scope=)", text) == []
         and text.count("<table") == text.count("<caption>") == 3
@@ -119,7 +119,7 @@ def test_text_of_documents_is_text():
         title=evil, id=evil, source=evil, members=(evil, evil), url="https://x.org/?a=1&b='\"<"
     )
     events = {**watch.events, 5: replace(watch.events[5], name=(evil, "x"))}
-    text = newpage.text(replace(watch, corpus=evil, run=evil, events=events))
+    text = newpage.render_page(replace(watch, corpus=evil, run=evil, events=events))
     assert "<script>alert" not in text and "<b onclick" not in text
     checker = Checker(re.sub(r"(?s)<style>.*?</style>", "", text))
     assert sum(tag == "script" for tag, _ in checker.found) == 1
@@ -128,7 +128,7 @@ def test_text_of_documents_is_text():
 
 
 def test_it_is_well_formed_and_asks_for_nothing(watch):
-    text = newpage.text(watch)
+    text = newpage.render_page(watch)
     checker = Checker(text)
     assert not [
         tag for tag, _ in checker.found if tag in ("link", "img", "iframe", "object", "form")
@@ -147,9 +147,11 @@ def test_it_is_well_formed_and_asks_for_nothing(watch):
 
 def test_labels_are_spoken_of_where_there_are_some(watch):
     words = re.compile(r"label|novel |truth|topics given|AUC|study", re.I)
-    assert not words.search(plain(newpage.text(watch, study="report.html")))
-    assert 'href="report.html"' in newpage.text(replace(watch, labelled=True), study="report.html")
-    assert "report.html" not in newpage.text(replace(watch, labelled=True))
+    assert not words.search(plain(newpage.render_page(watch, study="report.html")))
+    assert 'href="report.html"' in newpage.render_page(
+        replace(watch, labelled=True), study="report.html"
+    )
+    assert "report.html" not in newpage.render_page(replace(watch, labelled=True))
 
 
 def test_without_dates(watch):
@@ -157,14 +159,14 @@ def test_without_dates(watch):
         documents = {row: replace(one, time=NO_TIME) for row, one in period.documents_of.items()}
         return replace(period, first=NO_TIME, last=NO_TIME, documents_of=documents)
 
-    page = plain(newpage.text(replace(watch, periods=tuple(map(undated, watch.periods)))))
+    page = plain(newpage.render_page(replace(watch, periods=tuple(map(undated, watch.periods)))))
     assert "What is new in posts period 11" in page and "1677" not in page
 
 
 @pytest.mark.slow
 def test_a_thousand_headlines_are_of_a_size():
     watch = newpages.watch(n_periods=1400, documents=10)
-    text = newpage.text(watch)
+    text = newpage.render_page(watch)
     assert (
         "199 older headlines not shown" in text and "400 older events not shown" in text
     ) or "older" in text
@@ -175,19 +177,21 @@ class TestFindings:
     """What the page says of the watch itself."""
 
     def told(self, watch):
-        return {entry.what: entry for entry in newpage.findings(watch)}
+        return {entry.what: entry for entry in newpage.health_findings(watch)}
 
     def changed(self, watch, **changes):
         return replace(watch, periods=tuple(replace(period, **changes) for period in watch.periods))
 
     def test_an_ordinary_watch_needs_nobody(self, watch):
-        assert not any(entry.todo for entry in newpage.findings(watch))
+        assert not any(entry.todo for entry in newpage.health_findings(watch))
         nothing = self.changed(watch, withheld=())
-        assert newpage.findings(nothing) == [] and "All is well." in plain(newpage.text(nothing))
+        assert newpage.health_findings(nothing) == [] and "All is well." in plain(
+            newpage.render_page(nothing)
+        )
 
     def test_an_alarm_comes_first_on_the_page_and_is_an_entry_of_the_feed(self, watch):
         alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
-        first = newpage.findings(watch, sounded=[alarm])[0]
+        first = newpage.health_findings(watch, sounded=[alarm])[0]
         assert first == ("A source is silent", alarm.text, "Look.")
         entry = next(
             each for each in newfeeds.feed_entries(watch, [alarm]) if ":watch:" in each["id"]
@@ -196,10 +200,12 @@ class TestFindings:
             entry["id"] == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl"
             and "a&lt;b" in entry["content_html"]
         )
-        assert "No document came from a&lt;b.jsonl." in newpage.text(watch, sounded=[alarm])
+        assert "No document came from a&lt;b.jsonl." in newpage.render_page(watch, sounded=[alarm])
 
     def test_empty_documents(self, watch):
-        first = newpage.findings(self.changed(watch, withheld=(Withheld("", "empty", 20),)))[0]
+        first = newpage.health_findings(self.changed(watch, withheld=(Withheld("", "empty", 20),)))[
+            0
+        ]
         assert first.what == "Documents without a word" and first.todo
         assert "80 documents of the last 4 periods" in first.text
 
@@ -231,13 +237,13 @@ class TestFindings:
 
     def test_what_cleaning_took_out(self, watch):
         said = "cleaned 9 documents: headers of 3 (40 characters)"
-        held = {entry.what: entry for entry in newpage.findings(watch, taken=said)}
+        held = {entry.what: entry for entry in newpage.health_findings(watch, taken=said)}
         assert (
             held["Taken out of the texts"].text
             == "Cleaned 9 documents: headers of 3 (40 characters)."
         )
         assert "Taken out of the texts" not in self.told(watch)
-        assert "headers of 3 (40 characters)" in plain(newpage.text(watch, taken=said))
+        assert "headers of 3 (40 characters)" in plain(newpage.render_page(watch, taken=said))
 
     def test_what_a_person_holds_back(self, watch):
         entries = [
@@ -287,7 +293,7 @@ def test_the_command_writes_it(made, tmp_path):
 def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
     """The older periods are counted, and an event of theirs has its first day and its documents."""
     monkeypatch.setattr(read, "PAGE_PERIODS", 3)
-    newpage.write(tmp_path / "new.html", made)
+    newpage.write_page(tmp_path / "new.html", made)
     watch, text = read.alerts_of(made), (tmp_path / "new.html").read_text(encoding="utf-8")
     page = plain(text)
     assert "7 periods, learner" in page
@@ -302,7 +308,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(newpage.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(DataError, match="install it"):
-        newpage.library()
+        newpage.table_script()
 
 
 def test_a_card_has_its_course_documents_and_commands(watch):
@@ -310,14 +316,14 @@ def test_a_card_has_its_course_documents_and_commands(watch):
         explain.Mention(11, f"id{n}", f"Title {n}", ("a.jsonl", "b.jsonl")[n % 2], NO_TIME)
         for n in range(7)
     ]
-    text = newpage.text(watch, members={5: of})
+    text = newpage.render_page(watch, members={5: of})
     card = text[text.index("<article") :].split("</article>")[0]
     told = plain(card)
     assert 'class="bars"' not in card  # of one period
     later = replace(
         watch.periods[-1], headlines=(replace(watch.periods[-1].headlines[0], event=4),)
     )
-    text_later = newpage.text(replace(watch, periods=(*watch.periods[:-1], later)))
+    text_later = newpage.render_page(replace(watch, periods=(*watch.periods[:-1], later)))
     assert text_later.split("</article>")[0].count('<svg class="bars"') == 1
     assert "All 7 documents of the event by source a.jsonl (4)" in told and "b.jsonl (3)" in told
     assert all(f"Title {n} id{n}" in told for n in range(7))

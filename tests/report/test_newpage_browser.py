@@ -37,7 +37,7 @@ def watch():
 @pytest.fixture(scope="module")
 def file(watch, tmp_path_factory):
     path = tmp_path_factory.mktemp("new") / "new.html"
-    path.write_text(newpage.text(watch), encoding="utf-8")
+    path.write_text(newpage.render_page(watch), encoding="utf-8")
     return path
 
 
@@ -227,7 +227,8 @@ def test_dark_and_in_print(browser, file):
 def test_a_title_from_right_to_left_begins_at_the_right_of_each_line(browser, tmp_path):
     path = tmp_path / "new.html"
     path.write_text(
-        newpage.text(newpages.watch(title="התפרצות הר הגעש חסמה את הכביש " * 3)), encoding="utf-8"
+        newpage.render_page(newpages.watch(title="התפרצות הר הגעש חסמה את הכביש " * 3)),
+        encoding="utf-8",
     )
     held = Opened(browser, path, NARROW)
     lines = held.page.locator(".title > *").first.evaluate(

@@ -52,7 +52,7 @@ def test_reason_words_are_marked_in_title_and_excerpt(watch):
 
 def reasons(view):
     """The terms and texts that explain the score of a document, without markup."""
-    pairs = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", newpage.parts().reasons(view))
+    pairs = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", newpage.page_macros().reasons(view))
     return {term: re.sub("<.*?>", "", text) for term, text in pairs}
 
 

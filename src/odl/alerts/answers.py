@@ -102,17 +102,17 @@ def what_is_new(watch, since="", room=None):
         start = views.date_of(spans.parse(since, "since", now)[0], exact=True)
     chosen = spans.periods_between(watch.periods, start)
     answer = {
-        **_head(watch),
+        **_answer_head(watch),
         "since": start,
         "periods": len(chosen),
         "newest_document": views.date_of(newest, exact=True) or None,
         "summary": views.summary_sentence(watch, chosen) if chosen else f"No period since {start}.",
         "held_back": views.withheld_phrases(chosen)[:MAX_LISTED],
         "headlines": [
-            _headline(row.period, row.headline, row.examples) for row in views.rows_of(chosen)
+            _headline_entry(row.period, row.headline, row.examples) for row in views.rows_of(chosen)
         ],
     }
-    return _shorten(answer, "headlines", room=room)
+    return _fit_answer(answer, "headlines", room=room)
 
 
 def explain_event(watch, what):
@@ -140,22 +140,22 @@ def explain_event(watch, what):
         if headline.event == event.number
     ]
     answer = {
-        **_head(watch),
-        **_event(watch, event),
+        **_answer_head(watch),
+        **_event_entry(watch, event),
         "feedback": event.feedback or None,
         "states": [(views.day_in(watch, t), state) for t, state in event.history[-MAX_LISTED:]],
         "documents_by_period": [
             (views.day_in(watch, t), n) for t, n in sorted(event.sizes.items())[-MAX_LISTED:]
         ],
         "documents_join_above_log_likelihood_ratio": round(event.threshold, 2),
-        "headlines": [_headline(*pair) for pair in headlines[-MAX_LISTED:]],
-        "documents": _members(watch, event, views.EXAMPLES_SHOWN),
+        "headlines": [_headline_entry(*pair) for pair in headlines[-MAX_LISTED:]],
+        "documents": _member_entries(watch, event, views.EXAMPLES_SHOWN),
     }
     answer["quoted"]["own_words_with_share_inside_and_before"] = [
         [_cut(own.word), round(own.inside, 4), round(own.before, 6)]
         for own in event.words[:MAX_LISTED]
     ]
-    return _shorten(answer, "headlines")
+    return _fit_answer(answer, "headlines")
 
 
 def documents_of(watch, number, n=10):
@@ -167,9 +167,9 @@ def documents_of(watch, number, n=10):
         If there is no such event.
     """
     event = _event_of(watch, number)
-    members = _members(watch, event, min(max(int(n), 1), MAX_ENTRIES))
-    answer = {**_head(watch), **_event(watch, event), "documents": members}
-    return _shorten(answer, "documents", event.size)
+    members = _member_entries(watch, event, min(max(int(n), 1), MAX_ENTRIES))
+    answer = {**_answer_head(watch), **_event_entry(watch, event), "documents": members}
+    return _fit_answer(answer, "documents", event.size)
 
 
 def search(watch, words, n=10):
@@ -185,7 +185,7 @@ def search(watch, words, n=10):
         rarer words come first, then newer ones.
     """
     place, last = watch.place, watch.periods[-1].t
-    tokens = list(dict.fromkeys(analyser(_tokens(place.home))(words)))[:MAX_LISTED]
+    tokens = list(dict.fromkeys(analyser(_token_options(place.home))(words)))[:MAX_LISTED]
     data = features.read(os.path.join(place.features, f"{last}.h5"))
     terms = {word: data.numbers[word] for word in tokens if word in data.numbers}
     columns = np.array([*terms.values()], dtype=np.int64)
@@ -194,7 +194,7 @@ def search(watch, words, n=10):
     best, total = [], 0
     for t in range(last + 1) if terms else ():
         batch = data if t == last else features.read(os.path.join(place.features, f"{t}.h5"))
-        has = _have(batch, data, columns)
+        has = _term_presence(batch, data, columns)
         rows = np.flatnonzero(has.any(axis=1))
         total += len(rows)
         ranks = zip(
@@ -206,21 +206,23 @@ def search(watch, words, n=10):
         best = sorted([*best, *((-many, -rare, -t, row) for many, rare, row in ranks)])
         del best[min(max(int(n), 1), MAX_ENTRIES) :]
     events = sorted(
-        ((len({*tokens} & _words(event)), number) for number, event in watch.events.items()),
+        ((len({*tokens} & _event_words(event)), number) for number, event in watch.events.items()),
         reverse=True,
     )
     answer = {
-        **_head(watch),
+        **_answer_head(watch),
         "unknown_words": [_cut(word) for word in tokens if word not in terms],
-        "events": [_event(watch, watch.events[number]) for many, number in events[:10] if many],
-        "documents": _documents(watch, [(-t, row) for *_, t, row in best]),
+        "events": [
+            _event_entry(watch, watch.events[number]) for many, number in events[:10] if many
+        ],
+        "documents": _document_entries(watch, [(-t, row) for *_, t, row in best]),
     }
     for entry, (many, *_) in zip(answer["documents"], best, strict=True):
         entry["words_found"] = -many
-    return _shorten(answer, "documents", total)
+    return _fit_answer(answer, "documents", total)
 
 
-def _have(batch, data, columns):
+def _term_presence(batch, data, columns):
     """Return a dense bool matrix: whether each document of a batch has each of some terms.
 
     Parameters
@@ -241,14 +243,14 @@ def _have(batch, data, columns):
     return has
 
 
-def _tokens(home):
+def _token_options(home):
     """Return the options of tokens in the odl.yaml of a folder; without it, `WORDS`."""
     if not os.path.exists(os.path.join(home, project.FILE)):
         return WORDS
     return (project.read(home).get("options") or {}).get("tokens", WORDS)
 
 
-def _words(event):
+def _event_words(event):
     """Return the own words of an event and the words of its name."""
     return {own.word for own in event.words} | {
         word.casefold() for name in event.name for word in name.split()
@@ -268,12 +270,12 @@ def _event_of(watch, number):
     return watch.events[number]
 
 
-def _head(watch):
+def _answer_head(watch):
     """Return the note and the name of the stream, with which each answer begins."""
     return {"note": NOTE, "stream": watch.corpus}
 
 
-def _event(watch, event):
+def _event_entry(watch, event):
     """Return the short form of an event."""
     return {
         "event": event.number,
@@ -285,7 +287,7 @@ def _event(watch, event):
     }
 
 
-def _headline(period, headline, examples=()):
+def _headline_entry(period, headline, examples=()):
     """Return a headline of a period with its evidence and examples."""
     row = views.HeadlineView(period, headline)
     return {
@@ -298,18 +300,21 @@ def _headline(period, headline, examples=()):
         "p": float(f"{headline.p:.3g}"),
         "by_chance": row.chance,
         "evidence": round(headline.t, 2),
-        "quoted": {"name": _cut(row.name), "words": [_cut(word) for word in headline.words[:10]]},
+        "quoted": {
+            "name": _cut(row.name),
+            "words": [_cut(word) for word in headline.words[:10]],
+        },
     } | (
-        {"examples": [_example(view) for view in examples[: views.EXAMPLES_SHOWN]]}
+        {"examples": [_example_entry(view) for view in examples[: views.EXAMPLES_SHOWN]]}
         if examples
         else {}
     )
 
 
-def _example(view):
+def _example_entry(view):
     """Return an example of a headline as a dict: title, excerpt, parts of the score."""
     document = view.document
-    entry = _document(
+    entry = _document_entry(
         document.id, document.time, document.source, document.url, document.title, document.text
     )
     entry["score"] = round(document.score, 4)
@@ -317,7 +322,7 @@ def _example(view):
     return entry
 
 
-def _document(ident, time, source, url, title, text):
+def _document_entry(ident, time, source, url, title, text):
     """Return a document as a dict without unknown fields."""
     entry = {
         "id": visible(ident)[:MAX_NAME],
@@ -326,11 +331,14 @@ def _document(ident, time, source, url, title, text):
         "url": _cut(url),
     }
     entry = {name: value for name, value in entry.items() if value}
-    quoted = {"title": _cut(heading(title)), "text": _cut(text, MAX_TEXT) if text != title else ""}
+    quoted = {
+        "title": _cut(heading(title)),
+        "text": _cut(text, MAX_TEXT) if text != title else "",
+    }
     return {**entry, "quoted": {name: value for name, value in quoted.items() if value}}
 
 
-def _documents(watch, rows):
+def _document_entries(watch, rows):
     """Return the documents at pairs (period, row) as dicts, with the beginnings of stored texts."""
     files = {}
     for t in sorted({t for t, _ in rows}):
@@ -340,7 +348,7 @@ def _documents(watch, rows):
     entries = []
     for t, row in rows:
         (names, origins), period = files[t], watch.periods[t]
-        entry = _document(
+        entry = _document_entry(
             names.ids[row], int(names.times[row]), names.files[row], origins.urls[row],
             names.titles[row], origins.texts.stored[row],
         )  # fmt: skip
@@ -349,7 +357,7 @@ def _documents(watch, rows):
     return entries
 
 
-def _members(watch, event, n):
+def _member_entries(watch, event, n):
     """Return n documents of an event as dicts, the central ones first, then the oldest."""
     central = {ident for ident, _ in event.examples}
     rows = [
@@ -360,13 +368,13 @@ def _members(watch, event, n):
     ids = periods.read_names(os.path.join(watch.place.alerts, f"{event.birth}.h5")).ids
     first = {row for row, ident in enumerate(ids) if visible(ident) in central}
     rows.sort(key=lambda row: not (row[0] == event.birth and row[1] in first))
-    return _documents(watch, rows[:n])
+    return _document_entries(watch, rows[:n])
 
 
 def _explain_document(watch, t, row):
     """Return a document as a dict: parts of its score, event, most similar earlier document."""
     document, earlier, _, words = explain.explain_document(watch.place, t, row)
-    (entry,) = _documents(watch, [(t, row)])
+    (entry,) = _document_entries(watch, [(t, row)])
     entry |= {
         "rank_in_period": document.rank,
         "share_of_recent_scores_as_high": (
@@ -378,16 +386,16 @@ def _explain_document(watch, t, row):
         for part in breakdown.parts(document)[:MAX_LISTED]
     ]
     if earlier:
-        entry["most_similar_before"] = _document(
+        entry["most_similar_before"] = _document_entry(
             earlier.id, earlier.time, earlier.source, "", earlier.title, ""
         ) | {"cosine": round(earlier.likeness, 3)}
     if event := watch.events.get(document.event):
-        entry["belongs_to"] = _event(watch, event)
+        entry["belongs_to"] = _event_entry(watch, event)
         ratios = explain.own_likelihood(event, words)[:MAX_LISTED]
         entry["belongs_to"]["quoted"]["log_likelihood_ratios"] = [
             (_cut(word), has, round(ratio, 2)) for word, has, ratio in ratios
         ]
-    return _shorten({**_head(watch), "documents": [entry]}, "documents")
+    return _fit_answer({**_answer_head(watch), "documents": [entry]}, "documents")
 
 
 def _cut(text, max_length=MAX_NAME):
@@ -396,7 +404,7 @@ def _cut(text, max_length=MAX_NAME):
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
-def _shorten(answer, key, total=None, room=None):
+def _fit_answer(answer, key, total=None, room=None):
     """Shorten the list `key` of an answer to `room` characters of JSON; add the number left out."""
     entries, shown = answer.pop(key), []
     room = (room or MAX_CHARACTERS) - len(json.dumps(answer, ensure_ascii=False)) - len(key) - 30

@@ -138,11 +138,11 @@ def _are_same(headline, other):
 def count_rows(before, alternatives):
     """Return the rows of the table of settings (`COUNT_COLUMNS`), the stored list first."""
     return [
-        ("as stored", *_counts(before), *[""] * len(KINDS)),
+        ("as stored", *_headline_counts(before), *[""] * len(KINDS)),
         *(
             (
                 alternative.name,
-                *_counts(alternative.periods),
+                *_headline_counts(alternative.periods),
                 *(f"{n:,}" for n in alternative.counts),
             )
             for alternative in alternatives
@@ -150,7 +150,7 @@ def count_rows(before, alternatives):
     ]
 
 
-def _counts(periods):
+def _headline_counts(periods):
     """Return texts: number of headlines, and number of periods with headlines ("3 of 12")."""
     numbers = [len(period.headlines) for period in periods]
     return f"{sum(numbers):,}", f"{sum(map(bool, numbers)):,} of {len(numbers):,}"
@@ -161,7 +161,7 @@ def span_rows(before, alternatives):
 
     A row is a period; with more than `MAX_SPANS` periods it is a month or a year.
     """
-    spans = _spans(before)
+    spans = _span_names(before)
     lists = [before, *(alternative.periods for alternative in alternatives)]
     rows = []
     for span in dict.fromkeys(spans):
@@ -172,7 +172,7 @@ def span_rows(before, alternatives):
     return rows
 
 
-def _spans(periods):
+def _span_names(periods):
     """Return the name of each period's span: first day, month or year, or "periods from 100"."""
     days = [views.day_of(period) for period in periods]
     if all(period.first != NO_TIME for period in periods):
@@ -200,9 +200,9 @@ def as_text(watch, before, alternatives):
             for number, alternative in enumerate(alternatives, 1)
         ]
         names = [f"{number + 1}" for number in range(len(names))]
-    parts.append(_table([COUNT_COLUMNS, *count_rows(before, alternatives)]))
+    parts.append(_count_table([COUNT_COLUMNS, *count_rows(before, alternatives)]))
     spans = [("period", "documents", "as stored", *names), *span_rows(before, alternatives)]
-    parts.append(_table(spans))
+    parts.append(_count_table(spans))
     for alternative in alternatives:
         changes = [change.cells for change in alternative.changes]
         parts.append([f"{alternative.title}{':' if changes else '.'}"])
@@ -221,7 +221,7 @@ def settings_lines(alternatives):
     return list(dict.fromkeys(lines))
 
 
-def _table(rows):
+def _count_table(rows):
     """Return the lines of a table of counts; only its first column, the names, may be cut."""
     names, *counts = widths(rows)
     room = show.terminal_width() - sum(size + 2 for size in counts)
@@ -243,14 +243,18 @@ def as_json(watch, before, alternatives):
         ]
         settings = {f"alerts.{name}": new for name, (_, new) in alternative.settings.items()}
         rows.append(
-            {"settings": settings, "periods": _headlines(alternative.periods), "changes": changes}
+            {
+                "settings": settings,
+                "periods": _headline_maps(alternative.periods),
+                "changes": changes,
+            }
         )
     document = {"version": JSON_VERSION, "stream": watch.corpus, "periods": len(before)}
     return json.dumps(
-        document | {"stored": _headlines(before), "others": rows}, ensure_ascii=False, indent=1
+        document | {"stored": _headline_maps(before), "others": rows}, ensure_ascii=False, indent=1
     )
 
 
-def _headlines(periods):
+def _headline_maps(periods):
     """Return the periods that have headlines as dicts."""
     return [maps.headlines_map(period) for period in periods if period.headlines]

@@ -60,7 +60,7 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
     values |= {name: values[name] or None for name in ("url", "text", "feedback")}
     number = headline.event if headline and headline.event else document.event
     event = watch.events.get(number)
-    return _head(period) | values | {
+    return _period_head(period) | values | {
         "time": date_of(document.time, exact=True) or None,
         "source": {"file": document.source or None, "line": document.line or None},
         "topic": number or None, "topic_name": ", ".join(event.name) or None if event else None,
@@ -91,7 +91,7 @@ def explained_map(watch, document, earlier=None):
 def period_map(watch, period):
     """Return a period with its alerts and headlines as a dict."""
     return {
-        **_head(period), "documents": period.documents, "usual": period.usual,
+        **_period_head(period), "documents": period.documents, "usual": period.usual,
         "warm_up": period.unproven, "p": period.p, "alerts": alert_maps(watch, period),
         "headlines": [*map(_headline_map, period.headlines)],
         "below": [*map(_headline_map, period.below)],
@@ -107,11 +107,11 @@ def _headline_map(headline):
 def headlines_map(period, headline=None):
     """Return a period with its headlines as a dict, or with the fields of a single headline."""
     if headline:
-        return {**_head(period), **_headline_map(headline)}
-    return {**_head(period), "headlines": [*map(_headline_map, period.headlines)]}
+        return {**_period_head(period), **_headline_map(headline)}
+    return {**_period_head(period), "headlines": [*map(_headline_map, period.headlines)]}
 
 
-def _head(period):
+def _period_head(period):
     """Return the version of the format, and number and times of a period, as a dict."""
     first, last = (date_of(time, exact=True) or None for time in (period.first, period.last))
     return {"version": JSON_VERSION, "period": period.t, "first": first, "last": last}

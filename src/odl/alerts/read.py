@@ -87,13 +87,7 @@ def place_of(folder, stream=None):
         *PATTERNS,
         os.path.join(glob.escape(project.results_of(folder)), RESULTS_PATTERN),
     ):
-        # Escape the folder, since its name may contain signs of patterns, such as "[1]".
-        paths = sorted(
-            glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder]
-        )
-        paths = [path for path in paths if os.path.exists(os.path.join(path, "0.h5"))]
-        paths = [path for path in paths if os.path.basename(os.path.abspath(path)) == "alerts"]
-        streams = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(paths)}
+        streams = _streams_below(folder, pattern)
         if stream is not None and streams:
             if stream not in streams:
                 raise DataError(
@@ -112,6 +106,22 @@ def place_of(folder, stream=None):
         raise DataError(f"{folder} has no alerts yet", "a folder that was run", f"odl run {folder}")
     todo = "run it first, with alerts.run set"
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
+
+
+def _streams_below(folder, pattern):
+    """Return {name of a stream: its folder of alerts} for a pattern below a folder.
+
+    The empty pattern stands for the folder itself.
+    """
+    # Escape the folder, since its name may contain signs of patterns, such as "[1]".
+    escaped = os.path.join(glob.escape(folder), pattern)
+    paths = sorted(glob.glob(escaped)) if pattern else [folder]
+    streams = {}
+    for path in reversed(paths):
+        parts = os.path.abspath(path).split(os.sep)
+        if parts[-1] == "alerts" and os.path.exists(os.path.join(path, "0.h5")):
+            streams[parts[-5]] = path
+    return streams
 
 
 def alerts_of(
@@ -202,7 +212,8 @@ def with_printable_texts(period):
     return replace(period, **{name: printable(getattr(period, name)) for name in names})
 
 
-def _path(place, t):
+def _period_path(place, t):
+    """Return the path of the file of a period."""
     return os.path.join(place.alerts, f"{t}.h5")
 
 
@@ -224,12 +235,14 @@ class StoredEvents(dict):
     def __init__(self, place=None, first=0):
         super().__init__()
         self.place, self.first, self.births = place, first, {}
-        self.scored, self.known = periods.read_events(_path(place, first - 1)) if first else (0, {})
+        self.scored, self.known = (
+            periods.read_events(_period_path(place, first - 1)) if first else (0, {})
+        )
 
     def __missing__(self, number):
         event = self[number] = self.known[number]
         if event.birth not in self.births:
-            self.births[event.birth] = periods.read_births(_path(self.place, event.birth))
+            self.births[event.birth] = periods.read_births(_period_path(self.place, event.birth))
         event.first, born = self.births[event.birth]
         event.examples = dict(born)[number]
         return event
@@ -259,7 +272,7 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     for period in stream:
         shown.append(reader.show(period))
     last = shown[-1]
-    stored = periods.read_events(_path(place, last.t))[1] if place else {}
+    stored = periods.read_events(_period_path(place, last.t))[1] if place else {}
     for number, event in events.items():
         event.feedback = reader.verdicts.of_event(number, event.state, last.first)
         if number in stored:
@@ -329,25 +342,23 @@ class _Reader:
         """Return the headlines of a period to show; count in `withheld` those that users muted."""
         shown, documents = [], period.documents_of
         for headline in period.headlines:
-            if headline.gate == "lone" and not self.lone:
-                continue
-            first = documents[headline.examples[0]] if headline.examples else None
-            members, source = (
-                (first.members, first.source) if first and headline.gate == "lone" else ((), "")
-            )
-            source = (
-                headline.name[1] if headline.gate == "volume" and len(headline.name) > 1 else source
-            )
-            entry = self.verdicts.of_item(
-                members, source, headline.event, headline.state or "new", period.first
-            )
-            if entry is not None and entry.verdict == "follow":
-                documents |= {
-                    row: replace(documents[row], feedback="follow") for row in headline.examples
-                }
+            members, source = (), ""
+            if headline.gate == "lone":
+                if not self.lone:
+                    continue
+                if headline.examples:
+                    document = documents[headline.examples[0]]
+                    members, source = document.members, document.source
+            elif headline.gate == "volume":
+                source = "".join(headline.name[1:])  # the name is ("volume", source) or ("volume",)
+            state = headline.state or "new"
+            line = self.verdicts.of_item(members, source, headline.event, state, period.first)
+            if line is not None and line.verdict == "follow":
+                for row in headline.examples:
+                    documents[row] = replace(documents[row], feedback="follow")
                 shown.append(headline)
-            elif entry is not None:
-                withheld[entry.what, entry.verdict] += not headline.repeated
+            elif line is not None:
+                withheld[line.what, line.verdict] += not headline.repeated
             elif not headline.repeated and len(shown) < period.budget:
                 shown.append(headline)
         return tuple(shown)
@@ -389,7 +400,7 @@ def printable(value):
     return tuple(map(printable, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _examples(examples):
+def _printable_examples(examples):
     """Return examples as a tuple of rows, or of printable pairs (id, title)."""
     pairs = [example for example in examples if not isinstance(example, int)]
     return (
@@ -406,7 +417,7 @@ PRINTABLE_FIELDS = {
     "text": readable,
     "phrase": readable,
     "name": lambda name: tuple(map(readable, name)),
-    "examples": _examples,
-    "documents": _examples,
+    "examples": _printable_examples,
+    "documents": _printable_examples,
     "history": list,
 }

@@ -16,7 +16,7 @@ from odl.errors import ConfigError, ParameterError
 from odl.jobs import replay, runs
 from odl.report import backtestpage
 
-WRITERS = {"text": difference.as_text, "json": difference.as_json, "html": backtestpage.text}
+WRITERS = {"text": difference.as_text, "json": difference.as_json, "html": backtestpage.render_page}
 PATTERNS = {
     "features": STEPS["features"].writes["output"],
     "scores": STEPS["update"].writes["scores"],

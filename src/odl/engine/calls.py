@@ -118,7 +118,7 @@ def newpage(arguments):
     from odl.report import newpage
 
     options = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}
-    return Done(value=newpage.write(arguments["output"], arguments["folder"], **options))
+    return Done(value=newpage.write_page(arguments["output"], arguments["folder"], **options))
 
 
 FUNCTIONS = {

@@ -5,7 +5,7 @@ from odl.report import page
 from odl.report.newparts import isolate_html
 
 
-def text(watch, before, alternatives):
+def render_page(watch, before, alternatives):
     """Return the page as HTML.
 
     Parameters

@@ -39,7 +39,7 @@ ALARM_TITLES = {
 DATATABLES = "html/dt_bundle.js"
 
 
-def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=None):
+def write_page(path, folder, stream=None, *, home=None, study=None, atom=None, feed=None):
     """Write the page of a stream, and its feeds.
 
     Parameters
@@ -89,11 +89,11 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
         if feed_path:
             newfeeds.write_feed(feed_path, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(provenance.page(text(watch, link, removed, members, sounded, counted)))
+        file.write(provenance.page(render_page(watch, link, removed, members, sounded, counted)))
     return watch
 
 
-def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
+def render_page(watch, study=None, taken="", members=None, sounded=(), counted=None):
     """Return the page as HTML.
 
     Parameters
@@ -110,7 +110,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
         Facets of these events (`odl.alerts.facets.count_facets`).
     """
     last = watch.periods[-1]
-    macros, when = parts(), views.date_of_period(last)
+    macros, when = page_macros(), views.date_of_period(last)
     drawn = {
         "words": macros.unseen,
         "before": macros.before,
@@ -118,7 +118,7 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
         "volume": macros.volume,
     }
     bodies = {name: macro(watch) for name, macro in drawn.items()}
-    bodies["health"] = macros.health(findings(watch, taken, sounded))
+    bodies["health"] = macros.health(health_findings(watch, taken, sounded))
     return page.render(
         "newpage.jinja",
         title=f"What is new in {watch.corpus}, {when}",
@@ -132,11 +132,11 @@ def text(watch, study=None, taken="", members=None, sounded=(), counted=None):
         watch=watch,
         plural=views.plural,
         study=study if watch.labelled else None,
-        library=Markup(library()),
+        library=Markup(table_script()),
     )
 
 
-def parts():
+def page_macros():
     """Return the parts of the page as functions of a watch."""
     return page.macros("newparts.jinja", facts=newparts, views=views)
 
@@ -157,7 +157,7 @@ class Finding(NamedTuple):
     todo: str = ""
 
 
-def findings(watch, taken="", sounded=()):
+def health_findings(watch, taken="", sounded=()):
     """Return the lines of the section on the watch (`Finding`); lines with advice come first.
 
     Parameters
@@ -245,7 +245,7 @@ def _mutes(watch):
     return Finding("Held back by a person", text)
 
 
-def library():
+def table_script():
     """Return the JavaScript module of DataTables as a data URL.
 
     Raises

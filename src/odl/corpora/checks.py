@@ -4,7 +4,6 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,13 +106,22 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except Exception as error:  # decoders raise many kinds: zlib.error, struct.error, Pillow's own
+    # Errors of decoders have no common base class: zlib.error, lzma.LZMAError, tarfile.TarError,
+    # zipfile.BadZipFile and the MatReadError of SciPy derive from Exception itself.
+    except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{path} cannot be read ({reason})", what, FETCH) from error
 
 
 def check_content(path, counted, expected):
     """Refuse a corpus if a counted quantity differs from the known value.
+
+    Parameters
+    ----------
+    path : path-like
+        Its file, for the message.
+    counted, expected : dict
+        Name of a quantity -> counted and known value.
 
     Raises
     ------
@@ -187,9 +195,9 @@ def lines(file, path):
     DataError
         Names a line that is too long.
     """
-    for number, line in enumerate(
-        iter(partial(file.readline, MAX_LINE), file.readline(0)), start=1
-    ):
+    number = 0
+    while line := file.readline(MAX_LINE):
+        number += 1
         if len(line) == MAX_LINE:
             raise DataError(
                 f"{path} line {number} has {MAX_LINE} characters or more",

@@ -7,7 +7,6 @@ it.
 """
 
 import contextlib
-from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +104,7 @@ def join(output, paths, sources, options, digests=None, appended=True):
     """
     digests = digests or [storage.digest_of(path, docs.SHARE) for path in paths]
     share_digests = [(Path(path).stem, digest) for path, digest in zip(paths, digests, strict=True)]
-    parts, sizes, accounts = _before(output, share_digests) if appended else ([], [], [])
+    parts, sizes, accounts = _read_unchanged(output, share_digests) if appended else ([], [], [])
     listed_ids = {name for documents, _, _ in parts for name in _ids(documents)}
     register = collection.Register(options.get("changed", "keep"))
     for path in paths[len(sizes) :]:
@@ -143,18 +142,17 @@ def join(output, paths, sources, options, digests=None, appended=True):
     return documents
 
 
-def _before(path, share_digests):
+def _read_unchanged(path, share_digests):
     """Return (parts, sizes, accounts) of the unchanged first shares of an existing list."""
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:
             shares, accounts = docs.read_shares(file), docs.read_accounts(file)
-            pairs = zip(
-                zip(shares.names, shares.digests, strict=True),
-                share_digests,
-                accounts,
-                strict=False,
-            )
-            n_unchanged = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            listed_digests = zip(shares.names, shares.digests, strict=True)
+            n_unchanged = 0
+            for listed, share, _ in zip(listed_digests, share_digests, accounts, strict=False):
+                if listed != share:
+                    break
+                n_unchanged += 1
             sizes = shares.sizes[:n_unchanged].tolist()
             n_dropped, aside = (
                 sum(getattr(account, name) for account in accounts[:n_unchanged])
@@ -168,28 +166,34 @@ def _before(path, share_digests):
 
 
 def _account(file, documents, before, after):
-    """Return the account of a share: numbers of dropped, repeated and set-aside rows, and sizes.
+    """Return the `Account` of a share.
 
-    The sizes are the number of terms and the length of vectors.
-
-    `before` and `after` are the repeats before and after this share.
+    Parameters
+    ----------
+    file : h5py.File
+        The share.
+    documents : Documents
+        Its documents that no earlier share has.
+    before, after : Repeats
+        Numbers of repeated rows before and after this share.
     """
-    dropped = len(_ids(documents)) - len(documents)
-    repeats = (
-        repeats_now - repeats_before
-        for repeats_now, repeats_before in zip(after, before, strict=True)
-    )
-    terms = int(file["vocabulary"].attrs["length"])
     return docs.Account(
-        dropped, *repeats, terms, int(file.attrs["dimensions"]), len(documents.aside)
+        dropped=len(_ids(documents)) - len(documents),
+        same=after.same - before.same,
+        changed=after.changed - before.changed,
+        terms=int(file["vocabulary"].attrs["length"]),
+        dimensions=int(file.attrs["dimensions"]),
+        aside=len(documents.aside),
     )
 
 
 def _as_array(contents):
+    """Return digests of contents as an array with a row for each."""
     return np.frombuffer(b"".join(contents), dtype=np.uint8).reshape(-1, collection.DIGEST_BYTES)
 
 
 def _contents(file):
+    """Return the digests of contents that an open share or group stores."""
     return [row.tobytes() for row in storage.read_array(file, "contents", "u", ndim=2)]
 
 

@@ -16,7 +16,7 @@ SIGNS = re.compile(
     r"|copy|reg|euro|#[0-9]{1,7}|#x[0-9a-f]{1,6});",
     re.I,
 )
-BLOCKS = (
+BLOCK_NAMES = (
     "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hr li main nav ol option p pre section table td th title tr ul"
 )
@@ -24,10 +24,12 @@ HIDDEN = ["iframe", "noscript", "object", "script", "style", "svg", "template"]
 AMPERSANDS = re.compile(r"&(?:(?:amp|#0{0,5}38|#x0{0,5}26);)+", re.I)
 TAG = re.compile(r"<(/?)([a-z][a-z0-9]{0,15})\b[^<>]{0,2000}>", re.I)
 MAX_TAG_DEPTH = 500  # nested open tags; the time of the parser is quadratic in this depth
-CLOSED_BY_OTHERS = "area base br col dd dt embed hr img input li link meta option p source td th tr"
+BLOCKS = frozenset(BLOCK_NAMES.split())
+# Elements whose end tag may be missing, or that have none.
+UNCLOSED_NAMES = "area base br col dd dt embed hr img input li link meta option p source td th tr"
+UNCLOSED = frozenset(UNCLOSED_NAMES.split())
 MAX_LAYERS = 4  # how often markup may have been escaped as text, as in feeds
 MARKUP_SIGNS = re.compile(r"[<&]")
-BLOCKS, CLOSED_BY_OTHERS = frozenset(BLOCKS.split()), frozenset(CLOSED_BY_OTHERS.split())
 
 
 def drop_html(text: str) -> str:
@@ -54,21 +56,19 @@ def _shallow(text):
     """Return HTML without the tags that are nested deeper than `MAX_TAG_DEPTH`."""
     if text.count("<") <= MAX_TAG_DEPTH:
         return text
-    depth = 0
-
-    def keep(tag):
-        nonlocal depth
-        if tag[2].lower() in CLOSED_BY_OTHERS:
-            return tag[0]
-        if tag[1]:
+    parts, position, depth = [], 0, 0
+    for tag in TAG.finditer(text):
+        is_end, name = tag[1], tag[2].lower()
+        if name in UNCLOSED:
+            continue
+        if is_end:
             depth = max(0, depth - 1)
-        elif depth == MAX_TAG_DEPTH:
-            return " "
-        else:
+        elif depth < MAX_TAG_DEPTH:
             depth += 1
-        return tag[0]
-
-    return TAG.sub(keep, text)
+        else:
+            parts += [text[position : tag.start()], " "]
+            position = tag.end()
+    return "".join([*parts, text[position:]])
 
 
 def _extract_text(text):
@@ -143,21 +143,27 @@ def drop_encoded(text: str) -> str:
     lines = text.split("\n")
     # Most texts have no encoded data. Testing every line of them would take a third of the time of
     # reading.
-    rest = _without_long_words(text, lines)
-    framed = any(start in text for start in STARTS)
-    changed = rest is not lines and any(map(is_not, rest, lines))
-    signed = [] if changed else list(filter(SIGN.match, lines))
-    kinds = [kind for kind in ENCODINGS if changed or sum(map(kind, signed)) >= MIN_ENCODED_LINES]
-    if not (changed or framed or kinds):
+    remaining = _without_long_words(text, lines)
+    has_frames = any(start in text for start in STARTS)
+    has_changed = remaining is not lines and any(map(is_not, remaining, lines))
+    tested = [] if has_changed else list(filter(SIGN.match, lines))
+    kinds = [
+        kind for kind in ENCODINGS if has_changed or sum(map(kind, tested)) >= MIN_ENCODED_LINES
+    ]
+    if not (has_changed or has_frames or kinds):
         return text
-    drop = [False] * len(lines)
-    if framed:
-        _mark_framed(rest, drop)
+    is_dropped = [False] * len(lines)
+    if has_frames:
+        _mark_framed(remaining, is_dropped)
     for kind in kinds:
-        _mark_runs(lines, rest, drop, kind)
-    # (line, whether it is dropped, whether the line before it is dropped)
-    marked = zip(rest, drop, [False, *drop], strict=False)
-    return "\n".join("" if gone else line for line, gone, before in marked if not (gone and before))
+        _mark_runs(lines, remaining, is_dropped, kind)
+    retained = []
+    for number, line in enumerate(remaining):
+        if not is_dropped[number]:
+            retained.append(line)
+        elif number == 0 or not is_dropped[number - 1]:
+            retained.append("")  # a block becomes an empty line
+    return "\n".join(retained)
 
 
 def _without_long_words(text, lines):
@@ -166,12 +172,13 @@ def _without_long_words(text, lines):
     If no line is long enough, the same list is returned.
     """
     signs = text.encode("latin-1", "replace").translate(PRINTABLE)  # one byte per character
-    place, tested, number, begin = signs.find(LONG_WORD), set(), 0, 0
-    while place >= 0:
-        number, begin = number + signs.count(b"\n", begin, place), place
+    tested, number, begin = set(), 0, 0
+    position = signs.find(LONG_WORD)
+    while position >= 0:
+        number, begin = number + signs.count(b"\n", begin, position), position
         tested.add(number)
-        end = signs.find(b"\n", place)
-        place = signs.find(LONG_WORD, end) if end >= 0 else -1
+        end = signs.find(b"\n", position)
+        position = signs.find(LONG_WORD, end) if end >= 0 else -1
     if max(map(len, lines)) >= MIN_MINIFIED:
         tested.update(number for number, line in enumerate(lines) if len(line) >= MIN_MINIFIED)
     if not tested:
@@ -184,21 +191,23 @@ def _mark_framed(lines, drop):
 
     A first line without a last line is marked alone.
     """
-    begun, end = None, None
-    for at, line in enumerate(lines):
+    begin, last_line = None, None
+    for number, line in enumerate(lines):
         line = line[:MAX_TESTED_LINE]
         if closing := next((last for first, last in BEGINS if first.match(line)), None):
-            begun, end, drop[at] = at, closing, True
-        elif begun is not None and end.match(line):
-            drop[begun : at + 1] = [True] * (at + 1 - begun)
-            begun = None
+            begin, last_line, drop[number] = number, closing, True
+        elif begin is not None and last_line.match(line):
+            drop[begin : number + 1] = [True] * (number + 1 - begin)
+            begin = None
 
 
 def _is_uu(line):
+    """Return whether a line is uuencoded."""
     return UU.match(line) is not None
 
 
 def _is_dense(line):
+    """Return whether a line is one long word of base64 or a similar encoding."""
     if not DENSE.match(line) or ADDRESS_SIGN.search(line) or MARKUP.search(line):
         return False
     runs = RUNS.findall(line)
@@ -206,11 +215,12 @@ def _is_dense(line):
 
 
 def _is_hex(line):
+    """Return whether a line is hexadecimal: a dump, or a long word."""
     return HEX_DUMP.match(line) is not None or HEX_WORD.match(line) is not None
 
 
 ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests of a line
-# What at least one of these tests requires.
+# Matches every line that one of these tests accepts; one search is faster than three.
 SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD)))
 
 
@@ -242,9 +252,9 @@ def _fits(line, rest, kind):
     """
     if len(line) > MAX_TESTED_LINE:
         return False
-    return kind(line) or (
-        rest is not line and (kind(rest) or (kind is _is_dense and not rest.strip()))
-    )
+    if kind(line) or rest is line:
+        return kind(line)
+    return kind(rest) or (kind is _is_dense and not rest.strip())
 
 
 def _short_end(lines, at, kind):
@@ -268,6 +278,7 @@ def _drop_words(line):
 
 
 def _is_minified(line):
+    """Return whether a long line is minified code: few spaces and many signs."""
     return (
         line.isascii()
         and not MARKUP.search(line)
@@ -284,10 +295,11 @@ def _is_noise(word):
         return False
     if size < MIN_RUN * len(runs):  # true for most encodings
         return True
-    letters, vowels = sum(map(len, LETTER_RUNS.findall(word))), sum(map(len, VOWELS.findall(word)))
-    return (
-        vowels < MIN_VOWELS * letters or 2 * letters < size or HEX_INSIDE.search(word) is not None
-    )
+    n_letters = sum(map(len, LETTER_RUNS.findall(word)))
+    n_vowels = sum(map(len, VOWELS.findall(word)))
+    if n_vowels < MIN_VOWELS * n_letters or 2 * n_letters < size:
+        return True
+    return HEX_INSIDE.search(word) is not None
 
 
 # In order of application. Encoded data may look like markup, and markup hides the beginning of a

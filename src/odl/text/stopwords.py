@@ -19,14 +19,14 @@ from odl.text.words import fold_case
 # Each paragraph of the file: the name of a language and its stop words.
 LISTS_TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")
 LANGUAGES = {name: frozenset(words) for name, *words in map(str.split, LISTS_TEXT.split("\n\n"))}
-LISTS = {name: listed.union(map(fold_case, listed)) for name, listed in LANGUAGES.items()}
+LISTS = {name: words.union(map(fold_case, words)) for name, words in LANGUAGES.items()}
 LANGUAGE_NAMES = [*LISTS]
-PLACES = {
-    word: place for place, word in enumerate(sorted(frozenset().union(*LISTS.values())), start=1)
-}
+# Word of any list -> its row of TABLE; row 0 is that of all other words.
+PLACES = {word: row for row, word in enumerate(sorted(frozenset().union(*LISTS.values())), start=1)}
+# Whether each word (row) is in each list (column).
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
-OF_LISTS = np.repeat(np.arange(len(LISTS)), [*map(len, LISTS.values())])
-TABLE[[PLACES[word] for listed in LISTS.values() for word in listed], OF_LISTS] = True
+for column, words in enumerate(LISTS.values()):
+    TABLE[[PLACES[word] for word in words], column] = True
 MIN_STOP_WORD_SHARE = 0.12  # share of a text's words that are stop words of its language
 MIN_DISTINCT = 2  # distinct stop words of its language in a text
 MIN_DISTINCT_USUAL = 5  # distinct stop words of the usual language of a script, in all texts so far
@@ -72,14 +72,12 @@ class StopWords:
         for name, total in zip(names.tolist(), totals.tolist(), strict=True):
             lists = SCRIPTS[self.order] == name
             first = np.argmax(lists)
-            n_of_first, is_stop_word = (
-                list_counts[self.order[first]],
-                TABLE[:, self.order[lists]].any(axis=1),
-            )
-            usual = n_of_first >= MIN_STOP_WORD_SHARE * max(
-                total, 1
-            ) and 3 * n_of_first > 2 * np.sum(past[is_stop_word])
-            if usual and np.sum(TABLE[past > 0, self.order[first]]) >= MIN_DISTINCT_USUAL:
+            n_of_first = list_counts[self.order[first]]
+            is_stop_word = TABLE[:, self.order[lists]].any(axis=1)
+            is_frequent = n_of_first >= MIN_STOP_WORD_SHARE * max(total, 1)
+            is_usual = is_frequent and 3 * n_of_first > 2 * np.sum(past[is_stop_word])
+            n_distinct = np.sum(TABLE[past > 0, self.order[first]])
+            if is_usual and n_distinct >= MIN_DISTINCT_USUAL:
                 self.usual[lists] = first
 
     def for_words(self, words: Sequence[str]) -> "StopWords":
@@ -166,7 +164,7 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
 
 
 def shown(name: str, unknown_name: str) -> str:
-    """Return the printed name of a language or script of `mix`; `other` for ""."""
+    """Return the printed name of a language or script of `mix`; `unknown_name` for ""."""
     if name in LISTS:
         return name.capitalize()
     return f"script {name}" if name else unknown_name
@@ -203,4 +201,4 @@ def _script_of(sign):
     return "Han or kana" if script in CJK else script.capitalize()
 
 
-SCRIPTS = np.array([_script_of(min(listed)[0]) for listed in LISTS.values()])  # script of each list
+SCRIPTS = np.array([_script_of(min(words)[0]) for words in LISTS.values()])  # script of each list

@@ -221,11 +221,12 @@ def test_likeness_by_words_is_a_cosine_of_log_counts_and_past_idf(rng):
 
 
 def test_a_document_is_found_in_the_newest_period_that_has_it(tmp_path, monkeypatch):
-    ids = {0: ["a", "b"], 2: ["b", "c"], 10: ["d", "a"]}
-    for name in ("0.h5", "2.h5", "10.h5", ".2.h5.host-1-2.part", "notes.txt"):
+    """A period after a gap belongs to an earlier, longer run."""
+    ids = {0: ["a", "b"], 1: ["b", "c"], 2: ["d", "a"], 4: ["z"]}
+    for name in ("0.h5", "1.h5", "2.h5", "4.h5", ".2.h5.host-1-2.part", "notes.txt"):
         (tmp_path / name).touch()
     read = {str(tmp_path / f"{t}.h5"): SimpleNamespace(ids=names) for t, names in ids.items()}
     monkeypatch.setattr(explain.features, "read", read.__getitem__)
     place = SimpleNamespace(alerts=str(tmp_path), features=str(tmp_path))
     found = {name: explain.find_document(place, name) for name in "abcdz"}
-    assert found == {"a": (10, 1), "b": (2, 0), "c": (2, 1), "d": (10, 0), "z": None}
+    assert found == {"a": (2, 1), "b": (1, 0), "c": (1, 1), "d": (2, 0), "z": None}

@@ -46,12 +46,9 @@ class Mention(NamedTuple):
 
 def find_document(place, ident):
     """Return the period and the row of the newest document with an id, or None."""
-    ts = sorted(
-        (int(name[:-3]) for name in os.listdir(place.alerts) if name[:-3].isdecimal()), reverse=True
-    )
-    for t in ts:
-        path = os.path.join(place.features, f"{t}.h5")
-        ids = features.read(path).ids
+    n_periods = len([*periods.paths(place.alerts)])
+    for t in reversed(range(n_periods)):
+        ids = features.read(os.path.join(place.features, f"{t}.h5")).ids
         if ident in ids:
             return t, ids.index(ident)
     return None

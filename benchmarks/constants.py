@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import events as study
 import numpy as np
 
-from odl.alerts import decision, events, gates, periods, show, surprise, views
+from odl.alerts import decision, events, gates, periods, surprise, views
 from odl.alerts.calibration import recent_after
 from odl.alerts.excerpts import find_title_words
 from odl.config.sections import Alerts
@@ -63,7 +63,7 @@ ROWS = {  # name -> module or "alerts", constant, values
     "half-life": (surprise, "HALF_LIFE", (10, 100)),
     "titles double below": (surprise, "FEW", (0, 100)),
     "certain": ("alerts", "certain", (8.0, 12.0)),
-    "t at which volume is sorted": (show, "LOG10_WORDS", (0.0, 8.0)),
+    "t at which volume is sorted": (views, "LOG10_WORDS", (0.0, 8.0)),
     "documents of the first batch": ("first", "first", (300, 1000)),
 }
 
@@ -122,17 +122,17 @@ class Decided(study.Stream):
 
     def figures(self, wanted):
         """Return the measures of benchmarks/events.py that depend on the constants, and `order`."""
-        found = study.measure(self, wanted, compared=False)
-        own = [study.best(self, event, lambda t: self.strongest(t, own=True)) for event in wanted]
-        in_order = [min(self.records[one.t].headlines, key=_place) for one in own if one]
-        order = sum(
-            first is one.headline for first, one in zip(in_order, filter(None, own), strict=True)
-        )
-        return found | {"order": order}
+        figures, order = study.measure(self, wanted, compared=False), 0
+        for event in wanted:
+            match = study.find_headline(self, event, lambda t: self.strongest(t, own=True))
+            if match:
+                first = min(self.records[match.t].headlines, key=list_key)
+                order += first is match.headline
+        return figures | {"order": order}
 
 
-def _place(headline):
-    """Return the key by which headlines are listed."""
+def list_key(headline):
+    """Return the key by which the headlines of a list are sorted."""
     return headline.gate == "lone", -views.evidence(headline)
 
 
@@ -156,7 +156,7 @@ def figures_with(stream, wanted, module, name, value):
         return stream.figures(wanted)
 
 
-def line(name, value, figures):
+def table_row(name, value, figures):
     """Return a row of the table."""
     if isinstance(value, dict):
         value = tuple(value.values())
@@ -182,13 +182,15 @@ def main():
         print(f"\n{name}\n\n| constant | value | {' | '.join(COLUMNS)} |", flush=True)
         print(f"|{' --- |' * (len(COLUMNS) + 2)}", flush=True)
         stream.decide()
-        print(line("as it is", "", stream.figures(wanted[name])), flush=True)
+        print(table_row("as it is", "", stream.figures(wanted[name])), flush=True)
         for constant, (module, key, values) in ROWS.items():
             if options.only and not any(constant.startswith(one) for one in options.only):
                 continue
             for value in values:
                 print(
-                    line(constant, value, figures_with(stream, wanted[name], module, key, value)),
+                    table_row(
+                        constant, value, figures_with(stream, wanted[name], module, key, value)
+                    ),
                     flush=True,
                 )
 

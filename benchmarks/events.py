@@ -55,10 +55,11 @@ TOLERANCE = {
     "quarter": (92, 184),
     "year": (366, 732),
 }  # days
-STRONGEST = 5
+STRONGEST = 5  # headlines of a period among which an event is looked for
 TRIALS = 20  # draws of five random words
-CALM = argparse.Namespace(calm=True, planted=False, periods=60)  # options of benchmarks/quiet.py
-QUIET = ("firefox_questions", "redis_commits", "posts", "reuters", "arxiv-cs")
+# Options of benchmarks/quiet.py: shuffled streams of 60 periods without planted topics.
+QUIET_OPTIONS = argparse.Namespace(calm=True, planted=False, periods=60)
+QUIET_STREAMS = ("firefox_questions", "redis_commits", "posts", "reuters", "arxiv-cs")
 
 
 class Event(NamedTuple):
@@ -73,11 +74,11 @@ class Event(NamedTuple):
     pattern: re.Pattern
 
 
-class Found(NamedTuple):
-    """The best headline of an event.
+class Match(NamedTuple):
+    """The highest ranked headline of an event, over the periods in which it is in time.
 
-    `rank` counts from 0, `t` is its period, `share` the share of its documents that match the
-    pattern.
+    `rank` is its position in its period, from 0; `t` is the period; `share` is the share of its
+    documents that match the pattern of the event.
     """
 
     rank: int
@@ -126,27 +127,29 @@ class Stream:
     def strongest(self, t, own=False):
         """Return the strongest headlines of words of a period; with `own`, all reported ones."""
         record = self.records[t]
-        found = [*record.headlines, *([] if own else record.below)]
-        found = [one for one in found if one.gate not in ("lone", "volume")]
-        return sorted(found, key=lambda one: -one.t)[: None if own else STRONGEST]
+        headlines_of_words = [one for one in record.headlines if one.gate not in ("lone", "volume")]
+        if not own:
+            headlines_of_words += record.below
+        headlines_of_words.sort(key=lambda one: -one.t)
+        return headlines_of_words if own else headlines_of_words[:STRONGEST]
 
     def speaks(self, t):
         """Return whether a headline of a period is reported."""
         return any(not one.repeated for one in self.records[t].headlines)
 
 
-def best(stream, event, choose):
-    """Return the best headline of an event, or None.
+def find_headline(stream, event, choose):
+    """Return the highest ranked headline of an event as a `Match`, or None.
 
     ``choose(t)`` returns the headlines of period t, best first.
     """
-    candidates = []
+    matches = []
     for t in stream.in_time(event):
         for rank, headline in enumerate(choose(t)):
-            share = float(np.mean(stream.matches(t, headline.rows, event.pattern)))
+            share = mean(stream.matches(t, headline.rows, event.pattern))
             if share > 0.5:
-                candidates.append(Found(rank, t, share, headline))
-    return min(candidates, key=lambda candidate: candidate[:2], default=None)
+                matches.append(Match(rank, t, share, headline))
+    return min(matches, key=lambda match: match[:2], default=None)
 
 
 def read_events(path):
@@ -166,46 +169,49 @@ def read_events(path):
 
 def measure(stream, events, compared=True):
     """Return the figures of a stream by name; with `compared`, also those of the baselines."""
-    figures, named, right, headings, members = {"events": len(events)}, [], [], [], []
-    five = [best(stream, event, stream.strongest) for event in events]
-    speaking = [
-        best(stream, event, lambda t: stream.strongest(t) if stream.speaks(t) else [])
-        for event in events
-    ]
-    own = [best(stream, event, lambda t: stream.strongest(t, own=True)) for event in events]
-    born = {number: record.t for record in stream.records for number, _ in record.born}
-    for event, *either in zip(events, own, five, strict=True):
-        if found := next(filter(None, either), None):
-            named.append(bool(event.pattern.search(" ".join(found.headline.name).casefold())))
-            right.append(found.share)
-    old = 0
-    for event, found in zip(events, own, strict=True):
-        if found:
-            new = [one for one in stream.strongest(found.t, own=True) if not one.repeated]
-            shares = [np.mean(stream.matches(found.t, one.rows, event.pattern)) for one in new]
-            headings.append(max(1, sum(share > 0.5 for share in shares)))
-            number = found.headline.event
-            old += number in born and born[number] not in stream.in_time(event)
+
+    def reported_strongest(t):
+        return stream.strongest(t) if stream.speaks(t) else []
+
+    def reported(t):
+        return stream.strongest(t, own=True)
+
+    strongest = [find_headline(stream, event, stream.strongest) for event in events]
+    told = [find_headline(stream, event, reported_strongest) for event in events]
+    own = [find_headline(stream, event, reported) for event in events]
+    named, right, headings, members, n_old = [], [], [], [], 0
+    births = {number: record.t for record in stream.records for number, _ in record.born}
+    for event, own_match, strongest_match in zip(events, own, strongest, strict=True):
+        if match := own_match or strongest_match:
+            named.append(bool(event.pattern.search(" ".join(match.headline.name).casefold())))
+            right.append(match.share)
+        if own_match:
+            number, new = own_match.headline.event, 0
+            for headline in reported(own_match.t):
+                share = mean(stream.matches(own_match.t, headline.rows, event.pattern))
+                new += not headline.repeated and share > 0.5
+            headings.append(max(1, new))
+            n_old += number in births and births[number] not in stream.in_time(event)
             members.append(share_of_members(stream, number, event.pattern))
-    sizes = np.zeros(max(born, default=0) + 1, dtype=np.int64)
+    sizes = np.zeros(max(births, default=0) + 1, dtype=np.int64)
     for record in stream.records:
         for number, size in record.sizes:
             sizes[number] += size
-    n = sum(len(record.score) for record in stream.records)
-    figures |= {
-        "five": sum(map(bool, five)),
-        "first": sum(one is not None and one.rank == 0 for one in five),
-    }
-    figures |= {"told": sum(map(bool, speaking)), "own": sum(map(bool, own))}
-    figures |= {"named": mean(named), "right": mean(right), "headings": mean(headings), "old": old}
-    figures |= {
-        "numbers": len(born),
-        "largest": float(sizes.max(initial=0)) / n,
+    figures = {
+        "events": len(events),
+        "five": sum(match is not None for match in strongest),
+        "first": sum(match is not None and match.rank == 0 for match in strongest),
+        "told": sum(match is not None for match in told),
+        "own": sum(match is not None for match in own),
+        "named": mean(named),
+        "right": mean(right),
+        "headings": mean(headings),
+        "old": n_old,
+        "numbers": len(births),
+        "largest": float(sizes.max()) / sum(len(record.score) for record in stream.records),
         "members": mean(members),
-    }
-    figures |= {
         "periods": len(stream.records),
-        "speak": sum(map(stream.speaks, range(len(stream.records)))),
+        "speak": sum(stream.speaks(t) for t in range(len(stream.records))),
     }
     return figures | (baselines(stream, events) if compared else {})
 
@@ -219,47 +225,50 @@ def share_of_members(stream, number, pattern):
     return mean(matches)
 
 
-class Words(NamedTuple):
-    """A headline of a baseline: the rows of its documents."""
+class WordHeadline(NamedTuple):
+    """Headline of a baseline: the documents that have a word, as rows of their period."""
 
     rows: list
 
 
 def baselines(stream, events):
     """Return the numbers of events that the sixty lines, and five random words, find in time."""
-    wanted = sorted({t for event in events for t in stream.in_time(event)})
-    lines, random, rng = {}, {t: [] for t in wanted}, np.random.default_rng(0)
-    for t in wanted:
+    lines, random, rng = {}, {}, np.random.default_rng(0)
+    for t in sorted({t for event in events for t in stream.in_time(event)}):
         data = features.read(os.path.join(stream.place.features, f"{t}.h5"))
         X = sparse.csc_array(data.counts[:] > 0)
         lines[t] = sixty_lines(X, data.frequencies, data.n_before, data.vocabulary)
-        terms = np.flatnonzero(
-            (np.diff(X.indptr) > 0)
-            & (data.frequencies <= headlines.MAX_DOCUMENT_SHARE * data.n_before)
-        )
-        for _ in range(TRIALS):
+        nameable = data.frequencies <= headlines.MAX_DOCUMENT_SHARE * data.n_before
+        terms = np.flatnonzero((np.diff(X.indptr) > 0) & nameable)
+        for trial in range(TRIALS):
             drawn = rng.choice(terms, min(STRONGEST, len(terms)), replace=False)
-            random[t].append(
-                [Words(X.indices[X.indptr[term] : X.indptr[term + 1]].tolist()) for term in drawn]
-            )
-    sixty = [best(stream, event, lines.get) for event in events]
-    by_chance = [
-        sum(
-            best(stream, event, lambda t, trial=trial: random[t][trial]) is not None
+            random[trial, t] = [WordHeadline(rows_with(X, term)) for term in drawn]
+    sixty = [find_headline(stream, event, lines.get) for event in events]
+    by_chance = []
+    for trial in range(TRIALS):
+        matches = [
+            find_headline(stream, event, lambda t, trial=trial: random[trial, t])
             for event in events
-        )
-        for trial in range(TRIALS)
-    ]
-    first = sum(one is not None and one.rank == 0 for one in sixty)
+        ]
+        by_chance.append(sum(match is not None for match in matches))
     return {
-        "sixty lines": sum(map(bool, sixty)),
-        "sixty first": first,
+        "sixty lines": sum(match is not None for match in sixty),
+        "sixty first": sum(match is not None and match.rank == 0 for match in sixty),
         "random words": mean(by_chance),
     }
 
 
+def rows_with(X, term):
+    """Return the rows of a `csc_array` that have an entry in a column, as a list."""
+    return X.indices[X.indptr[term] : X.indptr[term + 1]].tolist()
+
+
 def sixty_lines(X, frequencies, n_before, vocabulary):
-    """Return the first five headlines of the baseline `sixty lines`."""
+    """Return the first five headlines of the baseline `sixty lines`.
+
+    Words are ranked by the tail of a negative binomial distribution given all earlier documents. A
+    word whose documents overlap by half with those of a better one gets no headline.
+    """
     n, x = X.shape[0], np.diff(X.indptr)
     terms = np.flatnonzero((x >= 2) & (frequencies <= headlines.MAX_DOCUMENT_SHARE * n_before))
     a = frequencies[terms] + 0.5 + (n_before + 1) / 2000
@@ -267,10 +276,10 @@ def sixty_lines(X, frequencies, n_before, vocabulary):
     tail = special.betainc(x[terms], shape, expected / (shape + expected))
     lines, row_sets = [], []
     for term in terms[np.argsort(tail, kind="stable")].tolist():
-        rows = {*X.indices[X.indptr[term] : X.indptr[term + 1]].tolist()}
+        rows = {*rows_with(X, term)}
         if all(2 * len(rows & other) < min(len(rows), len(other)) for other in row_sets):
             row_sets.append(rows)
-            lines.append(Words(sorted(rows)))
+            lines.append(WordHeadline(sorted(rows)))
         if len(lines) == STRONGEST:
             break
     return lines
@@ -282,14 +291,18 @@ def mean(values):
     return float(np.mean(values)) if values else float("nan")
 
 
-def spoken(stream):
-    """Return a line for each period that speaks."""
+def speaking_lines(stream):
+    """Return a line for each period that speaks: date, documents and reported headlines."""
     lines = []
     for record in stream.records:
-        new = [one for one in record.headlines if not one.repeated]
-        day = np.datetime64(record.first, "ms").astype("datetime64[D]")
-        parts = [f"{', '.join(one.name) or 'a document'} ({one.size}, {one.gate})" for one in new]
-        lines += [f"{day}  {len(record.score)} documents  {' | '.join(parts)}"] if new else []
+        parts = []
+        for headline in record.headlines:
+            if not headline.repeated:
+                name = ", ".join(headline.name) or "a document"
+                parts.append(f"{name} ({headline.size}, {headline.gate})")
+        if parts:
+            day = np.datetime64(record.first, "ms").astype("datetime64[D]")
+            lines.append(f"{day}  {len(record.score)} documents  {' | '.join(parts)}")
     return lines
 
 
@@ -322,27 +335,32 @@ def main():
                 sep="\n  ",
                 flush=True,
             )
-            print(*spoken(stream) if options.list else (), sep="\n", flush=True)
+            if options.list:
+                print(*speaking_lines(stream), sep="\n", flush=True)
             for key in ("events", "five", "first", "told", "own", "sixty lines"):
                 total[key] = total.get(key, 0) + figures[key]
     if options.quiet:
-        shuffled()
+        print_quiet_shares()
     print(
         f"first {total['first']}, own headline {total['own']}, sixty lines {total['sixty lines']}"
     )
     print(f"{total['five']} of {total['events']} in the first five, {total['told']} told")
 
 
-def shuffled():
-    """Print the share of quiet periods that speak in shuffled streams."""
+def print_quiet_shares():
+    """Print the share of periods that speak in shuffled streams, for three sizes of periods."""
     import quiet
 
     for size in (20, 50, 250):
-        rows = [quiet.row_of(name, seed, size, CALM) for name in QUIET for seed in range(6)]
-        speak, n = (np.array([row[key] for row in rows]) for key in ("speak", "quiet"))
-        share, bound = quiet.bounded(speak, n)
+        rows = [
+            quiet.row_of(name, seed, size, QUIET_OPTIONS)
+            for name in QUIET_STREAMS
+            for seed in range(6)
+        ]
+        speak, n_quiet = (np.array([row[key] for row in rows]) for key in ("speak", "quiet"))
+        share, bound = quiet.share_and_bound(speak, n_quiet)
         print(
-            f"periods of {size}: {speak.sum()} of {n.sum()} quiet periods speak: "
+            f"periods of {size}: {speak.sum()} of {n_quiet.sum()} quiet periods speak: "
             f"{share:.3f} (at most {bound:.3f})"
         )
 

@@ -55,8 +55,8 @@ RAW = {  # options of the reader of posts
 }
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
 FIRST = 12  # first period with a topic
-EVERY, SIZES = 4, (3, 6, 12, 30)  # periods between topics; documents of a topic in a period
-RARELY, LASTING = 6, 3  # if a topic lasts: periods between topics, and periods of a topic
+SIZES = (3, 6, 12, 30)  # documents of a topic in a period
+EVERY, LASTING = 6, 3  # periods from one topic to the next, and periods of a topic
 FEWEST, MOST = 40, 120  # smallest and largest number of documents with the word of a topic
 GROUPS = 40  # number of words of topics
 MADE = 15000  # documents of a synthetic stream
@@ -77,7 +77,7 @@ class Batch(NamedTuple):
         return self.frequencies + np.bincount(self.counts.indices, minlength=self.counts.shape[1])
 
 
-class Judged(NamedTuple):
+class DecidedPeriod(NamedTuple):
     """A period after the warm-up: number, shown rows, number of alerts by level alone, alarms."""
 
     t: int
@@ -87,8 +87,11 @@ class Judged(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def stream(name):
-    """Return the documents of a stream and the settings of its features."""
+def read_documents(name):
+    """Return the documents of a stream and the settings of its features.
+
+    A stream of tests/helpers/recipes.py is made; one of `events` has the settings of `odl init`.
+    """
     with tempfile.TemporaryDirectory() as place:
         if name in recipes.MADE:
             recipes.write(Path(place), name, recipes.made(name, MADE, 0, quiet=True))
@@ -110,24 +113,28 @@ def stream(name):
     return material.read_stream(name), FEATURES
 
 
-def quiet(rows, size, n_periods):
+def quiet_rows(rows, size, n_periods):
     """Return the rows of each period of a stream without topics."""
     return [rows[at * size : (at + 1) * size] for at in range(min(n_periods, len(rows) // size))]
 
 
-def planted(counts, rows, size, n_periods, rng, every=EVERY, lasting=1):
-    """Return the rows of each period, and the rows of topics for each period that has one."""
+def planted_rows(counts, rows, size, n_periods, rng):
+    """Return the rows of each period, and the rows of topics for each period that has one.
+
+    All documents with some words are removed. From period `FIRST` on, documents with one of these
+    words return every `EVERY` periods and stay for `LASTING` periods.
+    """
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     words = rng.choice(
         np.flatnonzero((frequencies >= FEWEST) & (frequencies <= MOST)), GROUPS, replace=False
     )
     columns = counts.tocsc()
     groups = [columns.indices[columns.indptr[word] : columns.indptr[word + 1]] for word in words]
-    parts = quiet(rows[~np.isin(rows, np.concatenate(groups))], size, n_periods)
+    parts = quiet_rows(rows[~np.isin(rows, np.concatenate(groups))], size, n_periods)
     entering, used = {}, set()
-    for number, first in enumerate(range(FIRST, len(parts) - lasting + 1, every)):
+    for number, first in enumerate(range(FIRST, len(parts) - LASTING + 1, EVERY)):
         k = SIZES[number % len(SIZES)]
-        free = [row for row in groups[number % GROUPS].tolist() if row not in used][: k * lasting]
+        free = [row for row in groups[number % GROUPS].tolist() if row not in used][: k * LASTING]
         used |= set(free)
         for t, at in enumerate(range(0, len(free), k), start=first):
             entering[t] = free[at : at + k]
@@ -162,7 +169,7 @@ def batches(documents, parts):
         frequencies = batch.frequencies_after()
 
 
-def scored(name, seed, documents, parts):
+def score_periods(name, seed, documents, parts):
     """Score a stream; yield the `PeriodDocuments`, scores and rows of each period."""
     learner = {"algorithm": "levels", "recency": 0.5}
     run = runs.parse(
@@ -172,7 +179,7 @@ def scored(name, seed, documents, parts):
             "run": "levels",
             "atoms": 1,
             "learner": learner,
-            "features": stream(name)[1],
+            "features": read_documents(name)[1],
         }
     )
     learner, state = run.learner, None
@@ -198,8 +205,8 @@ def scored(name, seed, documents, parts):
         ), scores, part.tolist()  # fmt: skip
 
 
-def judged(periods):
-    """Decide all periods; return `Judged` of each one after the warm-up."""
+def decide_periods(periods):
+    """Decide all periods; return `DecidedPeriod` of each one after the warm-up."""
     judgements, past = [], decision.StreamHistory.nothing()
     watch = StreamAlerts("", "", 1, 0, vars(SETTINGS), (), {})
     for documents, scores, ids in periods:
@@ -208,19 +215,21 @@ def judged(periods):
             past = past._replace(
                 recent=calibration.recent_after(past.recent, scores, SETTINGS.window)
             )
-        watch = watched(watch, documents, scores, decided)
+        watch = add_to_watch(watch, documents, scores, decided)
         if decided.unproven or not documents.t:
             continue
         new = [headline for headline in decided.headlines if not headline.repeated]
         rows = sorted({row for headline in new for row in headline.rows})
         by_level = int((decided.tail <= SETTINGS.tail).sum())
         judgements.append(
-            Judged(documents.t, [ids[row] for row in rows], by_level, alarms.find_alarms(watch))
+            DecidedPeriod(
+                documents.t, [ids[row] for row in rows], by_level, alarms.find_alarms(watch)
+            )
         )
     return judgements
 
 
-def watched(watch, documents, scores, decided):
+def add_to_watch(watch, documents, scores, decided):
     """Add a period to a watch, with the fields that alarms about words and scores use."""
     unseen = np.mean(documents.frequencies[documents.counts.indices] == 0) if documents.t else 1.0
     n = len(documents.first)
@@ -233,21 +242,23 @@ def watched(watch, documents, scores, decided):
 
 def row_of(name, seed, size, options):
     """Return the row of a stream, seed and period size, for the quiet and the planted stream."""
-    documents, rng, row = stream(name)[0], np.random.default_rng(seed), {}
+    documents, rng, row = read_documents(name)[0], np.random.default_rng(seed), {}
     order = rng.permutation(len(documents.ids))
     if not options.planted:
-        calm = judged(scored(name, seed, documents, quiet(order, size, options.periods)))
+        calm = decide_periods(
+            score_periods(name, seed, documents, quiet_rows(order, size, options.periods))
+        )
         row = {"quiet": len(calm), "speak": sum(bool(one.shown) for one in calm)}
         row["speak by level"] = sum(one.by_level > 0 for one in calm)
         row["looked at"] = sum(one.t >= 10 for one in calm)
         row["alarms"] = sum(bool(one.alarms) for one in calm)
     if options.calm:
         return row
-    parts, entering = planted(documents.counts, order, size, options.periods, rng, RARELY, LASTING)
-    return row | found(judged(scored(name, seed, documents, parts)), entering)
+    parts, entering = planted_rows(documents.counts, order, size, options.periods, rng)
+    return row | count_topics(decide_periods(score_periods(name, seed, documents, parts)), entering)
 
 
-def found(judgements, entering):
+def count_topics(judgements, entering):
     """Return counts of quiet periods with alerts, and of topics by size and periods until shown."""
     quiet_ones = [period for period in judgements if period.t not in entering]
     row = {
@@ -256,7 +267,7 @@ def found(judgements, entering):
     }
     counts, right, shown = Counter(), 0, 0
     of_period = {period.t: set(period.shown) for period in judgements}
-    for first in range(FIRST, max(of_period, default=0) + 1, RARELY):
+    for first in range(FIRST, max(of_period, default=0) + 1, EVERY):
         topic = [set(entering[t]) for t in range(first, first + LASTING) if t in entering]
         if not topic or first not in of_period:
             continue
@@ -284,7 +295,7 @@ def share(values):
     return sum(values) / len(values) if values else float("nan")
 
 
-def bounded(speak, n_quiet):
+def share_and_bound(speak, n_quiet):
     """Return (share of quiet periods with alerts, its upper 95 % bound).
 
     The bound is the larger of those over shuffles and over periods.
@@ -348,7 +359,7 @@ def summary(rows):
     sums = {name: sum(row[name] for row in rows) for name in names}
     if "quiet" in sums:
         speak, n_quiet = (np.array([row[name] for row in rows]) for name in ("speak", "quiet"))
-        rate = "{:.3f} (at most {:.3f})".format(*bounded(speak, n_quiet))
+        rate = "{:.3f} (at most {:.3f})".format(*share_and_bound(speak, n_quiet))
         lines.append(
             f"{len(rows)} shuffles: {sums['speak']} of {sums['quiet']} quiet periods speak: {rate}"
         )

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, decision, excerpts, periods, reasons, unseen
+from odl.alerts import calibration, decision, excerpts, hashtags, periods, reasons, unseen
 from odl.alerts.model import Period
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -204,15 +204,9 @@ def _read_carried(previous, run, settings, t):
             "alerts of every timestep",
             "pass --previous",
         )
-    return periods.Carried(
-        -1,
-        run_facts(run),
-        asdict(settings),
-        "",
-        decision.StreamHistory.nothing(),
-        np.zeros(0, dtype=np.int64),
-        [],
-    )
+    nothing = decision.StreamHistory.nothing()
+    no_atoms = np.zeros(0, dtype=np.int64)
+    return periods.Carried(-1, run_facts(run), asdict(settings), "", nothing, no_atoms, [])
 
 
 def _new_numbers(carried, data, previous):
@@ -231,10 +225,11 @@ def _set_shares(record, shares, data):
 def births(decided, items):
     """Return (number, ids and titles of up to three documents) for each new event."""
     titles = {item.row: [item.id, item.title] for item in items}
-    opened = {headline.event: headline for headline in reversed(decided.headlines)}
-    return [
-        (number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born
-    ]
+    born = []
+    for number in decided.born:
+        headline = next(one for one in decided.headlines if one.event == number)
+        born.append((number, [titles[row] for row in headline.examples[:3]]))
+    return born
 
 
 def _unseen_words(past, settings, data, counts, rows, origins, unproven):
@@ -258,21 +253,24 @@ def _items(record, decided, shares, data, counts, A, carried, origins, settings)
     A record has the words that explain the score, the nearest atoms, and `opening`: the words of
     the document's headline that it contains. `reasons.join` adds the phrases of these words.
     """
-    shown = [*decided.headlines, *decided.below]
-    example_rows = [row for headline in shown for row in headline.examples]
-    rows = np.array([*dict.fromkeys(example_rows + decided.novel.tolist())], dtype=np.int64)
-    tops = _atom_words(A, np.unique(record.near[rows]), data.vocabulary)
-    examples = dict(enumerate(carried.documents))
-    atoms = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
+    headline_words = {}  # by row; the first headline of a document counts
+    for headline in (*decided.headlines, *decided.below):
+        for row in headline.examples:
+            headline_words.setdefault(row, headline.words)
+    rows = np.array([*dict.fromkeys([*headline_words, *decided.novel.tolist()])], dtype=np.int64)
+    examples, atoms = dict(enumerate(carried.documents)), {}
+    for atom, words in _atom_words(A, np.unique(record.near[rows]), data.vocabulary).items():
+        atoms[atom] = words, examples.get(atom, "")
     items, period = reasons.items(record, rows, shares, data, atoms, origins, STORED_REASONS)
-    opening = {row: headline.words for headline in reversed(shown) for row in headline.examples}
     for item in items:
-        words = _words_of(counts, item.row, data.vocabulary) if item.row in opening else ()
-        item.opening = tuple(
-            word for word in opening.get(item.row, ()) if word in words or f"#{word}" in words
-        )
+        words = headline_words.get(item.row, ())
+        if words:
+            own = hashtags.with_bare(_words_of(counts, item.row, data.vocabulary))
+            item.opening = tuple(word for word in words if word in own)
         reasons.join(item, item.opening, origins.texts.stored[item.row], period)
-    return items if settings.rest else [replace(item, rest=None) for item in items]
+        if not settings.rest:
+            item.rest = None
+    return items
 
 
 def _words_of(counts, row, vocabulary):

@@ -44,7 +44,11 @@ def stream(documents=1000, terms=19_500, topics=100, tokens=300, seed=0):
 
 
 def dictionary(P, topic, atoms, words, seed=1):
-    """Return atoms (terms x atoms): heaviest words of means of four documents of a topic."""
+    """Return a sparse dictionary, shape (terms, atoms).
+
+    Each atom has the `words` heaviest words of the mean of four documents of one topic, scaled to
+    mass 1.
+    """
     rng = np.random.default_rng(seed)
     A = np.zeros((P.shape[1], atoms))
     for j in range(atoms):

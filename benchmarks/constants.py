@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 def shares(*values):
-    """Return shares of the level of the four gates."""
+    """Return a dict from each of the four gates to its share of the level, in order."""
     return dict(zip(gates.LEVEL_SHARES, values, strict=True))
 
 
@@ -69,7 +69,11 @@ ROWS = {  # name -> module or "alerts", constant, values
 
 
 class Decided(study.Stream):
-    """A stream that was run, whose periods are decided again."""
+    """A stream that was run; its periods can be decided again with other constants.
+
+    Features and scores are read once. `decide` fills `records`, and benchmarks/events.py measures
+    them.
+    """
 
     def __init__(self, source, folder):
         self.read(source, folder)
@@ -96,7 +100,7 @@ class Decided(study.Stream):
             self.settings = Alerts(**record.settings)
 
     def decide(self, settings=None, first=0):
-        """Decide on all periods; those of the first `first` documents are the first batch."""
+        """Decide on all periods; the first `first` documents count as the first batch."""
         self.records, settings = [], settings or self.settings
         past = decision.StreamHistory.nothing()
         for documents, scored in self.given:
@@ -149,15 +153,24 @@ def changed(module, names, values):
 
 
 def figures_with(stream, wanted, module, name, value):
-    """Return the figures of a stream with another value of a constant."""
-    with changed(module, name, value) if not isinstance(module, str) else contextlib.nullcontext():
-        settings = replace(stream.settings, **{name: value}) if module == "alerts" else None
-        stream.decide(settings, value if module == "first" else 0)
-        return stream.figures(wanted)
+    """Return the figures of a stream with another value of a constant.
+
+    `module` is the module of the constant, "alerts" for a setting of alerts, or "first" for the
+    number of documents of the first batch.
+    """
+    if module == "alerts":
+        stream.decide(replace(stream.settings, **{name: value}))
+    elif module == "first":
+        stream.decide(first=value)
+    else:
+        with changed(module, name, value):
+            stream.decide()
+            return stream.figures(wanted)
+    return stream.figures(wanted)
 
 
 def table_row(name, value, figures):
-    """Return a row of the table."""
+    """Return the Markdown row of a constant with one of its values."""
     if isinstance(value, dict):
         value = tuple(value.values())
     value = re.sub(r"[()]", "", str(value))

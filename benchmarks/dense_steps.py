@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 from measure import cpu
 
-GAMMA, ETA, BETA = 4.0, 11.0, 9.0
+GAMMA, ETA, BETA = 4.0, 11.0, 9.0  # constants of the updates; they do not change the time
 
 
 def project(A):
@@ -26,18 +26,24 @@ def project(A):
 
 
 def dual_averaging(P, X, A, total, dual):
-    """Equation (3) with t = 3."""
+    """Return the dictionary after the third update of dual averaging, equation (3).
+
+    The gradient is added to `total` in place.
+    """
     total += np.sign(X @ A.T - P).T @ X
     return project(-GAMMA / np.sqrt(3.0) * total)
 
 
 def projected_gradient(P, X, A, total, dual):
-    """Projection of A - eta G."""
+    """Return the projection of A - eta G, with G a subgradient of |P - X A'|_1."""
     return project(A - ETA * np.sign(X @ A.T - P).T @ X)
 
 
 def online_admm(P, X, A, total, dual):
-    """Equation (4): Gamma, A, then Delta."""
+    """Return the dictionary after one update of online ADMM, equation (4).
+
+    Gamma is updated first, then the dictionary; the multipliers `dual` are changed in place.
+    """
     gap = P - X @ A.T
     scaled = gap + dual / BETA
     gamma = np.sign(scaled) * np.maximum(np.abs(scaled) - 1.0 / BETA, 0.0)

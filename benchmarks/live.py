@@ -53,7 +53,7 @@ def documents(count, first, name, a_day):
 
 
 def prepare():
-    """Make the folder news of 6,000 documents in the working one, and run it."""
+    """Write 6,000 documents to the folder `news` of the working directory; run odl on them."""
     with open("posts.jsonl", "w") as file:
         file.writelines(f"{line}\n" for line in documents(6000, datetime(2026, 1, 5), "a", 200))
     with contextlib.redirect_stdout(io.StringIO()):
@@ -61,8 +61,8 @@ def prepare():
         cli.main(["run", "news"])
 
 
-def beside(count):
-    """Print what TextClust and MiniLM take for documents of one week."""
+def time_other_methods(count):
+    """Print the CPU time of TextClust and of MiniLM on `count` documents of one week."""
     from minilm import MiniLM
     from river import cluster, feature_extraction
 
@@ -160,7 +160,7 @@ def main():
             week_of_posts(place)
         return
     if args.beside:
-        beside(args.documents)
+        time_other_methods(args.documents)
         return
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         prepare()

@@ -59,7 +59,7 @@ def weights(folder, t):
 
 
 def counted(folder, t):
-    """Return a batch with counts, which neighbours weight by document frequencies of each batch."""
+    """Return a batch with its counts; methods that find neighbours compute their own weights."""
     return features.read(folder / f"{t}.h5")
 
 

@@ -78,7 +78,19 @@ class Batch(NamedTuple):
 
 
 class DecidedPeriod(NamedTuple):
-    """A period after the warm-up: number, shown rows, number of alerts by level alone, alarms."""
+    """Decision on a period after the warm-up.
+
+    Attributes
+    ----------
+    t : int
+        Number of the period.
+    shown : list of int
+        Rows of the stream that have an alert.
+    by_level : int
+        Number of documents whose tail probability is at most `alerts.tail`.
+    alarms : list
+        Alarms about words or scores.
+    """
 
     t: int
     shown: list
@@ -259,7 +271,11 @@ def row_of(name, seed, size, options):
 
 
 def count_topics(judgements, entering):
-    """Return counts of quiet periods with alerts, and of topics by size and periods until shown."""
+    """Return counts of quiet periods with alerts, and of topics that are shown.
+
+    A topic of k documents counts as "k, after n" if an alert has one of its documents within n
+    periods after its first one.
+    """
     quiet_ones = [period for period in judgements if period.t not in entering]
     row = {
         "quiet between": len(quiet_ones),
@@ -287,12 +303,6 @@ def count_topics(judgements, entering):
             f"{k}, after {n}": counts[k, n] for n in range(LASTING)
         }
     return row | {"shown": shown, "shown of topics": right}
-
-
-def share(values):
-    """Return the share of true values; nan without values."""
-    values = list(values)
-    return sum(values) / len(values) if values else float("nan")
 
 
 def share_and_bound(speak, n_quiet):

@@ -23,10 +23,11 @@ from odl.stream.weighting import weigh_for_comparison
 
 EVENT_NAME = re.compile(r"(?:event:|topic:|#)?([0-9]{1,9})")  # name of an event in a command
 SHARE_ROUNDING = 1e-6  # largest rounding error of a share, which is stored in single precision
-LOWERING_NAMED = 3  # words that lower a score, which are named
-ITEMS_LISTED = 20  # words of a document, and documents of an event, that are listed
-CHART_WIDTH, CHART_BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # largest width of a chart in columns; its heights
-CHANGES_LISTED = 5  # state changes of an event that are listed from each end of its history
+LOWERING_NAMED = 3  # number of words that lower a score and are named
+ITEMS_LISTED = 20  # number of words of a document, or documents of an event, that are listed
+CHART_WIDTH = 60  # largest number of blocks of a chart
+CHART_BLOCKS = "·▁▂▃▄▅▆▇█"  # characters for heights from 0 to the largest count
+CHANGES_LISTED = 5  # number of changes of state listed from each end of an event's history
 DAY_MS = 86_400_000  # milliseconds of a day
 
 
@@ -353,7 +354,7 @@ def draw_chart(event, first_read):
 
     Examples
     --------
-    >>> from odl.alerts.explain import chart
+    >>> from odl.alerts.explain import draw_chart
     >>> from odl.alerts.model import Event
     >>> draw_chart(Event(1, ("a",), (), 0.0, 3, sizes={3: 1, 4: 8, 6: 2}), 0)
     ('▁█·▂', 1)

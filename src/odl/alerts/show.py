@@ -22,15 +22,17 @@ HEADLINES_DETAILED = 10  # headlines shown with their documents
 WORD_TITLES = 3  # documents of an unseen word that are named
 NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
-COUNT_COLUMNS = {"event", "documents", "usually"}  # aligned to the right
-# Columns that a narrow terminal omits, in this order.
+COUNT_COLUMNS = {"event", "documents", "usually"}  # columns that are aligned to the right
+# Columns that a table omits in a narrow terminal, the first one first.
 DROP_ORDER = ("event", "by chance", "usually")
 SLACK_BLOCKS = 48  # blocks of a Slack message; Slack allows 50
 SLACK_TEXT = 2000  # characters of a block; Slack allows 3000
 SLACK_MESSAGE = 9000  # characters of all blocks; Slack refuses messages from about 13,000 on
-ISOLATED = re.compile("\u2068[^\u2069]*\u2069")  # text of another direction; its line is not broken
-# Signs to escape in Markdown; no hyphen within a word.
+# A phrase between the Unicode signs that isolate its direction, as `isolated` returns it.
+ISOLATED = re.compile("\u2068[^\u2069]*\u2069")
+# Characters that have a meaning in Markdown. A hyphen within a word has none.
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")
+# An address without characters that end a link in Markdown or Slack.
 LINK = re.compile(r"https?://[^\s<>|]+")
 
 
@@ -159,7 +161,10 @@ def _bold(line, view):
 
 
 def _unbroken(text):
-    """Return a text with no-break spaces in phrases of another direction."""
+    """Return a text with no-break spaces in phrases of another direction.
+
+    `wrap_line` then breaks no line inside such a phrase.
+    """
     return ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\u00a0"), text)
 
 

@@ -22,7 +22,7 @@ from odl.files.escaping import isolated
 from odl.files.terminal import duration, shortened
 
 EXAMPLES_SHOWN = 3  # documents shown of a headline
-BELOW_SHOWN = 5  # headlines named that are not unusual enough for an alert
+BELOW_SHOWN = 5  # headlines below the alert level that a list names
 UNPROVEN_SHOWN = 5  # documents shown of unproven periods
 MAX_PHRASES = 6  # phrases that are named of unseen words in the same documents
 MIN_SPAN = 60_000  # shortest time span that is printed, ms
@@ -31,6 +31,7 @@ MIN_SPAN = 60_000  # shortest time span that is printed, ms
 LOG10_WORDS = 4.0
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
 OPENING_LABEL = "more than usual"  # printed before the words of its headline that a document has
+# Reason why a document was not scored -> phrase that says so after a number of documents.
 UNREAD_PHRASES = {
     "empty": "without a word",
     "repeated": "nearly the same as one of an earlier period",
@@ -221,7 +222,11 @@ class DocumentView(NamedTuple):
         return excerpts.mark_words(text, words, mark)
 
     def texts(self, columns=sys.maxsize):
-        """Return (title, shortened to a number of columns; excerpt without that title)."""
+        """Return the title, cut to a number of columns, and the excerpt.
+
+        If the excerpt begins with the words of the title, the excerpt that is returned begins after
+        the last word that the cut title shows.
+        """
         full_title, text = self.document.title, self.document.text
         title = shortened(self.title, columns)
         shorter, longer = sorted((full_title, text), key=len)

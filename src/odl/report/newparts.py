@@ -14,11 +14,11 @@ SAFE_ADDRESS = re.compile(
     r"(?:https?://(?=[^/?#\[]|\[[0-9a-f:.]+\])|mailto:)[^\s\x00-\x1f\x7f-\x9f\\]+", re.IGNORECASE
 )
 TITLE_COLUMNS = 160  # longest title in columns of a terminal; wide characters count 2
-EVENTS_SHOWN = 300  # events in their table
-ROWS_SHOWN = 500  # headlines of earlier periods in their table
-TITLES_SHOWN = 5  # documents that are named for a word never seen before
-WORDS_SHOWN = 10  # words never seen before that are shown unfolded, and own words of an event
-DATE_LABELS = 6  # dates below the axis of the picture
+EVENTS_SHOWN = 300  # largest number of rows of the table of events
+ROWS_SHOWN = 500  # largest number of rows of the table of earlier headlines
+TITLES_SHOWN = 5  # documents that are named under a word never seen before
+WORDS_SHOWN = 10  # words never seen before, or own words of an event, shown without a click
+DATE_LABELS = 6  # largest number of dates below the chart of periods
 RISING_STATES = ("new", "growing", "returning")  # states of an event whose bars are coloured
 
 

@@ -63,7 +63,8 @@ def report(folder, assignments, since=None, form="text"):
             raise ConfigError(
                 f"{project.FILE} has other values of {', '.join(names)} than the stored scores",
                 "the settings of the last run",
-                f"change them back, or type odl run {folder}: it learns {folders.cost(working)}",
+                f"change them back, or type odl run {folder}: it learns "
+                f"{folders.relearning_cost(working)}",
             )
         if working.chain["features"]["idf"] == "corpus":
             corpus_features = working.path(PATTERNS["features"], n - 1)
@@ -123,7 +124,7 @@ def _combinations(working, assignments):
                 f"--set {key} needs learning again",
                 "a key of alerts, which needs none",
                 f"set it in {project.FILE} of a copy of the folder and type odl run: "
-                f"it learns {folders.cost(working)}",
+                f"it learns {folders.relearning_cost(working)}",
             )
         values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, new_values.split(","))])
     products = list(itertools.product(*values.values()))

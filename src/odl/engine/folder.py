@@ -103,7 +103,7 @@ def earlier_error(folder, named, removed=()):
     problem = (
         "an earlier version of odl wrote the results, and this version cannot resume from them"
     )
-    remedy = f"type odl run {named} --again: it learns {cost(folder)}"
+    remedy = f"type odl run {named} --again: it learns {relearning_cost(folder)}"
     if removed:
         keys = ", ".join(removed)
         remedy = f"remove {keys} from {project.FILE}, which mean nothing any more, and {remedy}"
@@ -137,7 +137,7 @@ def changed_settings(folder, n):
     return [name.removeprefix("run.").removeprefix("stream.") for name in names]
 
 
-def cost(folder):
+def relearning_cost(folder):
     """Return in words how many documents have to be learned again, and how long that takes."""
     rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
     n = sum(int(row["documents"]) for row in rows)

@@ -28,7 +28,20 @@ from odl.stream import features
 
 
 class Share(NamedTuple):
-    """Data of a rank: features, weighted documents, agents, and the state of the chain."""
+    """Data of a rank for one timestep.
+
+    Attributes
+    ----------
+    data : odl.stream.features.FeatureFile
+    P : csr_array
+        Weighted documents of the timestep.
+    agents : odl.distributed.messages.Agents
+        Agents of the rank, with their atoms.
+    updates : int
+        Number of updates so far.
+    previous, features : str
+        Digests of the previous checkpoint and of the features.
+    """
 
     data: features.FeatureFile
     P: sparse.csr_array
@@ -39,7 +52,7 @@ class Share(NamedTuple):
 
 
 def prepare(comm, source, *, run, previous=None, corpus_features=None):
-    """Read the data of a rank, from the previous checkpoint only the files of its own agents.
+    """Read the data of a rank. Of the previous checkpoint, only the files of its agents are read.
 
     Returns
     -------
@@ -137,7 +150,11 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
 
 
 def _write(comm, state, share, run, inferred, dual):
-    """Write the files of the rank's own agents; rank 0 then writes the file that names them all."""
+    """Write the checkpoint of a timestep over the ranks.
+
+    Rank 0 deletes the old checkpoint, each rank writes the files of its own agents, and rank 0 then
+    writes the file that names the files of all agents.
+    """
     among, P, data = share.agents.ranks, share.P, share.data
     first = comm.Get_rank() == 0
     updates = share.updates + (data.t > 0)
@@ -149,16 +166,16 @@ def _write(comm, state, share, run, inferred, dual):
                 os.unlink(state)
 
     def write_own():
-        made = []
+        digests = []
         for position, agent in enumerate(among.agents.tolist()):
-            mine = np.flatnonzero(position_of == position)
-            codes = sparse.csr_array(inferred.codes[:, mine])
+            own_atoms = np.flatnonzero(position_of == position)
+            codes = sparse.csr_array(inferred.codes[:, own_atoms])
             links = {"previous": share.previous, "features": share.features}
             checkpoint = checkpoints.Checkpoint(
-                data.t, run.chain, A[:, mine], {}, updates, codes, 0.0, **links
+                data.t, run.chain, A[:, own_atoms], {}, updates, codes, 0.0, **links
             )
-            made.append(agentfiles.write_agent(state, agent, checkpoint))
-        return made
+            digests.append(agentfiles.write_agent(state, agent, checkpoint))
+        return digests
 
     def write_network(digests):
         if first:
@@ -209,6 +226,6 @@ def collect(source, state, score_file, *, run, previous=None, corpus_features=No
         earlier = agentfiles.read_whole(previous, run.chain, data.t - 1)
         before = with_terms(earlier.dictionary, earlier.terms, data, previous)
     before = learners.widen(before, n_rows=P.shape[1])
-    best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
-    scored = novelty.from_scores(learner.network_scores(P, checkpoint.codes, value, best), P)
+    optimum = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
+    scored = novelty.from_scores(learner.network_scores(P, checkpoint.codes, value, optimum), P)
     update.write_scores(score_file, data, P, scored, before, checkpoint.dictionary, run)

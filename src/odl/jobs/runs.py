@@ -120,22 +120,21 @@ def parse(chain):
     """
     Chain.from_map(chain, "--run")
     if "algorithm" not in chain["learner"]:
-        fault, expected = "--run: learner has no 'algorithm'", "the name of an algorithm"
-        raise ParameterError(fault, expected, "add learner.algorithm to the JSON")
-    typed = {
-        "learner": learners.make(**learner_of(chain["learner"])),
-        "weighting": Weighting(**chain["features"]),
-    }
-    learner, share = typed["learner"], typed["weighting"].pieces
-    if share and not learner.opens:
-        problem = f"features.pieces is {share} for a run of {learner.algorithm}"
         raise ParameterError(
-            problem,
+            "--run: learner has no 'algorithm'",
+            "the name of an algorithm",
+            "add learner.algorithm to the JSON",
+        )
+    learner = learners.make(**learner_of(chain["learner"]))
+    weighting = Weighting(**chain["features"])
+    if weighting.pieces and not learner.opens:
+        raise ParameterError(
+            f"features.pieces is {weighting.pieces} for a run of {learner.algorithm}",
             "pieces for runs of levels and adaptive only",
             "set features.pieces of the run to 0",
         )
     named = {name: chain[name] for name in ("corpus", "seed", "run", "atoms")}
-    return Run(**named, **typed, chain=chain)
+    return Run(**named, learner=learner, weighting=weighting, chain=chain)
 
 
 def open_documents(source, run, corpus_features=None):
@@ -157,11 +156,9 @@ def open_documents(source, run, corpus_features=None):
     data = source if isinstance(source, features.FeatureFile) else features.read(source)
     last = features.read(corpus_features) if corpus_features else None
     step = Timestep(data, Weighed(data, run.weighting, run.learner.norm, last), last)
-    return (
-        step._replace(meaning=VectorMemory.empty(_dimensions(data, run)))
-        if run.weighting.meaning != 0
-        else step
-    )
+    if run.weighting.meaning != 0:
+        step = step._replace(meaning=VectorMemory.empty(_dimensions(data, run)))
+    return step
 
 
 def _dimensions(data, run):
@@ -173,12 +170,12 @@ def _dimensions(data, run):
         If the stream has no vectors.
     """
     if data.vectors is None:
-        meaning = f"features.meaning {run.weighting.meaning}"
-        fault = f"run {run.run!r} has {meaning}, and the stream has no vectors"
-        todo = (
-            "set vectors or columns.vector in the options of the corpus, or features.meaning to 0"
+        raise DataError(
+            f"run {run.run!r} has features.meaning {run.weighting.meaning}, and the stream has no "
+            "vectors",
+            "a vector of each document",
+            "set vectors or columns.vector in the options of the corpus, or features.meaning to 0",
         )
-        raise DataError(fault, "a vector of each document", todo)
     return data.vectors.shape[1]
 
 
@@ -204,14 +201,12 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
         return step
     before = before or agentfiles.read_whole(previous, run.chain, step.data.t - 1, codes=False)
     positions, n_terms = places_of(before.terms, step.P.terms, previous), step.P.shape[1]
-    state = learners.resume(
-        learner, before, n_terms if positions is None else len(positions), run.atoms, previous
-    )
-    state = (
-        learner.fit_terms(state, n_terms)
-        if positions is None
-        else learner.move_terms(state, positions, n_terms)
-    )
+    if positions is None:
+        state = learners.resume(learner, before, n_terms, run.atoms, previous)
+        state = learner.fit_terms(state, n_terms)
+    else:
+        state = learners.resume(learner, before, len(positions), run.atoms, previous)
+        state = learner.move_terms(state, positions, n_terms)
     if step.meaning is not None:
         step = step._replace(
             meaning=VectorMemory.from_arrays(before.meaning, step.data.vectors.shape[1], previous)

@@ -47,7 +47,9 @@ class Learned(NamedTuple):
 
 
 def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TIMESTEP):
-    """Score one timestep and learn from it; timestep 0 initialises the dictionary.
+    """Score one timestep, learn from it, and write its checkpoint and scores.
+
+    Timestep 0 initialises the dictionary.
 
     Parameters
     ----------

@@ -35,8 +35,9 @@ DEFAULT_COLUMNS = {
 }
 COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "source", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
-NEEDED_ROLES = ("id", "time", "text", "counts", "vector")  # a table without a named one is refused
-NAMED_ONLY = ("author", "source")  # roles that are read only if columns names them
+# A table that lacks a column named for one of these is refused.
+NEEDED_ROLES = ("id", "time", "text", "counts", "vector")
+NAMED_ONLY = ("author", "source")  # roles that are read only if the option `columns` names them
 OPTIONS = {
     "columns": closed(
         {role: {"type": ["string", "null"]} for role in COLUMN_ROLES}
@@ -85,8 +86,8 @@ OTHER_COLUMNS = (
     "use a separate folder for files with other columns"
 )
 FACET_ROLE = "facets "  # prefix of the role of a facet column
-FACET_CHARACTERS = 100  # characters of a facet value; longer values are cut
-DIGEST_BYTES = 16  # bytes of the digest of a row's content
+FACET_CHARACTERS = 100  # largest number of characters of a facet value; longer values are cut
+DIGEST_BYTES = 16  # length of the digest of a row's content, in bytes
 
 
 def read(sources, options):
@@ -149,7 +150,7 @@ def read(sources, options):
     """
     form, collection = form_of(options), Collection(options)
     for name, path in find_files(sources, form.kind):
-        if collection.strict or listing.is_utf8(path):  # `odl run` names the others
+        if collection.strict or listing.is_utf8(path):  # `odl run` lists the files with other names
             collection.add_file(name, path, form)
     return collection.finish()
 
@@ -396,7 +397,7 @@ class Parser:
         topics = fields.parse_topics(row.get("topics"), self.separator)
         if not fields.missing(row.get("counts")):
             return Values(time, topics, fields.parse_counts(row["counts"]), None)
-        if row.get("text") is None or row["text"] != row["text"]:  # None or NaN
+        if row.get("text") is None or row["text"] != row["text"]:  # the text is None or NaN
             reason = f"it has neither {' nor '.join(self.names)} nor counts"
             raise ValueError(Unreadable(reason, OTHER_COLUMNS))
         return Values(time, topics, None, fields.parse_text(row["text"]))

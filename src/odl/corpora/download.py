@@ -41,9 +41,9 @@ REGISTRY_COLUMNS = (
 )
 UNKNOWN_SUM = "unknown"
 BUILT_SOURCE = "built from its originals"
-READ_BYTES = 1 << 18  # bytes per read
+READ_BYTES = 1 << 18  # number of bytes that are read at once
 RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}  # HTTP statuses of temporary failures
-# Errors that a retry does not help: an unknown host, a wrong certificate.
+# Errors after which a further attempt is useless: an unknown host, a wrong certificate.
 PERMANENT_ERRORS = (socket.gaierror, ssl.SSLCertVerificationError)
 
 

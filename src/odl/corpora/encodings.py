@@ -21,7 +21,7 @@ ENCODING_SCHEMA = {
     "minItems": 1,
 }
 ASCII_BYTES = bytes(range(128))
-SHOWN_BYTES = 12  # bytes on both sides of a wrong byte in a message
+SHOWN_BYTES = 12  # number of bytes before and after a wrong byte that a message shows
 BYTE_ORDER_MARKS = (
     # The mark of UTF-32 comes first: it begins with that of UTF-16.
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
@@ -36,23 +36,24 @@ FOREIGN_HEADS = {
 }
 # Control characters that do not occur in text.
 CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}
-MAX_CONTROL_BYTES = 2  # different control characters of a text with zeros
+MAX_CONTROL_BYTES = 2  # largest number of different control characters in a text with zeros
 MAX_ZERO_RATIO = 0.7  # ratio of zeros at even and odd positions; below it, a text is UTF-16
-MIN_ZERO_SHARE = 0.1  # share of zeros among the bytes of a text in UTF-16
-ZERO_BYTES = 4096  # bytes of a file in which zeros are searched
-RECODED_BYTES = 1 << 16  # bytes that are converted at once
+MIN_ZERO_SHARE = 0.1  # smallest share of zeros among the bytes of a text in UTF-16
+ZERO_BYTES = 4096  # number of bytes at the start of a file in which zeros are searched
+RECODED_BYTES = 1 << 16  # number of bytes that are converted at once
 REPLACEMENT = "\ufffd"  # character in place of bytes that cannot be decoded
 FALLBACK = "cp1252"  # encoding of bytes that are not UTF-8, if none is stated
-# Names of Python's codecs of text.
+# Beginnings of the names of Python's codecs of text; other codecs convert bytes to bytes.
 TEXT_CODECS = re.compile(r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp")
 CODE_PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
 SEVEN_BIT = re.compile(r"iso2022|hz|utf-7")  # 7-bit encodings, which are valid UTF-8
-ISO2022_ESCAPE = b"\x1b$"  # starts two-byte characters in ISO-2022
+ISO2022_ESCAPE = b"\x1b$"  # escape sequence before characters of two bytes in ISO-2022
 # Encodings in which a character from U+0800 on has several bytes.
 MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")
-MAX_CHANCE_CHARACTERS = 6  # non-ASCII characters of a text that may be UTF-8 by chance
+# Largest number of non-ASCII characters of a text that may be UTF-8 by chance.
+MAX_CHANCE_CHARACTERS = 6
 NEXT_TO_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
-# An incomplete UTF-8 character at the end.
+# An incomplete UTF-8 character at the end of a text.
 CUT_CHARACTER = re.compile(
     rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
 )
@@ -68,7 +69,7 @@ JIS_ESCAPE = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
 JIS_TWO_BYTES, JIS_KATAKANA = b"\x1b$", b"\x1b(I"  # beginnings of these: kanji, half-width katakana
 # The encoding in a meta element of HTML.
 META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
-META_BYTES = 4096  # bytes of HTML in which the meta element is searched
+META_BYTES = 4096  # number of bytes at the start of HTML in which the meta element is searched
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,8 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     """
     names = codecs_of(label) or [name for name in codecs_of(default.name) if name != "utf-8"]
     has_escapes = bool(names and SEVEN_BIT.match(names[0]))
-    if not has_escapes and data.isascii() and ISO2022_ESCAPE in data:  # Japanese without a label
+    # Text in ISO-2022-JP whose encoding is not stated.
+    if not has_escapes and data.isascii() and ISO2022_ESCAPE in data:
         has_escapes, names = True, WIDER_CODECS["iso2022_jp"]
     if data.isascii() and not has_escapes and b"\0" not in data:
         return data.decode("ascii"), 0

@@ -94,9 +94,9 @@ CAPTION_ELEMENTS = re.compile(
     rb"<((?:media|itunes|googleplay):[\w-]+)\b[^>]*?(?:/>|>.*?</\1\s*>)", re.S | re.I
 )
 TEXT_ELEMENT = re.compile(rb"<(?:[\w.-]+:)?(?:description|summary|content|encoded)\b", re.I)
-FEED_BYTES = 1 << 16  # bytes that are read at once
-MAX_TAG_BYTES = 64  # bytes of the tag that begins or ends an item
-MAX_ITEM_BYTES = 1 << 24  # bytes of an item that can be repaired
+FEED_BYTES = 1 << 16  # number of bytes that are read at once
+MAX_TAG_BYTES = 64  # largest number of bytes of the tag that begins or ends an item
+MAX_ITEM_BYTES = 1 << 24  # largest number of bytes of an item that is repaired
 
 
 def feed_rows(file, path, encoding=UTF8):
@@ -221,8 +221,10 @@ class _ItemParser:
         Role -> rank -> pieces of text of the current item; None outside items.
     role : list of str or None
         Pieces of text to which characters are added; None to ignore them.
-    depth, level, inner : int
-        Number of open elements; depth of the elements with a role; depth of the item.
+    depth : int
+        Number of open elements.
+    inner, level : int
+        Depth of the current item, and of its elements that may have a role.
     uri : str
         Namespace of the current item.
     names : dict
@@ -233,11 +235,16 @@ class _ItemParser:
         Depth and address of the open elements with ``xml:base``.
     link : bool
         Whether the open element with a role is an address.
-    hidden, caption : int
-        Depth of the open element whose text is ignored, and of ``media:content``; 0 without one.
-    data, offset, begin : bytearray, int, int
-        Bytes from the start of the incomplete item, or after the last item; position of the first
-        of them in the feed; position from which bytes must be stored.
+    hidden : int
+        Depth of the open element whose text is ignored, 0 without one.
+    caption : int
+        Depth of the open element ``media:content``, 0 without one.
+    data : bytearray
+        Bytes from the start of the incomplete item, or from the end of the last item.
+    offset : int
+        Position of these bytes in the feed.
+    begin : int
+        Position in the feed from which bytes are stored at the end of `feed`.
     """
 
     def __init__(self, path):
@@ -250,7 +257,7 @@ class _ItemParser:
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler, parser.SkippedEntityHandler = self._text, self._skipped
         parser.StartNamespaceDeclHandler = self._namespace
-        parser.ExternalEntityRefHandler = lambda *_: 1  # nothing is fetched
+        parser.ExternalEntityRefHandler = lambda *_: 1  # external entities are not fetched
 
     def feed(self, block, last=False):
         """Parse bytes; return the rows that they complete.
@@ -289,7 +296,7 @@ class _ItemParser:
             self._begin_element(vocabulary, bare, attributes)
         elif self.role is not None:
             self.hidden = self.hidden or (self.depth if bare in HIDDEN_ELEMENTS else 0)
-            self._text(" ")  # inner tags separate words
+            self._text(" ")  # tags inside an element separate words
 
     def _name(self, name):
         """Return (vocabulary, bare name) of an element; the vocabulary of feeds is ""."""
@@ -445,7 +452,7 @@ def _repair_items(parser, blocks):
             data, ended = data + block, not block
         size = end.end() if end else len(data)
         following = ITEM_START.search(data, 1, end.start() if end else len(data))
-        if following:  # the end of the item is missing
+        if following:  # the next item begins before this one ends
             size = following.start()
         if end or following:
             yield _item_row(data[:size], parser)

@@ -28,17 +28,18 @@ TIME_SOURCES = ("name", "front-matter", "modified")
 DAY_IN_NAME = re.compile(
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)"
 )
-HEADER_LINES = 200  # lines from which the delimiter of a table is detected
+HEADER_LINES = 200  # number of first lines from which the delimiter of a table is detected
 # A byte that does not fit the encoding, as the error handler "surrogateescape" of Python writes it.
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
-NULL_FIELD = r"\N"  # missing value in database exports
+NULL_FIELD = r"\N"  # text of a missing value in exports of databases
 ANY_DIGIT = re.compile(r"\d")
 # A line above the header: blank, the separator line of Excel, or the type line of PowerShell.
 LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")
-PARQUET_BATCH = 1024  # rows of Parquet in memory
-QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}  # by the option `quoted`
-MIN_FITTING_SHARE = 0.9  # share of the rows of a table that have as many fields as its header
+PARQUET_BATCH = 1024  # number of rows of Parquet in memory
+QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}  # option `quoted` -> constant of csv
+# Smallest share of the rows of a table that have as many fields as its header.
+MIN_FITTING_SHARE = 0.9
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 recorded: dict = {}  # path -> time (seconds) to use instead of the file's modification time
 FRONT_MATTER_PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)

@@ -14,12 +14,12 @@ OUTSIDE = " \t\r\n,\x1e\0"
 BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")
 # Surrogates of JSON: an escaped backslash, a pair, or (group 1) a surrogate without its partner.
 SURROGATES = re.compile(r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)")
-MAX_DEPTH, MAX_KEYS = 3, 50  # levels and keys of nested objects whose values become columns
+MAX_DEPTH, MAX_KEYS = 3, 50  # largest depth and size of nested objects that become columns
 MIN_TABLE_ROWS = 3  # smallest number of objects in an object, by id, that are read as documents
-MAX_NOTE = 200  # characters of a text next to a list of documents; a longer one is a document
+MAX_NOTE = 200  # characters; an object with a longer text is a document, not a list of documents
 
 PANDAS_ADVICE = 'pandas writes objects with orient="records", lines=True'
-NO_TELEMETRY_TIME = (None, "", 0, "0")  # values of a missing time
+NO_TELEMETRY_TIME = (None, "", 0, "0")  # values of OpenTelemetry that mean a missing time
 DECODER = json.JSONDecoder()
 PYTHON_REPR = re.compile(r"\{\s*'")
 

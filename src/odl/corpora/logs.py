@@ -11,7 +11,8 @@ from odl.files.escaping import without_ansi
 
 # Direction marks, which chat exports write before a time.
 DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"
-MAX_LEADING_LINES = 10_000  # leading lines without a time that get the first time below them
+# Largest number of first lines without a time that get the first time below them.
+MAX_LEADING_LINES = 10_000
 MONTH_PATTERN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 ZONE_NAMES = "|".join(
     sorted(times.ZONE_HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True)
@@ -74,7 +75,7 @@ TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "
 CRI_LINE = re.compile(r"(?P<prefix>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? ")
 # The beginning of a log line of Docker, and a substring that only a complete line has.
 DOCKER_START, DOCKER_END = '{"log":"', r'\n","stream":"'
-DOCKER_BYTES = 1 << 14  # length at which Docker splits a line
+DOCKER_BYTES = 1 << 14  # number of bytes after which Docker splits a line
 
 
 def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
@@ -271,7 +272,7 @@ def _with_year(moment, latest):
     for year in range(latest.year, latest.year - 9, -1):
         try:
             dated = moment.replace(year=year)
-        except ValueError:  # 29 February
+        except ValueError:  # 29 February does not exist in this year
             continue
         if dated.replace(tzinfo=UTC) <= latest:
             return dated

@@ -32,7 +32,7 @@ CONTENT_LENGTH = re.compile(rb"Content-Length:\s*(\d{1,9})\s*$", re.I)
 FROM_LINE_DATE = re.compile(rf"{WEEKDAY_PATTERN}.*|\d{{4}}-\d\d-\d\d.*", re.S)
 # Seconds since 1970, in the properties of an .emlx file.
 RECEIVED_AT = re.compile(rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})")
-MAX_CONTENT_LENGTH = 1 << 26  # bytes; a larger Content-Length is ignored
+MAX_CONTENT_LENGTH = 1 << 26  # largest Content-Length that is used, in bytes
 # A line break that a mail program inserted into a paragraph (RFC 3676).
 FLOWED_BREAK = re.compile(r"(?<!^--) \r?\n(?!>|-- ?$)", re.M)
 # Errors that the package `email` raises for malformed messages.
@@ -67,8 +67,8 @@ SKIPPED_TYPES = (
     "text/rfc822-headers",
     "message/delivery-status",
 )
-TEXT, NAMED, ATTACHED = range(3)  # ranks of parts: text, named file shown as text, attachment
-MAX_NOTICE_WORDS = 40  # words of a plain part that only refers to the HTML part
+TEXT, NAMED, ATTACHED = range(3)  # ranks of parts: text, file shown as text, attachment
+MAX_NOTICE_WORDS = 40  # largest number of words of a plain part that only refers to the HTML part
 
 
 def mail_rows(file, path, encoding):
@@ -271,7 +271,8 @@ def _texts(part, encoding):
         return _leaf(part, kind, encoding)
     if kind.startswith("message/") and _is_base64(part) and not part.get_payload(0).keys():
         part.set_payload([email.message_from_bytes(_payload(part, part.get_payload(0)))])
-    parts = (_texts(subpart, encoding) for subpart in part.get_payload())  # lazily
+    # A generator: parts after the chosen one are not decoded.
+    parts = (_texts(subpart, encoding) for subpart in part.get_payload())
     if kind == "multipart/alternative":
         return _alternative(parts)
     if kind == "multipart/related":
@@ -416,7 +417,7 @@ def _time(message, envelope):
         text = " ".join(HEADER_COMMENT.sub(" ", text).split())
         first_text = first_text or text
         try:
-            if USUAL_DATE.fullmatch(text):  # a tenth of the time
+            if USUAL_DATE.fullmatch(text):  # this form is parsed ten times as fast
                 return parsedate_to_datetime(text).astimezone(UTC).isoformat()
             if (milliseconds := fields.parse_time(text)) != NO_TIME:
                 return (fields.EPOCH + timedelta(milliseconds=milliseconds)).isoformat()

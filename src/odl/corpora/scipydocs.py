@@ -104,7 +104,7 @@ def package_folders(name):
         raise ConfigError(
             f"the package {name!r}", "names such as 'scipy' or 'scikit-learn'", "correct the name"
         )
-    spec = importlib.util.find_spec(name)  # does not execute a top-level package
+    spec = importlib.util.find_spec(name)  # this does not execute a top-level package
     if spec is not None and spec.submodule_search_locations:
         return {name: next(iter(spec.submodule_search_locations))}
     try:
@@ -181,7 +181,8 @@ def newdoc(call, module):
         return
     try:
         arguments = [ast.literal_eval(argument) for argument in call.args]
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # computed text
+    # An argument is computed when the package is imported.
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return
     place = arguments.pop(0) if len(arguments) == 3 else module.rpartition(".")[0]
     if len(arguments) != 2 or str(place).partition(".")[0] != module.partition(".")[0]:

@@ -32,8 +32,8 @@ TOPICS_BY_KIND = {  # kind -> number of topics
     "drifting": 6,
     "splitting": 4,
 }
-LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # numbers of words of the language and of a topic
-DAY_MS, START_MS = 86_400_000, 946_684_800_000  # milliseconds of a day; of 2000-01-01 since 1970
+LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # number of words of the language, and of a topic
+DAY_MS, START_MS = 86_400_000, 946_684_800_000  # milliseconds of a day, and from 1970 to 2000-01-01
 
 
 def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
@@ -85,7 +85,8 @@ def _drawn_stream(rng, settings):
     law = 1.0 / np.arange(1, LANGUAGE_TERMS + 1)
     language = np.cumsum(law / law.sum())  # cumulative shares, the most frequent word first
     law = 1.0 / np.arange(1, TOPIC_TERMS + 1)
-    local = np.cumsum(np.concatenate([(law / law.sum())[:-1], [1.0]]))  # it ends at 1 or above
+    # The last sum is at least 1, despite rounding.
+    local = np.cumsum(np.concatenate([(law / law.sum())[:-1], [1.0]]))
     per_day = -(-settings["documents"] // settings["days"])
     days = np.arange(settings["documents"]) // per_day
     rows, columns, names = [], [], []

@@ -13,12 +13,12 @@ from odl.errors import ConfigError
 from odl.files.documents import NO_TIME
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SPREADSHEET_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
+SPREADSHEET_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of dates in spreadsheets
 SPREADSHEET_DAYS = 20_000, 73_051  # days since that epoch: 1954 to 2099
 # Numbers up to the first limit are seconds since 1970, up to the next ones milli-, micro- and
 # nanoseconds.
 MAX_SECONDS, MAX_MILLISECONDS, MAX_MICROSECONDS, MAX_NANOSECONDS = 10**11, 10**14, 10**17, 10**20
-MAX_TIME_LENGTH = 200  # characters; a longer text is refused before the patterns below search it
+MAX_TIME_LENGTH = 200  # characters; a longer text is no time, and searching it would take long
 # Milliseconds since 1970 at the begin of year 1 and at the end of year 9999, in UTC.
 MIN_TIME, MAX_TIME = -62_135_596_800_000, 253_402_300_800_000
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
@@ -397,7 +397,8 @@ def _day_of(text, day, dates):
     if match := YEAR_FIRST.fullmatch(day):
         return tuple(map(int, match.groups()))
     words, numbers = LETTER_RUN.findall(day), re.findall(r"\d+", day)
-    if len(words) == 2 and day.lower().startswith("mar"):  # mardi, martes, marți
+    # Tuesday in Romance languages begins like March: mardi, martes, marți.
+    if len(words) == 2 and day.lower().startswith("mar"):
         del words[0]
     month = _month(words[0]) if len(words) == 1 else None
     if month is None or not re.fullmatch(r"[\w\s,./'-]*", day) or not 1 <= len(numbers) <= 2:

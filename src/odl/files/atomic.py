@@ -62,7 +62,7 @@ def replacing(path):
         if os.path.exists(temporary):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in DISK_ERRORS and error.filename is None:
-            error.filename = path  # errors of writing to an open file do not name it
+            error.filename = path  # an error of writing to an open file does not name the file
         raise
 
 
@@ -201,7 +201,7 @@ def refuse_links(folder: str | os.PathLike, results: str | os.PathLike = "result
 def _written(folder: str, results: str) -> Iterator[tuple[str, int]]:
     """Yield (path, mode) of the files and folders that odl writes in a folder, recursively."""
     begin = os.path.join(folder, results)
-    hidden = tuple(f".{name}" for name in WRITTEN)  # locks and temporary files
+    hidden = tuple(f".{name}" for name in WRITTEN)  # names of locks and temporary files
     waiting = [begin] if os.path.lexists(begin) else []
     if os.path.isdir(folder):
         with os.scandir(folder) as entries:

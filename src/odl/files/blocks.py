@@ -15,7 +15,7 @@ from odl.errors import StorageError, changed
 HEAD_BYTES = 512
 MARK = b"odl: HDF5 from byte 512\n"
 BLOCK_BYTES = 1 << 16
-DIGEST_BYTES = 32  # length of a sha256
+DIGEST_BYTES = 32  # number of bytes of a sha256
 # Content of the head: length of the data, sha256 of the length and the digests
 _HEAD = struct.Struct(f"<Q{DIGEST_BYTES}s")
 
@@ -60,7 +60,7 @@ class Verified(io.RawIOBase):
         that was changed.
     """
 
-    descriptor = None  # if opening the file fails
+    descriptor = None  # until the file is open
 
     def __init__(self, path):
         super().__init__()

@@ -174,7 +174,7 @@ def kind_in(head, named=None):
     text = head[len(mark) :].decode(encoding, "replace")
     lines = text.splitlines()
     if len(head) >= INSPECTED_BYTES:
-        lines = lines[:-1]  # it may be incomplete
+        lines = lines[:-1]  # the last line may be incomplete
     lines = [line for line in lines if line.strip()][:INSPECTED_LINES]
     if named is None and not lines:
         return None if head.strip() else "text"  # None: a line of more than `INSPECTED_BYTES`

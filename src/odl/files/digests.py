@@ -14,9 +14,9 @@ import numpy as np
 
 from odl.files import provenance
 
-PIECE_ENTRIES = 1 << 16  # entries of an array per digest
+PIECE_ENTRIES = 1 << 16  # number of entries of an array for each digest
 MAX_PIECES = 1000  # largest number of digests of an array; an HDF5 attribute has at most 64 KiB
-DIGEST_BYTES = 32  # length of a sha256
+DIGEST_BYTES = 32  # number of bytes of a sha256
 NO_DIGEST = "0" * 64  # "digest of the previous file" in the first file of a chain
 # HDF5's number of an open file -> {address of an array: (type and shape, digests of its pieces)}
 _written: dict = {}

@@ -16,9 +16,9 @@ from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
 N_SHINGLES = 2**31 - 1  # number of possible shingles
-TITLE_CHARACTERS = 200  # longer titles are cut
+TITLE_CHARACTERS = 200  # largest number of characters of a title; longer titles are cut
 SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
-OF_TEXTS = ("shingles", "passages", "vectors")  # computed from the texts
+OF_TEXTS = ("shingles", "passages", "vectors")  # fields that are computed from the texts
 OPTIONAL_FIELDS = ("urls", "authors", "sources", "facets", "texts", *OF_TEXTS)
 # Fields with one entry for each document
 PER_DOCUMENT = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)
@@ -35,7 +35,7 @@ STRING_FIELDS = (
 )
 # Label in the digest of a document -> field. The label is a part of all digests stored so far.
 DIGEST_LABELS = {"author": "authors", "source": "sources", "facets": "facets", "text": "texts"}
-LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
+LIST_FIELDS = ("ids", "files", "topics")  # fields in the list of a corpus whose words are in shares
 
 
 class Dropped(NamedTuple):

@@ -23,7 +23,7 @@ ESCAPES = re.compile(
 # Escape characters that syslog and JSON spell out.
 SPELLED_ESCAPE = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)
 
-# Direction of the first letter -> opening isolate
+# Direction of the first letter -> character that opens a Unicode isolate
 ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}
 
 # Letters of right-to-left scripts, and the right-to-left mark.

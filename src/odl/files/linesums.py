@@ -16,7 +16,7 @@ from odl.errors import StorageError
 from odl.files.atomic import replacing
 
 LINE_DIGEST_BYTES = 8
-END = "end"  # first word of the last line
+END = "end"  # first word of the last line of a file of digests
 
 
 class Difference(NamedTuple):

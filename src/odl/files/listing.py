@@ -42,7 +42,7 @@ FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback
 BUFFER_BYTES = 1 << 17  # bytes that are decompressed or compared at once
 # First bytes of a file -> module that decompresses it
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
-PACKED_SUFFIXES = (".gz", ".bz2", ".xz")  # in lower case
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz")  # suffixes of compressed files, in lower case
 
 
 def is_packed(path):

@@ -10,8 +10,10 @@ import json
 from contextvars import ContextVar
 
 FORMAT = 3  # version of the layout of HDF5 files
-ATTRIBUTES = ("digest", "made", "made_digest")  # of the root; they are not part of the digest
-RECORD_START, RECORD_END = "<!-- odl ", " -->\n"  # enclose the record at the end of an HTML page
+# Attributes of the root that are not part of the digest.
+ATTRIBUTES = ("digest", "made", "made_digest")
+# They enclose the record at the end of an HTML page.
+RECORD_START, RECORD_END = "<!-- odl ", " -->\n"
 _current: ContextVar = ContextVar("record", default=None)
 
 

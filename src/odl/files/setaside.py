@@ -7,9 +7,9 @@ from odl.files import storage
 from odl.files.atomic import replacing
 from odl.files.escaping import clean, guarded, visible
 
-REASON_CHARACTERS = 200  # longer reasons are cut
-REST_PREFIX = "after "  # `place` of an entry for the rest of a file begins with it
-DAMAGED_BUT_READ = "read"  # `place` of an entry for documents that are damaged but not set aside
+REASON_CHARACTERS = 200  # largest number of characters of a reason; longer reasons are cut
+REST_PREFIX = "after "  # beginning of `place` if the end of a file was not read
+DAMAGED_BUT_READ = "read"  # `place` if documents are damaged, but were read
 
 
 class Aside(NamedTuple):

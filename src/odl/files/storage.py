@@ -29,7 +29,7 @@ from odl.files import blocks, digests, provenance
 from odl.files.atomic import replacing
 from odl.files.provenance import FORMAT
 
-EARLIER_FORMAT = 2  # can still be read; differs from `FORMAT` in files of kind "alerts" only
+EARLIER_FORMAT = 2  # format that can still be read; it differs in files of kind "alerts" only
 GZIP_LEVEL = 1
 CHUNK_BYTES = 1 << 15  # size of the compressed chunks of an array; smaller chunks take more time
 # An array is compressed if this many bytes at its beginning compress well; smaller arrays are not.
@@ -160,12 +160,13 @@ def reading(path, kind):
         raise
     except OSError as error:
         if error.filename not in (None, path):
-            raise  # error of another file, which is written while this one is read
+            raise  # the error is of another file, which is written while this one is read
         if isinstance(error, PermissionError):
             raise StorageError(
                 f"{path} may not be read", "a readable file", "correct its permissions"
             ) from error
-        if error.errno in (None, errno.EINVAL):  # error of HDF5, or an invalid address in the file
+        # An error of HDF5, or an invalid address in the file.
+        if error.errno in (None, errno.EINVAL):
             raise blocks.damaged(path, error, f"an intact file of kind '{kind}'") from error
         raise StorageError(
             f"{path} could not be read ({os.strerror(error.errno)})",

@@ -26,7 +26,7 @@ from odl.errors import StorageError, changed
 from odl.files.atomic import replacing
 from odl.files.escaping import visible
 
-DIGEST = "digest"  # column of a table, key of a JSON map
+DIGEST = "digest"  # name of the column of digests in a table, and of the key in a JSON map
 DIGEST_DIGITS = 16  # hexadecimal digits of a digest in a table
 # Columns that are not converted. Cells of other columns become numbers if possible, and nan if they
 # are empty.
@@ -65,7 +65,8 @@ def write_table(
     rows : list of dict
         Missing keys and nan become empty cells, floats get six decimals.
     columns : list of str, optional
-        Names of the columns; by default the keys of the first row. Required if there are no rows.
+        Names of the columns; by default the keys of the first row. They must be given if there are
+        no rows.
 
     Examples
     --------
@@ -154,6 +155,7 @@ def read_cells(path, delete=None):
 
 
 def _value(text):
+    """Return the text of a cell as an int or a float if possible."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -204,20 +206,14 @@ def read_table(
         raise StorageError(
             f"{path} has no column {', '.join(missing)}", f"the columns {', '.join(columns)}", todo
         )
-    rows = [
-        {
-            name: cell if name in TEXT_COLUMNS else _value(cell) if cell else math.nan
-            for name, cell in zip(names, line, strict=True)
-        }
-        for line in lines
-    ]
-    for name in columns:
-        bad = next(
-            (row[name] for row in rows if name not in TEXT_COLUMNS and isinstance(row[name], str)),
-            None,
-        )
-        if bad is not None:
-            raise StorageError(f"{path} has {bad!r} in the column {name}", "a number", todo)
+    rows = [dict(zip(names, line, strict=True)) for line in lines]
+    for name in names:
+        for row in rows if name not in TEXT_COLUMNS else ():
+            row[name] = _value(row[name]) if row[name] else math.nan
+            if name in columns and isinstance(row[name], str):
+                raise StorageError(
+                    f"{path} has {row[name]!r} in the column {name}", "a number", todo
+                )
     return rows
 
 

@@ -15,7 +15,7 @@ from itertools import accumulate
 
 JOINER = "\u200d"  # zero width joiner
 EMOJI = "\ufe0f"  # variation selector that asks for the emoji form of a character
-STYLE_CODE = re.compile("\x1b\\[\\d+m")  # code of a style, of no width (`STYLES`)
+STYLE_CODE = re.compile("\x1b\\[\\d+m")  # escape code of a style (`STYLES`), which takes no column
 PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
 # Style -> (code that begins it, code that ends it), both of ECMA-48
@@ -27,7 +27,8 @@ STYLES = {
     "yellow": (33, 39),
     "magenta": (35, 39),
 }
-STATE_STYLES = {"new": "yellow", "growing": "green", "returning": "magenta"}  # by state of events
+# State of an event -> style.
+STATE_STYLES = {"new": "yellow", "growing": "green", "returning": "magenta"}
 BAR_COLUMNS = (6, 24)  # smallest and largest number of characters of a progress bar
 
 
@@ -206,18 +207,19 @@ def for_stream(text, stream=None):
 
 
 def redraw(text, stream, done=0, total=0):
-    """Replace the current line of a terminal by a text, behind a progress bar if there is a total.
+    """Replace the current line of a terminal by a text, with a progress bar before it.
 
     Parameters
     ----------
     text : str
         A text that is longer than the line is cut.
     stream : text file
+        The terminal.
     done, total : int
-        Amount of work done, and in total; 0: no bar. The bar is as long as the text allows, within
-        `BAR_COLUMNS`.
+        Number of items done, and of all items. If `total` is 0, there is no bar.
     """
-    columns, (smallest, largest) = shutil.get_terminal_size().columns - 1, BAR_COLUMNS
+    columns = shutil.get_terminal_size().columns - 1
+    smallest, largest = BAR_COLUMNS
     if total:
         free = columns - width(text) - 2
         text = f"{bar(done, total, max(smallest, min(largest, free)), stream)}  {text}"

@@ -112,7 +112,7 @@ def _has_digest(path, folder):
     if path.name.startswith(".") or not path.is_file() or inner[0] == LOGS:
         return False
     if path.suffix != ".h5" and inner[1:] == () and path.name != PLAN:
-        return False  # added by the user
+        return False  # the user added the file
     if path.suffix == ".tsv":
         with open(path, "rb") as file:
             return file.read(len(BENCHMARK_START)) != BENCHMARK_START

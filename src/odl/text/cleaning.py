@@ -23,12 +23,12 @@ BLOCK_NAMES = (
 HIDDEN = ["iframe", "noscript", "object", "script", "style", "svg", "template"]
 AMPERSANDS = re.compile(r"&(?:(?:amp|#0{0,5}38|#x0{0,5}26);)+", re.I)
 TAG = re.compile(r"<(/?)([a-z][a-z0-9]{0,15})\b[^<>]{0,2000}>", re.I)
-MAX_TAG_DEPTH = 500  # nested open tags; the time of the parser is quadratic in this depth
+MAX_TAG_DEPTH = 500  # largest depth of nested tags; the parser takes a time quadratic in this depth
 BLOCKS = frozenset(BLOCK_NAMES.split())
 # Elements whose end tag may be missing, or that have none.
 UNCLOSED_NAMES = "area base br col dd dt embed hr img input li link meta option p source td th tr"
 UNCLOSED = frozenset(UNCLOSED_NAMES.split())
-MAX_LAYERS = 4  # how often markup may have been escaped as text, as in feeds
+MAX_LAYERS = 4  # how many times markup may have been escaped as text, which feeds do
 MARKUP_SIGNS = re.compile(r"[<&]")
 
 
@@ -91,7 +91,7 @@ def _extract_text(text):
 # Encoded data: uuencode, base64, BinHex, hex dumps, yEnc, keys and minified code.
 
 MAX_TESTED_LINE = 400  # characters; in longer lines only single words are tested
-MIN_ENCODED_LINES = 2  # lines of an encoded block
+MIN_ENCODED_LINES = 2  # smallest number of lines of an encoded block
 UU = re.compile(r"M[ -`]{54,61}\s*$")
 UU_SHORT = re.compile(r"[!-`][ -`]*\s*$")
 DENSE = re.compile(r"\s*[!-~]{45,}\s*$")
@@ -110,21 +110,23 @@ BEGINS = (
 )
 STARTS = ("=ybegin ", "-----BEGIN ")  # each pattern of `BEGINS` needs one of these
 FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
-MIN_WORD = 40  # characters of a word that is tested
+MIN_WORD = 40  # smallest number of characters of a word that is tested
 PRINTABLE = bytes(ord("x") if 32 < sign < 127 else 10 if sign == 10 else 32 for sign in range(256))
 LONG_WORD = b"x" * MIN_WORD  # a long word in a text that was translated by `PRINTABLE`
 TESTED_WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
 ADDRESS_SIGN = re.compile(r"://|\bwww\.|@")
-MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # `drop_html` handles it
+# Markup, which `drop_html` removes.
+MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")
 HEX_INSIDE = re.compile(r"(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{32}|[0-9A-F]{32})")
 VOWELS = re.compile(r"[aeiouyAEIOUY]+")
 LETTER_RUNS = re.compile(r"[A-Za-z]+")
 RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
-MIN_VOWELS = 0.15  # share of the letters that are vowels; English has .4
+MIN_VOWELS = 0.15  # smallest share of vowels among letters of text; English has .4
 # Mean length of runs of lower case, upper case or digits. Base64 has 1.6, names in code 2.3.
 MIN_RUN = 2.0
-MIN_ALPHANUMERIC = 30  # letters and digits of an encoded word; excludes drawn lines such as -----
-MIN_MINIFIED = 400  # characters of a line of minified code
+# Smallest number of letters and digits of an encoded word; drawn lines have none.
+MIN_ALPHANUMERIC = 30
+MIN_MINIFIED = 400  # smallest number of characters of a line of minified code
 CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
 
 
@@ -219,7 +221,7 @@ def _is_hex(line):
     return HEX_DUMP.match(line) is not None or HEX_WORD.match(line) is not None
 
 
-ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests of a line
+ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests whether a line is encoded
 # Matches every line that one of these tests accepts; one search is faster than three.
 SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD)))
 
@@ -246,9 +248,16 @@ def _mark_runs(lines, rest, drop, kind):
 
 
 def _fits(line, rest, kind):
-    """Return whether a line is of a kind, before or after words were dropped.
+    """Return whether a line has an encoding, before or after words were dropped.
 
-    A line without remaining words is dense.
+    A line that has only encoded words counts as `_is_dense`.
+
+    Parameters
+    ----------
+    line, rest : str
+        The line before and after encoded words were dropped.
+    kind : callable
+        One of `ENCODINGS`.
     """
     if len(line) > MAX_TESTED_LINE:
         return False
@@ -293,7 +302,7 @@ def _is_noise(word):
     size = sum(map(len, runs))
     if size < MIN_ALPHANUMERIC or ADDRESS_SIGN.search(word) or MARKUP.search(word):
         return False
-    if size < MIN_RUN * len(runs):  # true for most encodings
+    if size < MIN_RUN * len(runs):  # this holds for most encodings
         return True
     n_letters = sum(map(len, LETTER_RUNS.findall(word)))
     n_vowels = sum(map(len, VOWELS.findall(word)))

@@ -53,13 +53,14 @@ def encoder_of(option):
     )
 
 
-TRUST = ("a command that you have read", "read it, then type: odl trust FOLDER")  # expected, to do
+# Last two parts of an error message.
+TRUST = ("a command that you have read", "read it, then type: odl trust FOLDER")
 
 
 class Encoder:
     """Collects texts and returns their vectors."""
 
-    AT_ONCE = 256  # texts encoded in one call
+    AT_ONCE = 256  # number of texts that are encoded in one call
 
     def __init__(self):
         self.restart()
@@ -179,8 +180,8 @@ class Command(Encoder):
     command : str
     """
 
-    AT_ONCE = 1000  # texts sent in one call
-    limit = 600.0  # seconds per call
+    AT_ONCE = 1000  # number of texts that are sent to the command in one call
+    limit = 600.0  # seconds after which a call of the command is stopped
 
     def __init__(self, command):
         super().__init__()

@@ -111,7 +111,7 @@ def ignored():
 
 
 def _ranges(spans, runs, excluded):
-    """Return a character class for each pattern of kinds.
+    """Return, for each pattern, the character class of the code points that it matches.
 
     Parameters
     ----------

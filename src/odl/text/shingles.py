@@ -26,8 +26,8 @@ from odl.files.passages import Passages
 from odl.text import scripts
 from odl.text.tokens import MAX_CACHED, pieces_of
 
-TEXTS_AT_ONCE = 256  # texts whose shingles are computed in one call
-MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur again
+TEXTS_AT_ONCE = 256  # number of texts whose shingles are computed in one call
+MAX_CACHED_PIECE = 48  # largest number of bytes of a cached piece; longer pieces rarely occur again
 # Length of a shingle, in words or in characters of Han and kana. A shorter text is one shingle.
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 5, 8
 CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")

@@ -27,11 +27,11 @@ PLACES = {word: row for row, word in enumerate(sorted(frozenset().union(*LISTS.v
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
 for column, words in enumerate(LISTS.values()):
     TABLE[[PLACES[word] for word in words], column] = True
-MIN_STOP_WORD_SHARE = 0.12  # share of a text's words that are stop words of its language
-MIN_DISTINCT = 2  # distinct stop words of its language in a text
-MIN_DISTINCT_USUAL = 5  # distinct stop words of the usual language of a script, in all texts so far
+MIN_STOP_WORD_SHARE = 0.12  # smallest share of stop words of its language among the words of a text
+MIN_DISTINCT = 2  # smallest number of distinct stop words of its language in a text
+MIN_DISTINCT_USUAL = 5  # the same for the usual language of a script in all texts so far
 SHORT_TEXT = 20  # words; a shorter text may have no stop words
-MIN_DOCUMENT_SHARE = 0.05  # share of the documents for which `mix` reports a language or a script
+MIN_DOCUMENT_SHARE = 0.05  # smallest share of the documents for which `mix` reports a language
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 
 
@@ -98,7 +98,7 @@ class StopWords:
     def _find_languages(self, counts):
         """Return the index in `order` of the list of each document, -1 if none fits."""
         total = np.asarray(counts.sum(axis=1)).ravel()
-        counts = counts.copy()  # only words in a list, to multiply smaller matrices
+        counts = counts.copy()  # without words that are in no list: the product takes less time
         counts.data[self.places[counts.indices] == 0] = 0
         counts.eliminate_zeros()
         used, columns = np.unique(self.places[counts.indices], return_inverse=True)

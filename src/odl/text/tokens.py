@@ -30,8 +30,8 @@ from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
-MAX_CACHED = 1 << 19  # pieces, or words, in a cache before it is emptied
-BUFFER = 1 << 17  # bytes of text counted in one call of the kernel
+MAX_CACHED = 1 << 19  # number of pieces or words at which a cache is emptied
+BUFFER = 1 << 17  # largest number of bytes of text that one call of the kernel counts
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
 TOKENISERS, HANGUL_SPLITS = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
@@ -208,31 +208,20 @@ class PieceCache:
         self.stop_words, self.numbers, self.usable = stop_words, numbers, False
 
     def __reduce__(self):
-        return PieceCache, (
-            self.cut,
-            self.kinds,
-            self.fold,
-            self.split,
-            self.stop_words,
-            self.numbers,
-        )
+        """Pickle and copy an instance without its cached pieces."""
+        arguments = self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers
+        return PieceCache, arguments
 
     def _begin(self):
         """Allocate an empty cache of `MAX_CACHED` pieces and those of one more buffer."""
         n_pieces = MAX_CACHED + BUFFER
         # A piece has fewer than two words per byte.
         sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, MAX_CACHED + 2 * BUFFER)
-        self.table = (
-            *(np.zeros(size, np.int32) for size in sizes),
-            np.zeros(32 * MAX_CACHED + 4 * BUFFER, np.uint8),
-        )
+        arena = np.zeros(32 * MAX_CACHED + 4 * BUFFER, np.uint8)  # bytes of the pieces
+        self.table = (*(np.zeros(size, np.int32) for size in sizes), arena)
         _, self.starts, self.values, self.lists, self.arena = map(memoryview, self.table)
-        self.text, self.sizes, self.n_pieces, self.n_lists = (
-            np.zeros(BUFFER, np.uint8),
-            np.zeros(4, np.int32),
-            0,
-            0,
-        )
+        self.text, self.sizes = np.zeros(BUFFER, np.uint8), np.zeros(4, np.int32)
+        self.n_pieces = self.n_lists = 0
         self.sizes[known_pieces.CASE] = 32 if self.fold is fold_case else 0
         # A random seed of the hash: nobody can write texts whose pieces all share one slot. No
         # result depends on it.
@@ -241,19 +230,12 @@ class PieceCache:
 
     def _bind(self, n_words):
         """Allocate the output for word numbers below n_words and bind the kernel to all arrays."""
-        self.n_words, outputs = (
-            n_words,
-            (np.zeros(2 * BUFFER, np.int32), np.zeros(2 * BUFFER, np.int32)),
-        )
-        work_arrays = (
-            self.text,
-            self.kinds,
-            np.zeros(BUFFER + 3, np.int32),
-            np.zeros(n_words, np.int32),
-            *outputs,
-        )
-        self._count = known_pieces.Counter(self.table, work_arrays, self.sizes).count
-        self.views = [*map(memoryview, (self.text, self.sizes, *outputs))]
+        self.n_words = n_words
+        numbers, counts = np.zeros(2 * BUFFER, np.int32), np.zeros(2 * BUFFER, np.int32)
+        work = np.zeros(BUFFER + 3, np.int32), np.zeros(n_words, np.int32)
+        arrays = self.text, self.kinds, *work, numbers, counts
+        self._count = known_pieces.Counter(self.table, arrays, self.sizes).count
+        self.views = [*map(memoryview, (self.text, self.sizes, numbers, counts))]
 
     def count(self, text):
         """Return (distinct word numbers, their counts) of a text in UTF-8.
@@ -263,16 +245,16 @@ class PieceCache:
         if len(text) <= BUFFER:
             return self._count_part(text)
         counts = Counter()
+        # Parts end at a separator. A piece that is longer than the buffer is a part without one.
         for part in re.findall(rb"(?s:.{,%d}) |[^ ]+ " % (BUFFER - 1), text.translate(self.cut)):
-            fits = len(part) <= BUFFER
-            counts.update(
-                dict(zip(*self._count_part(part), strict=True))
-                if fits
-                else self._of_piece(part[:-1])
-            )
+            if len(part) <= BUFFER:
+                counts.update(dict(zip(*self._count_part(part), strict=True)))
+            else:
+                counts.update(self._of_piece(part[:-1]))
         return array("i", counts.keys()), array("i", counts.values())
 
     def _count_part(self, text):
+        """Return the result of `count` for a text that fits into the buffer."""
         if not self.usable:
             self._begin()
         buffer, sizes, numbers, counts = self.views
@@ -284,31 +266,27 @@ class PieceCache:
         return array("i", numbers[:n_words].tobytes()), array("i", counts[:n_words].tobytes())
 
     def _of_piece(self, piece):
+        """Return the numbers of the words of a piece, without stop words."""
         return [self.numbers[word] for word in self.split(piece) if word not in self.stop_words]
 
     def _learn(self, n_pieces):
-        """Enter the words of new pieces into the cache."""
-        # After an error in this method the cache cannot be used.
-        new_pieces, numbers, self.usable = slice(self.n_pieces, n_pieces), self.numbers, False
-        pieces, values = (
-            self.arena[self.starts[new_pieces.start] : self.starts[n_pieces]],
-            self.values[new_pieces].tolist(),
-        )
-        for position, piece in enumerate(
-            pieces.tobytes().decode("utf-8", "surrogatepass").split(" ")[:-1]
-        ):
+        """Enter the words of new pieces, up to the number `n_pieces`, into the cache."""
+        self.usable = False  # after an error in this method
+        numbers, first = self.numbers, self.n_pieces
+        values = self.values[first:n_pieces].tolist()
+        new_bytes = self.arena[self.starts[first] : self.starts[n_pieces]].tobytes()
+        new_pieces = new_bytes.decode("utf-8", "surrogatepass").split(" ")[:-1]
+        for position, piece in enumerate(new_pieces):
             if values[position] == known_pieces.NEW_WORD:
                 word = self.fold(piece)
-                values[position] = (
-                    known_pieces.NO_WORD if word in self.stop_words else numbers[word]
-                )
+                is_stop_word = word in self.stop_words
+                values[position] = known_pieces.NO_WORD if is_stop_word else numbers[word]
             else:
-                values[position] = self._value(
-                    self._of_piece(piece.encode("utf-8", "surrogatepass"))
-                )
-        if len(numbers) > self.n_words:  # allocate before the cache has these numbers
+                words = self._of_piece(piece.encode("utf-8", "surrogatepass"))
+                values[position] = self._value(words)
+        if len(numbers) > self.n_words:  # allocate before the cache contains these numbers
             self._bind(2 * len(numbers))
-        self.values[new_pieces], self.n_pieces = array("i", values), n_pieces
+        self.values[first:n_pieces], self.n_pieces = array("i", values), n_pieces
         self.usable = max(n_pieces, self.n_lists, self.starts[n_pieces] // 32) < MAX_CACHED
 
     def _value(self, numbers):

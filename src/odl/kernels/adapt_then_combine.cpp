@@ -23,7 +23,7 @@ class AgentNetwork {
         place.fill(-1);
     }
 
-    // Run the diffusion of a document; return the number of iterations. Its result remains until `clear` is called.
+    // Run the diffusion of a document; return the number of iterations. Dual variables remain until `clear` is called.
     int64_t diffuse(const Entries &given) {
         document = given;
         begin();
@@ -67,8 +67,8 @@ class AgentNetwork {
                 if (place[term] >= 0) seen += duals.plain(k, place[term]) * value;
             costs[k] -= share * seen;
         }
-        for (int64_t position = 0; position < basis->n_kept; position++) {
-            int64_t j = work.kept[position], k = diffusion.owner[j];
+        for (int64_t position = 0; position < basis->n_candidates; position++) {
+            int64_t j = work.candidates[position], k = diffusion.owner[j];
             double y = code_of(position, k);
             work.code[j] = y;
             costs[k] += 0.5 * model.delta * y * y;
@@ -78,20 +78,20 @@ class AgentNetwork {
     // Take a learning step of the atoms of every agent with its own nu_k and y_k.
     void learn(double step, double beta) {
         // The dual variables are combinations of atoms, so all are read before any atom changes.
-        std::vector<std::vector<double>> nu(work.kept.size());
+        std::vector<std::vector<double>> nu(work.candidates.size());
         for (std::size_t position = 0; position < nu.size(); position++) {
-            int64_t j = work.kept[position];
+            int64_t j = work.candidates[position];
             if (work.code[j] == 0.0) continue;
             basis->write_dual(diffusion.owner[j], duals);
             for (auto term : work.touched) nu[position].push_back(work.dual[term]);
         }
         for (std::size_t position = 0; position < nu.size(); position++) {
-            int64_t j = work.kept[position];
+            int64_t j = work.candidates[position];
             if (work.code[j] == 0.0) continue;
             for (std::size_t at = 0; at < work.touched.size(); at++) work.dual[work.touched[at]] = nu[position][at];
             step_atom(atoms[j], step * work.code[j], step * beta, work.touched, model.is_signed, work);
         }
-        if (beta > 0.0)  // the prox shrinks silent atoms as well
+        if (beta > 0.0)  // the prox also shrinks atoms with a zero code
             for (std::size_t j = 0; j < atoms.size(); j++)
                 if (work.code[j] == 0.0) step_atom(atoms[j], 0.0, step * beta, {}, model.is_signed, work);
     }
@@ -118,7 +118,7 @@ class AgentNetwork {
         screen_atoms(atoms, model, scale, work);
         basis = std::make_unique<DualBasis>(document, atoms, place, work);
         basis->x_plain = Vector<double>(static_cast<int64_t>(document.size()) + DualBasis::ROOM);
-        duals = {{n_agents, basis->n_kept + 1}, {n_agents, basis->x_plain.size()}};
+        duals = {{n_agents, basis->n_candidates + 1}, {n_agents, basis->x_plain.size()}};
         if (eta > 0.0)
             for (auto [term, value] : document) {
                 double most = value * n_agents / n_seeing;
@@ -152,8 +152,8 @@ class AgentNetwork {
     // sent_k -= mu W_k T(W_k^T nu_k).
     void subtract_answers(Duals &sent) {
         const PlainEntries &entries = basis->entries;
-        for (int64_t position = 0; position < basis->n_kept; position++) {
-            int64_t k = diffusion.owner[work.kept[position]];
+        for (int64_t position = 0; position < basis->n_candidates; position++) {
+            int64_t k = diffusion.owner[work.candidates[position]];
             double y = code_of(position, k);
             if (y == 0.0) continue;
             if (basis->number[position] == 0) basis->add_column(position);
@@ -229,21 +229,19 @@ Parameters
 ----------
 documents, atoms, n_terms, model
     As in agent_descent.code_documents.
-diffusion : tuple
-    Agent of each atom; starts, neighbours and weights of the agents' combination, of int64, int64 and float64; shares
-    of the agents in the documents, of float64; mu, most iterations, tolerance and iterations from one test to the
-    next; what fixed_point.spread returns, to start at the fixed point, or an empty array with three axes.
+diffusion : odl.kernels.records.NetworkIteration
 
 Returns
 -------
 codes : ndarray of float64, shape (n_documents, n_atoms)
 costs : ndarray of float64, shape (n_documents, n_agents)
-    J_k(nu_k).
-iterations, touched : ndarray of int64, shape (n_documents,)
-    Iterations, and terms that the document and the atoms that answered touch.)");
+    J_k(nu_k) of each agent k.
+iterations : ndarray of int64, shape (n_documents,)
+touched : ndarray of int64, shape (n_documents,)
+    Number of terms of the document and of the atoms whose code was not zero in some iteration.)");
     module.def("learn_documents", &learn_documents, "documents"_a, "atoms"_a, "n_terms"_a, "model"_a, "diffusion"_a,
                "step"_a, "beta"_a, release(),
-               R"(Learn from documents one by one, every agent from its own dual variable and codes.
+               R"(Code each document, then let every agent update its atoms from its own dual variable and codes.
 
 Parameters
 ----------
@@ -255,7 +253,7 @@ step, beta
 Returns
 -------
 tuple of ndarray
-    As of agent_descent.learn_documents.)");
+    As agent_descent.learn_documents.)");
 }
 
 }  // namespace odl

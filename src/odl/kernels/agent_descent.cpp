@@ -29,7 +29,7 @@ class AgentCoder {
         for (int64_t j = 0; j < sizes.size(); j++) sizes[j] = squared_size(atoms[j]);
     }
 
-    // Compute the code of a document. It remains until `clear` is called.
+    // Compute the code of a document and return its objective. The code remains in `work` until `clear` is called.
     Objective code(const Entries &document) {
         work.start(document);
         screen_atoms(atoms, model, 1.0, work);
@@ -38,7 +38,7 @@ class AgentCoder {
         while (now.gap > rule.tolerance * now.value() && used < rule.sweeps) {
             double first = sweep(false), largest = first;
             used++;
-            for (int round = 0; round < 20; round++) {  // the active atoms alone
+            for (int round = 0; round < 20; round++) {  // sweeps over the atoms with a non-zero code only
                 if (largest <= 0.01 * first || used >= rule.sweeps) break;
                 largest = sweep(true);
                 used++;
@@ -51,7 +51,7 @@ class AgentCoder {
     // Take a learning step of the atoms on the document that was coded.
     void learn(double step, double beta) {
         for (std::size_t j = 0; j < atoms.size(); j++)
-            if (work.code[j] != 0.0 || beta > 0.0)  // the prox shrinks silent atoms as well
+            if (work.code[j] != 0.0 || beta > 0.0)  // the prox also shrinks atoms with a zero code
                 sizes[j] = step_atom(atoms[j], step * work.code[j], step * beta, work.touched, model.is_signed, work);
     }
 
@@ -90,11 +90,11 @@ class AgentCoder {
         return at;
     }
 
-    // Minimise over the code of every atom that passed the screen, or of every active atom, in turn; return the largest
-    // change.
+    // Minimise the objective over one code after another: of all candidates, or (`active`) of the non-zero codes.
+    // Return the largest change |y_j' - y_j| ||w_j||.
     double sweep(bool active) {
         double largest = 0.0;
-        for (int64_t j : work.kept) {
+        for (int64_t j : work.candidates) {
             double old = work.code[j];
             if (active && old == 0.0) continue;
             double now = minimise(atoms[j], old, sizes[j]);
@@ -109,7 +109,7 @@ class AgentCoder {
         return largest;
     }
 
-    // Return the objective of the code; set nu on the touched terms.
+    // Return the objective of the code and its duality gap; write nu to `work.dual` on the touched terms.
     Objective evaluate(const Entries &document) {
         auto [gamma, delta, eta, is_signed] = model;
         double residual = 0.0, penalty = 0.0, dual = 0.0;
@@ -120,8 +120,9 @@ class AgentCoder {
             dual -= 0.5 * model.curvature() * (nu * nu);
         }
         for (auto [term, value] : document) dual += work.dual[term] * value;
-        for (int64_t j : work.kept) {
-            double y = work.code[j], pull = soft(agreement(atoms[j], work.rest, eta), gamma, is_signed);
+        for (int64_t j : work.candidates) {
+            double y = work.code[j];
+            double pull = soft(agreement(atoms[j], work.rest, eta), gamma, is_signed);
             penalty += gamma * std::abs(y) + 0.5 * delta * (y * y);
             dual -= 0.5 / delta * (pull * pull);
         }
@@ -172,14 +173,14 @@ Parameters
 documents : tuple of ndarray
     Starts, terms and values of the rows of a sparse matrix, of int64, uint32 and float64.
 atoms : tuple of ndarray
-    The same of the columns of the dictionary.
+    Starts, terms and weights of the columns of the dictionary, of the same types.
 n_terms : int
-model : tuple
-    gamma, delta and eta (0: squared residual), and whether codes and atoms may be negative.
+    Number of rows of the dictionary.
+model : odl.kernels.records.AgentModel
 tolerance : float
-    Largest duality gap, relative to the objective.
+    Relative duality gap (gap divided by objective) at which the descent on a document stops.
 sweeps : int
-    Most sweeps over the atoms.
+    Largest number of sweeps over the atoms for a document.
 
 Returns
 -------
@@ -188,20 +189,21 @@ parts : ndarray of float64, shape (3, n_documents)
     Residual, penalty and duality gap of each document.)");
     module.def("learn_documents", &learn_documents, "documents"_a, "atoms"_a, "n_terms"_a, "model"_a, "tolerance"_a,
                "sweeps"_a, "step"_a, "beta"_a, release(),
-               R"(Learn from documents one by one: w_j <- Proj(prox(w_j + step y_j nu)), each coded with the atoms so far.
+               R"(Code each document, then update the atoms: w_j <- Proj(prox(w_j + step y_j nu)).
 
 Parameters
 ----------
 documents, atoms, n_terms, model, tolerance, sweeps
     As in code_documents.
 step : float
+    Step size.
 beta : float
     Weight of the l1 penalty of the atoms.
 
 Returns
 -------
 tuple of ndarray
-    Starts, terms and weights of the atoms; terms of an atom are in no order.)");
+    Starts, terms and weights of the learned atoms. The terms of an atom are not sorted.)");
 }
 
 }  // namespace odl

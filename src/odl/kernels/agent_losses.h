@@ -45,7 +45,7 @@ struct AgentWork {
     Vector<bool> inside;                 // terms: touched
     Vector<bool> mark;                   // terms: false between calls
     std::vector<std::uint32_t> touched;  // terms where the document or an atom of its code is not zero
-    std::vector<std::int64_t> kept;      // atoms that pass the screen
+    std::vector<std::int64_t> candidates;      // atoms that pass the screen
     Vector<double> code;                 // atoms: y
 
     // Set the residual of the empty code.
@@ -66,8 +66,8 @@ struct AgentWork {
     // Set all entries to zero again.
     void clear() {
         for (auto term : touched) rest[term] = 0.0, dual[term] = 0.0, inside[term] = false;
-        for (auto j : kept) code[j] = 0.0;
-        touched.clear(), kept.clear();
+        for (auto j : candidates) code[j] = 0.0;
+        touched.clear(), candidates.clear();
     }
 };
 
@@ -145,7 +145,7 @@ inline void screen_atoms(const Atoms &atoms, const AgentModel &model, double sca
                 total += weight * slope;
             }
         if (!atoms[j].empty() && (model.is_signed || total > model.gamma))
-            work.kept.push_back(static_cast<std::int64_t>(j));
+            work.candidates.push_back(static_cast<std::int64_t>(j));
     }
 }
 

@@ -163,7 +163,7 @@ mu : float
 nonnegative : bool
     Project on the part of the set with d >= 0.
 epsilon : float
-    Relative rounding of a sum, for each of its terms: an atom that exceeds the constraint by less is feasible.)");
+    Relative rounding error of a sum, per term. An atom that exceeds the constraint by less is feasible.)");
     module.def("descend", &descend, "D"_a, "R"_a, "A"_a, "mu"_a, "nonnegative"_a, "epsilon"_a, "sweeps"_a,
                "smallest"_a, release(),
                R"(Update the atoms in turn: d_j <- Proj(d_j + (b_j - D a_j) / A_jj), in place.
@@ -177,9 +177,9 @@ A : ndarray of float64, shape (n_atoms, n_atoms)
 mu, nonnegative, epsilon
     As in project_rows.
 sweeps : int
-    Updates of each atom.
+    Number of updates of each atom.
 smallest : float
-    Atoms with A_jj of at most this are not changed.)");
+    Atoms with A_jj <= smallest are not changed.)");
 }
 
 }  // namespace odl

@@ -155,10 +155,10 @@ void bind_dictionary_step(nb::module_ &kernels) {
     module.def("reduce", &reduce, "p_start"_a, "p_document"_a, "p_value"_a, "x_start"_a, "x_atom"_a, "x_value"_a,
                "total"_a, "inside"_a, "listed"_a, "place"_a, "term_of"_a, "atom_of"_a, "slope"_a, "target"_a,
                "start"_a, "link"_a, "weight"_a, release(),
-               R"(Fill in the reduced problem: pairs (term, atom, slope d), cells (p, start of links), links (pair, weight).
+               R"(Fill the arrays of the reduced problem: pairs (term, atom, slope d), cells (p, start of links), links (pair, weight).
 
-Returns how many there are of each; there is room for more. ``d = c_j - g_ij`` is the code mass of atom j on documents
-without term i: what the pair costs there.)");
+Returns the numbers of pairs, cells and links, which may be smaller than the lengths of the arrays. ``d = c_j - g_ij``
+is the code mass of atom j on documents without term i, and the cost of the pair there.)");
     module.def("project", &project, "begin"_a, "members"_a, "values"_a, "steps"_a, release(),
                R"(Project the values of each column on {a >= 0, sum(a) <= 1} in the metric 1/step, in place.
 
@@ -166,9 +166,9 @@ A column has the entries `members[begin[j]:begin[j + 1]]` of `values`: max(a - t
     module.def("iterate", &iterate, "target"_a, "start"_a, "link"_a, "weight"_a, "slope"_a, "begin"_a, "members"_a,
                "steps"_a, "a"_a, "dual"_a, "constant"_a, "settings"_a, "fit"_a, "clipped"_a, "gradient"_a, "trace"_a,
                "best"_a, "bounds"_a, release(),
-               R"(Run Algorithm 3 on the reduced problem from a; return the iterations.
+               R"(Run Algorithm 3 on the reduced problem, starting at `a`; return the number of iterations.
 
-Filled: `trace`, the best a in `best`, its objective and the best bound in `bounds`.
+Writes `trace`, the best `a` to `best`, and its objective and the best lower bound to `bounds`.
 
 With u = rho/phi, fit = X A^T on the cells and C = clip(p - fit + u, -1/phi, 1/phi) (which is p - fit + u - E of the
 paper):

@@ -21,7 +21,7 @@ struct Duals {
         return {{other.coefficients.rows, other.coefficients.columns}, {other.plain.rows, other.plain.columns}};
     }
 
-    // Append plain terms with value zero until there are `width`.
+    // Append plain terms with value zero until their number is at least `width`.
     void widen(std::int64_t width) {
         if (width <= plain.columns) return;
         Matrix<double> wider(plain.rows, width);
@@ -48,10 +48,12 @@ struct PlainEntries {
 class DualBasis {
   public:
     DualBasis(const Entries &document, const Atoms &atoms, Span<std::int64_t> place, AgentWork &work)
-        : document(document), atoms(atoms), work(work), place(place), n_kept(static_cast<std::int64_t>(work.kept.size())),
-          column(n_kept + 1), number(n_kept), gram(n_kept, n_kept + 1), bound(n_kept + 1) {}
+        : document(document), atoms(atoms), work(work), place(place),
+          n_candidates(static_cast<std::int64_t>(work.candidates.size())),
+          column(n_candidates + 1), number(n_candidates), gram(n_candidates, n_candidates + 1),
+          bound(n_candidates + 1) {}
 
-    const Entries &atom(std::int64_t position) const { return atoms[work.kept[position]]; }
+    const Entries &atom(std::int64_t position) const { return atoms[work.candidates[position]]; }
 
     // Entries of a column: of the document, or of an atom.
     const Entries &entries_of(std::int64_t c) const { return c == 0 ? document : atom(column[c]); }
@@ -63,14 +65,14 @@ class DualBasis {
         fill_gram(n_columns++);
     }
 
-    // Make a term plain.
+    // Make a term plain; its place is the number of plain terms before.
     void add_plain(std::uint32_t term) { place[term] = n_plain++; }
 
     // Set the inner products of column c with all atoms that passed the screen, over the terms that are not plain.
     void fill_gram(std::int64_t c) {
         for (auto [term, weight] : entries_of(c))
             if (place[term] < 0) work.dual[term] = weight;
-        for (std::int64_t position = 0; position < n_kept; position++) {
+        for (std::int64_t position = 0; position < n_candidates; position++) {
             double total = 0.0;
             for (auto [term, weight] : atom(position)) total += weight * work.dual[term];
             gram(position, c) = total;
@@ -82,16 +84,17 @@ class DualBasis {
         for (auto [term, weight] : entries_of(c)) work.dual[term] = 0.0;
     }
 
+    // Fill `entries`.
     void list_entries() {
         entries = {{0}, {}, {}};
-        for (std::int64_t position = 0; position < n_kept; position++) {
+        for (std::int64_t position = 0; position < n_candidates; position++) {
             for (auto [term, weight] : atom(position))
                 if (place[term] >= 0) entries.places.push_back(place[term]), entries.weights.push_back(weight);
             entries.starts.push_back(entries.size());
         }
     }
 
-    // Return w^T nu_k of an atom.
+    // Return w^T nu_k of the candidate at `position`.
     double answer(std::int64_t position, std::int64_t k, const Duals &duals) const {
         double total = 0.0;
         for (std::int64_t c = 0; c < n_columns; c++) total += duals.coefficients(k, c) * gram(position, c);
@@ -173,7 +176,7 @@ class DualBasis {
             for (auto [term, weight] : entries_of(c)) work.touch(term);
     }
 
-    // Write nu_k to the touched terms of `work.dual`.
+    // Write nu_k to `work.dual`, on the touched terms.
     void write_dual(std::int64_t k, const Duals &duals) const {
         for (auto term : work.touched) work.dual[term] = place[term] >= 0 ? duals.plain(k, place[term]) : 0.0;
         for (std::int64_t c = 0; c < n_columns; c++)
@@ -181,18 +184,18 @@ class DualBasis {
                 if (place[term] < 0) work.dual[term] += duals.coefficients(k, c) * weight;
     }
 
-    static constexpr std::int64_t ROOM = 64;  // further plain terms in new arrays
+    static constexpr std::int64_t ROOM = 64;  // plain terms for which an array has room before it grows again
 
     const Entries &document;
     const Atoms &atoms;
     AgentWork &work;
     Span<std::int64_t> place;  // terms: position among the plain terms, or -1
-    std::int64_t n_kept, n_columns = 1, n_plain = 0;
+    std::int64_t n_candidates, n_columns = 1, n_plain = 0;
     Vector<std::int64_t> column;  // columns from 1 on: position of the atom; column 0 is x
-    Vector<std::int64_t> number;  // kept atom -> its column, 0 if it has never answered
-    Matrix<double> gram;          // kept atoms x columns: products over the terms that are not plain
-    double own = 0.0;             // x^T x over those terms
-    Vector<double> bound;         // columns: see find_plain
+    Vector<std::int64_t> number;  // candidate -> its column, 0 as long as its code has always been 0
+    Matrix<double> gram;          // candidates x columns: inner products over the terms that are not plain
+    double own = 0.0;             // x^T x over the terms that are not plain
+    Vector<double> bound;         // columns: largest coefficient for which no further term can be clipped (find_plain)
     Vector<double> x_plain;       // x on the plain terms
     PlainEntries entries;
 

@@ -189,23 +189,31 @@ void bind_edge_following(nb::module_ &kernels) {
     auto module = kernels.def_submodule("edge_following", "Exact L1 codes.");
     module.def("code_documents", &exact::code_documents, "batch"_a, "by_term"_a, "by_atom"_a, "mass"_a, "lam"_a,
                "limit"_a, release(),
-               R"(Code documents on a dictionary (terms x atoms), which comes as CSR and as CSC, with the mass of each atom.
+               R"(Return the exact codes of documents on a dictionary (terms x atoms).
 
 Parameters
 ----------
-batch, by_term, by_atom : tuple of ndarray
-    Starts, indices and values of the documents and of the dictionary by rows and by columns.
-mass : ndarray of float64
+batch : tuple of ndarray
+    Starts, terms and values of the documents (CSR).
+by_term, by_atom : tuple of ndarray
+    Starts, indices and values of the dictionary by rows (CSR) and by columns (CSC).
+mass : ndarray of float64, shape (n_atoms,)
+    Sum of each atom.
 lam : float
+    Weight of the l1 norm of codes.
 limit : int
-    Bound of pivots; -1: by size.
+    Largest number of pivots of one descent; -1 means 100 + 20 * (rows + atoms) of the reduced document.
 
 Returns
 -------
-lengths, atoms, values : of the codes
-objective, gaps : ndarray of float64
-failed : ndarray of bool
-    Whether the gap is too large.)");
+lengths : ndarray of int64, shape (n_documents,)
+    Number of non-zero codes of each document.
+atoms, values : ndarray
+    Atoms and values of the non-zero codes, one document after another.
+objective, gaps : ndarray of float64, shape (n_documents,)
+    Objective and duality gap.
+failed : ndarray of bool, shape (n_documents,)
+    Whether the gap exceeds 1e-11 times the l1 norm of the document.)");
 }
 
 }  // namespace odl

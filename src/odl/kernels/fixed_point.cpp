@@ -60,14 +60,15 @@ class Search {
     Search(DualBasis &basis, Duals &duals, const AgentModel &model, const Diffusion &diffusion, double pull,
            Table<int8_t> state, Span<double> y)
         : basis(basis), duals(duals), entries(basis.entries), model(model), diffusion(diffusion), keep(1.0 - pull),
-          state(state), y(y), agents(basis.n_kept), owners(entries.size()), weights(basis.n_plain, basis.n_kept),
-          reach(n_agents()), response(basis.n_plain + entries.size(), n_agents()),
-          pairs(basis.n_kept, basis.n_kept + 1), base(basis.n_kept), push(n_agents()), stale(basis.n_plain) {
+          state(state), y(y), agents(basis.n_candidates), owners(entries.size()),
+          weights(basis.n_plain, basis.n_candidates), reach(n_agents()),
+          response(basis.n_plain + entries.size(), n_agents()), pairs(basis.n_candidates, basis.n_candidates + 1),
+          base(basis.n_candidates), push(n_agents()), stale(basis.n_plain) {
         for (int64_t k = 0; k < n_agents(); k++)
             for (int64_t other = 0; other < n_agents(); other++)
                 reach[k] += diffusion.spread(0, k, other) * diffusion.shares[other];
-        for (int64_t position = 0; position < basis.n_kept; position++) {
-            agents[position] = diffusion.owner[basis.work.kept[position]];
+        for (int64_t position = 0; position < basis.n_candidates; position++) {
+            agents[position] = diffusion.owner[basis.work.candidates[position]];
             for (int64_t e = entries.starts[position]; e < entries.starts[position + 1]; e++) {
                 owners[e] = agents[position];
                 weights(entries.places[e], position) = entries.weights[e];
@@ -81,7 +82,7 @@ class Search {
         for (int turn = 0; turn < TURNS; turn++) {
             for (int64_t i = 0; i < basis.n_plain; i++)
                 if (stale[i]) respond(i);
-            for (int64_t position = 0; position < basis.n_kept; position++) {
+            for (int64_t position = 0; position < basis.n_candidates; position++) {
                 int64_t k = agents[position];
                 base[position] = reach[k] * basis.gram(position, 0);
                 for (int64_t e = entries.starts[position]; e < entries.starts[position + 1]; e++)
@@ -134,7 +135,7 @@ class Search {
     // Set the change of w^T nu of each atom with the code of column c: by M on other terms, by responses on plain ones.
     void set_pairs(int64_t c) {
         int64_t own = basis.column[c];
-        for (int64_t position = 0; position < basis.n_kept; position++) {
+        for (int64_t position = 0; position < basis.n_candidates; position++) {
             int64_t k = agents[position];
             double total = diffusion.spread(0, k, agents[own]) * basis.gram(position, c);
             for (int64_t e = entries.starts[own]; e < entries.starts[own + 1]; e++)
@@ -147,7 +148,7 @@ class Search {
     void descend() {
         for (int sweep = 0; sweep < SWEEPS; sweep++) {
             double change = 0.0, largest = 0.0;
-            for (int64_t position = 0; position < basis.n_kept; position++) {
+            for (int64_t position = 0; position < basis.n_candidates; position++) {
                 int64_t c = basis.number[position];
                 double total = base[position];
                 for (int64_t d = 1; d < basis.n_columns; d++)
@@ -225,22 +226,22 @@ class Search {
     double keep;              // q
     Table<int8_t> state;      // plain terms x agents: at a limit (-1, 1) or free (0)
     Span<double> y;           // codes by column
-    Vector<int64_t> agents;   // agent of each kept atom
-    Vector<int64_t> owners;   // agent of each entry
-    Matrix<double> weights;   // plain terms x kept atoms: the entries
+    Vector<int64_t> agents;   // agent of each candidate
+    Vector<int64_t> owners;   // agent of each entry of `entries`
+    Matrix<double> weights;   // plain terms x candidates: entries of the atoms
     Vector<double> reach;     // r
     Matrix<double> response;  // plain terms, then entries, x agents: see respond
-    Matrix<double> pairs;     // kept atoms x columns: see set_pairs
-    Vector<double> base;      // kept atoms: what they answer without codes
+    Matrix<double> pairs;     // candidates x columns: see set_pairs
+    Vector<double> base;      // candidates: w_j^T nu at the agent of the atom if all codes are 0
     Vector<double> push;      // agents: see set_push
-    Vector<bool> stale;       // plain terms where the response changes
+    Vector<bool> stale;       // plain terms whose response has to be computed again
 };
 
 }  // namespace
 
 void start_at_fixed_point(DualBasis &basis, Duals &duals, const AgentModel &model, const Diffusion &diffusion,
                           double pull) {
-    Vector<double> y(basis.n_kept + 1);
+    Vector<double> y(basis.n_candidates + 1);
     Matrix<int8_t> state(basis.n_plain, diffusion.n_agents());
     for (int64_t i = 0; i < basis.n_plain; i++) state[i].fill(basis.x_plain[i] > 0.0 ? 1 : -1);
     while (true) {

@@ -75,7 +75,7 @@ void append_piece(Text text, int64_t first, int64_t last, Kinds kinds, Spans spa
     int64_t begin = first, end = last, length = 0;
     int kind = CUT;
     unsigned seen = 0;
-    while (begin < end && kinds[text[begin]] == EDGE) begin++;  // edges are ASCII
+    while (begin < end && kinds[text[begin]] == EDGE) begin++;  // characters of kind EDGE are ASCII
     while (begin < end && kinds[text[end - 1]] == EDGE) end--;
     for (int64_t at = begin; at < end; length++) {
         Sign sign = sign_at(text, at, kinds);
@@ -204,15 +204,16 @@ constexpr const char *DOC = R"(Counter of the words of one text after another.
 Parameters
 ----------
 table : tuple of ndarray, changed
-    The hash table: slots, starts, values and lists of int32, and arena of uint8. Of a piece, values has the number of
-    its only word, -1 for no word, or -4 less a place in lists, where the number of its words and their numbers are; a
-    caller puts these in the place of -2 and -3, which a piece and a word have when they are met first.
+    The hash table: slots, starts, values and lists of int32, and arena of uint8. The value of a piece is the number of
+    its only word, -1 if it has no word, or -4 - i if it has several; then lists[i] is how many, and their numbers
+    follow. A new piece has the value -2, a new word -3, until the caller replaces them.
 work : tuple of ndarray
-    The text and the kind of each code point below 65536, of uint8; of int32 room for spans, a zero for each number of
-    a word, which is zero again afterwards, the numbers of words, each once, in order, and their counts. The last two
-    are put out.
+    Input: the text, and the kind of each code point below 65536 (uint8). Work space of int32: spans, and an array of
+    zeros with one entry for each word, which `count` leaves as zeros. Output, of int32: the numbers of the words, each
+    once, in the order of their first occurrence, and their counts.
 sizes : ndarray of int32, changed
-    Bytes of the text; 32 to fold letters of ASCII in words, else 0; what hashing begins with; pieces met so far.)";
+    Number of bytes of the text; 32 to fold ASCII letters of words to lower case, else 0; seed of the hash function;
+    number of pieces in the table.)";
 
 }  // namespace
 
@@ -228,8 +229,8 @@ void bind_known_pieces(nb::module_ &kernels) {
         .def(nb::init<PieceTable, Work, Span<int32_t>>(), "table"_a, "work"_a, "sizes"_a, nb::keep_alive<1, 2>(),
              nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def("count", &Counter::count, release(),
-             "Count the words of the text; return how many are put out. What pieces met first stand for is still to be "
-             "found.");
+             "Count the words of the text; return the number of different words. Words of new pieces are not counted: "
+             "the caller has to find them.");
 }
 
 }  // namespace odl

@@ -211,23 +211,32 @@ void bind_lars_path(nb::module_ &kernels) {
     auto module = kernels.def_submodule("lars_path", "The non-negative LARS path.");
     module.def("code_documents", &path::code_documents, "documents"_a, "by_term"_a, "by_atom"_a, "gram"_a, "lam"_a,
                "squared"_a, "settings"_a, release(),
-               R"(Code the rows of a CSR batch (indptr, indices, data); the dictionary comes as CSR and as CSC.
+               R"(Code documents by the non-negative LARS path.
 
 Parameters
 ----------
-documents, by_term, by_atom : tuple of ndarray
-gram : ndarray, shape (n_atoms, n_atoms)
+documents : tuple of ndarray
+    Starts, terms and values of the documents (CSR).
+by_term, by_atom : tuple of ndarray
+    Starts, indices and values of the dictionary by rows (CSR) and by columns (CSC).
+gram : ndarray of float64, shape (n_atoms, n_atoms)
+    Inner products of the atoms.
 lam : float
+    Weight of the l1 norm of codes.
 squared : bool
+    Whether the loss is half the squared residual norm instead of the residual norm.
 settings : tuple of float
-    Relative noise, smallest squared sine of an atom to the active ones, share of ||p||^2 below which c is computed from
-    the residual, and steps beyond four an atom.
+    Relative rounding error; smallest squared sine between an atom and the span of the active atoms; share of ||p||^2
+    below which c is computed from the residual; largest number of steps in addition to four per atom.
 
 Returns
 -------
-lengths, atoms, values : of the codes
-residual, objective, gap : ndarray of float64
-    The first one is a norm.)");
+lengths : ndarray
+    Number of non-zero codes of each document.
+atoms, values : ndarray
+    Atoms and values of the non-zero codes, one document after another.
+residual, objective, gap : ndarray of float64, shape (n_documents,)
+    Residual norm, objective and duality gap.)");
 }
 
 }  // namespace odl

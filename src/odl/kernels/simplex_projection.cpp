@@ -79,7 +79,7 @@ values : ndarray of float64, changed
 distance : ndarray of float64
     Work space, as long as the longest column.
 epsilon : float
-    Relative rounding: a column of n positive values whose sum is at most 1 + n epsilon is feasible.)");
+    Relative rounding error. A column of n positive values whose sum is at most 1 + n epsilon is feasible.)");
 }
 
 }  // namespace odl

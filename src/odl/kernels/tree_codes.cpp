@@ -436,15 +436,15 @@ Parameters
 ----------
 gram : ndarray of float64, shape (n_atoms, n_atoms)
 rounds : int
-    Power steps.)");
+    Number of power steps.)");
     module.def("code_rows", &code_rows, "X"_a, "squares"_a, "correlations"_a, "gram"_a, "layout"_a, "lam"_a,
                "lipschitz"_a, "infinity"_a, "positive"_a, "rule"_a, release(),
-               R"(Code documents, each alone, by FISTA.
+               R"(Code documents one by one by FISTA.
 
 Parameters
 ----------
 X : ndarray of float64, shape (n_documents, n_atoms), changed
-    Codes to start from; afterwards the codes. Atoms are in the order of the layout.
+    On entry the starting point, on exit the codes. Atoms are in the order of the layout.
 squares : ndarray of float64, shape (n_documents,)
     ||p||^2.
 correlations : ndarray of float64, shape (n_documents, n_atoms)
@@ -458,8 +458,8 @@ lam : float
 lipschitz : float
     Upper bound of the largest eigenvalue of D^T D.
 rule : tuple
-    Whether codes end by their duality gap, or by the decrease of the objective; tolerance, relative to the objective;
-    most iterations; iterations from one test to the next.
+    Whether the stopping rule tests the duality gap (true) or the decrease of the objective; tolerance, relative to the
+    objective; largest number of iterations; iterations between two tests.
 
 Returns
 -------
@@ -469,7 +469,8 @@ ndarray of float64, shape (n_documents, 4)
                "infinity"_a, "positive"_a, "rule"_a, release(),
                R"(Code dense signals of which only the entries in the mask are known.
 
-With fewer entries than atoms by ADMM, and by FISTA if that has not ended after 100 steps.
+If D has fewer terms than atoms and the rule tests the gap, a document is coded by ADMM; FISTA continues if ADMM has not
+converged after 100 iterations. Otherwise it is coded by FISTA.
 
 Parameters
 ----------
@@ -483,7 +484,7 @@ D : ndarray of float64, shape (n_terms, n_atoms)
 Returns
 -------
 ndarray of float64, shape (n_documents, 4)
-    As of code_rows.)");
+    As code_rows.)");
 }
 
 }  // namespace odl

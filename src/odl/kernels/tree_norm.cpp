@@ -41,9 +41,9 @@ layout : tuple of ndarray of int64
     End of the group of each atom, and its parent, -1 for a root.
 lam : ndarray of float64, shape (n_rows,)
 infinity : bool
-    Norm of a group: l-infinity, or l2.
+    Whether the norm of a group is l-infinity instead of l2.
 positive : bool
-    Over u >= 0.)");
+    Whether to minimise over u >= 0 only.)");
     module.def("value_rows", &value_rows, "V"_a, "layout"_a, "infinity"_a, release(),
                R"(Return sum_g ||v_g|| of every row v of V.
 
@@ -69,7 +69,8 @@ lam : float
 Returns
 -------
 float
-    At most a twentieth of its distance from lam above the dual norm; infinite if no finite bound is found.)");
+    Larger than the dual norm by at most a twentieth of the distance between dual norm and lam; infinite if no finite
+    bound is found.)");
 }
 
 }  // namespace odl

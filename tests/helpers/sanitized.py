@@ -1,8 +1,8 @@
-"""Run the tests of kernels with an extension module that looks at every place in memory and every undefined operation.
+"""Run the tests of kernels with the address and undefined-behaviour sanitizers.
 
-``python tests/helpers/sanitized.py [tests ...]`` builds the module with
--fsanitize=address,undefined, with checked places of arrays, into build/sanitized, and runs the
-tests in a process that has it.
+``python tests/helpers/sanitized.py [tests ...]`` builds the extension module with
+-fsanitize=address,undefined and with checked array indices into build/sanitized, and runs the tests
+in a process that has loaded it. Without arguments it runs the tests of all rooms that call kernels.
 """
 
 import importlib.machinery
@@ -16,11 +16,11 @@ from places import ROOT
 BUILD = ROOT / "build" / "sanitized"
 SANITIZERS = "address,undefined"
 ROOMS = ("kernels", "prox", "coding", "dictionary", "learners", "distributed", "text")
-INSIDE = "ODL_SANITIZED"  # path of the module, in the process that runs the tests
+MODULE = "ODL_SANITIZED"  # environment variable: path of the module that the tests use
 
 
 def build():
-    """Build the module; return its path."""
+    """Build the extension module with sanitizers; return its path."""
     import nanobind
 
     settings = {
@@ -37,16 +37,16 @@ def build():
     return path
 
 
-def library(name):
-    """Return the path of a library of the compiler, which has to be there before Python."""
-    found = subprocess.run(
+def library_path(name):
+    """Return the path of a library of the compiler; sanitizers need theirs loaded before Python."""
+    result = subprocess.run(
         [os.environ.get("CXX", "c++"), f"-print-file-name={name}"], capture_output=True, text=True
     )
-    return found.stdout.strip()
+    return result.stdout.strip()
 
 
 def load(path):
-    """Let the module stand for the one of the package."""
+    """Load the module at a path as `odl.kernels._kernels`, in place of that of the package."""
     loader = importlib.machinery.ExtensionFileLoader("odl.kernels._kernels", path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -54,12 +54,14 @@ def load(path):
 
 
 def main():
+    """Build the module and start this file again with it; there, run the tests. Return the exit status."""
     tests = sys.argv[1:] or [str(ROOT / "tests" / room) for room in ROOMS]
-    if INSIDE in os.environ:
+    if MODULE in os.environ:
         import pytest
 
-        load(os.environ[INSIDE])
-        # What a sanitizer prints is seen; an array too large for any memory ends its process.
+        load(os.environ[MODULE])
+        # --capture=sys shows the reports of sanitizers, which are written to the file descriptor.
+        # The tests for lack of memory allocate more than the address sanitizer allows.
         options = ["-q", "-p", "no:cacheprovider", "--capture=sys", "-k", "not no_memory"]
         return pytest.main([*options, *tests])
     os.environ["PATH"] = os.pathsep.join(
@@ -67,8 +69,8 @@ def main():
     )  # cmake and ninja
     path = build()
     options = "detect_leaks=0:abort_on_error=0:allocator_may_return_null=1"
-    preload = " ".join(map(library, ("libasan.so", "libubsan.so", "libstdc++.so")))
-    variables = {**os.environ, INSIDE: str(path), "LD_PRELOAD": preload, "ASAN_OPTIONS": options}
+    preload = " ".join(map(library_path, ("libasan.so", "libubsan.so", "libstdc++.so")))
+    variables = {**os.environ, MODULE: str(path), "LD_PRELOAD": preload, "ASAN_OPTIONS": options}
     return subprocess.run([sys.executable, __file__, *tests], env=variables, cwd=ROOT).returncode
 
 

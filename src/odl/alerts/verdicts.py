@@ -167,26 +167,24 @@ def read_judged(watch):
     lines_of: dict[str, list] = {}
     for line in sorted(line for line in watch.feedback if line.judged):
         lines_of.setdefault(f"event:{line.event}" if line.event else line.what, []).append(line)
-    numbers = {
-        name: [int(line.period) for line in lines if re.fullmatch(PERIOD_NUMBER, line.period)]
-        for name, lines in lines_of.items()
-    }
-    unknown = [name for name, ts in numbers.items() if not ts]
-    if unknown:
-        events = periods.read_events(_last_path(watch))[1]
-        births = {f"event:{number}": event.birth for number, event in events.items()}
-        numbers |= {name: [births[name]] for name in unknown if name in births}
-    newest = sorted((max(ts, default=-1), name) for name, ts in numbers.items())[-MAX_JUDGED:]
-    judged, lost, stored = [], 0, {}
-    for t, name in newest:
-        if t not in stored:
-            stored = {t: next(read.records(watch.place, t), None) if t >= 0 else None}
-        headline = _headline_of(stored[t], name) if stored[t] else None
+    period_of = {}  # -1 if no line names a period
+    for name, lines in lines_of.items():
+        numbers = [int(line.period) for line in lines if re.fullmatch(PERIOD_NUMBER, line.period)]
+        period_of[name] = max(numbers, default=-1)
+    if -1 in period_of.values():
+        for number, event in periods.read_events(_last_path(watch))[1].items():
+            if period_of.get(f"event:{number}") == -1:
+                period_of[f"event:{number}"] = event.birth
+    judged, lost, period = [], 0, None
+    for t, name in sorted((t, name) for name, t in period_of.items())[-MAX_JUDGED:]:
+        if period is None or period.t != t:
+            period = next(read.records(watch.place, t), None) if t >= 0 else None
+        headline = _headline_of(period, name) if period else None
         if headline is None:
             lost += len(lines_of[name])
         else:
-            traits = ranking.traits_of(headline, stored[t].documents_of)
-            title = views.name_of(headline, stored[t])
+            traits = ranking.traits_of(headline, period.documents_of)
+            title = views.name_of(headline, period)
             judged.append(JudgedHeadline(name, t, title, tuple(lines_of[name]), traits))
     return tuple(judged), lost
 

@@ -241,13 +241,16 @@ def test_one_author_counts_once():
     assert told == [["calendar"], [], ["calendar"]]
 
 
-def test_a_document_alone_speaks():
+@pytest.mark.parametrize("min_words", [gates.MIN_LONE_WORDS, N_TERMS])
+def test_a_document_of_enough_words_speaks_alone(monkeypatch, min_words):
+    monkeypatch.setattr(gates, "MIN_LONE_WORDS", min_words)
     stream = Stream()
     stream.quiet()
     score = stream.rng.random(SIZE)
     score[7] = 40.0
-    decided = stream.period(score=score)
-    assert [(one.gate, one.rows) for one in decided.headlines] == [("lone", (7,))]
+    headlines = stream.period(score=score).headlines
+    expected = [("lone", (7,))] if min_words < N_TERMS else []
+    assert [(one.gate, one.rows) for one in headlines] == expected
 
 
 @pytest.mark.parametrize("titles", [False, True])

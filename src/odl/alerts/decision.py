@@ -509,14 +509,15 @@ class _PeriodDecision:
 
     def _judge_lone(self, history):
         """Test the highest scores; return (headlines of lone documents, history)."""
-        score, share = self.scored.score[self.rows], gates.LEVEL_SHARES["lone"]
-        p_values = gates.judge_lone(score, self.past.recent, history, len(self.rows))
+        rows = self.rows[np.diff(self.X.indptr) >= gates.MIN_LONE_WORDS]
+        score, share = self.scored.score[rows], gates.LEVEL_SHARES["lone"]
+        p_values = gates.judge_lone(score, self.past.recent, history, len(rows))
         if len(self.past.recent) > gates.MIN_EXCESSES:
             self.p_values["lone"] = float(p_values.min(initial=1.0))
         highest = np.append(history.highest, score.max(initial=-np.inf))[-gates.HISTORY :]
         lone = [
             Headline((), (), 0.0, 0.0, 0.0, (row,), 0.0, float(p / share), "lone", examples=(row,))
-            for row, p in zip(self.rows.tolist(), p_values.tolist(), strict=True)
+            for row, p in zip(rows.tolist(), p_values.tolist(), strict=True)
             if p / share <= self.settings.level
         ]
         return lone, history._replace(highest=highest)

@@ -34,9 +34,10 @@ doubled for the stream and multiplied by 2 S for each source: one half of the le
 documents, the other half for the sources. If a count opens the gate, the history stores v plus the
 .95 quantile instead.
 
-Lone documents. A score s above all recent scores has p = n P(s) in a period of n documents. P is a
-generalised Pareto tail, fitted to the recent scores and to those of the period without its
-`LEFT_OUT` highest. So many documents whose scores rise together are not lone documents. Of N
+Lone documents. A document of fewer than `MIN_LONE_WORDS` different words is not tested: it has the
+largest score as soon as these words are new. A score s above all recent scores has p = n P(s) in a
+period of n tested documents. P is a generalised Pareto tail, fitted to the recent scores and to
+those of the period without its `LEFT_OUT` highest. So many documents whose scores rise together are not lone documents. Of N
 scores the k largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
 
     a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,   (3)
@@ -71,6 +72,7 @@ MAX_SOURCE_SHARE = 0.8
 WEEKDAY_WEEKS = 8  # weeks before the usual volume depends on the weekday
 DEGREES = 5  # degrees of freedom of Student's t: heavier tails than the normal law's
 TAIL_SHARE, MIN_EXCESSES = 0.02, 30  # scores in the Pareto tail: share of all, smallest number
+MIN_LONE_WORDS = 3  # different words of the shortest document that may be a lone document
 # Number of the highest scores of a period that are left out of the fit of the Pareto tail.
 LEFT_OUT = 5
 LEVEL_SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}

@@ -8,6 +8,7 @@ import stat
 import sys
 import time
 import zlib
+from typing import NamedTuple
 
 from odl.alerts import show
 from odl.config import project
@@ -132,6 +133,24 @@ def _groups(watch, ended):
         n_lines += len(lines)
 
 
+class SeenFile(NamedTuple):
+    """What the last scan saw of a file.
+
+    Attributes
+    ----------
+    state : tuple or None
+        Inode, size and modification time.
+    key : str or None
+        Inode and checksum of the first line.
+    unchanged : bool
+        Whether the scan before had seen the same state. Then the file was read to its end.
+    """
+
+    state: tuple | None = None
+    key: str | None = None
+    unchanged: bool = False
+
+
 class Files:
     """Reader of the growing files of a directory.
 
@@ -143,14 +162,14 @@ class Files:
     ----------
     read : dict
         Key of a file -> [bytes, lines] read so far.
-    looked : dict
-        Path -> ((inode, size, time), key, whether the file had not changed) at the last scan.
+    seen : dict
+        Path -> `SeenFile` of the last scan.
     ignored : dict
         Path -> reason for not reading it.
     """
 
     def __init__(self, directory):
-        self.directory, self.read, self.looked, self.ignored = directory, {}, {}, {}
+        self.directory, self.read, self.seen, self.ignored = directory, {}, {}, {}
 
     def __call__(self, watch, ended):
         """Yield groups of new numbered lines; an empty group after each scan that finds none.
@@ -186,16 +205,16 @@ class Files:
 
     def _grown(self):
         """Read new lines of the directory; yield (numbered lines, file key, offset after them)."""
-        before, self.looked, ignored, self.ignored = self.looked, {}, self.ignored, {}
-        unread = (
-            key
-            for path, (_, key, _) in before.items()
-            if key and key not in self.read and _is_source(path)
-        )
-        incomplete_inodes = {
-            key.split()[0] for key in unread
-        }  # inodes of files without a complete line so far
-        read_inodes = incomplete_inodes.union(key.split()[0] for key in self.read)
+        before, self.seen = self.seen, {}
+        ignored_before, self.ignored = self.ignored, {}
+        # Inodes of files without a complete line at the last scan. These files, and files that were
+        # read in part, are read on under any name.
+        started = {
+            _inode_of(file.key)
+            for path, file in before.items()
+            if file.key and file.key not in self.read and _is_source(path)
+        }
+        followed = started.union(map(_inode_of, self.read))
         try:
             with os.scandir(self.directory) as entries:
                 inodes = {
@@ -203,44 +222,62 @@ class Files:
                 }
         except OSError as error:
             # The directory may return with its files, so their offsets are retained.
-            inodes, self.looked, self.ignored = {}, before, {self.directory: error.strerror}
-        paths = sorted(
-            path for path, inode in inodes.items() if _is_source(path) or inode in read_inodes
-        )
-        self.ignored |= dict.fromkeys((path for path in inodes.keys() - {*paths}), WRONG_SUFFIX)
+            inodes, self.seen, self.ignored = {}, before, {self.directory: error.strerror}
+        paths = []
+        for path, inode in sorted(inodes.items()):
+            if _is_source(path) or inode in followed:
+                paths.append(path)
+            else:
+                self.ignored[path] = WRONG_SUFFIX
         for path in sorted(paths, key=_is_source):  # rotated files first: their lines are older
             try:
-                yield from self._look(
-                    path, before.get(path, (None, None, False)), incomplete_inodes
-                )
+                yield from self._new_lines(path, before.get(path, SeenFile()), started)
             except OSError as error:
                 if os.path.lexists(path):  # otherwise it was deleted during the scan
                     self.ignored[path] = error.strerror
                 if error.strerror != WRONG_SUFFIX:
-                    self.looked.pop(path, None)  # the next scan tries it again
-        _print_ignored(dict(self.ignored.items() - ignored.items()))
-        # A file that is renamed during a scan is found by the next one, so the keys of the last
-        # scan are retained too.
-        known_keys = {key for _, key, _ in (*before.values(), *self.looked.values())}
+                    self.seen.pop(path, None)  # the next scan tries it again
+        _print_ignored(dict(self.ignored.items() - ignored_before.items()))
+        self._forget_deleted({file.key for file in before.values()}, inodes)
+
+    def _forget_deleted(self, keys_before, inodes):
+        """Forget the offsets of files that are neither seen nor ignored.
+
+        A file that is renamed during a scan is seen by the next one, so the keys of the last scan
+        are retained too.
+        """
+        known_keys = keys_before.union(file.key for file in self.seen.values())
         ignored_inodes = {inodes.get(path) for path in self.ignored}
         self.read = {
             key: offset
             for key, offset in self.read.items()
-            if key in known_keys or key.split()[0] in ignored_inodes
+            if key in known_keys or _inode_of(key) in ignored_inodes
         }
 
-    def _look(self, path, before, begun):
-        """Yield from `_lines` for a file that grew since the last scan.
+    def _new_lines(self, path, before, started):
+        """Yield from `_lines` if a file has changed since the scan before the last one.
 
-        A file that is not to be read raises OSError.
+        Parameters
+        ----------
+        path : str
+        before : SeenFile
+            Result of the last scan.
+        started : set of str
+            Inodes of files that had no complete line then.
+
+        Raises
+        ------
+        OSError
+            If the file is not to be read; the message gives the reason.
         """
-        state = os.stat(path)
-        if not stat.S_ISREG(state.st_mode):
+        facts = os.stat(path)
+        if not stat.S_ISREG(facts.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
-        state_now = state.st_ino, state.st_size, state.st_mtime_ns
-        self.looked[path], unchanged = before, before[0] == state_now
-        if unchanged and before[2]:
+        state = facts.st_ino, facts.st_size, facts.st_mtime_ns
+        self.seen[path], unchanged = before, before.state == state
+        if unchanged and before.unchanged:
             return
+        # If the path is a pipe by now, opening it does not wait.
         with open(
             path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)
         ) as file:
@@ -248,8 +285,8 @@ class Files:
             # The line break is added, so that the key is the same before and after it is written.
             complete = first if _is_whole(first) else first + b"\n"
             key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(complete)}"
-            self.looked[path] = state_now, key, unchanged
-            if not (_is_source(path) or key in self.read or key.split()[0] in begun):
+            self.seen[path] = SeenFile(state, key, unchanged)
+            if not (_is_source(path) or key in self.read or _inode_of(key) in started):
                 raise OSError(errno.EINVAL, WRONG_SUFFIX)
             if _is_whole(first) or unchanged:
                 yield from self._lines(file, key, unchanged)
@@ -257,11 +294,17 @@ class Files:
     def _lines(self, file, key, last):
         """Yield (numbered lines, key, [bytes, lines] read so far) for each group of new lines.
 
-        With `last` (the file has not grown since the last scan), also a complete document without a
-        line break.
+        Parameters
+        ----------
+        file : binary file
+        key : str
+        last : bool
+            Whether the file has not grown since the last scan. Then a complete document without a
+            line break is a line too.
         """
         offset, number = self.read.get(key, (0, 0))
-        offset, number = (offset, number) if offset <= os.fstat(file.fileno()).st_size else (0, 0)
+        if offset > os.fstat(file.fileno()).st_size:  # the file was truncated
+            offset, number = 0, 0
         file.seek(max(offset - 1, 0))
         last_byte = file.read(1) if offset else b"\n"
         if last_byte == b"}":  # a document was read before its line break was written: skip that
@@ -284,12 +327,9 @@ class Files:
                 size += len(line)
             if not size:
                 break
-            offset += size
-            yield (
-                _numbered(os.path.basename(file.name), lines, number),
-                key,
-                [offset, number := number + len(lines)],
-            )
+            numbered_lines = _numbered(os.path.basename(file.name), lines, number)
+            offset, number = offset + size, number + len(lines)
+            yield numbered_lines, key, [offset, number]
 
     def _store(self, offsets):
         """Store the offsets after groups of lines that the inbox has stored."""
@@ -337,6 +377,11 @@ def read_offsets():
 
 def _digest_of(key, offset):
     return linesums.digest_of(f"{key} {offset[0]} {offset[1]}".encode())
+
+
+def _inode_of(key):
+    """Return the inode in the key of a file, as text."""
+    return key.split()[0]
 
 
 def _is_whole(line):

@@ -37,8 +37,9 @@ documents, the other half for the sources. If a count opens the gate, the histor
 Lone documents. A document of fewer than `MIN_LONE_WORDS` different words is not tested: it has the
 largest score as soon as these words are new. A score s above all recent scores has p = n P(s) in a
 period of n tested documents. P is a generalised Pareto tail, fitted to the recent scores and to
-those of the period without its `LEFT_OUT` highest. So many documents whose scores rise together are not lone documents. Of N
-scores the k largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
+those of the period without its `LEFT_OUT` highest. So many documents whose scores rise together are
+not lone documents. Of N scores the k largest (2 %, at least 30) exceed the next, u, by
+y_1 <= ... <= y_k:
 
     a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,   (3)
     sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi'). (4)

@@ -127,13 +127,16 @@ class WordHistory(NamedTuple):
         n_terms : int
             Number of terms afterwards.
         """
-        n_before, arrays = len(self.recent), {}
-        remains = slice(n_before) if new_numbers is None else np.flatnonzero(new_numbers >= 0)
-        targets = remains if new_numbers is None else new_numbers[remains]
-        for name in ARRAYS:
-            values = getattr(self, name)
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        if new_numbers is None:
+            n_added = n_terms - len(self.recent)
+            for name, values in arrays.items():
+                arrays[name] = np.concatenate([values, np.zeros(n_added, dtype=values.dtype)])
+            return self._replace(**arrays)
+        remains = new_numbers >= 0
+        for name, values in arrays.items():
             arrays[name] = np.zeros(n_terms, dtype=values.dtype)
-            arrays[name][targets] = values[remains]
+            arrays[name][new_numbers[remains]] = values[remains]
         return self._replace(**arrays)
 
     def before(self):

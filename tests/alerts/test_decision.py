@@ -190,13 +190,15 @@ def test_what_is_certain_speaks_where_something_enters_in_every_period():
     )
 
 
-def test_few_documents_in_two_periods_speak_together():
-    stream = Stream()
+@pytest.mark.parametrize("several", [True, False])
+def test_two_periods_together_speak_by_several_words_but_not_by_one(several):
+    stream = Stream(seed=2)
     stream.quiet(20)
-    first = stream.period([(294, 3)])
-    second = stream.period([(294, 3)])
-    both = [one.gate for one in second.headlines]
-    assert first.speaks or both == ["two periods"]
+    documents = {"events": [(294, 2)]} if several else {"also": [[294], [294]]}
+    assert not stream.period(**documents).speaks
+    decided = stream.period(**documents)
+    assert [one.gate for one in decided.headlines] == ["two periods"] * several
+    assert (decided.gates["two periods"] < 0.0015) == several
 
 
 def test_many_documents_are_a_headline_of_volume():

@@ -48,15 +48,16 @@ int64_t find_smallest(int64_t n_atoms, Span<const double> documents, Span<const 
     return smallest;
 }
 
-// The slot that each piece is part of. Most pieces of atoms are still the slot of their own number; `moved` has the
-// others, and `own` the weights of those that are, 0 for the others.
+// The slot (atom) of each piece. Most atoms of the start of the block are still in the slot of their own number: `own`
+// has their weights, and 0 for the other ones. `moved` has the other atoms and all documents.
 struct Owners {
     Span<int64_t> owner;
     Span<const double> weight;
     Vector<double> own;
     std::vector<int64_t> moved;
 
-    Owners(Span<int64_t> owner, Span<const double> weight, int64_t n_atoms) : owner(owner), weight(weight), own(n_atoms) {
+    Owners(Span<int64_t> owner, Span<const double> weight, int64_t n_atoms)
+        : owner(owner), weight(weight), own(n_atoms) {
         for (int64_t piece = 0; piece < n_atoms; piece++) {
             if (owner[piece] == piece) own[piece] = weight[piece];
             else moved.push_back(piece);
@@ -68,7 +69,7 @@ struct Owners {
         moved.push_back(piece);
     }
 
-    // Let all pieces of a slot be part of another one (-1: of none).
+    // Move all pieces of a slot to another slot (-1: remove them).
     void reassign(int64_t before, int64_t after) {
         for (int64_t piece : moved)
             if (owner[piece] == before) owner[piece] = after;
@@ -78,7 +79,7 @@ struct Owners {
         }
     }
 
-    // Fill `inner` with the inner products of a document and the atoms, from those with the pieces.
+    // Fill `inner` with the inner products of a document and the atoms: sums of the products with their pieces.
     void gather(Span<const float> total, Span<double> inner) const {
         int64_t size = std::min(own.size(), inner.size());
         inner.from(size).fill(0.0);
@@ -88,7 +89,7 @@ struct Owners {
     }
 };
 
-// Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one.
+// Return a slot that has been freed for a document, or -1 if the document should join the nearest atom instead.
 int64_t make_room(int64_t nearest, double cosine, double worth, int64_t full, Owners &owners, const Atoms &atoms,
                   Span<int64_t> used, Span<const int64_t> birth) {
     auto documents = atoms.documents;
@@ -102,7 +103,7 @@ int64_t make_room(int64_t nearest, double cosine, double worth, int64_t full, Ow
     double joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] * worth / (documents[nearest] + worth));
     if (!(atoms.price[gone] < static_cast<float>(joining))) return -1;
     int64_t kept = atoms.partner(gone, 0);
-    // The atom of more documents, then the older one, keeps its number.
+    // The merged atom has the number of the atom with more documents; for ties, of the older one.
     if (documents[gone] > documents[kept] || (documents[gone] == documents[kept] && birth[gone] < birth[kept]))
         std::swap(gone, kept);
     ward::complete(gone, atoms);
@@ -117,7 +118,7 @@ int64_t make_room(int64_t nearest, double cosine, double worth, int64_t full, Ow
     return gone;
 }
 
-// Bring squares and, where there is one, `gram` up to date after a document has joined an atom or opened it.
+// Update the norm and the inner products of an atom that a document has joined or opened.
 void place(int64_t slot, bool joined, double worth, double norm, const Atoms &atoms) {
     auto squares = atoms.squares, inner = atoms.inner;
     int64_t n_atoms = atoms.counters[ward::ATOMS];
@@ -131,10 +132,10 @@ void place(int64_t slot, bool joined, double worth, double norm, const Atoms &at
     ward::note_change(slot, atoms);
 }
 
-// Fill `total` with the inner products of document d and the pieces; return the square of its norm.
+// Fill `total` with the inner products of document d and the earlier pieces; return the squared norm of the document.
 //
-// `ends` has the ends of the documents before d in each list, and afterwards those of the documents before d + 1; it is
-// empty if there is one document only.
+// `ends` has, for each term, the position in its list after the documents before d. The entries of the terms of d
+// advance by one. `ends` is empty if the block has one document.
 double find_products(int64_t d, const Pieces &pieces, int64_t before, Span<int64_t> ends, Span<float> total) {
     const auto &[starts, terms, weights] = pieces.documents;
     const auto &[offsets, rows, values] = pieces.lists;
@@ -194,7 +195,8 @@ Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
     return {-1, -1.0};
 }
 
-// Norm ||S_j|| that merging uses: at least MIN_NORM, unless it is 0. Squares of smaller norms are below single precision.
+// Return the norm ||S_j|| that merging uses: at least MIN_NORM, unless it is 0. Squares of smaller norms are below single
+// precision.
 double merging_norm(double size) {
     constexpr double MIN_NORM = 0x1p-50;
     return size > 0.0 ? std::max(size, MIN_NORM) : 0.0;
@@ -215,7 +217,8 @@ Change find_changes(Span<const int64_t> owner, int64_t before, int64_t n_atoms) 
         if (is_changed) changed[count++] = j;
     }
     changed.shorten(count);
-    for (int64_t piece = 0; piece < owner.size(); piece++) places[piece] = owner[piece] < 0 ? -1 : position[owner[piece]];
+    for (int64_t piece = 0; piece < owner.size(); piece++)
+        places[piece] = owner[piece] < 0 ? -1 : position[owner[piece]];
     return {std::move(changed), std::move(places)};
 }
 
@@ -288,7 +291,8 @@ void renew(Span<const int64_t> changed, const SpannedRows &rows, Span<const int3
 
 using Counts = std::tuple<Vector<double>, Vector<double>>;
 
-Counts count_matches(Span<const int64_t> bins, Span<const double> weights, Table<const int64_t> matches, int64_t n_bins) {
+Counts count_matches(Span<const int64_t> bins, Span<const double> weights, Table<const int64_t> matches,
+                     int64_t n_bins) {
     Vector<double> matched(n_bins), expected(n_bins);
     double n_matches = 0.0, total = 0.0;
     for (int64_t d = 0; d < matches.rows; d++) {

@@ -69,14 +69,14 @@ double product(int64_t row, const SpannedRows &rows, Span<const double> dense) {
     return total;
 }
 
-// Return `size` zeros that live as long as the thread; the caller sets what it changes back to 0.
+// Return work space of `size` zeros that lives as long as the thread. The caller restores the zeros.
 Span<double> zero_buffer(int64_t size) {
     static thread_local std::vector<double> buffer;
     if (static_cast<int64_t>(buffer.size()) < size) buffer.resize(size);
     return {buffer.data(), size};
 }
 
-// Rows that documents are compared with: their inverted lists, and the owners of the pieces in these.
+// Rows that documents are compared with: inverted lists of pieces, the row of each piece (`owner`), and the rows.
 struct Compared {
     Lists lists;
     Span<const int64_t> owner;
@@ -98,7 +98,7 @@ ODL_AVX2 static int32_t scale_products(const float *__restrict total, const floa
     return above;
 }
 
-// Rows of the largest positive products with a document, by scaled pieces.
+// Search for the rows with the largest positive products with a document. Products with pieces are scaled first.
 class Largest {
   public:
     Largest(Span<const double> scale, const Compared &compared)
@@ -106,7 +106,7 @@ class Largest {
         std::copy(scale.begin(), scale.end(), single.data);
     }
 
-    // Find the rows of the largest products in single precision, falling, among equals the first.
+    // Fill `neighbours` with the rows of the largest products in single precision, descending; for ties, the first row.
     void find(Span<const float> total, Span<int64_t> neighbours, Span<double> products) {
         int64_t most = neighbours.size();
         select(total, most);
@@ -116,11 +116,11 @@ class Largest {
         }
     }
 
-    // Find them, and compute their products with a document in double precision.
+    // Do the same, and compute the products with these rows in double precision.
     void find_exactly(Span<const float> total, Span<const double> document, Span<int64_t> neighbours,
                       Span<double> products) {
-        constexpr int64_t MORE = 2;       // further rows that may be among the largest but for rounding:
-        constexpr float NEAR = 0.99999f;  // those of at least this share of the last of the largest
+        constexpr int64_t MORE = 2;       // number of further rows that may be among the largest, given rounding
+        constexpr float NEAR = 0.99999f;  // smallest product of such a row, relative to the last of the largest
         int64_t most = neighbours.size();
         select(total, most + MORE);
         neighbours.fill(-1), products.fill(0.0);
@@ -255,10 +255,10 @@ void take(Table<const int64_t> spans, const OldEntries &entries, const NewRows &
     result.starts[spans.rows] = free;
 }
 
-// Put other weights into the list that has a row, or take it out (entry -1).
+// Replace the weights of a row in the list of a term, or remove the row from the list (entry -1).
 void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entries, const NewLists &lists) {
     const auto &[bounds, owners, values, raised] = lists;
-    constexpr int64_t WIDTH = 16;  // owners that are compared at once
+    constexpr int64_t WIDTH = 16;  // number of rows that are compared at once
     int64_t at = bounds[2 * number], last = bounds[2 * number + 1] - 1;
     auto wanted = static_cast<uint32_t>(row);
     for (; at + WIDTH <= last; at += WIDTH) {
@@ -276,7 +276,7 @@ void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entri
     }
 }
 
-// Put a row into the list of a term, which may have to lie elsewhere; tell whether there was room.
+// Append a row to the list of a term. A full list moves to the end of all lists. Return false if there is no room.
 bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t> place, const NewLists &lists,
             Span<int64_t> limits, Span<int64_t> counters) {
     const auto &[bounds, owners, values, raised] = lists;
@@ -506,13 +506,13 @@ int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const 
     return free;
 }
 
-// Write the weights of a row, times a factor, into their places.
+// Write the weights of a row, times a factor, into a dense array.
 void spread(int64_t row, const SpannedRows &rows, double factor, Span<double> dense) {
     for (int64_t entry = rows.spans(row, 0); entry < rows.spans(row, 1); entry++)
         dense[rows.terms[entry]] = rows.weights[entry] * factor;
 }
 
-// Minimise x G x / 2 - target x over x >= 0, one coordinate after another; stop where nothing changes.
+// Minimise x G x / 2 - target x over x >= 0 by coordinate descent, until no coordinate changes.
 void descend(int64_t count, Span<const double> target, Table<const double> gram, Span<double> x, int64_t sweeps) {
     for (int64_t sweep = 0; sweep < sweeps; sweep++) {
         bool moved = false;
@@ -555,7 +555,8 @@ void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends) {
     int64_t free = 0;
     for (int64_t row = 0; row + 1 < ends.size(); row++) {
         ends[row] = free;
-        free = cut(most, compressed.starts[row], compressed.starts[row + 1], free, compressed.terms, compressed.weights);
+        free = cut(most, compressed.starts[row], compressed.starts[row + 1], free, compressed.terms,
+                   compressed.weights);
     }
     ends[ends.size() - 1] = free;
 }
@@ -566,15 +567,15 @@ void bind_inverted_lists(nb::module_ &kernels) {
     auto module = kernels.def_submodule("inverted_lists", "Inner products of documents by inverted lists.");
     module.def("nearest", &nearest, "apart"_a, "documents"_a, "numbers"_a, "compared"_a, "scale"_a, "recent_scale"_a,
                "n_terms"_a, "neighbours"_a, "best"_a, "recent"_a, "recent_best"_a, release(),
-               R"(Find the rows of the largest positive inner products with each document, falling, among equals the first.
+               R"(Find the rows with the largest positive inner products with each document; for ties, the first row.
 
-Rows are selected by products in single precision. The products that are returned are in double precision, but for those
-without recency if both are searched for.
+Rows are selected by products in single precision. The returned products are in double precision. Only those without
+recency are in single precision if rows with recency are also searched for.
 
 Parameters
 ----------
 apart : bool
-    The rows are the documents, and none is compared with itself.
+    Whether the rows are the documents themselves; then no document is compared with itself.
 documents : tuple of ndarray
     Compressed rows.
 numbers : ndarray of uint32
@@ -583,17 +584,17 @@ compared : tuple
     Inverted lists of pieces; the row of each piece, ndarray of int64, shape (n_pieces,); and spans, terms and weights
     of these rows.
 scale, recent_scale : ndarray of float64, shape (n_pieces,)
-    What products are multiplied by without and with recency; 0 for a piece that is not a row any more.
+    Factors of the products without and with recency.
 n_terms : int
     Terms of the documents and the rows are below it.
 neighbours, best : ndarray of int64 and float64, shape (n_documents, m), filled
-    -1 and 0 where there are no more.
+    Rows and products, descending; -1 and 0 if fewer products are above 0.
 recent, recent_best : ndarray of int64 and float64, shape (n_documents, m), filled
-    The same with recency; with no rows they are not searched for.)");
+    The same with recency. If these arrays have no rows, there is no search with recency.)");
     module.def("number", &number, "terms"_a, "place"_a, "count"_a, "numbers"_a, release(),
-               R"(Fill `numbers` with those that `place` has of terms; return the next number.
+               R"(Fill `numbers` with the numbers of terms, which `place` has; return the next number.
 
-A term without one (-1) gets the next, from `count` on.)");
+A term without a number (-1 in `place`) gets the next one, from `count` on.)");
     module.def("invert", &invert, "compressed"_a, "lists"_a, release(),
                R"(Fill the inverted lists of compressed rows, rows ascending.
 
@@ -668,12 +669,12 @@ bool
     Whether there was room; otherwise the lists are only partly changed and must be rebuilt.)");
     module.def("sums", &sums, "changed"_a, "owner"_a, "factors"_a, "late_factor"_a, "rows"_a, "most"_a,
                "power"_a, "n_terms"_a, "entries"_a, "free"_a, "spans"_a, "sizes"_a, release(),
-               R"(Fill columns with sums of weighted rows of two families, cut to their heaviest terms, of unit l2 norm.
+               R"(Fill columns with sums of weighted rows, each cut to its heaviest terms and scaled to unit l2 norm.
 
 Parameters
 ----------
 changed : ndarray of int64
-    The columns.
+    Columns to fill.
 owner : ndarray of int64, shape (n_rows,)
     Position in `changed` of the sum that each row is part of; -1: none.
 factors : ndarray of float64
@@ -684,7 +685,7 @@ rows : tuple
     Two families of rows: spans, terms and weights, which are not negative. `owner` numbers the rows of the second
     family after those of the first.
 most : int
-    Terms that remain, as of `heaviest`.
+    Largest number of terms of a sum.
 power : float
     Exponent of flattened weights.
 n_terms : int
@@ -692,14 +693,14 @@ n_terms : int
 entries : tuple of ndarray, filled from `free` on
 free : int
 spans : ndarray of int64, shape (n_columns, 2), changed
-    Where the entries of each column lie.
+    First entry of each column, and the entry after its last one.
 sizes : ndarray, shape (n,), filled
-    Norms of what remains, before it is scaled.
+    Norms of the cut sums, before they are scaled.
 
 Returns
 -------
 int
-    The end of the entries, or -1: there was too little room.)");
+    End of the entries, or -1 if they have too little room.)");
     module.def("flatten", &flatten, "starts"_a, "weights"_a, "power"_a, "values"_a, release(),
                "Fill `values` with the weights of rows raised to a power, in rows of unit l2 norm.");
     module.def("codes", &codes, "documents"_a, "atoms"_a, "neighbours"_a, "sweeps"_a, "n_terms"_a, "x"_a, release(),
@@ -712,7 +713,7 @@ Parameters
 documents, atoms : tuple of ndarray
     As `rows` of `grams`.
 neighbours : ndarray of int64, shape (n_documents, m)
-    Atoms of each document; from the first -1 on there are none.
+    Atoms of each document; -1 after the last one.
 sweeps : int
 n_terms : int
     Terms of documents and atoms are below it.

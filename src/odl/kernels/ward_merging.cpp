@@ -13,8 +13,8 @@ namespace {
 
 using std::int64_t;
 
-// Groups of atoms while they merge. The row of a group is the sum of the rows of its atoms in `gram`: its inner products
-// with single atoms. Its product with another group is the sum over the atoms of that group.
+// Groups of atoms while they merge. The row of a group is the sum of the rows of its atoms in `gram`, so it has inner
+// products with single atoms. The product with another group is the sum over the atoms of that group.
 class Groups final : public ward::GroupRows {
   public:
     explicit Groups(const ward::Merging &atoms)
@@ -24,7 +24,10 @@ class Groups final : public ward::GroupRows {
         static thread_local Vector<float> memory;  // stays allocated, since new pages are slow
         if (memory.size() < most * n_atoms) memory = Vector<float>(most * n_atoms, Begin::anything);
         for (int64_t row = most; row-- > 0;) spare.push_back(memory.data + row * n_atoms);
-        for (int64_t j = 0; j < n_atoms; j++) members[j] = static_cast<std::uint32_t>(j), spans(j, 0) = j, spans(j, 1) = j + 1;
+        for (int64_t j = 0; j < n_atoms; j++) {
+            members[j] = static_cast<std::uint32_t>(j);
+            spans(j, 0) = j, spans(j, 1) = j + 1;
+        }
     }
 
     Span<const float> row(int64_t j) const override {
@@ -104,7 +107,9 @@ void prepare(const ward::Merging &atoms) {
 using Change = std::tuple<Vector<int64_t>, Vector<int64_t>>;
 
 // Return the slot of an atom's group: the atom that names it, or a slot of its own after these.
-int64_t slot_of(int64_t j, Span<const int64_t> group, int64_t n_slots) { return group[j] >= 0 ? group[j] : n_slots / 2 + j; }
+int64_t slot_of(int64_t j, Span<const int64_t> group, int64_t n_slots) {
+    return group[j] >= 0 ? group[j] : n_slots / 2 + j;
+}
 
 Change update_groups(Span<const int64_t> group, Span<const int64_t> before, Span<const int64_t> changed,
                      Span<const double> documents, Span<const int64_t> used, Span<double> group_documents,
@@ -143,7 +148,9 @@ void bind_ward_merging(nb::module_ &kernels) {
     module.def("prepare", &prepare, "atoms"_a, release(),
                "Bring the products and merging costs of atoms (`Merging`) up to date, in place.");
     module.def("group", &group, "atoms"_a, "target"_a, release(),
-               R"(Merge the two groups with the smallest cost until `target` groups remain; at first each atom is a group.
+               R"(Merge the two groups with the smallest cost until `target` groups remain.
+
+At first each atom is a group.
 
 Parameters
 ----------

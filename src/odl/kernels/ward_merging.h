@@ -71,7 +71,7 @@ struct Merging {
 
 inline Span<const float> Merging::row(int64_t j) const { return groups ? groups->row(j) : Span<const float>(gram[j]); }
 
-// Return the least of some values, none of them NaN.
+// Return the smallest of some values; none may be NaN.
 inline float least_of(Span<const float> values) {
     constexpr int64_t WIDTH = 8;
     float least[WIDTH];
@@ -84,7 +84,7 @@ inline float least_of(Span<const float> values) {
     return *std::min_element(least, least + WIDTH);
 }
 
-// Set the price of an atom, and the least price of its block.
+// Set the price of an atom, and update the smallest price of its block.
 inline void set_price(int64_t j, float value, const Merging &atoms) {
     auto price = atoms.price, least = atoms.least;
     float before = price[j];
@@ -99,7 +99,7 @@ inline void set_price(int64_t j, float value, const Merging &atoms) {
     }
 }
 
-// Return the first atom from `first` on that has this price, or -1.
+// Return the first atom with this price, from atom `first` on, or -1.
 inline int64_t next_at(float value, int64_t first, const Merging &atoms) {
     auto price = atoms.price, least = atoms.least;
     for (int64_t block = first / BLOCK; block < least.size(); block++)
@@ -109,7 +109,8 @@ inline int64_t next_at(float value, int64_t first, const Merging &atoms) {
     return -1;
 }
 
-// Atom of a search, and squared costs of merging another atom with it; infinite for an atom that changed later.
+// Atom whose partner is searched. `cost` is the squared cost of merging another atom with it, and infinite if the other
+// atom changed later.
 struct Searched {
     float documents, inverse;
     int32_t stamp;
@@ -141,7 +142,7 @@ inline Span<float> cost_buffer(int64_t size) {
     return {buffer.data(), size};
 }
 
-// Put i among the cheapest ones if it is of them, among those of the same cost by their numbers.
+// Insert atom i into the list of the cheapest partners if its cost is low enough; for ties, the first atom comes first.
 inline void insert(int64_t i, float value, Span<int64_t> partner, Span<float> cost) {
     int64_t rank = CANDIDATES;
     while (rank > 0 && (value < cost[rank - 1] || (value == cost[rank - 1] && i < partner[rank - 1]))) {
@@ -153,8 +154,8 @@ inline void insert(int64_t i, float value, Span<int64_t> partner, Span<float> co
 
 // Find the atoms that are cheapest to merge with j among those that changed before it; for ties, the first one.
 //
-// Atoms i, i + LANES, i + 2 LANES ... are lane i. The CANDIDATES cheapest atoms are in lanes whose least cost is at most
-// the CANDIDATES-th of these least costs, so only these lanes are examined atom by atom.
+// Atoms i, i + LANES, i + 2 LANES ... are lane i. The CANDIDATES cheapest atoms are in lanes whose smallest cost is at
+// most the CANDIDATES-th of these smallest costs, so only these lanes are examined atom by atom.
 inline void search(int64_t j, const Merging &atoms) {
     Searched own{atoms.counts[j], atoms.reciprocal[j], atoms.stamp[j]};
     Span<const float> row = atoms.row(j);
@@ -182,14 +183,15 @@ inline void search(int64_t j, const Merging &atoms) {
     set_price(j, costs[0], atoms);
 }
 
-// Tell whether the price of an atom is that of its partner, or of nothing, rather than a bound.
+// Return whether the price of an atom is exact, rather than a lower bound.
 inline bool is_right(int64_t j, const Merging &atoms) {
     int64_t partner = atoms.partner(j, 0);
     return partner == NOBODY || (partner >= 0 && atoms.stamp[partner] < atoms.stamp[j]);
 }
 
-// Replace the price of j, whose partner has changed: by the cost of its next partner that has not, or by a lower bound of
-// all other costs, the cost of its last stored partner. If that is no larger than the price, search.
+// Replace the price of j, whose partner has changed, by the cost of the next stored partner that has not changed. If all
+// have changed, the cost of the last one is a lower bound of all other costs. It becomes the price if it is larger than
+// the price before; otherwise the partners are searched again.
 inline void renew(int64_t j, const Merging &atoms) {
     Span<int64_t> partners = atoms.partner[j];
     Span<float> costs = atoms.cost[j];
@@ -205,7 +207,7 @@ inline void renew(int64_t j, const Merging &atoms) {
     else search(j, atoms);
 }
 
-// Search the rows of atoms that have changed since this was done.
+// Search partners for all atoms that have changed since the last call.
 inline void search_changed(const Merging &atoms) {
     auto counters = atoms.counters;
     for (int64_t time = counters[SEARCHED]; time < counters[TIME]; time++) {
@@ -215,7 +217,7 @@ inline void search_changed(const Merging &atoms) {
     counters[SEARCHED] = counters[TIME];
 }
 
-// Return an atom of the least price that must be searched again, or of the first pair that has it.
+// Of the atoms with the smallest price, return one whose price is only a bound; otherwise, one of the first pair.
 inline int64_t first_of_equals(int64_t first, const Merging &atoms) {
     float value = atoms.price[first];
     int64_t best = std::min(first, atoms.partner(first, 0)), other = std::max(first, atoms.partner(first, 0));
@@ -227,7 +229,7 @@ inline int64_t first_of_equals(int64_t first, const Merging &atoms) {
     return first;
 }
 
-// Return the atom whose price is the least; of equal pairs that of the first atom, then of the first other.
+// Return an atom of the pair with the smallest cost; for ties, of the pair with the smallest numbers.
 inline int64_t cheapest(const Merging &atoms) {
     search_changed(atoms);
     while (true) {
@@ -273,7 +275,7 @@ inline void complete_all(const Merging &atoms) {
     counters[START] = counters[TIME];
 }
 
-// Count time from 0 again, without the times of which the atom has changed again.
+// Renumber times from 0, leaving out times whose atom has changed again later.
 inline void close_up(const Merging &atoms) {
     auto counters = atoms.counters;
     int64_t now = 0, start = 0, searched = 0;

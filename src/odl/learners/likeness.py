@@ -370,32 +370,26 @@ def _nearest_in(P, index, most, flat, *scales):
     return _nearest(documents, numbers, compared, n_terms, most, scales)
 
 
-def nearest_columns(P, A, most, scale):
+def nearest_columns(P, A, most, scale, apart=False):
     """Return the columns of a CSC matrix most similar to each document, as `nearest` does.
 
-    The columns are inverted for this call. `nearest` uses an index that exists already.
+    The columns are inverted for this call; `nearest` uses an index that exists already. With
+    `apart`, column i is no result for document i.
     """
     numbers, columns = TermNumbers(max(P.shape[1], A.shape[0])), as_rows(A)
     terms = numbers.assign(columns.terms, A.shape[0])
     lists = invert_rows(columns._replace(terms=terms), numbers.count)
     lists = lists._replace(starts=spans_of(lists.starts).ravel())
     compared = lists, np.arange(A.shape[1]), (spans_of(columns.starts), *columns[1:])
-    documents = as_rows(P)
-    term_numbers = numbers.known(documents.terms)
-    most = min(most, A.shape[1])
-    return _nearest(documents, term_numbers, compared, len(numbers.place), most, (scale,))[0]
+    documents, n_terms, most = as_rows(P), len(numbers.place), min(most, A.shape[1])
+    terms = numbers.known(documents.terms)
+    return _nearest(documents, terms, compared, n_terms, most, (scale,), apart)[0]
 
 
 def nearest_among(P, most):
     """Return the most similar other documents of each document in a batch, as `nearest` does."""
-    numbers, count = TermNumbers(P.shape[1]), P.shape[0]
-    documents = as_rows(sparse.csr_array(P))
-    terms = numbers.assign(documents.terms, P.shape[1])
-    lists = invert_rows(documents._replace(terms=terms), numbers.count)
-    lists = lists._replace(starts=spans_of(lists.starts).ravel())
-    compared = lists, np.arange(count), (spans_of(documents.starts), *documents[1:])
-    scales = (np.ones(count),)
-    return _nearest(documents, terms, compared, P.shape[1], most, scales, apart=True)[0]
+    P = sparse.csr_array(P)
+    return nearest_columns(P, P.T, most, np.ones(P.shape[0]), apart=True)
 
 
 def _nearest(documents, numbers, compared, n_terms, most, scales, apart=False):

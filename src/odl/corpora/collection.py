@@ -199,8 +199,8 @@ def names_of(column):
 def value_of(row, column, between="\n\n"):
     """Return the value of a row in one column, or in several columns joined by `between`.
 
-    If a value in one of several columns is not a string, it is returned alone. The parser of the
-    role then refuses it.
+    If a value in one of several columns is not a string, it is returned alone, so that the parser
+    of the field refuses it.
     """
     if not isinstance(column, list):
         return row.get(column)
@@ -543,7 +543,7 @@ class Collection:
             try:
                 self.add_row(name, location, row, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
-                if isinstance(error, ConfigError) and self.strict:
+                if self.strict and isinstance(error, ConfigError):  # an option is wrong, no row
                     raise
                 if self.strict:
                     raise _refusal(path, location, error) from error

@@ -299,10 +299,16 @@ class _ItemParser:
             self._text(" ")  # tags inside an element separate words
 
     def _name(self, name):
-        """Return (vocabulary, bare name) of an element; the vocabulary of feeds is ""."""
+        """Return (vocabulary, bare name) of an element with a name as expat gives it.
+
+        The vocabulary is "" for elements of RSS and Atom and those in the namespace of the item,
+        else a name of `VOCABULARIES` or the namespace itself.
+        """
         uri, _, bare = name.rpartition(" ")
-        known = VOCABULARIES.get((uri.partition("://")[2] or uri).lower().rstrip("/#"), "")
-        vocabulary = "" if uri in ("", self.uri) or known == FEED_VOCABULARY else known or uri
+        without_scheme = uri.partition("://")[2] or uri
+        vocabulary = VOCABULARIES.get(without_scheme.lower().rstrip("/#"), uri)
+        if uri in ("", self.uri) or vocabulary == FEED_VOCABULARY:
+            vocabulary = ""
         self.names[name] = vocabulary, bare.lower()
         return self.names[name]
 

@@ -218,7 +218,7 @@ def read_table(
 
 
 def digest_of(content):
-    """Return the digest of a JSON map."""
+    """Return the digest of a JSON map: the sha256 of its text without white space."""
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
 
 

@@ -325,7 +325,7 @@ class Tally:
         Maps a text to its tokens; only without `separators`.
     separators : bytes or None
         Translation table for bytes that maps separators of pieces to spaces; None if the pattern
-        is searched. The other attributes exist only with separators.
+        is searched. The attributes below exist only with separators.
     encode : callable
         Maps a text to bytes in UTF-8.
     split_piece : callable

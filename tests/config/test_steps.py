@@ -83,8 +83,8 @@ def rules_of(stage):
 
     known = {kind: directive(kind) for kind in ("input", "output", "params", "shell")}
     known |= {
-        "ROOT": "{root}", "STREAM": STREAM_FOLDER, "RUN": RUN_FOLDER, "NEW": "new", "ANY_BY_ALL": True, "rule": rule,
-        "before": lambda pattern: pattern.replace("{t}", "{before}"),
+        "ROOT": "{root}", "STREAM": STREAM_FOLDER, "RUN": RUN_FOLDER, "PAGE_PREFIX": "new", "ANY_BY_ALL": True, "rule": rule,
+        "file_before": lambda pattern: pattern.replace("{t}", "{before}"),
         "where": lambda needed, found: found,
         "ancient": lambda path: path,
         "report": lambda path, **options: path,
@@ -161,7 +161,7 @@ class TestRules:
             for key, value in RULES[name]["output"].items()
         }
         for role, pattern in step.writes.items():
-            assert outputs.pop(given[role]).replace("{of}", "") == pattern, role
+            assert outputs.pop(given[role]).replace("{suffix}", "") == pattern, role
         assert outputs.keys() <= {"output.costs", "output.timings"}
 
     def test_settings(self, name):

@@ -12,8 +12,8 @@ rule alerts:
         batch=lambda wildcards: f"{stream_of(wildcards)}/batches/{wildcards.t}.h5",
         scores=RUN + "/scores/{t}.h5",
         state=RUN + "/{t}.h5",
-        known=before(RUN + "/{t}.h5"),
-        previous=before(RUN + "/alerts/{t}.h5"),
+        known=file_before(RUN + "/{t}.h5"),
+        previous=file_before(RUN + "/alerts/{t}.h5"),
         corpus=last_features,
     output:
         alerts=RUN + "/alerts/{t}.h5",
@@ -42,10 +42,10 @@ rule alerts:
 
 # A folder of `odl init` has the page and feedback.csv next to odl.yaml, a study next to its
 # results.
-OWN = os.path.exists("odl.yaml")
-SAID, NEW = (".", "new") if OWN else (ROOT, ROOT + "/new")
+IS_USER_FOLDER = os.path.exists("odl.yaml")
+FEEDBACK_FOLDER, PAGE_PREFIX = (".", "new") if IS_USER_FOLDER else (ROOT, ROOT + "/new")
 # Suffix of the name of a page -> stream
-NEWS = (
+PAGE_STREAMS = (
     {
         f"-{corpus}" if len(config["streams"]) > 1 else "": corpus
         for corpus in config["streams"]
@@ -57,27 +57,31 @@ NEWS = (
 
 rule newpage:
     input:
-        alerts=lambda wildcards: alerts_of_stream(NEWS[wildcards.of]),
+        alerts=lambda wildcards: alerts_of_stream(PAGE_STREAMS[wildcards.suffix]),
         documents=lambda wildcards: expand(
-            ROOT + "/{corpus}/documents.h5", corpus=NEWS[wildcards.of]
+            ROOT + "/{corpus}/documents.h5", corpus=PAGE_STREAMS[wildcards.suffix]
         ),
-        features=lambda wildcards: newest_features(NEWS[wildcards.of]),
-        feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
+        features=lambda wildcards: newest_features(PAGE_STREAMS[wildcards.suffix]),
+        feedback=[
+            path
+            for path in [f"{FEEDBACK_FOLDER}/feedback.csv"]
+            if os.path.exists(path)
+        ],
     output:
-        page=NEW + "{of}.html",
-        atom=NEW + "{of}.atom",
-        feed=NEW + "{of}.json",
+        page=PAGE_PREFIX + "{suffix}.html",
+        atom=PAGE_PREFIX + "{suffix}.atom",
+        feed=PAGE_PREFIX + "{suffix}.json",
     log:
-        ROOT + "/logs/new{of}.log",
+        ROOT + "/logs/new{suffix}.log",
     wildcard_constraints:
-        of=f"(?:{'|'.join(map(re.escape, NEWS))})",
+        suffix=f"(?:{'|'.join(map(re.escape, PAGE_STREAMS))})",
     resources:
         mem_mb=memory(20),
         runtime=minutes(0.1),
     params:
         code=code("newpage"),
         folder=lambda wildcards, input: os.path.dirname(input.alerts[0]),
-        home=lambda wildcards: SAID,
-        study=["--study", ROOT + "/report.html"] if not OWN else [],
+        home=lambda wildcards: FEEDBACK_FOLDER,
+        study=["--study", ROOT + "/report.html"] if not IS_USER_FOLDER else [],
     shell:
         "odl step newpage --code {params.code:q} {output.page:q} {params.folder:q} --atom {output.atom:q} --feed {output.feed:q} --home {params.home:q} {params.study:q} > {log:q} 2>&1"

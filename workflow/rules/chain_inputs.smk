@@ -2,17 +2,17 @@
 
 
 def reader_file(wildcards):
-    return KNOWN["readers"][config["corpora"][wildcards.corpus]["reader"]]
+    return FACTS["readers"][config["corpora"][wildcards.corpus]["reader"]]
 
 
-def reading(wildcards):
+def reading_dependencies(wildcards):
     """Return arguments of `code`: packages and the model on which the documents depend."""
     options = config["corpora"][wildcards.corpus]["options"]
     return {"packages": chains.packages_of(options), "more": chains.encoder_of(options)}
 
 
 @functools.cache
-def shared(corpus):
+def shares_by_name(corpus):
     """Return the shares of the user's files as {name: files}; empty if one job reads all files."""
     if not config["corpora"][corpus].get("sources"):
         return {}
@@ -21,17 +21,17 @@ def shared(corpus):
 
 def shares_or_files(wildcards):
     """Return the inputs of a corpus: its shares, or its files."""
-    names = shared(wildcards.corpus)
+    names = shares_by_name(wildcards.corpus)
     if not names:
         return CORPUS_FILES[wildcards.corpus]
     return [f"{ROOT}/{wildcards.corpus}/shares/{name}.h5" for name in names]
 
 
-def contents(wildcards):
+def digest_of_contents(wildcards):
     """Return a digest of the user's files if one job reads the corpus, otherwise None."""
     if not config["corpora"][wildcards.corpus].get("sources"):
         return None  # `download` checks the digests of the files
-    if shared(wildcards.corpus):
+    if shares_by_name(wildcards.corpus):
         return None  # each share has a digest
     return chains.contents_of(CORPUS_FILES[wildcards.corpus])
 
@@ -82,7 +82,7 @@ def algorithm(wildcards):
 
 def batches_of_update(wildcards):
     """Return the number of batches that an update reads: 1, or t + 1 if the learner needs all."""
-    reads_all = KNOWN["learners"][algorithm(wildcards)]["needs_history"]
+    reads_all = FACTS["learners"][algorithm(wildcards)]["needs_history"]
     return int(wildcards.t) + 1 if reads_all else 1
 
 
@@ -97,4 +97,4 @@ def alerts_before(wildcards):
     chain = wildcards.run, int(wildcards.k), int(wildcards.seed)
     if not config["checkpoints"]["keep"] or chains.alerts_of(config) != chain:
         return []
-    return before(RUN + "/alerts/{t}.h5")(wildcards)
+    return file_before(RUN + "/alerts/{t}.h5")(wildcards)

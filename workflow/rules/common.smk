@@ -26,14 +26,14 @@ try:
     SCHEMA = schema.load_schema(workflow.source_path("../schemas/config.schema.json"))
     consistency.check_config(config, SCHEMA)
     # Properties of learners, readers, experiments, figures and commands (odl.cli.registry).
-    KNOWN = SCHEMA["registry"]
+    FACTS = SCHEMA["registry"]
     with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:
-        REGISTRY = list(csv.DictReader(table))
+        CORPUS_REGISTRY = list(csv.DictReader(table))
     os.environ.update(
         ODL_MIRROR=chains.mirror_of(config), ODL_KEEP=str(config["checkpoints"]["keep"])
     )
     CORPUS_FILES = {
-        name: chains.sources_of(config, name, REGISTRY, "data")
+        name: chains.sources_of(config, name, CORPUS_REGISTRY, "data")
         for name in chains.corpora_of(config)
     }
     chains.refuse_names(sum(CORPUS_FILES.values(), []), wildcards=True)
@@ -44,8 +44,10 @@ ROOT = f"{config['results']}/{config['study']}"
 STREAM = ROOT + "/{corpus}/seed{seed}"
 RUN = STREAM + "/{run}/k{k}"
 RUN_NAME = r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*"
-RANKED = "|".join(re.escape(name) for name in config["ranks"])  # runs over MPI
-ALONE = f"(?!({RANKED})/){RUN_NAME}" if RANKED else RUN_NAME
+RUNS_OVER_RANKS = "|".join(re.escape(name) for name in config["ranks"])  # runs over MPI
+RUNS_IN_ONE_PROCESS = (
+    f"(?!({RUNS_OVER_RANKS})/){RUN_NAME}" if RUNS_OVER_RANKS else RUN_NAME
+)
 
 
 wildcard_constraints:
@@ -65,7 +67,7 @@ def code(stage, *files, packages=(), more=""):
     versions count, `more` any text. It is a param of the rules. As inputs, the files would be thirty
     inputs per job, which takes minutes for ten thousand jobs.
     """
-    return sources.digest(*KNOWN["stages"][stage], *files, packages=packages, more=more)
+    return sources.digest(*FACTS["stages"][stage], *files, packages=packages, more=more)
 
 
 @functools.cache
@@ -84,7 +86,7 @@ def index(wildcards):
     return read_index(str(path), os.stat(path).st_mtime_ns)
 
 
-def row(column):
+def index_column(column):
     """Return a function of wildcards: the value of a column of the index at a timestep.
 
     It reads an existing index, and waits for the checkpoint if the timestep is not in it.
@@ -102,7 +104,7 @@ def row(column):
     return value
 
 
-def before(pattern):
+def file_before(pattern):
     """Return an input function: the file of the timestep before; no file for timestep 0."""
     return lambda wildcards: (
         pattern.format(**{**wildcards, "t": int(wildcards.t) - 1})
@@ -131,12 +133,12 @@ def modules_to_load():
     """
     files = ["files/agentfiles"]
     for stage in ("batch", "features", "update", "baselines", "topics", "evaluate"):
-        files += KNOWN["stages"].get(stage, [])
+        files += FACTS["stages"].get(stage, [])
     files += [
         f"learners/{config['learners'][run]['algorithm']}" for run in config["runs"]
     ]
     if config["alerts"]["run"]:
-        files += KNOWN["stages"]["alerts"]
+        files += FACTS["stages"]["alerts"]
     return [f"odl.{file.replace('/', '.')}" for file in files]
 
 

@@ -27,7 +27,7 @@ rule download:
 
 rule share:
     input:
-        lambda wildcards: shared(wildcards.corpus)[wildcards.share],
+        lambda wildcards: shares_by_name(wildcards.corpus)[wildcards.share],
     output:
         ROOT + "/{corpus}/shares/{share}.h5",
     log:
@@ -39,13 +39,13 @@ rule share:
         runtime=minutes(1, base=10),
     params:
         code=lambda wildcards: code(
-            "read", reader_file(wildcards), **reading(wildcards)
+            "read", reader_file(wildcards), **reading_dependencies(wildcards)
         ),
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
         ),
         contents=lambda wildcards: chains.contents_of(
-            shared(wildcards.corpus)[wildcards.share]
+            shares_by_name(wildcards.corpus)[wildcards.share]
         ),
         sources=lambda wildcards: config["corpora"][wildcards.corpus]["sources"],
         ends=lambda wildcards, input: [input[0], input[-1]],
@@ -67,20 +67,20 @@ rule read:
         runtime=minutes(1, base=10),
     params:
         code=lambda wildcards: code(
-            "read", reader_file(wildcards), **reading(wildcards)
+            "read", reader_file(wildcards), **reading_dependencies(wildcards)
         ),
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
         ),
-        contents=contents,
+        contents=digest_of_contents,
         # The path of a folder, since thousands of its files would not fit on a command line.
         sources=lambda wildcards, input: config["corpora"][wildcards.corpus].get(
             "sources"
         )
         or input.sources,
         shares=lambda wildcards, input: (
-            ["--shares", *input.sources] if shared(wildcards.corpus) else []
+            ["--shares", *input.sources] if shares_by_name(wildcards.corpus) else []
         ),
     shell:
         "odl step read --code {params.code:q} {params.reader:q} {output.documents:q} --source {params.sources:q} --options {params.options:q}"
@@ -142,6 +142,6 @@ rule batch:
         runtime=minutes(0.02),
     params:
         code=code("batch"),
-        sha256=row("sha256"),
+        sha256=index_column("sha256"),
     shell:
         "odl step batch --code {params.code:q} {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} --sha256 {params.sha256:q} > {log:q} 2>&1"

@@ -9,7 +9,7 @@ TABLES = [
 
 rule evaluate:
     input:
-        scores=scored,
+        scores=score_files,
     output:
         auc=RUN + "/auc.tsv",
         summary=RUN + "/summary.tsv",
@@ -20,7 +20,7 @@ rule evaluate:
         runtime=minutes(0.1),
     params:
         code=code("evaluate"),
-        options=evaluation,
+        options=evaluation_options,
     shell:
         "odl step evaluate {output.auc:q} {output.summary:q} --options {params.options:q} --scores {input.scores:q}"
         " > {log:q} 2>&1"
@@ -28,7 +28,7 @@ rule evaluate:
 
 use rule evaluate as evaluate_baselines with:
     input:
-        scores=compared,
+        scores=baseline_files,
     output:
         auc=STREAM + "/baselines/auc.tsv",
         summary=STREAM + "/baselines/summary.tsv",
@@ -57,7 +57,7 @@ rule tables:
     input:
         plan=ROOT + "/plan.json",
         results=results_of("auc.tsv", "summary.tsv"),
-        measured=clocks,
+        measured=timing_files,
     output:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
     log:

@@ -1,21 +1,21 @@
 # Inputs and settings of experiments and of their parts.
 
 
-def kind(wildcards):
+def experiment_kind(wildcards):
     return config["experiments"][wildcards.experiment]["experiment"]
 
 
-def known(wildcards):
+def experiment_facts(wildcards):
     """Return the entry of the experiment in the registry."""
-    return KNOWN["experiments"][kind(wildcards)]
+    return FACTS["experiments"][experiment_kind(wildcards)]
 
 
-def whole(wildcards):
+def complete_settings(wildcards):
     """Return the settings of an experiment with all defaults."""
     return chains.whole_experiment_of(config, wildcards.experiment, SCHEMA)
 
 
-def used(wildcards):
+def experiment_files(wildcards):
     """Return the input files of an experiment, in the order of its arguments."""
     entry = config["experiments"][wildcards.experiment]
     return [
@@ -25,16 +25,18 @@ def used(wildcards):
     ]
 
 
-def parts(wildcards):
+def part_files(wildcards):
     """Return the files of the parts of an experiment, one for each value of a setting."""
-    if "part" not in known(wildcards):
+    if "part" not in experiment_facts(wildcards):
         return []
-    values = whole(wildcards)[known(wildcards)["part"]["setting"]]
+    values = complete_settings(wildcards)[
+        experiment_facts(wildcards)["part"]["setting"]
+    ]
     return [f"{ROOT}/parts/{wildcards.experiment}/{value}.json" for value in values]
 
 
 def part_settings(wildcards):
     """Return the settings of all parts, without the list of parts and settings of figures."""
-    part, settings = known(wildcards)["part"], whole(wildcards)
+    part, settings = experiment_facts(wildcards)["part"], complete_settings(wildcards)
     excluded = [part["setting"], *part["unmeasured"]]
     return json.dumps({key: settings[key] for key in settings if key not in excluded})

@@ -3,17 +3,19 @@
 # REQUIRED INPUTS: files of data/corpora.csv, {corpus}/documents.h5 or folders of other experiments
 # OUTPUTS: parts/{experiment}/{part}.json,
 # experiments/{experiment}/{*.tsv,*.png,*.svg,settings.json}
-DONE = expand(ROOT + "/experiments/{experiment}", experiment=config["experiments"])
-PARTED = "|".join(
+EXPERIMENT_FOLDERS = expand(
+    ROOT + "/experiments/{experiment}", experiment=config["experiments"]
+)
+EXPERIMENTS_WITH_PARTS = "|".join(
     name
     for name, entry in config["experiments"].items()
-    if "part" in KNOWN["experiments"][entry["experiment"]]
+    if "part" in FACTS["experiments"][entry["experiment"]]
 )
 
 
 rule measure:
     input:
-        files=used,
+        files=experiment_files,
     output:
         ROOT + "/parts/{experiment}/{part}.json",
     log:
@@ -21,17 +23,20 @@ rule measure:
     benchmark:
         ROOT + "/benchmarks/experiments/{experiment}/{part}.tsv"
     wildcard_constraints:
-        experiment=PARTED or "(?!)",
+        experiment=EXPERIMENTS_WITH_PARTS or "(?!)",
     resources:
         mem_mb=memory(20, base=4000),
         runtime=minutes(1, base=240),
     params:
         code=lambda wildcards: code(
             "measure",
-            known(wildcards)["part"]["measured_by"],
-            *[f"learners/{name}" for name in known(wildcards)["algorithms"]],
+            experiment_facts(wildcards)["part"]["measured_by"],
+            *[
+                f"learners/{name}"
+                for name in experiment_facts(wildcards)["algorithms"]
+            ],
         ),
-        kind=kind,
+        kind=experiment_kind,
         settings=part_settings,
     shell:
         "odl step measure {params.kind:q} {output:q} --part {wildcards.part:q} --settings {params.settings:q}"
@@ -40,8 +45,8 @@ rule measure:
 
 rule experiment:
     input:
-        files=used,
-        parts=parts,
+        files=experiment_files,
+        parts=part_files,
     output:
         directory(ROOT + "/experiments/{experiment}"),
     log:
@@ -54,10 +59,13 @@ rule experiment:
     params:
         code=lambda wildcards: code(
             "experiment",
-            f"papers/experiments/{kind(wildcards)}",
-            *[f"learners/{name}" for name in known(wildcards)["algorithms"]],
+            f"papers/experiments/{experiment_kind(wildcards)}",
+            *[
+                f"learners/{name}"
+                for name in experiment_facts(wildcards)["algorithms"]
+            ],
         ),
-        kind=kind,
+        kind=experiment_kind,
         settings=lambda wildcards: json.dumps(
             chains.experiment_of(config, wildcards.experiment)
         ),

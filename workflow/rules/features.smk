@@ -8,7 +8,7 @@
 rule features:
     input:
         batch=STREAM + "/batches/{t}.h5",
-        previous=before(STREAM + "/features/{t}.h5"),
+        previous=file_before(STREAM + "/features/{t}.h5"),
     output:
         features=STREAM + "/features/{t}.h5",
         costs=STREAM + "/features/benchmarks/{t}.tsv",

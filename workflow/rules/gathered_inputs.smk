@@ -2,7 +2,7 @@
 # topics, alerts.
 
 
-def evaluation(wildcards):
+def evaluation_options(wildcards):
     return json.dumps(
         {
             **config["evaluate"],
@@ -11,14 +11,14 @@ def evaluation(wildcards):
     )
 
 
-def scored(wildcards):
+def score_files(wildcards):
     """Return the score files of a run after the initialisation, which is not evaluated."""
     return [
         f"{RUN}/scores/{t}.h5".format(**wildcards) for t in timesteps(wildcards) if t
     ]
 
 
-def compared(wildcards):
+def baseline_files(wildcards):
     return [
         f"{STREAM}/baselines/{t}.h5".format(**wildcards)
         for t in timesteps(wildcards)
@@ -44,7 +44,7 @@ def streams():
     ]
 
 
-def entries(wildcards):
+def plan_entries(wildcards):
     """Return the plan of the study; the numbers of timesteps are those of the index files."""
     lengths = {}
     for corpus, seed in streams():
@@ -54,15 +54,17 @@ def entries(wildcards):
 
 def results_of(*names):
     return lambda wildcards: [
-        f"{entry['folder']}/{name}" for entry in entries(wildcards) for name in names
+        f"{entry['folder']}/{name}"
+        for entry in plan_entries(wildcards)
+        for name in names
     ]
 
 
-def clocks(wildcards):
+def timing_files(wildcards):
     """Return the inputs of the timing table: timings and costs of each job."""
     return [
         f"{entry['folder']}/{kind}/{t}.tsv"
-        for entry in entries(wildcards)
+        for entry in plan_entries(wildcards)
         for kind in (
             ["benchmarks"]
             if entry["algorithm"] == "baseline"
@@ -73,25 +75,27 @@ def clocks(wildcards):
     ]
 
 
-def with_topics(wildcards):
+def entries_with_topics(wildcards):
     """Return the entries of the plan for which emerging topics are computed."""
     return [
         entry
-        for entry in entries(wildcards)
+        for entry in plan_entries(wildcards)
         if entry["run"] in config["runs"]
         and entry["k"] in chains.emerging_of(config, entry["run"])
     ]
 
 
 def emerging_tables(wildcards):
-    return [f"{entry['folder']}/emerging.tsv" for entry in with_topics(wildcards)]
+    return [
+        f"{entry['folder']}/emerging.tsv" for entry in entries_with_topics(wildcards)
+    ]
 
 
 def emerging_files(wildcards):
     """Return the files of emerging topics of the seed that the report shows."""
     return [
         f"{entry['folder']}/emerging/{t}.h5"
-        for entry in with_topics(wildcards)
+        for entry in entries_with_topics(wildcards)
         if entry["seed"] == config["report"]["seed"]
         for t in entry["timesteps"]
         if t
@@ -122,7 +126,7 @@ def alert_files(wildcards):
     return [path for corpus in config["streams"] for path in alerts_of_stream(corpus)]
 
 
-def shown():
+def report_settings():
     """Return the settings of the report as JSON, under the names that the figures use."""
     settings = config["report"]
     return json.dumps(

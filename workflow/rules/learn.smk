@@ -13,7 +13,7 @@ rule update:
         # Documents of the timestep. Seeds share those of seed 0 if the stream has no random order.
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         # The dictionary; none for timestep 0, which starts one.
-        previous=before(RUN + "/{t}.h5"),
+        previous=file_before(RUN + "/{t}.h5"),
         # Document frequencies of the complete stream, for runs with `features.idf: corpus`.
         corpus=last_features,
         # With `checkpoints.keep` this job deletes a checkpoint, which alerts have to read first.
@@ -26,7 +26,7 @@ rule update:
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
     wildcard_constraints:
-        run=ALONE,  # runs listed under `ranks` are in ranks.smk
+        run=RUNS_IN_ONE_PROCESS,  # runs listed under `ranks` are in ranks.smk
     group:
         block("learn")
     resources:

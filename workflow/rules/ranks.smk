@@ -8,8 +8,8 @@ if config["ranks"]:
     rule update_over_ranks:
         input:
             features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
-            previous=before(RUN + "/{t}.h5"),
-            agents=before(RUN + "/{t}.agents"),
+            previous=file_before(RUN + "/{t}.h5"),
+            agents=file_before(RUN + "/{t}.agents"),
             corpus=last_features,
         output:
             state=RUN + "/{t}.h5",
@@ -21,7 +21,7 @@ if config["ranks"]:
         benchmark:
             RUN + "/benchmarks/{t}.tsv"
         wildcard_constraints:
-            run=RANKED,
+            run=RUNS_OVER_RANKS,
         group:
             block("ranks")
         resources:

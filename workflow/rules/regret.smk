@@ -2,7 +2,7 @@
 # REQUIRED INPUTS: {run}/k{k}/{t}.h5 and features/{t}.h5 of all timesteps, plan.json
 # OUTPUTS: {run}/k{k}/regret.tsv, tables/regret.tsv
 REGRET = config["regret"]
-MEASURED = [f"{ROOT}/tables/regret.tsv"] if REGRET["enabled"] else []
+REGRET_TABLE = [f"{ROOT}/tables/regret.tsv"] if REGRET["enabled"] else []
 
 
 rule regret:

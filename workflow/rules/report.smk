@@ -1,13 +1,13 @@
 # Report: figures (PNG and SVG) and a page in one file.
 # REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that it shows
 # OUTPUTS: figures/{corpus}-{name}.{png,svg}, report.html
-DRAWN = expand(
+FIGURE_FILES = expand(
     ROOT + "/figures/{corpus}-{name}.{form}",
     corpus=config["streams"],
-    name=KNOWN["figures"],
+    name=FACTS["figures"],
     form=["png", "svg"],
 )
-HELD = expand(ROOT + "/figures/{corpus}-figures.json", corpus=config["streams"])
+FIGURE_LISTS = expand(ROOT + "/figures/{corpus}-figures.json", corpus=config["streams"])
 
 
 rule figures:
@@ -15,16 +15,16 @@ rule figures:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
     output:
-        DRAWN,
-        HELD,
+        FIGURE_FILES,
+        FIGURE_LISTS,
     log:
         ROOT + "/logs/figures.log",
     resources:
         mem_mb=memory(20, base=1000),
         runtime=minutes(0.1, base=5),
     params:
-        code=code("figures", *KNOWN["figures"].values()),
-        settings=shown(),
+        code=code("figures", *FACTS["figures"].values()),
+        settings=report_settings(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
@@ -33,17 +33,17 @@ rule figures:
 
 
 # The report of a study without streams is about its experiments only.
-STREAMED = bool(config["streams"])
+HAS_STREAMS = bool(config["streams"])
 
 
 rule page:
     input:
-        plan=ROOT + "/plan.json" if STREAMED else [],
-        tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES) if STREAMED else [],
-        figures=DRAWN + HELD,
-        emerging=EMERGING if STREAMED else [],
-        clusters=emerging_files if STREAMED else [],
-        experiments=DONE,
+        plan=ROOT + "/plan.json" if HAS_STREAMS else [],
+        tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES) if HAS_STREAMS else [],
+        figures=FIGURE_FILES + FIGURE_LISTS,
+        emerging=EMERGING_TABLE if HAS_STREAMS else [],
+        clusters=emerging_files if HAS_STREAMS else [],
+        experiments=EXPERIMENT_FOLDERS,
     output:
         ROOT + "/report.html",
     log:
@@ -54,11 +54,11 @@ rule page:
     params:
         code=code(
             "page",
-            *(["papers/emergingfiles"] if EMERGING else []),
-            *(["papers/experiments/__init__"] if DONE else []),
+            *(["papers/emergingfiles"] if EMERGING_TABLE else []),
+            *(["papers/experiments/__init__"] if EXPERIMENT_FOLDERS else []),
         ),
         optional=options(emerging="--emerging"),
-        settings=shown(),
+        settings=report_settings(),
         tables=lambda wildcards, input: [
             os.path.dirname(file) for file in input.tables[:1]
         ],

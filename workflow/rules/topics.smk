@@ -2,7 +2,9 @@
 # clusters with the topics of documents.
 # REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, features/{t}.h5
 # OUTPUTS: {run}/k{k}/emerging/{t}.h5, {run}/k{k}/emerging.tsv, tables/emerging.tsv
-EMERGING = [ROOT + "/tables/emerging.tsv"] if config["emerging"]["enabled"] else []
+EMERGING_TABLE = (
+    [ROOT + "/tables/emerging.tsv"] if config["emerging"]["enabled"] else []
+)
 
 
 rule topics:

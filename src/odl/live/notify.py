@@ -56,10 +56,10 @@ def deliver(folder, words, named):
                 f"{name}\n" for name, _, period in pairs if period is not watch.periods[-1]
             )
     with open(path, "r+", encoding="utf-8") as record:
-        delivered = _known(record)
+        delivered = _read_delivered(record)
         pending = [pair for pair in pairs if pair[0] not in delivered]
         for name, alert, _ in pending:
-            if fault := _tell(folder, words, {**alert, "alert": name}):
+            if fault := _call(folder, words, {**alert, "alert": name}):
                 summary = f"{len(pending) - count} of {len(pending)} alerts are not delivered"
                 return [f"{KEY}: {summary} ({fault}); the next odl run tries them again"], False
             record.write(f"{name}\n")
@@ -69,8 +69,11 @@ def deliver(folder, words, named):
     return [f"{KEY}: {count} alert{'s' * (count != 1)} delivered"] if count else [], True
 
 
-def _known(record):
-    """Return the ids in an open record; truncate it after the last complete line."""
+def _read_delivered(record):
+    """Return the ids in the open file of delivered alerts, as a set.
+
+    A kill may leave an incomplete last line. It is cut off, so the next id begins a line.
+    """
     text = record.read()
     complete_lines = text[: text.rfind("\n") + 1]
     record.seek(len(complete_lines.encode()))
@@ -78,11 +81,13 @@ def _known(record):
     return {*complete_lines.split("\n")}
 
 
-def _tell(folder, words, message):
+def _call(folder, words, message):
     """Run a command with a message, up to `MAX_TRIES` times; return the last error or ""."""
-    fault, text = "", json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-    for number in range(MAX_TRIES):
-        time.sleep(RETRY_SECONDS * 2 ** (number - 1) if number else 0.0)
-        if not (fault := commands.run(folder, words, text, NOTIFY_SECONDS)[1]):
+    text = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+    _, fault = commands.run(folder, words, text, NOTIFY_SECONDS)
+    for number in range(MAX_TRIES - 1):
+        if not fault:
             return ""
-    return f"{words[0]} {fault}, tried {MAX_TRIES} times"
+        time.sleep(RETRY_SECONDS * 2**number)
+        _, fault = commands.run(folder, words, text, NOTIFY_SECONDS)
+    return f"{words[0]} {fault}, tried {MAX_TRIES} times" if fault else ""

@@ -49,8 +49,8 @@ class RefusedList:
             self.written = 0
         if new_entries and self.written:
             text = "".join(
-                linesums.record(self.written + number, _text(entry_))
-                for number, entry_ in enumerate(new_entries.values())
+                linesums.record(self.written + number, json.dumps(new_entry))
+                for number, new_entry in enumerate(new_entries.values())
             )
             with open(PATH, "a", encoding="ascii") as file:
                 file.write(text)
@@ -60,24 +60,21 @@ class RefusedList:
 
     def accept(self, ids):
         """Delete the entries of documents that were accepted now, by their ids."""
-        names = {forgotten_as(identity) for identity in ids} if self.entries else ()
-        repaired = [
-            content for content, entry in self.entries.items() if entry[3] and entry[3] in names
-        ]
+        if not self.entries:
+            return
+        accepted = {forgotten_as(identity) for identity in ids}
+        repaired = [content for content, entry in self.entries.items() if entry[3] in accepted]
         for content in repaired:
             del self.entries[content]
         if repaired:
             self._rewrite()
 
     def _rewrite(self):
-        records = [str(self.older), *map(_text, self.entries.values())]
+        """Write all entries, after a record with the number of older ones."""
+        records = [str(self.older), *map(json.dumps, self.entries.values())]
         with replacing(PATH) as temporary, open(temporary, "w", encoding="ascii") as file:
             file.write(linesums.text_of(records, closed=False))
         self.written = len(records)
-
-
-def _text(entry):
-    return json.dumps(entry)
 
 
 def read():
@@ -99,6 +96,7 @@ def read():
 
 
 def _is_entry(entry):
+    """Return whether a JSON value has the form of an entry: five texts."""
     return (
         isinstance(entry, list) and len(entry) == 5 and all(isinstance(part, str) for part in entry)
     )

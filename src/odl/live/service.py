@@ -136,7 +136,7 @@ class Service:
                 self.meters.too_large += len(lines)
             limit = f"expected {self.desk.max_documents} at most in a request"
             return reply({"error": f"{len(lines)} documents; {limit}"}, 413)
-        if wait := self.too_soon(request.remote_addr, len(lines)):
+        if wait := self.seconds_to_wait(request.remote_addr, len(lines)):
             return reply(
                 {"error": f"more than {self.rate:g} documents a second; send these again"},
                 429,
@@ -155,10 +155,11 @@ class Service:
             return reply("".join(f"{answer}\n" for answer in answers), kind=JSON_LINES_TYPES[0])
         return reply(answers[0], 422 if "error" in maps[0] else 200)
 
-    def too_soon(self, address, count):
-        """Return for how many seconds an address must wait to send `count` documents.
+    def seconds_to_wait(self, address, count):
+        """Return how many seconds an address must wait before it sends `count` documents.
 
-        If the result is 0, the documents are counted against the rate of the address.
+        If the result is 0, the documents are counted against the rate of the address. `due` has the
+        time at which the rate allows the documents that each address has sent.
         """
         now = time.monotonic()
         with self.alone:
@@ -171,8 +172,16 @@ class Service:
         return 0
 
     @contextmanager
-    def turn(self):
-        """Limit the number of requests that read results: their cost grows with the stream."""
+    def reading(self):
+        """Let a request read results when fewer than `MAX_READERS` others do (context manager).
+
+        The cost of reading grows with the length of the stream.
+
+        Raises
+        ------
+        werkzeug.exceptions.ServiceUnavailable
+            If the others do not end in `READER_WAIT_SECONDS`, or the watch ends.
+        """
         if not self.readers.acquire(timeout=READER_WAIT_SECONDS):
             raise ServiceUnavailable(
                 response=reply({"error": "other requests are reading; ask again"}, 503, after=1)
@@ -189,14 +198,14 @@ class Service:
     def new(self, request):
         """Return the alerts of the last period, or of the periods since a date."""
         since = request.args.get("since")
-        with self.turn():
+        with self.reading():
             watch = read.alerts_of(".", last=None if since else 1)
             chosen = spans.periods_between(watch.periods, since)
             return reply({"periods": [maps.period_map(watch, period) for period in chosen]})
 
     def event(self, request, number):
         """Return the description of an event."""
-        with self.turn():
+        with self.reading():
             watch = read.alerts_of(".")
             if number not in watch.events:
                 return reply({"error": f"there is no event {number}"}, 404)
@@ -206,7 +215,7 @@ class Service:
         """Return the reasons of a document's score, of the open period or a learned one."""
         if self.desk.watch and (answer := self.desk.watch.current.answers.get(ident)):
             return reply(answer)
-        with self.turn():
+        with self.reading():
             watch = read.alerts_of(".")
             location = explain.find_document(watch.place, ident)
             if location is None:
@@ -216,10 +225,10 @@ class Service:
 
     def feedback(self, request):
         """Write or remove a line of feedback.csv, and request a run that writes the page again."""
-        entry, judges = entry_of(body_of(request, JSON_TYPE))
-        with self.turn():
+        entry, is_verdict = entry_of(body_of(request, JSON_TYPE))
+        with self.reading():
             try:
-                if judges:
+                if is_verdict:
                     login = request.authorization
                     by = entry.by or (login.username if login else "") or getpass.getuser()
                     entry = self.judged(entry._replace(by=by))
@@ -236,7 +245,7 @@ class Service:
                     self.desk.renew = True
             except DataError as error:
                 return reply({"error": str(error)}, 400)
-        verdict_fields = {"judged": entry.judged or None, "by": entry.by} if judges else {}
+        verdict_fields = {"judged": entry.judged or None, "by": entry.by} if is_verdict else {}
         return reply({"what": entry.what, "verdict": entry.verdict or None, **verdict_fields})
 
     def judged(self, entry):
@@ -301,7 +310,18 @@ ROUTES = (
 
 
 def reply(body, status=200, allow=None, *, kind=JSON_TYPE, after=None, authenticate=None):
-    """Return a response with a dict as JSON, or with a text."""
+    """Return a response.
+
+    Parameters
+    ----------
+    body : dict or str or bytes
+        A dict is sent as JSON.
+    status : int
+    allow, after, authenticate : optional
+        Values of the headers Allow, Retry-After and WWW-Authenticate.
+    kind : str
+        Media type.
+    """
     text = visible(json.dumps(body, ensure_ascii=False)) if isinstance(body, dict) else body
     headers = {"Allow": allow, "Retry-After": after, "WWW-Authenticate": authenticate}
     return Response(
@@ -315,7 +335,10 @@ def reply(body, status=200, allow=None, *, kind=JSON_TYPE, after=None, authentic
 def body_of(request, *kinds):
     """Return the body of a request in one of the given media types.
 
-    A body is refused if it has another type, is compressed, or is not UTF-8.
+    Raises
+    ------
+    werkzeug.exceptions.UnsupportedMediaType
+        If the body has another type, is compressed, or is not UTF-8.
     """
     charset = request.mimetype_params.get("charset", "utf-8")
     encoding = request.headers.get("Content-Encoding", "identity")
@@ -329,7 +352,13 @@ def body_of(request, *kinds):
 
 
 def entry_of(body):
-    """Return (line of feedback.csv, whether it is a verdict on a headline) of a JSON body."""
+    """Return (line of feedback.csv, whether it is a verdict on a headline) of a JSON body.
+
+    Raises
+    ------
+    werkzeug.exceptions.BadRequest
+        If the body is not JSON, or lacks a field.
+    """
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:

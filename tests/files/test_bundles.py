@@ -39,7 +39,7 @@ def path(tmp_path):
 
 def read(path, *names):
     with storage.reading(path, "example") as file:
-        return bundles.read(file["memory"], *names)
+        return bundles.read(file, "memory", *names)
 
 
 def test_arrays_have_the_same_type_shape_and_bits_as_before(path):

@@ -256,7 +256,7 @@ def read(path, shares=False):
             record = earlier.record_of(file)
             values = earlier.values(file, record)
         else:
-            record = _stored(file)
+            record = bundles.read(file, RECORD)
             values = _values(record)
         values["t"] = int(storage.attribute(file, "t"))
     items = values.pop("items")
@@ -272,19 +272,6 @@ def read(path, shares=False):
         item["row"]: _document(period, item, rank_of.get(item["row"], 0)) for item in items
     }
     return period
-
-
-def _stored(file, names=None):
-    """Return some or all stored arrays and lists of strings of a period (`_record_of`), by name."""
-    if RECORD in file:
-        return bundles.read(file[RECORD], names)
-    record = earlier.record_of(file)  # an unreleased layout: a data set for each
-    kinds = PERIOD_FACTS | earlier.RUN_FACTS
-    facts = {name: kind(storage.attribute(file, name)) for name, kind in kinds.items()}
-    facts["run"] = {name: facts.pop(name) for name in earlier.RUN_FACTS}
-    facts["settings"] = json.loads(storage.attribute(file, "settings"))
-    facts["languages"] = json.loads(file.attrs.get("languages", "{}"))
-    return record | {"facts": [_json(facts | json.loads(record["events"][0]))]}
 
 
 def _values(record):
@@ -340,7 +327,7 @@ def _read_some(path, names):
     with storage.reading(path, PERIOD_FILE) as file:
         if storage.is_earlier(file):
             return earlier.record_of(file)
-        return _stored(file, names)
+        return bundles.read(file, RECORD, names)
 
 
 def read_events(path):
@@ -357,7 +344,7 @@ def read_events(path):
         t = int(storage.attribute(file, "t"))
         if storage.is_earlier(file):
             return len(storage.read_array(file[MEMORY], "recent", "f")), earlier.events_of(file, t)
-        memory = decision.from_arrays(bundles.read(file[MEMORY]))
+        memory = decision.from_arrays(bundles.read(file, MEMORY))
     return len(memory.recent), _events(memory.events, t)
 
 
@@ -383,7 +370,7 @@ def read_documents(path):
     with storage.reading(path, PERIOD_FILE) as file:
         if storage.is_earlier(file):
             return storage.read_strings(file[MEMORY], "documents")
-        return bundles.read(file[MEMORY], ["documents"])["documents"]
+        return bundles.read(file, MEMORY, ["documents"])["documents"]
 
 
 def _events(memory, t):
@@ -423,7 +410,7 @@ def read_births(path):
     with storage.reading(path, PERIOD_FILE) as file:
         if storage.is_earlier(file):
             return earlier.births_of(file)
-        facts = _facts(_stored(file, ["facts"]))
+        facts = _facts(bundles.read(file, RECORD, ["facts"]))
         return facts["first"], facts["born"]
 
 
@@ -443,9 +430,9 @@ def read_carried(path, run=None, settings=None, t=None):
             raise EarlierError(
                 f"an earlier version of odl wrote {path}", "a file of this version", todo
             )
-        arrays = bundles.read(file[MEMORY])
+        arrays = bundles.read(file, MEMORY)
         unseen = {name: arrays.get(f"{UNSEEN}{name}") for name in SeenWords._fields}
-        facts = _facts(_stored(file, ["facts"]))
+        facts = _facts(bundles.read(file, RECORD, ["facts"]))
         carried = Carried(
             t=int(storage.attribute(file, "t")),
             run=facts["run"],

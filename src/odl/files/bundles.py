@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import StorageError
-from odl.files import storage
+from odl.files import blocks, storage
 
 MIN_NARROWED_BYTES = 4096  # smaller arrays are stored in their own type
 STORED_TYPES = ("uint8", "uint16", "int32", "float32")  # in this order, the first exact one
@@ -109,12 +109,14 @@ def _narrowed(values):
     return values
 
 
-def read(group, names=None):
+def read(file, name, names=None):
     """Return the arrays of a bundle, a map, as they were given to `write`.
 
     Parameters
     ----------
-    group : h5py.Group
+    file : h5py.File
+    name : str
+        Name of the group.
     names : collection of str, optional
         Names of the arrays to return; by default all.
 
@@ -126,9 +128,10 @@ def read(group, names=None):
         If an array is missing or does not fit the layout; `odl.files.storage.reading` says which
         file is damaged.
     """
-    if "layout" not in group.attrs:
+    group = file.get(name)
+    if group is None or "layout" not in group.attrs:
         raise StorageError(
-            f"{group.file.filename} was written by an unreleased version of odl",
+            f"{blocks.path_of(file)} was written by an unreleased version of odl",
             "a file of this version",
             "run odl run FOLDER --again",
         )

@@ -50,6 +50,7 @@ because few excesses do not determine it. The term 1 / k accounts for the error 
 One p. Gate g has the share w_g of the level, `LEVEL_SHARES`: p = min over g of p_g / w_g.
 """
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -259,14 +260,12 @@ def track_sources(past, counts):
     """
     before = dict(zip(past.sources, past.source_counts, strict=True))
     last_counts = dict(zip(past.sources, past.told_sources.tolist(), strict=True))
-    totals = {
-        name: counts.get(name, 0) + (float(before[name].sum()) if name in before else 0)
-        for name in {**before, **counts}
-    }
-    names = sorted(
-        (name for name in totals if name and totals[name]), key=lambda name: (-totals[name], name)
-    )
-    names = names[:MAX_SOURCES] if len(names) > 1 and len(counts) <= MAX_SOURCES else []
+    totals = Counter({name: float(row.sum()) for name, row in before.items()})
+    totals.update(counts)
+    names = [name for name, total in totals.items() if name and total]
+    names = sorted(names, key=lambda name: (-totals[name], name))[:MAX_SOURCES]
+    if len(names) == 1 or len(counts) > MAX_SOURCES:
+        names = []
     none = np.zeros(len(past.volume))
     rows = np.array([before.get(name, none) for name in names]).reshape(len(names), len(none))
     return past._replace(

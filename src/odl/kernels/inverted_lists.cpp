@@ -352,7 +352,8 @@ ODL_AVX2 static void raise(const double *__restrict weights, double power, int64
     constexpr double LARGE = 4503599627370496.0;  // 2^52, whose bits plus n are those of 2^52 + n
     constexpr int64_t ROOT_HALF = 0x3fe6a09e667f3bcd, ONE = 0x3ff0000000000000, MANTISSA = 0x000fffffffffffff;
     for (int64_t i = 0; i < size; i++) {
-        int64_t bits, exponent_bits, mantissa_bits, scale_bits;
+        int64_t bits, exponent_bits, mantissa_bits;
+        uint64_t scale_bits;  // unsigned, since the shift drops bits
         double exponent, mantissa, scale, large = LARGE;
         // x = 2^exponent mantissa, sqrt(1/2) <= mantissa < sqrt(2)
         std::memcpy(&bits, weights + i, 8);

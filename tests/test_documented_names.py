@@ -34,9 +34,8 @@ EXCEPTIONS = {
     "src/odl/cli/__init__.py": {
         "setattr(sys, name, file)",
         "gc.freeze",  # of a process that ends
+        "gc.set_threshold",  # of the process of a command, and of that which runs for `odl watch`
     },
-    "src/odl/__main__.py": {"gc.set_threshold"},  # the process of a command is its own
-    "src/odl/cli/runs.py": {"gc.set_threshold"},  # so is the process that runs for `odl watch`
     # A forked process takes over the standard streams of its client.
     "src/odl/forkserver.py": {
         "setattr(sys, name, open(number, mode, buffering=1, encoding=encoding, closefd=False))",

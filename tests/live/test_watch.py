@@ -834,6 +834,18 @@ def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news,
     assert_same_at_once(news, tmp_path / "once")
 
 
+def test_documents_without_a_time_and_late_ones_are_named_once(news, capsys):
+    undated = [{"id": name, "text": "grain and oil"} for name in ("first", "second")]
+    with watched(news) as (watch, told):
+        watch.take(lines([*posts(3)[:2], *undated, *posts(3)[2:5]]))
+        assert [one["late"] for one in told()] == [False] * 4 + [True] * 3
+        watch.close(drained=True)
+    printed = capsys.readouterr().err
+    assert printed.count("document first has no time and gets that of its arrival") == 1
+    assert printed.count("document w3-2 came after its period had ended") == 1
+    assert printed.count("odl watch: document") == 2
+
+
 @pytest.mark.slow
 def test_a_period_that_a_run_learned_in_part_is_told_when_it_ends(news):
     with watched(news) as (watch, told):

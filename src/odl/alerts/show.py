@@ -23,7 +23,7 @@ WORD_TITLES = 3  # documents of an unseen word that are named
 NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
 COUNT_COLUMNS = {"event", "documents", "usually"}  # columns that are aligned to the right
-# Columns that a table omits in a narrow terminal, the first one first.
+# Columns omitted in a narrow terminal, in the order in which they are dropped.
 DROP_ORDER = ("event", "by chance", "usually")
 SLACK_BLOCKS = 48  # blocks of a Slack message; Slack allows 50
 SLACK_TEXT = 2000  # characters of a block; Slack allows 3000
@@ -54,7 +54,7 @@ def styled_text(watch, periods):
 def lines_of(watch, period):
     """Return a line for each headline of a period with its first example.
 
-    If nothing is new, it is one line that says so.
+    If the period has no headlines, return a single line with this fact.
     """
     view, day = views.list_view(watch, [period]), views.date_of_period(period)
     if period.unproven or not (view.rows or view.novel):

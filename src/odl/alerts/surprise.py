@@ -1,22 +1,24 @@
 """Evidence that a word is more frequent in a period than before.
 
-A word w is in x of the n documents of a period and in d of the N documents of a background. The
-evidence is -log10 of a negative binomial tail probability: with a = d + 1/2 + (N + 1) `FLOOR`,
+A period has n documents, and x of them contain the word w. A background has N documents, and d of
+them contain w. The evidence for w is -log10 of a negative binomial tail probability: with
+a = d + 1/2 + (N + 1) `FLOOR`,
 
     t_w = -log10 P(X >= x),   X negative binomial with mean n a / (N + 1) and shape r,
                               1 / r = 1 / a + `SPREAD`.
 
-X is a Poisson number whose rate has a gamma distribution of shape a, estimated from the N
-documents; `SPREAD` adds the variation of the rate between periods. P(X >= x) is the regularised
+X is a Poisson number whose rate has a gamma distribution with shape a, estimated from the
+background. `SPREAD` adds the variation of the rate between periods. P(X >= x) is the regularised
 incomplete beta function I(x, r) at mean / (r + mean). There are two backgrounds: all earlier
 documents, and earlier documents with a weight that halves every `HALF_LIFE` periods. The smaller
-t_w is used, so a word is news only if it is frequent compared with both. Words of titles are
-counted separately: one title is enough, and t_w is doubled in periods of fewer than `FEW`
-documents.
+of the two t_w is used, so a word is news only if it is frequent compared with both backgrounds.
 
-Near-duplicates in the same period count once, in x and n as well as in d and N. A document that
-repeats one of an earlier period is counted in n, so that rare words are recognised in a stream of
-many repeats. Repeats alone make no word news.
+Words in titles are counted separately from words in texts. A single title with the word suffices
+for a headline. In periods with fewer than `FEW` documents the t_w of title words is doubled.
+
+Near-duplicates in the same period count once, in x and n as well as in d and N. Documents that
+repeat a document of an earlier period also count in x and n. But repeats alone make no word news:
+a headline needs two documents that are no repeats, or the title of one (`odl.alerts.decision`).
 """
 
 from typing import NamedTuple
@@ -36,7 +38,7 @@ MIN_STORED_COUNT = 1e-3  # smaller weighted counts are stored as 0
 
 
 class Background(NamedTuple):
-    """Weighted number of documents before a period, and of those that have each term.
+    """Weighted document counts before a period: in total, and for each term.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class Background(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Numbers of documents of a period that have each term.
+    """Document counts in a period: in total, and for each term.
 
     Attributes
     ----------
@@ -67,7 +69,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def from_documents(cls, X, titles):
-        """Return the counts of documents from their matrices of words in texts and in titles."""
+        """Count documents, given the word counts of their texts (X) and of their titles."""
         n_terms = X.shape[1]
         return cls(
             np.bincount(X.indices, minlength=n_terms),
@@ -76,13 +78,13 @@ class Counts(NamedTuple):
         )
 
     def where(self, words, titles):
-        """Return a copy with zeros for terms outside of two masks of bool."""
+        """Return a copy in which the counts of terms outside of two boolean masks are 0."""
         return self._replace(
             words=np.where(words, self.words, 0), titles=np.where(titles, self.titles, 0)
         )
 
     def plus(self, other):
-        """Return the sum of the counts of two disjoint sets of documents."""
+        """Add the counts of other documents, none of which is counted here."""
         return Counts(self.words + other.words, self.titles + other.titles, self.n + other.n)
 
     def padded(self, n_terms):
@@ -92,7 +94,7 @@ class Counts(NamedTuple):
 
 
 class WordHistory(NamedTuple):
-    """Numbers of documents with each term, up to and including a period and in this period alone.
+    """Document counts for each term: in all periods so far, and in the last period alone.
 
     Attributes
     ----------
@@ -140,16 +142,16 @@ class WordHistory(NamedTuple):
         return self._replace(**arrays)
 
     def before(self):
-        """Return pairs of backgrounds (all, recent), of texts and of titles."""
+        """Return two pairs of backgrounds (all documents, recent ones): for texts, for titles."""
         return (
             (Background(self.words, self.n), Background(self.recent, self.n_recent)),
             (Background(self.titles, self.n), Background(self.recent_titles, self.n_recent)),
         )
 
     def before_last(self):
-        """Return the backgrounds (`before`) without the counts of the last period.
+        """Return the backgrounds as they were before the last period.
 
-        The last two periods together are compared with them.
+        The gate "two periods" compares the last and the present period together with them.
         """
         n, weight = self.n - self.n_last, 0.5 ** (-1 / HALF_LIFE)
         n_recent = (self.n_recent - self.n_last) * weight
@@ -185,17 +187,18 @@ class WordHistory(NamedTuple):
         )  # fmt: skip
 
 
-# Fields of `WordHistory` with a number for each term.
+# Fields of `WordHistory` that contain a count for each term.
 ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")
 
 
 class Evidence(NamedTuple):
-    """t_w of each term in a set of documents; 0 if too few documents have the term.
+    """Evidence t_w of each term in a set of documents; 0 if too few documents have the term.
 
     Attributes
     ----------
     t : ndarray of float64, shape (n_terms,)
-        Larger t_w of text and (weighted) title, each the smaller value for the two backgrounds.
+        Maximum over text and title of the minimum of t_w over the two backgrounds. For titles, the
+        minimum is multiplied by `TITLE_WEIGHT` in small periods.
     t_all, t_recent : ndarray of float64, shape (n_terms,)
         t_w for each background, with titles counted once.
     plain, doubled : ndarray of float64, shape (n_terms,)

@@ -1,8 +1,9 @@
-"""Headlines, documents and lists of them as texts, for every format in which they are shown.
+"""Text of headlines and documents, shared by all output formats.
 
-`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text. A list
-(`ListView`) has rows of headlines, the largest evidence first, and closing lines. `odl.alerts.show`
-writes lists for a terminal, as Markdown and for Slack; pages and feeds are in `odl.report`.
+`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text. A
+`ListView` contains one row per headline, sorted by decreasing evidence, and closing lines.
+`odl.alerts.show` writes lists for a terminal, as Markdown and for Slack. `odl.report` writes pages
+and feeds.
 """
 
 import math
@@ -21,17 +22,19 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 from odl.files.terminal import duration, shortened
 
-EXAMPLES_SHOWN = 3  # documents shown of a headline
+EXAMPLES_SHOWN = 3  # documents shown for each headline
 BELOW_SHOWN = 5  # headlines below the alert level that a list names
 UNPROVEN_SHOWN = 5  # documents shown of unproven periods
-MAX_PHRASES = 6  # phrases that are named of unseen words in the same documents
+MAX_PHRASES = 6  # phrases named for a group of unseen words that occur in the same documents
 MIN_SPAN = 60_000  # shortest time span that is printed, ms
-# log10 of the number of words of a period: the largest t of all words is as rare as a single t that
-# is smaller by this number.
+# log10 of the typical number of words in a period, about 10,000. Among that many words the largest
+# t exceeds a value x with a probability of about 10^(LOG10_WORDS - x).
 LOG10_WORDS = 4.0
+SMALLEST_P = 1e-300  # lower bound of p, so that its logarithm is finite
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
-OPENING_LABEL = "more than usual"  # printed before the words of its headline that a document has
-# Reason why a document was not scored -> phrase that says so after a number of documents.
+# Label of the words that a document has in common with its headline.
+OPENING_LABEL = "more than usual"
+# Reason why documents were not scored -> phrase that follows their number in a list.
 UNREAD_PHRASES = {
     "empty": "without a word",
     "repeated": "nearly the same as one of an earlier period",
@@ -67,9 +70,17 @@ class HeadlineView(NamedTuple):
 
     @property
     def moved(self):
-        """How verdicts moved the row: "moved up 3 places by 1 verdict: ...", or empty."""
+        """How verdicts moved the row, such as "moved up 3 places by 1 verdict: ...".
+
+        It is empty if verdicts did not move the row in the direction of the verdicts on it.
+        """
         move = self.period.moves.get(self.headline)
-        if move is None or self.places * move.places <= 0:
+        if move is None:
+            return ""
+        # `move.places` is what the verdicts predict. The row can still shift the other way, or not
+        # at all, when rows with stronger predictions pass it; then verdicts on it explain nothing.
+        moved_as_predicted = self.places * move.places > 0
+        if not moved_as_predicted:
             return ""
         judged = [verdict for verdict, _ in move.parts]
         where = f"moved {'up' if self.places > 0 else 'down'} {plural(abs(self.places), 'place')}"
@@ -105,9 +116,10 @@ class HeadlineView(NamedTuple):
 
     @property
     def chance(self):
-        """Periods among which one has such a headline by chance, as text.
+        """How often chance alone gives such a headline: "1 in 100" means once in 100 periods.
 
-        It is "1 in 100", "certain", "usual" or "unproven".
+        Other values are "certain" (opened by a fixed limit instead of a p-value), "usual" (in every
+        period) and "unproven" (too few earlier documents).
         """
         if self.period.unproven:
             return "unproven"
@@ -151,19 +163,22 @@ class DocumentView(NamedTuple):
 
     @property
     def key(self):
-        """Key under which documents about the same merged request are equal.
+        """Key that is equal for documents about the same merged pull request.
 
-        It is the title without numbers such as "(#12)" at its end, or the id if there are none.
+        If the title ends with numbers such as "(#12)", the key is the title without them, in lower
+        case. The key of every other document is its id.
         """
-        title = MERGED.sub("", self.document.title)
-        return title.casefold() if title != self.document.title else self.document.id
+        full_title = self.document.title
+        title = MERGED.sub("", full_title)
+        has_number = title != full_title
+        return title.casefold() if has_number else self.document.id
 
     @property
     def origin(self):
-        """Date and file of the document, as a list.
+        """Date and source file of the document, as a list of at most two texts.
 
-        The date is omitted if the period has only this day. The file is omitted if the period has
-        only this file, or if the id of the document names it.
+        The date is omitted if all documents of the period have it. The file is omitted if it is the
+        only one of the period, or if the document's id contains its name.
         """
         document, origin = self.document, []
         date = date_of(document.time)
@@ -211,9 +226,10 @@ class DocumentView(NamedTuple):
         return ", ".join(map(isolated, breakdown.near(self.document, atom.words)))
 
     def marked(self, text, mark):
-        """Return a text with the named reasons and the words of the headline marked by a function.
+        """Mark the named reasons and the words of the headline in a text.
 
-        `mark` is the function of `odl.alerts.excerpts.mark_words`.
+        `mark` is a function that returns a piece of the text with its markup; see
+        `odl.alerts.excerpts.mark_words`.
         """
         document = self.document
         unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
@@ -222,10 +238,10 @@ class DocumentView(NamedTuple):
         return excerpts.mark_words(text, words, mark)
 
     def texts(self, columns=sys.maxsize):
-        """Return the title, cut to a number of columns, and the excerpt.
+        """Return the title, shortened to a number of columns, and the excerpt.
 
-        If the excerpt begins with the words of the title, the excerpt that is returned begins after
-        the last word that the cut title shows.
+        If the excerpt repeats the title, it is returned without the words that the shortened title
+        already shows.
         """
         full_title, text = self.document.title, self.document.text
         title = shortened(self.title, columns)
@@ -239,7 +255,7 @@ class DocumentView(NamedTuple):
 
 
 class ListView(NamedTuple):
-    """Content of a list of periods, before it is written in one of the formats.
+    """Content of a list of headlines, independent of the output format.
 
     Attributes
     ----------
@@ -299,10 +315,10 @@ def rows_of(periods):
 
 
 def _with_examples(rows):
-    """Return rows with their examples, without documents that an earlier row shows.
+    """Return copies of rows with example documents, each document in at most one row.
 
-    If earlier rows show all documents of a row, it shows them again. Of documents about the same
-    merged request (`DocumentView.key`) only the first is an example.
+    A row whose documents are all shown by earlier rows shows them again. If several documents are
+    about the same merged request (`DocumentView.key`), only the first is an example.
     """
     shown: set[str] = set()
     completed = []
@@ -331,9 +347,13 @@ def _moved_rows(rows):
 def evidence(headline):
     """Return the evidence by which headlines are sorted.
 
-    It is t for headlines of words, and for other headlines the t that is as rare as their p.
+    It is t for headlines about words. Headlines about volume and lone documents have no t (it is
+    0). Their evidence is LOG10_WORDS - log10 p: the t that the strongest word of a period reaches
+    with probability p by chance.
     """
-    return headline.t or LOG10_WORDS - math.log10(max(headline.p, 1e-300))
+    if headline.t:
+        return headline.t
+    return LOG10_WORDS - math.log10(max(headline.p, SMALLEST_P))
 
 
 def with_below(periods):
@@ -372,7 +392,10 @@ def plural(count, noun):
 
 
 def date_of(time, exact=False):
-    """Return a time as text: its day, or with `exact` its second; empty if it is unknown."""
+    """Return a time (ms) as text: "2024-01-29", or with `exact` "2024-01-29T12:00:00Z".
+
+    The text is empty if the time is unknown.
+    """
     if time == NO_TIME:
         return ""
     text = str(np.datetime64(int(time), "ms"))
@@ -399,7 +422,7 @@ def day_of(period):
 
 
 def day_in(watch, t):
-    """Return the first day of period t of a watch (`day_of`), or its number if it was not read."""
+    """Return the first day of period t (`day_of`); "period t" if the watch has not read it."""
     first = watch.periods[0].t
     return day_of(watch.periods[t - first]) if t >= first else f"period {t}"
 
@@ -416,7 +439,10 @@ def days_of(periods):
 
 
 def urn_of(watch, kind="", ident=""):
-    """Return the permanent name (URN) of a stream, or of one of its events or documents."""
+    """Return the permanent name (URN) of a stream.
+
+    With `kind` ("event", "document", ...) and `ident` it is the name of this object of the stream.
+    """
     parts = [kind, quote(str(ident), safe="")] if kind else []
     return ":".join(["urn:odl", quote(watch.corpus), *parts])
 
@@ -452,8 +478,8 @@ def summary_sentence(watch, periods):
 def closing_lines(watch, periods):
     """Return the last lines of a list.
 
-    They are the number of headlines, the strongest headlines below the alert level, and reasons why
-    documents or headlines are not shown.
+    They give the number of headlines, the strongest headlines below the alert level, and the
+    reasons why documents or headlines are not shown.
     """
     proven = [period for period in periods if not period.unproven]
     quiet = [replace(period, headlines=period.below) for period in proven if not period.headlines]

@@ -1,4 +1,4 @@
-"""Feeds about what is new, as Atom and JSON Feed 1.1, with an entry for each event or headline.
+"""Feeds of headlines in the formats Atom and JSON Feed 1.1, with one entry per event or headline.
 
 An entry is a dict with the keys of JSON Feed 1.1: ``id``, ``title``, ``date_published``,
 ``date_modified``, ``url`` (of a lone document with a safe address) and ``content_html``.
@@ -20,9 +20,16 @@ NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def feed_entries(watch, sounded=()):
-    """Return the entries of a stream and of its alarms.
+    """Return the feed entries of a stream, at most `MAX_STORIES`.
 
-    The last change comes first; entries of the same time are sorted by evidence.
+    The most recently changed entry is first. Entries that changed at the same time are sorted by
+    decreasing evidence.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+    sounded : iterable of odl.alerts.alarms.Alarm
+        Alarms about the stream itself, which get entries too.
     """
     forms = page.macros("newfeeds.jinja", facts=newparts, views=views)
     entries = [_headline_entry(watch, row, forms) for row in views.rows_of(watch.periods)]
@@ -41,7 +48,11 @@ def feed_entries(watch, sounded=()):
 
 
 def _headline_entry(watch, row, forms):
-    """Return the entry of a row: an event, an unusual number of documents, or a lone document."""
+    """Return the feed entry of a row (`HeadlineView`).
+
+    Rows about a lone document, about an event, and about an unusual number of documents have
+    different entries.
+    """
     headline, event, last = row.headline, watch.events.get(row.headline.event), row.period.t
     if headline.gate == "lone":
         return _document_entry(watch, row.examples[0], forms)
@@ -55,27 +66,51 @@ def _headline_entry(watch, row, forms):
 
 
 def _document_entry(watch, view, forms):
-    """Return the entry of a document."""
+    """Return the feed entry for a document."""
     document, url = view.document, newparts.safe_address(view.document.url)
     name = "document", document.id
     return _entry(watch, name, view.title, forms.item(view), document.t, url=url)
 
 
 def _entry(watch, name, title, body, t, begin="", url=""):
-    """Return an entry with the URN of a name (kind, identifier), last changed in period t."""
-    end = _end(watch, t)
-    times = {"date_published": begin or end, "date_modified": end}
-    story = {"id": views.urn_of(watch, *name), "title": title, **times, "url": url}
-    return {key: text for key, text in story.items() if text} | {"content_html": str(body)}
+    """Return a feed entry as a dict, without keys whose text is empty.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+    name : tuple of str
+        Kind and identifier of the subject, for the URN that is the id of the entry.
+    title : str
+    body : Markup
+        Content as HTML; may be empty.
+    t : int
+        Period in which the subject last changed; its end is the date of modification.
+    begin : str
+        Date of publication; by default the date of modification.
+    url : str
+    """
+    modified = _end(watch, t)
+    entry = {
+        "id": views.urn_of(watch, *name),
+        "title": title,
+        "date_published": begin or modified,
+        "date_modified": modified,
+        "url": url,
+    }
+    return {key: text for key, text in entry.items() if text} | {"content_html": str(body)}
 
 
 def _end(watch, t):
-    """Return the end of a period as text."""
+    """Return the time of the last document in period t as text."""
     return _moment(watch.periods[t - watch.periods[0].t].last, t)
 
 
 def _moment(time, t):
-    """Return a time as text; without times period t gets second t of 1970, to have an order."""
+    """Return a time (ms) as text for a feed.
+
+    Feeds require dates. Period t of a stream without dates gets second t of 1970, so that readers
+    sort entries by period.
+    """
     return views.date_of(1000 * t if time == NO_TIME else time, exact=True)
 
 
@@ -93,7 +128,7 @@ def as_json(watch, stories):
 
 
 def write_feed(path, text):
-    """Write a feed, and note its digest for the record of the step."""
+    """Write a feed to a file, and add its digest to the provenance of the current step."""
     content = text.encode("utf-8", "replace")
     with storage.replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(content)

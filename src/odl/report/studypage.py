@@ -19,8 +19,9 @@ from odl.report import page
 from odl.report.page import element, mean_sd, number, percent
 from odl.report.selection import Selection, references, thin
 
-# Sections of a corpus on the page, with their tables (macros of studysections.jinja) at positions
-# 1, 2, ...; each figure declares its position.
+# Sections of each corpus on the page, with the names of their tables (macros in
+# studysections.jinja). The tables of a section have positions 1, 2, ...; each figure declares the
+# position where it is inserted (`PLACE` in its module in `odl.report.figures`).
 SECTION_TABLES = {
     "Result": ("main", "full"),
     "Timesteps": ("by_timestep", "intervals"),
@@ -33,7 +34,7 @@ SECTION_TABLES = {
     "Runs": ("runs",),
 }
 MOST_STEPS, MOST_ATOMS = 60, 40  # largest numbers of listed timesteps and listed atoms
-UNDEFINED = (float("nan"),) * 3
+UNDEFINED = (float("nan"),) * 3  # result of `paired_difference` if nothing can be compared
 
 
 def main_table(tables_folder):
@@ -118,7 +119,7 @@ def verdict(selection):
 
 @dataclass(frozen=True)
 class Streams:
-    """Plan, tables and figures of a study, for the sections of the page about its streams.
+    """Data of a study from which the page shows its streams: plan, tables and figures.
 
     Attributes
     ----------
@@ -139,7 +140,7 @@ class Streams:
     sections: dict = field(default_factory=dict)
 
     def corpora(self):
-        """Yield (selection, sections) of each corpus of the plan."""
+        """Yield (selection, sections) for each corpus in the plan."""
         plan, tables = load_plan(self.plan), study.read_tables(self.tables)
         for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
             selection = Selection(plan, tables, corpus, self.settings)
@@ -212,14 +213,24 @@ def pivot(summary):
 
 
 def best_of(summary, baseline):
-    """Return the row with the largest average AUC among baselines or among learners, or None."""
-    rows = [row for row in summary if (row["algorithm"] == BASELINE) == baseline]
-    rows = [row for row in rows if row["average_mean"] == row["average_mean"]]
+    """Return the row with the largest average AUC among the baselines or among the learners.
+
+    `baseline` is True for the baselines, False for the learners. Rows with an undefined average
+    (NaN) are ignored; if no row remains, the result is None.
+    """
+    rows = [
+        row
+        for row in summary
+        if (row["algorithm"] == BASELINE) == baseline and not np.isnan(row["average_mean"])
+    ]
     return max(rows, key=lambda row: row["average_mean"], default=None)
 
 
 def averages(rows, best):
-    """Format the average AUC of rows; the best one is marked."""
+    """Return the average AUC of each row as text.
+
+    The text is empty for a missing row (None) and in bold for the row `best`.
+    """
     texts = [
         "" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "undefined"
         for row in rows
@@ -231,15 +242,16 @@ def averages(rows, best):
 
 
 def paired_difference(selection, name):
-    """Return the paired difference of AUC between the shown run and a baseline.
+    """Return the difference of AUC between the shown run and a baseline, paired by document.
 
-    All evaluated documents are compared. It is undefined if the baselines are of another seed.
+    All evaluated documents are compared. The result is `UNDEFINED` if there are none, or if the
+    baselines were run with another seed and therefore with other batches.
     """
     base, ours, baseline, labels = selection.baselines(), [], [], []
     for t in selection.shown["timesteps"]:
         if t > 0:
             batch, other = selection.batch(selection.shown, t), selection.batch(base, t)
-            if batch.ids != other.ids:  # there are only baselines of another seed
+            if batch.ids != other.ids:  # the baselines were run with another seed only
                 return UNDEFINED
             ours.append(batch.scores[selection.shown["run"]])
             baseline.append(other.scores[without_window(name)])
@@ -267,7 +279,7 @@ def stream(selection):
 
 
 def runs(selection):
-    """Return name, algorithm, sizes and parameters of every run."""
+    """Return (name, algorithm, numbers of atoms, parameters) of each learner's run, as texts."""
     rows = {}
     for entry in selection.plan:
         if entry["algorithm"] != BASELINE:
@@ -281,7 +293,11 @@ def runs(selection):
 
 
 def by_timestep(selection):
-    """Return (names of runs and baselines, a row for each batch with its counts and their AUC)."""
+    """Return the table of batches as (names of its last columns, rows).
+
+    A row has the number of a batch, its dates and document counts, whether its novel documents are
+    listed, and the AUC of each run and baseline in the names.
+    """
     sizes, drawn = (
         selection.sizes(),
         references(row["run"] for row in selection.tables["timesteps"]),
@@ -309,13 +325,17 @@ def _labels_with_size(sizes):
 
 
 def by_batch(selection):
-    """Return the rows of timesteps in which the shown run has an AUC."""
+    """Return the rows of auc.tsv for timesteps in which the AUC of the shown run is defined."""
     rows = read_table(os.path.join(selection.shown["folder"], "auc.tsv"))
-    return [row for row in rows if row["auc"] == row["auc"]]
+    return [row for row in rows if not np.isnan(row["auc"])]
 
 
 def ties(selection):
-    """Return (share of documents with the code 0, share with tied scores, number without terms)."""
+    """Return facts about tied scores of the shown run.
+
+    They are the share of documents with a zero code, the share of documents whose score another
+    document has too, and the number of documents without terms.
+    """
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
     scores = (
         np.concatenate([batch.scores[selection.shown["run"]] for batch in batches])
@@ -332,7 +352,13 @@ def ties(selection):
 
 
 def top(selection):
-    """Yield the most novel documents of each timestep, with unexplained words and counts."""
+    """Yield a dict for each timestep: its most novel documents, and counts of novel documents.
+
+    The dict has the timestep ("t"), rows (score, label, title or id, topic, unexplained words),
+    whether there are labels, the number of documents with the highest score ("tied"), and the
+    number of novel documents that are shown, in the batch, and tied. Timesteps are thinned to
+    `MOST_STEPS`.
+    """
     for t in thin([t for t in selection.shown["timesteps"] if t > 0], MOST_STEPS):
         batch = selection.batch(selection.shown, t)
         labels, score = selection.labels(batch), batch.scores[selection.shown["run"]]
@@ -365,15 +391,18 @@ def _shares(text):
 
 
 def topics(selection):
-    """Return (names of timesteps, a row for each of the most used atoms).
+    """Return the table of the most used atoms as (column titles, rows).
 
-    A row has number, use, top words after these timesteps, and number of words in common.
+    The columns are three timesteps: first, middle and last. A row has the number of an atom, its
+    mean share of the use of all atoms, its top words after each of these timesteps, and how many
+    words the first and the last of them have in common.
     """
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"]]
     use = np.zeros((max(len(batch.use) for batch in batches), len(batches)))
     for column, batch in enumerate(batches):
         use[: len(batch.use), column] = batch.use
-    share = (use / np.maximum(use.sum(axis=0), 1e-300)).mean(axis=1)
+    totals = np.maximum(use.sum(axis=0), 1e-300)  # no division by 0 in batches that use no atom
+    share = (use / totals).mean(axis=1)
     listed, rows = thin(batches, 3), []
     order = np.argsort(-share, kind="stable")[:MOST_ATOMS]
     for atom in order[share[order] > 0]:
@@ -386,7 +415,7 @@ def topics(selection):
     return [f"after timestep {batch.t}" for batch in listed], rows
 
 
-# The functions that templates of the page call.
+# Functions that the Jinja templates of the page call by name, as `facts.NAME`.
 PAGE_FUNCTIONS = (
     best_of,
     pivot,

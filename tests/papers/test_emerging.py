@@ -14,7 +14,7 @@ from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scorefiles import read_scores
 from odl.papers import emerging, emergingfiles
-from odl.papers.emerging import SmallDictionary, of_timestep
+from odl.papers.emerging import SmallDictionary, find_in_files
 
 
 def planted(rng, sizes=(12, 9, 6), known=60, words=12, common=20, n=15):
@@ -79,7 +79,7 @@ def test_the_result_is_what_is_defined(rng):
 
 def test_the_objective_never_rises(rng):
     P, _, _ = planted(rng, known=0)
-    B = emerging.start(P, SmallDictionary(atoms=5))
+    B = emerging.choose_initial_atoms(P, SmallDictionary(atoms=5))
     values = [emerging.alternate(P, B, 0.1, rounds)[2].sum() for rounds in range(6)]
     assert (np.diff(values) <= 1e-12).all() and values[-1] < 0.99 * values[0]
     B, Z, objective = emerging.alternate(P, B, 0.1, 5)
@@ -96,7 +96,7 @@ def test_the_start_is_greedy(rng):
     settings = SmallDictionary(atoms=4, start_terms=4, min_support=2)
     candidates = sparse.csc_array(emerging.short_atoms(P, 4, 2).T)
     cost = np.array([sparse_code(P, candidates[:, [j]], 0.1)[1] for j in range(P.shape[0])])
-    chosen = emerging.start(P, settings).toarray()
+    chosen = emerging.choose_initial_atoms(P, settings).toarray()
     best = np.ones(P.shape[0])
     for step in range(chosen.shape[1]):
         totals = np.minimum(best, cost).sum(axis=1)
@@ -224,7 +224,9 @@ def made(tmp_path_factory):
 
 
 def test_a_file_reads_as_it_was_written(made, tmp_path):
-    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.4))
+    found, batch = find_in_files(
+        made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.4)
+    )
     assert found.run == {
         "corpus": "wires",
         "seed": 0,
@@ -251,7 +253,9 @@ def test_a_file_reads_as_it_was_written(made, tmp_path):
 
 
 def test_nothing_found_is_written_and_read(made, tmp_path):
-    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.01))
+    found, batch = find_in_files(
+        made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.01)
+    )
     emergingfiles.write(tmp_path / "a.h5", found)
     back = emergingfiles.read_emerging(tmp_path / "a.h5")
     assert len(back.rows) == 1 and back.words == [] and len(back.representative) == 0
@@ -268,7 +272,7 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
         file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
     chosen = {"settings": SmallDictionary(share=0.4)}
     found = [
-        of_timestep(path, made / "f1.h5", **chosen)[0].objective
+        find_in_files(path, made / "f1.h5", **chosen)[0].objective
         for path in (made / "s1.h5", tmp_path / "s1.h5")
     ]
     assert found[0] != found[1]
@@ -276,7 +280,7 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
         with edited(tmp_path / "s1.h5") as file:
             file.attrs["weighting"] = text
         with pytest.raises(StorageError, match=message):
-            of_timestep(tmp_path / "s1.h5", made / "f1.h5")
+            find_in_files(tmp_path / "s1.h5", made / "f1.h5")
     with edited(tmp_path / "s1.h5") as file:
         del file.attrs["weighting"]
     words = [
@@ -295,8 +299,8 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
 
 def test_files_of_different_documents_are_refused(made, tmp_path):
     with pytest.raises(DataError, match="timestep 0"):
-        of_timestep(made / "s1.h5", made / "f0.h5")
-    found, _ = of_timestep(made / "s0.h5", made / "f0.h5")
+        find_in_files(made / "s1.h5", made / "f0.h5")
+    found, _ = find_in_files(made / "s0.h5", made / "f0.h5")
     emergingfiles.write(tmp_path / "a.h5", found)
     with pytest.raises(DataError, match="other documents"):
         emergingfiles.table([(tmp_path / "a.h5", made / "s1.h5")])

@@ -1,9 +1,9 @@
 """Inference over a network: diffusion on the dual, recovery of codes.
 
 An `AgentShare` contains the agents that one process owns, with their atoms. An iteration is *adapt*
-(each agent alone), *exchange* (neighbours send their dual variables) and *combine*. In one process
-the exchange is the identity; between processes it sends messages (`odl.distributed.messages`).
-Everything else is the same.
+(each agent alone), *exchange* (neighbours send their dual variables) and *combine*. If one process
+owns all agents, the exchange is the identity. Otherwise it sends messages between the processes
+(`odl.distributed.messages`). The other two steps are the same in both cases.
 
 This module works on dense dual variables, one row per agent. `odl.distributed.coding` has the fast
 versions for sparse documents, which are tested against these. Source: Chen, Towfic and Sayed 2014,
@@ -33,11 +33,12 @@ class Inference(NamedTuple):
     ----------
     nu : ndarray, shape (own agents, terms)
     codes : list of ndarray
-        y_k of the own agents.
+        The codes y_k of the own agents.
     costs : ndarray
-        J_k(nu_k) of the own agents; minus their sum over the network is the score.
+        The costs J_k(nu_k) of the own agents. The novelty score of the document is minus the sum of
+        the costs of all agents of the network.
     iterations : int
-        Number of exchanges with the neighbours.
+        Number of exchanges between neighbours.
     floats : ndarray
         Number of floats that each own agent sent.
 
@@ -68,9 +69,9 @@ class AgentShare:
     ----------
     model : Model
     network : Network
-        Of all agents.
+        The network of all agents.
     agents : ndarray of int
-        Own agents, ascending.
+        Agents that this process owns ("own agents"), ascending.
     blocks : list of ndarray, shape (terms, atoms of the agent)
         W_k of the own agents; the numbers of atoms may differ.
 
@@ -108,23 +109,29 @@ class AgentShare:
     @cached_property
     def senders(self) -> np.ndarray:
         """Agents whose dual variables the own agents combine, including themselves, ascending."""
-        return np.unique(self._rows.indices)  # columns of the own rows of the weights
+        return np.unique(self._network_weights.indices)
 
     @cached_property
-    def _rows(self):
+    def _network_weights(self):
+        """Combination weights a_lk, csr_array (own agents k, all agents l of the network)."""
         return sparse.csr_array(self.network.weights[self.agents])
 
     @cached_property
-    def _weights(self):
-        rows = self._rows
-        columns = np.searchsorted(self.senders, rows.indices)
+    def _sender_weights(self):
+        """Combination weights a_lk, csr_array (own agents k, agents l of `senders`).
+
+        These are the columns of `_network_weights` with entries, renumbered: column i belongs to
+        agent ``senders[i]``, whose dual variable is row i of the argument of `combine`.
+        """
+        weights = self._network_weights
+        columns = np.searchsorted(self.senders, weights.indices)
         return sparse.csr_array(
-            (rows.data, columns, rows.indptr), shape=(len(self.agents), len(self.senders))
+            (weights.data, columns, weights.indptr), shape=(len(self.agents), len(self.senders))
         )
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """1/|N_I| for own agents that see the data, 0 for other own agents."""
+        """Share of the data term of each own agent: 1/|N_I| if it sees the data, else 0."""
         return self.network.shares[self.agents]
 
     @cached_property
@@ -164,7 +171,10 @@ class AgentShare:
     def moves(
         self, nu: np.ndarray, x: np.ndarray, step: float, exchange: Callable = np.asarray
     ) -> Iterator:
-        """Yield (nu before, nu after) of each iteration of adapt, exchange, combine; never end."""
+        """Yield (nu before, nu after) for each iteration of adapt, exchange and combine.
+
+        The iterator never ends; the caller stops it.
+        """
         while True:
             before, nu = nu, self.combine(exchange(self.adapt(nu, x, step)))
             yield before, nu
@@ -180,7 +190,7 @@ class AgentShare:
             Values of the agents `senders`, in their order, so that the sum does not depend on which
             process owns them.
         """
-        return self.model.residual.project(self._weights @ psi)
+        return self.model.residual.project(self._sender_weights @ psi)
 
     def finish(self, nu: np.ndarray, x: np.ndarray, iterations: int) -> Inference:
         """Return the `Inference` with codes y_k = T(W_k^T nu_k), costs and floats sent."""

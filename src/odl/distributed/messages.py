@@ -23,7 +23,10 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 1e-5, 0.01  # seconds between two tests
 
 
 class Agreed(Exception):
-    """All ranks stop together because one of them failed; its error is the cause."""
+    """Raised on every rank when one rank fails.
+
+    On the first failed rank `__cause__` is its error; on the other ranks it is None.
+    """
 
 
 def world(n_ranks=None):
@@ -160,19 +163,19 @@ class Ranks:
     ----------
     comm : mpi4py.MPI.Comm
     network : odl.distributed.networks.Network
-        Of all agents.
+        The network of all agents.
 
     Attributes
     ----------
     agents : ndarray of int
-        Own agents, ascending.
+        Agents that this rank owns ("own agents"), consecutive and ascending.
     senders : ndarray of int
         Agents whose dual variables the own agents combine, ascending.
     sends, receives : dict of int to ndarray of int
-        By other rank: own agents whose dual variables it needs, and its agents whose dual variables
-        this rank needs.
+        For each other rank: the own agents whose dual variables that rank needs, and the agents of
+        that rank whose dual variables this rank needs.
     is_own : ndarray of bool
-        Which of `senders` are own agents.
+        Mask of the agents in `senders` that are own agents.
     rows : dict of int to ndarray of int
         Positions in `senders` of the agents in `receives`.
     sent : int
@@ -185,7 +188,7 @@ class Ranks:
         self.starts = first_agents(network.n_agents, self.size)
         rank_of = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
         links = sparse.csr_array(network.weights)
-        # By rank: agents whose dual variables its agents combine
+        # For each rank: the agents whose dual variables the agents of the rank combine
         senders = [
             np.unique(links[np.flatnonzero(rank_of == rank)].indices) for rank in range(self.size)
         ]
@@ -204,23 +207,27 @@ class Ranks:
                 self.rows[rank] = np.searchsorted(self.senders, agents)
 
     def exchange(self, values):
-        """Send the rows of the own agents to neighbouring ranks; return the rows of `senders`.
+        """Exchange rows with the neighbouring ranks; return the rows of the agents `senders`.
+
+        Each rank sends the rows of its agents to the ranks that combine them, and waits for the
+        rows that it combines itself. The bytes sent are added to `sent`.
 
         Parameters
         ----------
-        values : ndarray, shape (own agents, n)
+        values : ndarray, shape (len(agents), n)
+            Rows of the agents of this rank.
 
         Returns
         -------
         ndarray, shape (len(senders), n)
+            Rows of the agents `senders`, in their order.
         """
-        messages = {
-            rank: pack(values[agents - self.agents[0]]) for rank, agents in self.sends.items()
-        }
+        first_agent = self.agents[0]  # the agents of a rank have consecutive numbers
+        messages = {rank: pack(values[agents - first_agent]) for rank, agents in self.sends.items()}
         requests = [self.comm.Isend(message, dest=rank) for rank, message in messages.items()]
         self.sent += sum(message.nbytes for message in messages.values())
         received = np.empty((len(self.senders), values.shape[1]))
-        received[self.is_own] = values[self.senders[self.is_own] - self.agents[0]]
+        received[self.is_own] = values[self.senders[self.is_own] - first_agent]
         for rank, rows in self.rows.items():
             received[rows] = unpack(self._receive(rank), (len(rows), values.shape[1]))
         for request in requests:
@@ -238,7 +245,17 @@ class Ranks:
         return message
 
     def gather(self, numbers):
-        """Return the numbers of all agents (N, ...) from those of the own agents (own, ...)."""
+        """Gather one row for each agent of the network, from the ranks that own the agents.
+
+        Parameters
+        ----------
+        numbers : array-like, shape (len(agents), ...)
+            Rows of the agents of this rank.
+
+        Returns
+        -------
+        ndarray, shape (n_agents, ...)
+        """
         return self._gather(np.ascontiguousarray(numbers, dtype=float), np.diff(self.starts))
 
     def _gather(self, rows, counts):

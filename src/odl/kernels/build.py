@@ -1,4 +1,4 @@
-"""Rebuild of the extension module of an editable installation after a source was edited."""
+"""Rebuild the compiled kernels of an editable installation after a C++ source was edited."""
 
 import fcntl
 import os
@@ -12,24 +12,32 @@ from odl.errors import ConfigError
 
 
 def build_if_edited(root):
-    """Rebuild the extension module of the checkout `root` if one of its sources is newer.
+    """Rebuild the extension module in the checkout `root` if a source is newer than the module.
 
-    Does nothing without an editable installation of the checkout.
+    A line on the error stream reports the build. If several processes start together, one builds
+    and the others wait. Nothing happens if `root` has no editable installation.
+
+    Raises
+    ------
+    ConfigError
+        If the sources do not compile, or CMake was in a temporary environment that is gone.
     """
     minor = min(sys.version_info.minor, 12)  # newer versions of Python share one module
     caches = sorted(root.glob(f"build/editable-cp3{minor}-*/CMakeCache.txt"))
     if not caches or not (module := _edited_module(root)):
         return
     with (caches[0].parent / "odl.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of several jobs that start together, one builds
-        if _edited_module(root):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _edited_module(root):  # no other process has built it while this one waited
             print("odl: building the kernels that were edited", file=sys.stderr, flush=True)
             _build(caches[0])
-            os.utime(module)  # CMake does not touch the module if it does not use the edited source
+            # CMake leaves the module unchanged if no part of it uses the edited source. Its time is
+            # set here, because the module would otherwise be older than the source forever.
+            os.utime(module)
 
 
 def _edited_module(root):
-    """Return the path of the extension module if one of its sources is newer, else None."""
+    """Return the path of the extension module if a source is newer than it, else None."""
     folder = root / "src" / "odl" / "kernels"
     module = next(
         (path for end in EXTENSION_SUFFIXES if (path := folder / f"_kernels{end}").exists()), None
@@ -40,6 +48,7 @@ def _edited_module(root):
 
 
 def _build(cache):
+    """Compile the kernels with the CMake command and the build folder of a CMakeCache.txt."""
     cmake = Path(re.search(r"^CMAKE_COMMAND:INTERNAL=(.*)$", cache.read_text(), re.M)[1])
     if not cmake.exists():  # pip deletes the environment that it creates for a build
         defect = f"kernels were edited, and {cmake}, which built them, is gone"

@@ -315,7 +315,11 @@ class Adaptive(ClusterLearner):
         return replace(state, arrays={**state.arrays, "limit": limit})
 
     def _scales(self, state, which):
-        """Return 1 / rho_j^cohesion of some atoms, and the same times their recency factors."""
+        """Return two arrays of factors for the cosines with the atoms `which`.
+
+        The first contains 1 / rho_j^cohesion. The second is the first times the recency factors,
+        which are 1 if `recency` is 0.
+        """
         size, members = state.arrays["size"], state.arrays["members"]
         if self.recency:
             bins, factors = bins_of(state), recency_of(state.arrays, self.recency)

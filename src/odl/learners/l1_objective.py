@@ -1,4 +1,10 @@
-"""Base classes of the learners of the L1 objective: first dictionary, coder and subgradient."""
+"""Base classes for learners that minimise the L1 objective.
+
+    minimise ||P - X A^T||_1 + lam ||X||_1  over A >= 0 with columns of l1 norm at most 1, X >= 0
+
+`L1Learner` draws the initial dictionary and codes documents; `SubgradientLearner` also computes the
+subgradient of the loss with respect to A.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,7 +21,7 @@ ROUNDING = 1e-12  # absolute residuals up to this are rounding errors, for docum
 
 @dataclass(frozen=True)
 class L1Learner(Learner):
-    """Base class of the learners of min ||P - X A^T||_1 + lam ||X||_1 over non-negative A and X.
+    """Base class of learners that minimise ||P - X A^T||_1 + lam ||X||_1, A and X non-negative.
 
     Parameters
     ----------
@@ -29,8 +35,8 @@ class L1Learner(Learner):
         atom with all terms of a document therefore enters few codes of other documents and hardly
         changes.
     carry : bool
-        Whether other arrays and the update count of the first batch are retained for later batches,
-        or start at zero.
+        Whether the arrays other than the dictionary, and the number of updates, are carried over
+        from the first batch. If false, they start at zero after it.
     solver : {"exact", "admm"}
         Sparse coder.
     iterations, phi, relaxation : int, float, float
@@ -98,7 +104,7 @@ class L1Learner(Learner):
 class SubgradientLearner(L1Learner):
     """Base class of learners that update the dictionary by a subgradient step.
 
-    It is sign(X A^T - P)^T X, with sign(0) = 0.
+    The subgradient of ||P - X A^T||_1 with respect to A is sign(X A^T - P)^T X, with sign(0) = 0.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ The clusters are the atoms of a small dictionary that is fitted to these documen
     minimise ||Q - Z B^T||_1 + lam ||Z||_1  over B >= 0 with columns of l1 norm at most 1, Z >= 0.
 
 After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. The
-clustering text of the CIKM paper was not available: the start of the small dictionary and the
-definition of a cluster are our own.
+clustering text of the CIKM paper was not available. The initial atoms of the small dictionary and
+the definition of a cluster are therefore our own.
 """
 
 from dataclasses import asdict
@@ -26,9 +26,10 @@ from odl.papers import emergingfiles
 from odl.stream import features
 
 NO_CLUSTER = -1  # cluster number of documents in no cluster
-MAX_STARTS = 500  # largest number of documents that give candidates for initial atoms
-FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}
-FALL = 1e-5  # relative decrease of the objective at which alternations stop
+MAX_STARTS = 500  # candidates for initial atoms; their costs are computed for every document
+MIN_GAIN = 1e-9  # decreases of the summed cost up to this are rounding errors
+FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}  # limits of one dictionary update
+MIN_DECREASE = 1e-5  # relative decrease of the objective below which alternations stop
 
 
 class Topics(NamedTuple):
@@ -102,7 +103,9 @@ def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarr
 
 
 def short_atoms(Q, start_terms, min_support):
-    """Return one candidate atom per document: its heaviest terms that occur in enough documents.
+    """Return one candidate atom per document, from its heaviest terms.
+
+    Terms that occur in fewer than `min_support` documents are dropped first.
 
     Parameters
     ----------
@@ -110,14 +113,14 @@ def short_atoms(Q, start_terms, min_support):
     start_terms : int
         Maximum number of terms of an atom; 0: all.
     min_support : int
-        Minimum number of documents with a term.
+        Minimum number of documents that contain a term.
 
     Returns
     -------
     csr_array, shape (n_documents, n_terms)
-        Rows of unit l1 norm, or empty rows if no term remains.
+        Rows of unit l1 norm. The row of a document without a remaining term is empty.
     """
-    support = np.bincount(Q.indices, minlength=Q.shape[1])  # documents of each term
+    support = np.bincount(Q.indices, minlength=Q.shape[1])  # number of documents with each term
     atoms = Q.copy()
     atoms.data[support[atoms.indices] < min_support] = 0.0
     atoms.eliminate_zeros()
@@ -127,12 +130,20 @@ def short_atoms(Q, start_terms, min_support):
     return atoms
 
 
-def start(Q, settings):
-    """Choose the initial atoms greedily among candidate atoms of documents, without randomness.
+def choose_initial_atoms(Q, settings):
+    """Choose the initial atoms greedily among the candidates of `short_atoms`.
 
-    Each step takes the candidate that lowers ``sum_i min_j s(q_i, b_j)`` most, where
-    ``s(q, b) = min_{z >= 0} ||q - z b||_1 + lam z`` and a document without atom costs
-    ``||q||_1``. The choice stops if no candidate lowers the sum.
+    The choice is deterministic. Only the first `MAX_STARTS` documents, the most novel ones, give
+    candidates. The cost of document q with atom b is ``min_{z >= 0} ||q - z b||_1 + lam z``;
+    without an atom it is ``||q||_1``. Each step adds the candidate that decreases most the summed
+    cost of all documents, each with its cheapest atom so far. The choice stops at `settings.atoms`
+    atoms, or when no candidate decreases the sum by more than `MIN_GAIN`.
+
+    Parameters
+    ----------
+    Q : csr_array, shape (n_documents, n_terms)
+        The selected documents, most novel first.
+    settings : SmallDictionary
 
     Returns
     -------
@@ -140,19 +151,20 @@ def start(Q, settings):
     """
     candidates = short_atoms(Q, settings.start_terms, settings.min_support)[:MAX_STARTS]
     columns = sparse.csc_array(candidates.T)
+    # cost[j, i]: cost of document i with candidate j as its only atom
     cost = np.array(
         [sparse_code(Q, columns[:, [j]], settings.lam)[1] for j in range(columns.shape[1])]
     )
-    best = np.asarray(Q.sum(axis=1)).ravel()
-    starts = []
-    while len(starts) < min(settings.atoms, columns.shape[1]):
-        gain = np.maximum(best - cost, 0.0).sum(axis=1)
-        steepest = int(np.argmax(gain))
-        if gain[steepest] <= 1e-9:
+    cheapest = np.asarray(Q.sum(axis=1)).ravel()  # cost of each document with the chosen atoms
+    chosen = []
+    while len(chosen) < min(settings.atoms, columns.shape[1]):
+        gain = np.maximum(cheapest - cost, 0.0).sum(axis=1)
+        candidate = int(np.argmax(gain))
+        if gain[candidate] <= MIN_GAIN:
             break
-        starts.append(steepest)
-        best = np.minimum(best, cost[steepest])
-    return columns[:, starts]
+        chosen.append(candidate)
+        cheapest = np.minimum(cheapest, cost[candidate])
+    return columns[:, chosen]
 
 
 def alternate(
@@ -172,8 +184,8 @@ def alternate(
         Initial atoms.
     lam : float
     rounds : int
-        Maximum number of alternations; they stop when the objective decreases by less than 1e-5 of
-        its value.
+        Maximum number of alternations. They stop earlier when the objective decreases by less than
+        1e-5 of its value.
 
     Returns
     -------
@@ -195,10 +207,10 @@ def alternate(
     for _ in range(rounds if B.shape[1] else 0):
         fitted = fit_dictionary(Q, Z, B, **FIT).dictionary
         codes, value = sparse_code(Q, fitted, lam)
-        fall = objective.sum() - value.sum()
-        if fall > 0.0:
+        decrease = objective.sum() - value.sum()
+        if decrease > 0.0:
             B, Z, objective = fitted, codes, value
-        if not fall > FALL * value.sum():
+        if decrease <= MIN_DECREASE * value.sum():
             break
     return B, Z, objective
 
@@ -273,7 +285,8 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
         )
     rows = most_novel(score, P, settings.share)
     Q = P[rows]
-    B, Z, objective = alternate(Q, start(Q, settings), settings.lam, settings.rounds)
+    initial = choose_initial_atoms(Q, settings)
+    B, Z, objective = alternate(Q, initial, settings.lam, settings.rounds)
     cluster, atoms = group(Z, settings.min_support)
     residual = objective - settings.lam * np.asarray(Z.sum(axis=1)).ravel()
     members = [np.flatnonzero(cluster == number) for number in range(len(atoms))]
@@ -281,17 +294,17 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     return Topics(rows, cluster, residual, B[:, atoms], rows[best], float(objective.sum()))
 
 
-def of_timestep(scores, source, settings=None, corpus_features=None):
+def find_in_files(scores, source, settings=None, corpus_features=None):
     """Find the emerging topics of one timestep from its files.
 
-    Documents have the term weights of the run, scaled to unit l1 norm.
+    The documents are weighted as in the run that computed the scores, and scaled to unit l1 norm.
 
     Parameters
     ----------
     scores : path-like
-        Score file of the timestep.
+        File of the scores of one learner at one timestep.
     source : path-like
-        Features of the same timestep.
+        Features file of the same timestep.
     settings : SmallDictionary, optional
     corpus_features : path-like, optional
         Last features of the stream, needed for ``idf: corpus``.
@@ -299,14 +312,14 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
     Returns
     -------
     emerging : EmergingTopics
-        The clusters.
+        The clusters, with the words of their atoms.
     batch : ScoredBatch
-        The scores, with ids and topics of the documents.
+        The scores, with ids and topic labels of the documents.
 
     Raises
     ------
     DataError
-        If scores and features belong to different documents.
+        If scores and features are of different timesteps or documents.
     ParameterError, StorageError
         If a setting is out of range, or a file is missing or damaged.
     """
@@ -322,8 +335,8 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
         )
     last_features = features.read(corpus_features) if corpus_features else None
     P = data.weighed(**weighting, norm="l1", corpus=last_features)[:]
-    clusters = find(P, batch.scores[run["run"]], settings)
-    pairs = top_terms(clusters.atoms, settings.terms)
+    clusters = find(P, batch.scores[run["run"]], settings)  # run["run"] is the name of the run
+    terms_of_clusters = top_terms(clusters.atoms, settings.terms)
     emerging = emergingfiles.EmergingTopics(
         t=batch.t,
         run=run,
@@ -333,8 +346,8 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
         cluster=clusters.cluster,
         residual=clusters.residual,
         objective=clusters.objective,
-        words=[" ".join(data.vocabulary[term] for term, _ in cluster) for cluster in pairs],
-        weights=[" ".join(f"{weight:.3g}" for _, weight in cluster) for cluster in pairs],
+        words=[" ".join(data.vocabulary[term] for term, _ in pairs) for pairs in terms_of_clusters],
+        weights=[" ".join(f"{weight:.3g}" for _, weight in pairs) for pairs in terms_of_clusters],
         representative=clusters.representative,
     )
     return emerging, batch

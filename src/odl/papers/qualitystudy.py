@@ -206,9 +206,9 @@ def rival(stream, learners_of, settings):
 def resize(stream, learners_of, settings):
     """Measure the runs and five nearest neighbours with batches of each size.
 
-    ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC
-    over the batches in which the AUC is defined. A topic is novel in one batch only, so small
-    batches have few novel documents each.
+    ``pooled`` is one AUC over all documents after the first batch. ``single`` is the mean of the
+    AUCs of the batches in which the AUC is defined. A topic is novel in one batch only, so a small
+    batch has few novel documents.
     """
     grouped, peer_learners = groups(learners_of, settings["runs"]), {}
     # One use of batch peers is enough for this comparison.
@@ -227,14 +227,17 @@ def resize(stream, learners_of, settings):
 
 
 def measure_auc(stream, scores):
-    """Return pooled and mean AUC of a run, and the counts that they are computed from.
+    """Return the pooled and the mean AUC of a run, with its numbers of timesteps and documents.
 
     Returns
     -------
     dict
-        ``timesteps``, ``novel`` (number of novel documents), ``listed`` (number of timesteps with
-        novel and known documents, whose AUC is defined), ``pooled`` (AUC of all documents),
-        ``single`` (mean AUC over the timesteps of ``listed``; nan if there are none).
+        ``timesteps`` : number of timesteps with scores.
+        ``novel`` : number of novel documents.
+        ``listed`` : number of timesteps whose AUC is defined, because they have both novel and
+        known documents.
+        ``pooled`` : AUC over all documents.
+        ``single`` : mean of the AUCs that are defined; nan if none is.
     """
     labels = np.concatenate([stream.labels[t] for t in scores])
     aucs = [metrics.auc(values, stream.labels[t]) for t, values in scores.items()]

@@ -18,7 +18,7 @@ def topics(scores, features, *, output, settings: Json = "{}", corpus_features=N
     from odl.papers import emerging, emergingfiles
 
     small = sections.SmallDictionary.from_map(settings, "--settings")
-    clusters, _ = emerging.of_timestep(scores, features, small, corpus_features)
+    clusters, _ = emerging.find_in_files(scores, features, small, corpus_features)
     emergingfiles.write(output, clusters)
 
 
@@ -26,10 +26,10 @@ def topics(scores, features, *, output, settings: Json = "{}", corpus_features=N
 def emerging(
     table, *, files: list = (), scores: list = (), topics: Literal["all", "dominant"] = "all"
 ):
-    """Write the table of the emerging topics of one run.
+    """Write the emerging topics of one run into a table.
 
-    --files: files of `odl step topics`. --scores: score files in the same order. --topics: which
-    topics of a document count.
+    --files: files that `odl step topics` wrote. --scores: score files in the same order. --topics:
+    topics that count for a document, all or the dominant one.
     """
     from odl.files import tables
     from odl.papers import emergingfiles
@@ -46,9 +46,9 @@ def emerging(
 
 @step
 def emergings(plan, output, *, tables: list = ()):
-    """Write the table of the emerging topics of all runs over seeds.
+    """Write the emerging topics of all runs and seeds into one table.
 
-    --tables: tables of `odl step emerging`, one per run.
+    --tables: tables that `odl step emerging` wrote, one per run.
     """
     from odl.papers import emergingfiles
 
@@ -59,8 +59,8 @@ def emergings(plan, output, *, tables: list = ()):
 def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
     """Write the regret of a run against the best fixed dictionary.
 
-    --checkpoints, --features: files of all timesteps, in order. --options: JSON of timesteps,
-    tolerance, iterations.
+    --checkpoints, --features: files of all timesteps, in order. --options: JSON with timesteps,
+    tolerance and iterations.
     """
     from odl.config import sections
     from odl.papers import hindsight
@@ -72,9 +72,9 @@ def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
 
 @step
 def regrets(plan, output, *, options: Json):
-    """Write the table of the regret of runs over seeds.
+    """Write a table of regret: means and spreads over the seeds of each run.
 
-    --options: JSON of runs, sizes.
+    --options: JSON with runs and sizes.
     """
     from odl.config import sections
     from odl.papers import hindsight
@@ -87,7 +87,8 @@ def regrets(plan, output, *, options: Json):
 def measure(name, output, *, part: int, settings: Json = "{}", files: list = ()):
     """Compute one part of an experiment, a seed or a split.
 
-    --settings: JSON of settings that differ from the defaults. --files: data of the experiment.
+    --settings: JSON with the settings that differ from the defaults. --files: input data of the
+    experiment.
     """
     from odl.papers import experiments
 
@@ -100,9 +101,9 @@ def experiment(
 ):
     """Run an experiment, and write its tables and figures.
 
-    --settings: JSON of settings that differ from the defaults. --files: data of the experiment.
-    --study: JSON of streams, learners and evaluation. --parts: files of `odl step measure`, if the
-    parts have been computed.
+    --settings: JSON with the settings that differ from the defaults. --files: input data of the
+    experiment. --study: JSON with streams, learners and evaluation. --parts: output files of
+    `odl step measure`, if the parts were computed separately.
     """
     from odl.papers import experiments
 

@@ -250,11 +250,25 @@ class SelectedSvm:
 
 
 def predict_classes(inner, y, outer, exponent, tolerance=1e-3):
-    """Return the classes of test documents that a linear SVM with C = 4^exponent predicts.
+    """Predict the classes of the test documents by a linear SVM with C = 4^exponent.
 
-    `inner` (n_train, n_train) contains the inner products of training documents, `outer` (n_test,
-    n_train) those of test with training documents, `y` (n_train,) the classes. If all training
-    documents have the same class, it is predicted.
+    If all training documents have the same class, every prediction is this class.
+
+    Parameters
+    ----------
+    inner : ndarray, shape (n_train, n_train)
+        Inner products of the training documents with each other.
+    y : ndarray of bool, shape (n_train,)
+        Classes of the training documents.
+    outer : ndarray, shape (n_test, n_train)
+        Inner products of each test document with the training documents.
+    exponent : float
+    tolerance : float
+        Tolerance of the SVM solver.
+
+    Returns
+    -------
+    ndarray, shape (n_test,)
     """
     from sklearn.svm import SVC
 

@@ -68,7 +68,8 @@ def complete(name, settings):
     Raises
     ------
     ConfigError
-        If a setting is wrong; the message suggests the nearest key.
+        If the experiment or a setting is unknown (the message suggests the nearest name), or a
+        value is out of range.
     """
     schemas = module_of(name).SETTINGS
     check_map(settings, closed(schemas), name)
@@ -79,23 +80,25 @@ def complete(name, settings):
 
 
 def measure(name, output, part, settings=None, files=()):
-    """Compute one part of an experiment, and write its rows for `run`.
+    """Compute one part of an experiment, and write its rows to a file that `run` reads.
 
     Parameters
     ----------
     name : str
         One of `EXPERIMENTS`.
     output : path-like
-        JSON file to write, with the rows of tables.
+        JSON file to write: the identity of the part (`_head`), and the rows of its tables.
     part : int
-        Value of the setting that the module names in ``PART``; it replaces that of `settings`.
-    settings, files
-        As `run`.
+        Value of the setting that the module names in ``PART``. It replaces the value in `settings`.
+    settings : dict, optional
+        Settings that differ from the defaults.
+    files : sequence of path-like
+        The data; see `run`.
 
     Raises
     ------
     ConfigError
-        If the experiment has no parts.
+        If the experiment is unknown or has no parts, or a setting is unknown or out of range.
     """
     module = module_of(name)
     if not hasattr(module, "PART"):
@@ -110,7 +113,11 @@ def measure(name, output, part, settings=None, files=()):
 
 
 def _head(name, settings, part):
-    """Return the identity of a part: experiment, part, settings, and digest of its code."""
+    """Return what identifies a measured part, so that `run` refuses rows of another part.
+
+    The dict contains the experiment, the part, the settings that `measure` uses, and a digest of
+    the code of `measure` and its imports.
+    """
     module = module_of(name)
     measured = {
         key: value
@@ -203,7 +210,9 @@ def section(folder):
                 figures=figures,
                 **values,
             )
-    except (  # of a table or template that does not fit, as of another version
+    # The tables may come from another version of the program, and then lack columns or rows that
+    # the template or `shown` uses. These are the errors of such a lookup or computation.
+    except (
         StorageError,
         OSError,
         LookupError,
@@ -222,7 +231,13 @@ def section(folder):
 
 
 def _read_parts(name, settings, parts):
-    """Return the rows of all parts by table; raise DataError if a file is not the expected part."""
+    """Return a dict from table names to the rows of all parts, in the order of the parts.
+
+    Raises
+    ------
+    DataError
+        If the number of files is wrong, or a file is not the part that belongs at its position.
+    """
     values, tables_of = settings[module_of(name).PART], {}
     if len(parts) != len(values):
         raise DataError(

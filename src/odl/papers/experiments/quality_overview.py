@@ -180,9 +180,10 @@ def describe_run(run):
 
 
 def best_of(rows, labels):
-    """Return by label the rows of the best run without, and of the best with batch peers.
+    """Return a dict from `labels` to the rows of the best runs.
 
-    Runs are compared by their mean average AUC.
+    The first label gets the best run without batch peers, the second the best run with batch peers.
+    The best run has the largest mean of the average AUC. A label without runs is omitted.
     """
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
@@ -193,23 +194,23 @@ def best_of(rows, labels):
 
 
 def curves_of(rows):
-    """Return the rows of a stream by curve.
+    """Return a dict from the label of each curve to its rows, for one stream.
 
-    Each learner is a curve. Two more are the best nearest-neighbour scores that compare a document
-    with a window of earlier documents only: one scores each document by itself, the other scores it
-    together with its batch.
+    Each learner is a curve, labelled with the name of its run. Two more curves show nearest
+    neighbours in a window of earlier documents: the best run that scores each document by itself,
+    and the best run that scores it together with its batch (`best_of`). A curve without rows is
+    omitted.
     """
-    learned = grouped([row for row in rows if "-window" not in row["run"]], ("run",))
-    windows = best_of(
-        [row for row in rows if "-window" in row["run"]], (WINDOW_PLAIN, WINDOW_CONTEXT)
-    )
-    return {run: of_run for (run,), of_run in learned} | windows
+    window_rows = [row for row in rows if "-window" in row["run"]]
+    learner_rows = [row for row in rows if "-window" not in row["run"]]
+    learners = {run: run_rows for (run,), run_rows in grouped(learner_rows, ("run",))}
+    return learners | best_of(window_rows, (WINDOW_PLAIN, WINDOW_CONTEXT))
 
 
 def lines_of(rows):
-    """Return by label the average AUC of the best cosine to all earlier documents.
+    """Return a dict from labels to the average AUC of nearest neighbours in the complete past.
 
-    One label is without, one with batch peers.
+    One label is the best run without batch peers, the other the best run with batch peers.
     """
     best = best_of(
         [row for row in rows if row["run"].startswith("nearest")], (PAST_PLAIN, PAST_CONTEXT)

@@ -418,7 +418,10 @@ def forgotten_as(identity):
 
 
 def name_end(content):
-    """Return the suffix of the id of a document whose id occurred before with other content."""
+    """Return the suffix that distinguishes a document from an earlier one with the same id.
+
+    `content` is the digest of its row (`content_of`), which differs from that of the earlier row.
+    """
     return f"~{content.hex()[:8]}"
 
 
@@ -777,10 +780,18 @@ def check_first_row(path, row, columns):
 
 
 def check_columns_seen(path, seen, columns):
-    """Refuse a file that lacks a column which the options name.
+    """Raise DataError if a file lacks a column that the options name.
 
-    Default columns are optional. If a column differs from a default name only in case or outer
-    white space, the file is refused too, since the column would be ignored.
+    Columns with default names may be missing. But DataError is also raised if the file has a column
+    whose name differs from the default in case or outer white space only: it would be ignored.
+
+    Parameters
+    ----------
+    path : path-like
+    seen : collection of str
+        Columns of the file.
+    columns : dict
+        Role -> name of its column, or list of names.
     """
     names_and_roles = [(name, role) for role in columns for name in names_of(columns[role])]
     for name, role in names_and_roles:

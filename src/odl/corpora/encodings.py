@@ -37,8 +37,9 @@ FOREIGN_HEADS = {
 # Control characters that do not occur in text.
 CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}
 MAX_CONTROL_BYTES = 2  # largest number of different control characters in a text with zeros
-MAX_ZERO_RATIO = 0.7  # ratio of zeros at even and odd positions; below it, a text is UTF-16
-MIN_ZERO_SHARE = 0.1  # smallest share of zeros among the bytes of a text in UTF-16
+# Largest ratio of the numbers of zero bytes at even and odd positions (smaller / larger) in UTF-16.
+MAX_ZERO_RATIO = 0.7
+MIN_ZERO_SHARE = 0.1  # smallest share of zero bytes in a text in UTF-16
 ZERO_BYTES = 4096  # number of bytes at the start of a file in which zeros are searched
 RECODED_BYTES = 1 << 16  # number of bytes that are converted at once
 REPLACEMENT = "\ufffd"  # character in place of bytes that cannot be decoded
@@ -400,16 +401,19 @@ def wide_name(head, path):
 
 
 def _is_text(head):
-    """Return whether the first bytes of a file are text. A crash may leave zeros in a log.
+    """Return whether a file that begins with these bytes is text with one byte per ASCII character.
 
-    In UTF-16 without a mark, zeros are frequent, mostly at even or mostly at odd positions.
+    Bytes without zeros are text. Bytes with zeros may be a log with a gap that a crash left, which
+    is text; a binary file, which has several control characters; or UTF-16 without a byte order
+    mark, where every second byte of an ASCII character is zero.
     """
     if b"\0" not in head:
         return True
+    if len({*head} & CONTROL_BYTES) > MAX_CONTROL_BYTES:
+        return False
     even, odd = head[::2].count(0), head[1::2].count(0)
-    alternate = min(even, odd) < MAX_ZERO_RATIO * max(even, odd)
-    is_utf16 = alternate and even + odd > MIN_ZERO_SHARE * len(head)
-    return not is_utf16 and len({*head} & CONTROL_BYTES) <= MAX_CONTROL_BYTES
+    is_alternating = min(even, odd) < MAX_ZERO_RATIO * max(even, odd)
+    return not (is_alternating and even + odd > MIN_ZERO_SHARE * len(head))
 
 
 class _Recoded(io.RawIOBase):

@@ -182,11 +182,11 @@ def parse_counts(value):
 
 
 def parse_topics(value, separator):
-    """Return the distinct topics of a list, a number or a string.
+    """Return the distinct topics in a string, a number or a list, as a tuple of str.
 
-    A string is split at the separator; with None it is one topic.
-
-    The topic of an object is its ``name``, as for labels of issues.
+    A string is split at the separator, or is one topic if the separator is None. A list contains
+    strings, numbers, or objects whose ``name`` is the topic, such as labels of issues. ValueError
+    is raised for other values.
     """
     if missing(value):
         return ()

@@ -79,7 +79,7 @@ class Form:
 
 
 def rows(path, form=Form(), name=None):
-    """Yield (location, row) of each row of a file.
+    """Yield (location, row) for each row of a file.
 
     The location is "line 3", "row 3", "message 3" or "item 3"; the row maps columns to values. For
     a row that cannot be read, an `odl.corpora.checks.Unreadable` is yielded instead. One row is in
@@ -565,12 +565,16 @@ def _text_row(file, path, name, encoding, times=None):
 
 
 def _time(path, name, front_matter, times):
-    """Return the time of a text file by the option `times`, in ISO 8601; None if it has none."""
+    """Return the time of a text file, from the source that `times` names, or None.
+
+    By default (`times` None), the date in the front matter is used, or else the day in the name.
+    The other parameters are those of `_text_row`; `front_matter` is a dict.
+    """
     if times == "modified":
         return datetime.fromtimestamp(_modified_time(path), UTC).isoformat()
-    if times != "name" and front_matter.get("date"):
+    if times in (None, "front-matter") and front_matter.get("date"):
         return front_matter["date"]
-    return day_of(name) if times != "front-matter" else None
+    return day_of(name) if times in (None, "name") else None
 
 
 def _modified_time(path):

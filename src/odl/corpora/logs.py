@@ -152,11 +152,11 @@ def _join_texts(prefix, texts):
 def rows(
     lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tuple = ()
 ) -> Iterator[tuple]:
-    """Yield (location, row) of each line that is not blank.
+    """Yield (location, row) for each line that is not blank.
 
-    A line without a time gets the time of the line before it. Lines before the first time get that
-    time. Each line is a document, also in a stack trace, since a watched line must be answered
-    before the next one arrives.
+    A line without a time gets the time of the line before it. Lines above the first line with a
+    time get that time; if there are more than `MAX_LEADING_LINES`, they have no time. Each line of
+    a stack trace is a document too: a watch scores a line before the next one arrives.
 
     Parameters
     ----------
@@ -172,7 +172,8 @@ def rows(
         own_pattern = re.compile(
             rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}"
         )
-    waiting: list | None = []  # rows before the first time; None once they have been yielded
+    # Rows above the first line with a time, until that time is known; None once they were yielded.
+    waiting: list | None = []
     time, is_time_after_words = None, None
     for location, line in lines:
         if isinstance(line, Unreadable):

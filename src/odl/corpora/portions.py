@@ -245,31 +245,39 @@ def _set_aside(documents, digests, rows, reason):
 
 
 def _ids(documents):
-    """Return the ids of documents, followed by those of documents with too few words."""
+    """Return the ids of the documents, then the ids of those dropped for having too few words."""
     return [*documents.ids, *(documents.dropped.ids if documents.dropped else [])]
 
 
-def _names(share, contents, ids):
-    """Return the ids of the documents of a share, those with too few words last.
+def _names(share, contents, register):
+    """Return the final id for each document in a share, and add these ids to the register.
 
-    An id is None if an earlier share has it.
+    Documents with too few words come last. The id of a document is None if the document is omitted
+    because an earlier one has its id (`odl.corpora.collection.Register.name`).
+
+    Parameters
+    ----------
+    share : Documents
+    contents : sequence of bytes
+        Digest of each document's row, in the same order.
+    register : odl.corpora.collection.Register
     """
     all_ids = _ids(share)
-    if ids.changed == "keep" and ids.contents.keys().isdisjoint(all_ids):
-        ids.contents.update(zip(all_ids, contents, strict=True))
+    if register.changed == "keep" and register.contents.keys().isdisjoint(all_ids):
+        register.contents.update(zip(all_ids, contents, strict=True))
         return all_ids
     names = [None] * len(all_ids)
-    # The first row with an id must be registered before those with other content, whose ids have a
-    # suffix.
+    # Ids without a suffix come first: the original row must be registered before the rows that have
+    # its id but other content.
     for position in sorted(
         range(len(all_ids)),
         key=lambda position: all_ids[position].endswith(collection.name_end(contents[position])),
     ):
         content = contents[position]
         identity = all_ids[position].removesuffix(collection.name_end(content))
-        names[position] = ids.name(identity, content)
+        names[position] = register.name(identity, content)
         if names[position] is not None:
-            ids.enter(names[position], content)
+            register.enter(names[position], content)
     return names
 
 

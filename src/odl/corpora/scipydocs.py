@@ -1,8 +1,8 @@
 """The reader ``scipydocs``: API documentation of installed scientific Python packages.
 
 Each docstring with at least 40 words is a document. Sources are parsed, not imported, so the corpus
-depends on the installed versions only. Docstrings that NumPy and SciPy attach with ``add_newdoc``
-are read from these calls.
+depends on the installed versions only. NumPy and SciPy attach some docstrings with calls of
+``add_newdoc``; the arguments of these calls are read.
 """
 
 import ast
@@ -27,11 +27,14 @@ OPTIONS = {
 }
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
-# Tests, copies of other packages, and numpy.distutils, which only some Python versions have.
+# Modules and folders that are not read: tests, copies of other packages, and numpy.distutils, which
+# exists for some Python versions only.
 SKIPPED = {"tests", "test", "conftest", "externals", "extern", "vendored", "_vendored", "distutils"}
 SKIPPED |= {"array_api_compat", "array_api_extra", "cobyqa", "pyprima", "uarray", "_uarray"}
-# Subpackages that are not a subject: the topic is the level below them.
+# Subpackages that group others without being a subject. Their own subpackages are the topics.
 LAYERS = frozenset({"pandas.core"})
+FUNCTION_NODES = ast.FunctionDef | ast.AsyncFunctionDef
+DEFINITION_NODES = FUNCTION_NODES | ast.ClassDef
 
 
 def read(sources, options):
@@ -40,7 +43,7 @@ def read(sources, options):
     Parameters
     ----------
     sources : list
-        Empty: the packages are found where Python would import them from.
+        Not used: packages are found on Python's import path.
     options : dict
         ``packages``: names of distributions or top-level packages (default numpy, scipy,
         scikit-learn, pandas, matplotlib); ``min_words`` (default 40); ``tokens`` (see
@@ -49,20 +52,21 @@ def read(sources, options):
     Returns
     -------
     Documents
-        Sorted by id, the dotted path of the object (with ``#2`` for a second definition). The topic
-        is package.subpackage without outer underscores: scipy.optimize._lbfgsb_py belongs to
-        scipy.optimize, numpy._core to numpy.core. Of equal docstrings only the first is used. No
-        times.
+        Sorted by id and without times. The id is the dotted path of the object, followed by ``#2``
+        for its second definition. The topic is package.subpackage without outer underscores:
+        scipy.optimize._lbfgsb_py belongs to scipy.optimize, numpy._core to numpy.core. If objects
+        have equal docstrings, only the object that sorts first becomes a document.
 
     Raises
     ------
     ConfigError, DataError
-        If an option is wrong, or a package is not installed as Python source.
+        If an option is wrong, a package is not installed as Python source, or no docstring is long
+        enough.
     """
-    named = collect(options.get("packages", PACKAGES), options.get("min_words", 40))
+    topics_and_texts = collect(options.get("packages", PACKAGES), options.get("min_words", 40))
     records = (
         (name, NO_TIME, (topic,), f"{name}: {summary_of(text)}", text)
-        for name, (topic, text) in sorted(named.items())
+        for name, (topic, text) in sorted(topics_and_texts.items())
     )
     return documents_of(records, options)
 
@@ -73,8 +77,11 @@ def summary_of(text):
 
 
 def collect(packages, min_words):
-    """Return {id: (topic, docstring)} of the packages, without exact duplicates."""
-    named = {}
+    """Return {id: (topic, docstring)} for the packages; equal docstrings have one id only.
+
+    Docstrings with fewer than `min_words` words are omitted. DataError is raised if none is left.
+    """
+    topics_and_texts = {}
     for package in packages:
         for top, folder in package_folders(package).items():
             for module, path in modules(top, folder):
@@ -82,24 +89,29 @@ def collect(packages, min_words):
                     if len(text.split()) < min_words:
                         continue
                     unique_name, number = name, 1
-                    while unique_name in named:
+                    while unique_name in topics_and_texts:
                         number += 1
                         unique_name = f"{name}#{number}"
-                    named[unique_name] = (topic_of(module), text)
-    if not named:
+                    topics_and_texts[unique_name] = (topic_of(module), text)
+    if not topics_and_texts:
         raise DataError(
             f"no docstring of {min_words} words in {packages}",
             "at least one docstring",
             "name other packages",
         )
-    first = {}
-    for name in sorted(named):
-        first.setdefault(named[name][1], name)
-    return {name: named[name] for name in first.values()}
+    first_names = {}  # docstring -> the first name that has it
+    for name in sorted(topics_and_texts):
+        _, text = topics_and_texts[name]
+        first_names.setdefault(text, name)
+    return {name: topics_and_texts[name] for name in first_names.values()}
 
 
 def package_folders(name):
-    """Return {import name: folder} of a top-level package, or of the packages of a distribution."""
+    """Return {import name: folder} for a top-level package or for the packages in a distribution.
+
+    A top-level package is found by its import name (sklearn), a distribution by its name on PyPI
+    (scikit-learn).
+    """
     if "." in name:
         raise ConfigError(
             f"the package {name!r}", "names such as 'scipy' or 'scikit-learn'", "correct the name"
@@ -154,17 +166,26 @@ def docstrings(module, path):
 
 
 def nested_docstrings(node, name):
-    """Yield (dotted name, docstring) of a node of a syntax tree and of the nodes in it.
+    """Yield (dotted name, docstring) for a syntax tree node and for all definitions inside it.
 
-    They are those of modules, classes and functions, except local ones, and of calls of add_newdoc.
-    `name` is the dotted name of the innermost module or class.
+    Docstrings that calls of ``add_newdoc`` attach are yielded too. The body of a function is not
+    searched: its local definitions are not part of an interface.
+
+    Parameters
+    ----------
+    node : ast.AST
+        A module, a class, a function, or a statement that may contain definitions, such as ``if``.
+    name : str
+        Dotted name of the node; for a statement, of the module or class that contains it.
     """
-    is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    is_documented = is_function or isinstance(node, ast.Module | ast.ClassDef)
-    if is_documented and (text := ast.get_docstring(node)):
-        yield name, text
-    for child in () if is_function else ast.iter_child_nodes(node):
-        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(node, ast.Module | DEFINITION_NODES):
+        text = ast.get_docstring(node)
+        if text:
+            yield name, text
+    if isinstance(node, FUNCTION_NODES):
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, DEFINITION_NODES):
             yield from nested_docstrings(child, f"{name}.{child.name}")
         elif isinstance(child, ast.Expr) and isinstance(child.value, ast.Call):
             yield from newdoc(child.value, name)
@@ -173,19 +194,28 @@ def nested_docstrings(node, name):
 
 
 def newdoc(call, module):
-    """Yield (dotted name, docstring) of a call ``add_newdoc([place,] name, doc)``.
+    """Yield (dotted name, docstring) for each docstring that a call of ``add_newdoc`` attaches.
 
-    The argument doc may be (attribute, doc).
+    The call is ``add_newdoc([place,] name, doc)``. Here doc is a docstring, a pair (attribute,
+    docstring) or a list of pairs. Nothing is yielded for other calls, for arguments that are not
+    literals, and for objects of another package.
+
+    Parameters
+    ----------
+    call : ast.Call
+    module : str
+        Dotted name of the module that contains the call. By default, `place` is its package.
     """
     if getattr(call.func, "id", getattr(call.func, "attr", None)) != "add_newdoc":
         return
     try:
         arguments = [ast.literal_eval(argument) for argument in call.args]
-    # An argument is computed when the package is imported.
+    # The argument is not a literal: Python computes it when the package is imported.
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return
     place = arguments.pop(0) if len(arguments) == 3 else module.rpartition(".")[0]
-    if len(arguments) != 2 or str(place).partition(".")[0] != module.partition(".")[0]:
+    is_own_package = str(place).partition(".")[0] == module.partition(".")[0]
+    if len(arguments) != 2 or not is_own_package:
         return
     name, documents = arguments
     for entry in documents if isinstance(documents, list) else [documents]:

@@ -15,37 +15,38 @@ FILES = ("TDT2_with_time.mat",)
 OPTIONS = {"min_documents": {"type": "integer", "minimum": 0}}
 
 SHA256 = "077a9f839f7a56efe797c54de7a351f2a46e69161387aef76526aafe7d872576"
-DAY_MS = 86_400_000
+DAY_MS = 86_400_000  # milliseconds of a day
 
 
 def read(sources, options):
-    """Read TDT2_with_time.mat.
+    """Read the 9394 documents of TDT2_with_time.mat, in the order of its rows.
 
     Parameters
     ----------
     sources : list of path-like
-        The file.
+        Path of the file, alone.
     options : dict
-        ``min_documents``: leave out terms of fewer documents of the complete corpus (default 0), as
-        a vocabulary chosen beforehand does.
+        ``min_documents`` (default 0): terms that occur in fewer documents are dropped. Documents of
+        the complete corpus are counted, later ones included, as if the vocabulary had been chosen
+        beforehand.
 
     Returns
     -------
     Documents
-        9394 documents in the order of the file, ids ``tdt2-00001`` by row, terms ``t00001`` by
-        column of the file, topics ``topic01``...; times are midnight UTC of the day.
+        The ids are row numbers of the file (``tdt2-00001``), the terms column numbers (``t00001``),
+        the topics ``topic01`` to ``topic30``. The time of a document is midnight UTC of its day.
 
     Raises
     ------
     DataError
-        If it is another file.
+        If the sha256 of the file is not that of TDT2_with_time.mat.
     """
     (fea,) = matrices(*sources, *FILES, SHA256, ["fea"])
     return drop_rare_terms(from_matrix(fea), options.get("min_documents", 0))
 
 
 def drop_rare_terms(documents, min_documents):
-    """Return documents with the terms that occur in at least `min_documents` of them."""
+    """Return the documents without the terms that occur in fewer than `min_documents` of them."""
     if min_documents == 0:
         return documents
     columns = np.flatnonzero(
@@ -56,7 +57,10 @@ def drop_rare_terms(documents, min_documents):
 
 
 def from_matrix(fea):
-    """Return documents from the matrix (documents x (terms + 2)) of counts, topics and dates."""
+    """Return `Documents` from the matrix of the file, of shape (n_documents, n_terms + 2).
+
+    The columns are the counts of the terms, the topic, and the date as month x 100 + day.
+    """
     n_terms = fea.shape[1] - 2
     topics, dates = fea[:, n_terms:].toarray().T.tolist()
     days = [np.datetime64(f"1998-{date // 100:02d}-{date % 100:02d}", "D") for date in dates]

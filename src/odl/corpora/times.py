@@ -283,7 +283,22 @@ def _from_mail(day, month, year, hour, minute, second, hours, minutes):
 
 
 def _split(text):
-    """Return (text without clock, zone and weekday; clock as timedelta; zone or None)."""
+    """Split a text into day, time of day and time zone.
+
+    Returns
+    -------
+    day : str
+        The text without its clock, its zone, weekdays and words such as "of".
+    clock : timedelta
+        Time since midnight; 0 if the text has no clock.
+    zone : tzinfo or None
+        None if the text has no zone.
+
+    Raises
+    ------
+    ValueError
+        If the clock or the zone does not exist, or the abbreviation of a zone is ambiguous.
+    """
     remaining, zone = ZONE_REMARK.sub("", text), None
     if region := ZONE_NAME.search(remaining):
         remaining = remaining[: region.start()]
@@ -298,6 +313,8 @@ def _split(text):
             zone = _zone(text, (1 if sign == "+" else -1) * (60 * int(hours) + int(minutes)))
             after_clock = after_clock[: offset.start()] + " " + after_clock[offset.end() :]
         clock, remaining = _clock(text, match), remaining[: match.start()] + " " + after_clock
+    # Remove zones, weekdays and fillers. Names of months remain, and unknown words, which the parser
+    # of the day refuses.
     for word in LETTER_RUN.findall(remaining):
         is_zone = word in ZONE_HOURS
         if not is_zone and not _is_filler(word):
@@ -329,7 +346,7 @@ def _may_be_zone(word):
 
 
 def _region(text, name):
-    """Return the zone with a name such as Europe/Zurich, which stands in a text."""
+    """Return the time zone with a name such as Europe/Zurich; `text` is for the error message."""
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError) as error:
@@ -337,7 +354,7 @@ def _region(text, name):
 
 
 def _zone(text, minutes):
-    """Return the zone with an offset to UTC, which stands in a text."""
+    """Return the time zone with an offset from UTC; `text` is for the error message."""
     if abs(minutes) >= 24 * 60:
         raise ValueError(f"the time {text!r} has a zone of more than 24 hours")
     return timezone(timedelta(minutes=minutes))

@@ -1,4 +1,4 @@
-"""Detection of the kind of a file by its first bytes: mail, feed, JSON, table, log.
+"""Detection of a file's kind by its first bytes: mail, feed, JSON, table or log.
 
 Standard library only.
 """
@@ -9,8 +9,8 @@ import re
 
 INSPECTED_BYTES = 1 << 16  # largest number of bytes that are inspected
 INSPECTED_LINES = 50  # largest number of lines that are inspected
-MIN_LINES = 3  # smallest number of lines of a table, and of lines with a time of a log
-# Smallest share of lines with a time in a log: of a file named as text, and of other names
+MIN_LINES = 3  # a table has at least this many lines, a log this many lines with a time
+# Smallest share of lines with a time in a log: in a file with a name such as .txt, and in others
 LOG_SHARE_OF_TEXT, LOG_SHARE = 0.8, 0.5
 # Byte order mark -> encoding
 ENCODING_OF_MARK = {
@@ -30,7 +30,7 @@ MAIL_HEADERS = set(  # headers that occur in mail only, in lower case
 )
 # Headers that also occur in prose and in settings
 COMMON_HEADERS = {b"from", b"to", b"cc", b"subject", b"date", b"sender"}
-MIN_HEADERS = 3  # smallest number of headers of a message without headers of `MAIL_HEADERS`
+MIN_HEADERS = 3  # smallest number of headers if a message has none of `MAIL_HEADERS`
 PROLOGUE = re.compile(
     r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.S | re.I
 )
@@ -87,12 +87,18 @@ def begins_message(head: bytes) -> bool:
 
 
 def _begin(head):
-    """Return the first bytes of a file without a mark and white space before the text."""
+    """Return the first bytes of a file without UTF-8 byte order mark and leading white space."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
 
 
 def _n_headers(head):
-    """Return the numbers of initial headers (in `MAIL_HEADERS`, in `COMMON_HEADERS`, others)."""
+    """Count the headers at the start of a file by group.
+
+    Returns
+    -------
+    n_mail, n_common, n_others : int
+        Number of headers in `MAIL_HEADERS`, in `COMMON_HEADERS`, and in neither.
+    """
     n_mail = n_common = n_others = position = 0
     while match := HEADER.match(head, position):
         name, position = match[1].lower(), match.end()
@@ -133,7 +139,7 @@ TIMESTAMPED = re.compile(  # line with a date and a time near its beginning
 # Assignment before JSON, as in archives of Twitter: window.YTD.tweets.part0 = [...]
 ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")
 COLUMN_NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
-# A table that is not separated by tabs is recognized if it has one of these columns.
+# A table with another delimiter than tabs is recognised only if it has one of these columns.
 KNOWN_COLUMNS = {
     "id", "nr", "time", "date", "datum", "zeit", "timestamp", "created", "published", "text",
     "body", "content", "message", "nachricht", "inhalt", "title", "titel", "subject", "betreff",
@@ -142,7 +148,7 @@ KNOWN_COLUMNS = {
 
 
 def kind_in(head, named=None):
-    """Return the kind of a file by its first bytes, None if it is not text.
+    """Detect the kind of a file from its first bytes; return None if it is not text.
 
     Parameters
     ----------

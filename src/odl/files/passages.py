@@ -44,11 +44,25 @@ class Passages:
 
 
 def spans(starts, documents):
-    """Return (rows of the passages of documents, start of each document in these rows)."""
-    lengths = starts[documents + 1] - starts[documents]
-    ends = np.append(0, np.cumsum(lengths))
-    rows = np.arange(ends[-1]) + np.repeat(starts[documents] - ends[:-1], lengths)
-    return rows, ends
+    """Select the passages of some documents.
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (n_documents + 1,)
+        As in `Passages`.
+    documents : ndarray of int64, shape (n_selected,)
+
+    Returns
+    -------
+    rows : ndarray of int64
+        Rows of the passages of the first document, then of the second, and so on.
+    new_starts : ndarray of int64, shape (n_selected + 1,)
+        Passages of ``documents[i]`` are ``rows[new_starts[i]:new_starts[i + 1]]``.
+    """
+    n_passages = starts[documents + 1] - starts[documents]
+    new_starts = np.append(0, np.cumsum(n_passages))
+    rows = np.arange(new_starts[-1]) + np.repeat(starts[documents] - new_starts[:-1], n_passages)
+    return rows, new_starts
 
 
 def write(file, passages):

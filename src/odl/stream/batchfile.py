@@ -305,19 +305,31 @@ def _write_strings(batch, name, parts):
 
 
 def _write_passages(batch, parts, columns, n_terms):
-    """Copy the passages of documents, with their words under the columns of the batch."""
+    """Copy the passages of the batch's documents from the corpus files to the batch file.
+
+    Parameters
+    ----------
+    batch : h5py.File
+        Open for writing; gets the group ``passages``.
+    parts : list of Part
+    columns : list of ndarray
+        Result of `_columns`: the column of each term of a corpus file in the batch.
+    n_terms : int
+        Number of columns of the batch.
+    """
     arrays = [passages.arrays(part.file["passages"]) for part in parts]
-    lengths = np.zeros(sum(len(part.rows) for part in parts), dtype=np.int64)
-    for part, (starts, _, _) in zip(parts, arrays, strict=True):
-        lengths[part.positions] = np.diff(starts)[part.rows]
-    begins = np.append(0, np.cumsum(lengths))
-    group, inner = batch.create_group("passages"), []
-    keys, sizes = np.empty(begins[-1], dtype=np.uint64), np.empty(begins[-1], dtype=np.int32)
-    for part, (starts, part_keys, part_sizes) in zip(parts, arrays, strict=True):
-        rows, _ = passages.spans(starts, part.rows)
-        positions, _ = passages.spans(begins, part.positions)
+    n_passages = np.zeros(sum(len(part.rows) for part in parts), dtype=np.int64)
+    for part, (part_starts, _, _) in zip(parts, arrays, strict=True):
+        n_passages[part.positions] = np.diff(part_starts)[part.rows]
+    starts = np.append(0, np.cumsum(n_passages))
+    keys, sizes = np.empty(starts[-1], dtype=np.uint64), np.empty(starts[-1], dtype=np.int32)
+    passage_parts = []  # like `parts`, with passages instead of documents as rows
+    for part, (part_starts, part_keys, part_sizes) in zip(parts, arrays, strict=True):
+        rows, _ = passages.spans(part_starts, part.rows)
+        positions, _ = passages.spans(starts, part.positions)
         keys[positions], sizes[positions] = part_keys[rows], part_sizes[rows]
-        inner.append(Part(part.file["passages"], part.data, rows, positions))
-    for name, values in (("starts", begins), ("keys", keys), ("sizes", sizes)):
+        passage_parts.append(Part(part.file["passages"], part.data, rows, positions))
+    group = batch.create_group("passages")
+    for name, values in (("starts", starts), ("keys", keys), ("sizes", sizes)):
         storage.write_array(group, name, values)
-    storage.write_csr(group, "words", _stack(_pieces(inner, "words"), n_terms, columns))
+    storage.write_csr(group, "words", _stack(_pieces(passage_parts, "words"), n_terms, columns))

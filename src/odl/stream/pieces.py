@@ -19,17 +19,18 @@ _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
 _is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch
 MIN_WEIGHT = 0.25  # smaller weights are set to 0: pieces would cost more time than they gain
 MIN_SAMPLE = 500  # documents needed to choose a weight
-MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4  # largest weight of pieces, and of pairs of characters
+# Largest weight of pieces: in general, and if most new words are pairs of Han or kana characters.
+MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4
 USUAL_NEW_SHARE = 0.05  # share of new words in long English streams, which need no pieces
 WEIGHT_PER_SHARE = 10.0  # weight per share of new words beyond USUAL_NEW_SHARE
 
 
 def table(words: Sequence[str]) -> sparse.csr_array:
-    """Count the pieces of words: runs of `PIECE_LENGTH` characters of each word between two spaces.
+    """Count the pieces of each word: the runs of `PIECE_LENGTH` characters in " word ".
 
-    A word of one or two letters is one piece. A pair of Han or kana has its two characters as
-    pieces. The column of a piece is a hash of its characters, the same in every stream; pieces with
-    equal hashes are counted together.
+    The spaces mark the begin and the end of the word. A word of one or two letters is one piece. A
+    pair of Han or kana characters has two pieces, its characters. The column of a piece is a hash
+    of its characters, so it is the same in every stream. Pieces with equal hashes share a column.
 
     Parameters
     ----------
@@ -50,20 +51,29 @@ def table(words: Sequence[str]) -> sparse.csr_array:
            [2, 2, 3]], dtype=int32)
     """
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    letters = np.frombuffer(
-        f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass"), dtype="<u4"
-    ).astype(np.uint64)
+    is_pair = lengths == 2
+    rows_of_two = np.flatnonzero(is_pair).tolist()
+    is_pair[is_pair] = [_is_pair(words[row]) is not None for row in rows_of_two]
+
+    # Code points + 1 of the words with one space between them; 0 stands for no character. The
+    # padding at the end is read, but not used.
+    text = f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass")
+    letters = np.frombuffer(text, dtype="<u4").astype(np.uint64)
     letters = np.append(letters, np.zeros(PIECE_LENGTH, dtype=np.uint64)) + np.uint64(1)
-    pairs = lengths == 2
-    pairs[pairs] = [_is_pair(words[at]) is not None for at in np.flatnonzero(pairs).tolist()]
-    counts = np.where(pairs, 2, np.maximum(lengths + 3 - PIECE_LENGTH, 1))
-    ends, starts = np.cumsum(counts), np.cumsum(lengths + 1) - lengths - 1 + pairs
-    rows = np.repeat(np.arange(len(words)), counts)
-    positions = starts[rows] + np.arange(len(rows)) - np.repeat(ends - counts, counts)
-    sizes = np.where(pairs, 1, np.minimum(lengths + 2, PIECE_LENGTH))[rows]
+    word_starts = np.cumsum(lengths + 1) - lengths - 1  # the space before each word
+    word_starts += is_pair  # the pieces of a pair have no space
+
+    # Each piece: its word, its first position in `letters`, and its length.
+    n_pieces = np.where(is_pair, 2, np.maximum(lengths + 2 - PIECE_LENGTH + 1, 1))
+    ends = np.cumsum(n_pieces)
+    rows = np.repeat(np.arange(len(words)), n_pieces)
+    number_in_word = np.arange(len(rows)) - np.repeat(ends - n_pieces, n_pieces)
+    positions = word_starts[rows] + number_in_word
+    piece_lengths = np.where(is_pair, 1, np.minimum(lengths + 2, PIECE_LENGTH))[rows]
+
     hashes = np.zeros(len(rows), dtype=np.uint64)
-    for at in range(PIECE_LENGTH):
-        hashes ^= np.where(at < sizes, letters[positions + at], np.uint64(0))
+    for offset in range(PIECE_LENGTH):
+        hashes ^= np.where(offset < piece_lengths, letters[positions + offset], np.uint64(0))
         hashes *= HASH_FACTOR
         hashes ^= hashes >> HASH_SHIFT
     columns = (hashes & np.uint64(BUCKETS - 1)).astype(np.int32)
@@ -74,13 +84,13 @@ def table(words: Sequence[str]) -> sparse.csr_array:
 
 
 def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0) -> float:
-    """Return the weight of pieces relative to words that suits a stream.
+    """Return the weight of pieces relative to words that suits a stream, without use of labels.
 
-    No labels are used. The weight is 10 (r - .05), at most .85, or at most .4 if most new words are
-    pairs of Han or kana. Here r is the share of running words that occur in one document only and
-    have more than two letters or are such a pair. By Good and Turing, r estimates the probability
-    that the next word is new. It decreases about with the square root of the number of documents.
-    So the weight is large for short streams with inflected words, and 0 for long streams.
+    The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or
+    kana characters. New words are words that occur in one document only and are such a pair or have
+    more than two letters. r is their share among all running words. By Good and Turing, r estimates
+    the probability that the next word is new. It decreases with the square root of the number of
+    documents. So the weight is large for short streams with inflected words, and 0 for long ones.
 
     Equation `weight-of-pieces` of docs/method.md.
 

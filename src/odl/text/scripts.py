@@ -12,8 +12,8 @@ from functools import cache
 
 from odl.errors import ConfigError
 
-# Scripts written without spaces (a Japanese word may have characters of two of them), and the
-# syllables of Korean.
+# Characters of the scripts that are written without spaces. Han and kana are one class in
+# `SPACELESS`, since a Japanese word may mix them. HANGUL has the syllables and letters of Korean.
 HAN = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -58,7 +58,8 @@ EMOJI = (  # Unicode's emoji without arrows, geometric shapes and signs that are
     "\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb"
     "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
 )
-# Ranges of code points that have letters, and ranges that have format characters.
+# Ranges of code points (first, last + 1) that contain letters, and ranges that contain format
+# characters.
 ALPHABETS = (
     (0x30, 0x2E80),
     (0xA4D0, 0xD7FC),
@@ -67,76 +68,105 @@ ALPHABETS = (
     (0x1BC00, 0x1F000),
 )
 FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))
-# L: letters and digits, M: marks, F: format characters, 0: unassigned code points, by Unicode
-# category.
+# Unicode category -> kind, one character: L for letters and digits, M for marks, F for format
+# characters, 0 for unassigned code points.
 KIND_OF_CATEGORY = {
     **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Nd"), "L"),
     **dict.fromkeys(("Mn", "Mc", "Me"), "M"),
     "Cf": "F",
     "Cn": "0",
 }
+# Patterns of `_ranges` for runs of letters and runs of marks. A run includes the unassigned code
+# points that follow it; this gives fewer ranges.
+LETTERS_AND_MARKS = ("L[L0]*", "M[M0]*")
+# First code points of the Unicode blocks Devanagari to Sinhala: 128 code points each, one script.
+INDIC_BLOCK_SIZE = 128
+INDIC_BLOCKS = range(0x900, 0xE00, INDIC_BLOCK_SIZE)
 
 
 @cache
 def alphabets(hangul=True):
-    """Return two character classes for all scripts written with spaces.
+    """Return two character classes for all scripts that have spaces between words.
 
-    The first has letters and digits, the second these with marks and "_".
+    The first class contains letters and digits; the second also marks and "_". Vowel points and
+    variation selectors are in neither, since words ignore them. The result is cached.
+
+    Parameters
+    ----------
+    hangul : bool
+        Whether the classes contain Korean letters and syllables.
+
+    Returns
+    -------
+    letters, letters_and_marks : str
     """
-    excluded_classes = [*SPACELESS[1:], POINTS, SELECTORS] + ([] if hangul else [HANGUL])
+    excluded_classes = [*SPACELESS[1:], POINTS, SELECTORS]  # `ALPHABETS` has no Han and kana
+    if not hangul:
+        excluded_classes.append(HANGUL)
     excluded = set().union(*map(points, excluded_classes))
-    # Unassigned code points belong to the range before them; this gives fewer ranges.
-    letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), excluded)
+    letters, marks = _ranges(ALPHABETS, LETTERS_AND_MARKS, excluded)
     return letters, "_" + letters + marks
 
 
 def indic():
-    """Return a pattern for words without digits in a script from Devanagari to Sinhala."""
-    digits = {point for point in range(0x900, 0xE00) if chr(point).isdecimal()}
-    blocks = [
-        _ranges([(first, first + 128)], ("L[L0]*", "M[M0]*"), digits)
-        for first in range(0x900, 0xE00, 128)
-    ]
-    return "|".join(f"[{letters}][{letters}{marks}]*" for letters, marks in blocks)
+    """Return a pattern for words without digits in one Indic script, Devanagari to Sinhala.
+
+    A word is a letter, then letters and marks of the same script.
+    """
+    patterns = []
+    for first in INDIC_BLOCKS:
+        block = range(first, first + INDIC_BLOCK_SIZE)
+        digits = {point for point in block if chr(point).isdecimal()}
+        letters, marks = _ranges([(block.start, block.stop)], LETTERS_AND_MARKS, digits)
+        patterns.append(f"[{letters}][{letters}{marks}]*")
+    return "|".join(patterns)
 
 
 @cache
 def ignored():
-    """Return the class of characters that words ignore.
+    """Return the character class of format and control characters, vowel points and selectors.
 
-    These are format and control characters, vowel points and selectors.
+    Words are split and compared as if these characters were absent.
     """
     (formats,) = _ranges(FORMATS, ("F+",), {0x200D})  # 0x200D joins emoji
     return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + formats + SELECTORS + POINTS
 
 
-def _ranges(spans, runs, excluded):
-    """Return, for each pattern, the character class of the code points that it matches.
+def _ranges(spans, patterns, excluded):
+    """Return one character class per pattern, such as "A-Za-z" for the pattern "L+".
+
+    Each code point is replaced by the character of its kind (`KIND_OF_CATEGORY`), or by a space if
+    it is excluded or has no kind. A pattern is searched in this string of kinds. Each match is a
+    range of consecutive code points, which is appended to the class.
 
     Parameters
     ----------
     spans : sequence of (int, int)
-        First code point, and the one after the last, of each range that is searched.
-    runs : sequence of str
-        Patterns that are matched against the kinds of consecutive code points, one character each
-        (`KIND_OF_CATEGORY`, a space for others).
+        First code point and last code point + 1 of each range that is searched.
+    patterns : sequence of str
+        Regular expressions over kinds.
     excluded : set of int
         Code points that belong to no class.
+
+    Returns
+    -------
+    list of str
     """
-    classes = [""] * len(runs)
+    classes = [""] * len(patterns)
     for first, end in spans:
         kinds = ""
         for point in range(first, end):
             category = unicodedata.category(chr(point))
             kinds += " " if point in excluded else KIND_OF_CATEGORY.get(category, " ")
-        for number, run in enumerate(runs):
-            for match in re.finditer(run, kinds):
-                classes[number] += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
+        for number, pattern in enumerate(patterns):
+            for match in re.finditer(pattern, kinds):
+                first_match, last_match = first + match.start(), first + match.end() - 1
+                classes[number] += f"{chr(first_match)}-{chr(last_match)}"
     return classes
 
 
 def points(part):
-    """Return the set of code points of a character class, such as "a-cx"."""
+    """Return the code points in a character class as a set: {97, 98, 99, 120} for "a-cx"."""
     code_points, position = set(), 0
     while position < len(part):
         last = position + 2 if part[position + 1 : position + 2] == "-" else position
@@ -147,9 +177,9 @@ def points(part):
 
 @cache
 def script_of(letter):
-    """Return the script of a letter, the first word of its Unicode name.
+    """Return the script of a letter: the first word of its Unicode name, such as "CYRILLIC".
 
-    Digits, marks and modifiers have none, "".
+    The result is "" for digits, marks and modifier letters.
     """
     if unicodedata.category(letter)[0] != "L":
         return ""
@@ -157,13 +187,13 @@ def script_of(letter):
     return "" if name == "MODIFIER" else name
 
 
-# Matches the start of a text in a script whose words have more letters than those of Chinese or
-# Japanese.
+# Matches the start of a text in Thai, Lao, Khmer or Burmese, whose words are longer than those of
+# Chinese and Japanese.
 LETTERED = re.compile(f"[{THAI}{LAO}{KHMER}{BURMESE}]").match
 
 
 def pairs(run):
-    """Return the overlapping pairs of characters of a run; triples for scripts of `LETTERED`."""
+    """Return all pairs of adjacent characters in a run of text; triples for `LETTERED` scripts."""
     size = 3 if LETTERED(run) else 2
     return [run[start : start + size] for start in range(max(len(run) - size, 0) + 1)]
 

@@ -1,10 +1,10 @@
 """Split texts of every script into words, and names with digits such as BA.5 or 737-MAX.
 
-Words are letters with their marks.
-`encode` brings a text into one form in UTF-8. Translation by `CUT` then separates pieces, and
-`Words.split` returns the words of a piece. A piece in ASCII letters is one word. For others,
-`Words` has one regular expression that finds names, words, tags, hosts and emoji; runs of scripts
-without spaces go to `odl.text.scripts.segmenter`.
+Words are letters with their marks. `encode` normalises a text and returns it in UTF-8. The table
+`CUT` then translates separators to spaces, and `Words.split` splits each piece between spaces into
+words. A piece of ASCII letters is one word. In another piece, one regular expression finds names,
+words, tags, hosts and emoji. Text in scripts without spaces is split by
+`odl.text.scripts.segmenter`.
 """
 
 import re
@@ -22,8 +22,8 @@ from odl.text.identifiers import (
     simplify_addresses,
 )
 
-# Signs that occur inside words and addresses, and those of them that are removed at the ends of a
-# piece.
+# Signs that may occur inside words and addresses. The signs in ASCII_EDGES are removed where a
+# piece begins or ends with them.
 INSIDE_SIGNS = "#@-._/:?=&%+~"
 ASCII_EDGES = b"-./:?=&%+~"
 SEPARATING_SIGNS = set(string.punctuation) - set(INSIDE_SIGNS)
@@ -39,13 +39,13 @@ SENTENCE_SIGNS = (
 )
 EDGES = ASCII_EDGES.decode() + QUOTATION_MARKS + SENTENCE_SIGNS
 
-# Signs between words of scripts without spaces, as a character class: middle dot, dashes, quotation
-# marks, ellipsis, punctuation of CJK and its forms of full width.
+# Character class of the signs that separate words in scripts without spaces: middle dot, dashes,
+# quotation marks, ellipsis, CJK punctuation, full-width ASCII punctuation.
 UNSPACED_SIGNS = "\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb"
 UNSPACED_SIGNS += "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5e"
 
-# Letters of Latin, Greek, Cyrillic, Hebrew and Arabic, as character classes. A word of one class
-# needs no analysis.
+# Character classes for the letters of Latin, Greek, Cyrillic, Hebrew and Arabic. A piece with
+# letters of one class only is one word and is not analysed further.
 WORD_ALPHABETS = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff",
     "\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff",
@@ -58,8 +58,9 @@ is_word_of_one_script = re.compile(
 ).fullmatch
 
 
-# Translation tables for bytes, which map separators of pieces to spaces. Separators of CUT are
-# white space and the ASCII signs that occur in no word or address. PLAIN leaves no sign except "_".
+# Translation tables for bytes. CUT maps white space and the ASCII signs that never occur inside a
+# word or address to spaces. PLAIN maps all ASCII characters to spaces except letters, digits and
+# "_".
 WHITE_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f "
 CUT = bytes(
     32 if sign in WHITE_SPACE or chr(sign) in SEPARATING_SIGNS else sign for sign in range(256)
@@ -107,11 +108,16 @@ BEFORE_LAST_LETTER = f"(?<={HEBREW}.)(?={HEBREW})(?:(?<={HEBREW}{{2}}.)|(?!{HEBR
 
 
 def _replace_single_quote(match):
-    """Return the letter for a single quote within a word: of Cyrillic (group 1) or of Hebrew."""
+    """Return the letter that replaces a single quote inside a Cyrillic or Hebrew word.
+
+    Group 1 of the match is set if the word is Cyrillic.
+    """
     return GERESH if match[1] is None else APOSTROPHE_LETTER
 
 
-REPLACED_QUOTES = {  # quote -> substitution of the quote within words, and what replaces it
+# Quote -> (function that substitutes the quote inside words, its replacement). The replacement is a
+# string, or a function of the match.
+REPLACED_QUOTES = {
     **{
         quote: (re.compile(quote + BETWEEN_LETTERS).sub, _replace_single_quote)
         for quote in SINGLE_QUOTES

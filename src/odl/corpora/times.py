@@ -313,8 +313,8 @@ def _split(text):
             zone = _zone(text, (1 if sign == "+" else -1) * (60 * int(hours) + int(minutes)))
             after_clock = after_clock[: offset.start()] + " " + after_clock[offset.end() :]
         clock, remaining = _clock(text, match), remaining[: match.start()] + " " + after_clock
-    # Remove zones, weekdays and fillers. Names of months remain, and unknown words, which the parser
-    # of the day refuses.
+    # Remove zones, weekdays and fillers. Names of months remain, and unknown words, which `_day_of`
+    # refuses.
     for word in LETTER_RUN.findall(remaining):
         is_zone = word in ZONE_HOURS
         if not is_zone and not _is_filler(word):

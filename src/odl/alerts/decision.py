@@ -13,7 +13,7 @@ from odl.alerts import authors, calibration, events, gates, hashtags, headlines,
 from odl.alerts.model import NO_EVENT, STATES, Headline
 from odl.files.documents import NO_TIME
 
-# Documents whose text has the word of a headline; a single title with the word is enough.
+# Smallest number of documents with a headline's word in the text. One title with it suffices too.
 MIN_HEADLINE_DOCUMENTS = 2
 # Log-odds above which documents belong to an event that is new in the period.
 MIN_LOG_ODDS = np.log(3)
@@ -25,7 +25,7 @@ DAY_MS = 86_400_000  # milliseconds of a day
 
 
 class PeriodDocuments(NamedTuple):
-    """Documents of one period: the input of a decision.
+    """Documents of one period, about which `decide` makes a decision.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ PARTS = {"events": events.EventMemory, "words": surprise.WordHistory, "gates": g
 
 
 def fields_of(kind):
-    """Return the names of the fields of a part of `StreamHistory`."""
+    """Return the field names of a named tuple or dataclass in `PARTS`."""
     return [*kind.__annotations__]
 
 
@@ -218,21 +218,21 @@ def decide(documents, scored, past, settings):
 
 
 class _PeriodDecision:
-    """Computation of the decision on one period.
+    """Computes the decision on one period; `decide` is called once.
 
     Attributes
     ----------
     items : ndarray of int64
         Rows of the documents that are no near-duplicate of an earlier row.
     with_words : ndarray of int64
-        Items that have words.
+        Rows of the `items` that have words.
     rows : ndarray of int64
-        Those `with_words` that repeat no document of an earlier period; only they can be news. Row
-        i of `X`, of `both` and of drafts is the document `rows[i]`.
+        Documents `with_words` that repeat no document of an earlier period; only they can be news.
+        Rows of `X`, `both` and drafts are positions in `rows`.
     X, both : csr_array
-        Counts of words of these documents: in texts; in texts and titles.
+        Word counts of the documents `rows`: in texts, and in texts and titles together.
     counts, new : odl.alerts.surprise.Counts
-        Documents that have each word, among `with_words`; among `rows`.
+        Number of documents with each word among `with_words`, and among `rows`.
     memory : odl.alerts.events.EventMemory
     event : ndarray of int64
         Number of the event of each document; 0 while unknown.
@@ -323,9 +323,10 @@ class _PeriodDecision:
         return candidates, volume, lone, usual, history
 
     def _select_headlines(self, candidates, volume, lone):
-        """Return (headlines of the period, the largest evidence first; numbers of new events).
+        """Open or find the events of the headlines; return (headlines, numbers of new events).
 
-        A document of another headline is not shown as a lone document too.
+        Headlines are sorted by decreasing evidence. A lone document that another headline contains
+        is left out.
         """
         shown, born = self._assign_events([draft for draft in candidates if draft.gate])
         covered = {row for headline in shown for row in headline.rows}
@@ -333,16 +334,20 @@ class _PeriodDecision:
         return sorted([*volume, *shown, *lone], key=lambda headline: -headline.t), born
 
     def _smallest_p(self):
-        """Return the smallest p of the gates, each divided by its share of the level; at most 1."""
+        """Return min(1, smallest p / share over all gates), the p of the period."""
         shares = gates.LEVEL_SHARES
         return float(min([1.0, *(p / shares[gate] for gate, p in self.p_values.items())]))
 
     def _most_novel(self):
-        """Return the rows of the most novel documents to store, the most novel first."""
-        most = STORED_NOVEL
-        if not self.settings.gates:  # documents are the alerts
-            most = max(STORED_NOVEL, 2 * self.settings.room(len(self.items)))
-        return calibration.most_novel(self.rows, self.scored.score)[:most]
+        """Return the rows of the documents to store as most novel, by decreasing score.
+
+        Without gates, documents are the alerts. Twice the number of alerts that may be shown is
+        then stored, so that others can take the place of those that a user mutes.
+        """
+        n_stored = STORED_NOVEL
+        if not self.settings.gates:
+            n_stored = max(n_stored, 2 * self.settings.room(len(self.items)))
+        return calibration.most_novel(self.rows, self.scored.score)[:n_stored]
 
     def _count(self, rows):
         """Return the number of documents with each word, in text and in title.
@@ -416,9 +421,10 @@ class _PeriodDecision:
         return candidates, history._replace(pairs=after)
 
     def _evidence_of_two_periods(self):
-        """Return (counts of the words of this period in this and the last one, their evidence).
+        """Return word counts in this and the last period together, and their evidence.
 
-        Own words of events that had headlines in the last period are not new; they have t = 0.
+        Words that this period does not have get count 0. The own words of events with headlines in
+        the last period are not new, so their t is set to 0.
         """
         past = self.past.words
         present = (self.new.words > 0) | (self.new.titles > 0)
@@ -446,7 +452,7 @@ class _PeriodDecision:
         )
 
     def _judge_volume(self, history):
-        """Test the number of documents, of the period and by source.
+        """Test the number of documents: of the whole period, and of each source.
 
         Returns
         -------
@@ -494,10 +500,11 @@ class _PeriodDecision:
         )  # fmt: skip
 
     def _volume_headline(self, source, rows, usual, p, last_count):
-        """Return a headline about the number of documents, in total or of one source.
+        """Return a headline about an unusual number of documents.
 
-        It is marked as repeated if `last_count`, the number in the last period's headline, is not
-        exceeded.
+        `source` is empty for all documents, or has the name of one source. `last_count` has the
+        number in the last period's headline about it; the new headline is marked as repeated unless
+        it exceeds this number.
         """
         inside = np.flatnonzero(np.isin(self.rows, rows))
         return Headline(
@@ -570,11 +577,11 @@ class _PeriodDecision:
         return events.likelihood(X, self.memory.inside[row], self.memory.before[row])[:, 0]
 
     def _event_of(self, rows):
-        """Return the number of the event that the documents of some rows belong to, or 0.
+        """Return the number of the event that the documents in `rows` belong to, or 0.
 
-        It is an open event that at least half of the documents join. Otherwise it is an event that
-        is new in this period, if its odds are above 3, given its share of the period and the words
-        of the documents.
+        An open event is returned if at least half of the documents join it. Otherwise, the most
+        likely event that is new in this period is returned, if its posterior odds are above 3. The
+        posterior follows from the event's share of the period and the words of all documents.
         """
         X = self.both[rows]
         joins = events.join_events(self.memory, X)
@@ -602,7 +609,10 @@ class _PeriodDecision:
         self.event = self.event[self.documents.first]  # near-duplicates belong to the same event
 
     def _estimate(self, number, rows, first, stored):
-        """Estimate the own words of an event from some documents of the period."""
+        """Estimate an event's own words from the documents `rows`; update `memory`.
+
+        See `odl.alerts.events.estimate_event` for `first` and `stored`.
+        """
         documents = self.documents
         self.memory = events.estimate_event(
             self.memory, documents.t, number, self.both, rows, documents.frequencies,
@@ -675,6 +685,9 @@ def _largest(evidence, terms):
 
 
 def _weekday(times):
-    """Return the weekday of some times, Monday 0; -1 if they span several days or are unknown."""
+    """Return the weekday (Monday is 0) that all known times have in common.
+
+    It is -1 if the times are on several days, or if all are unknown.
+    """
     days = times[times != NO_TIME] // DAY_MS
     return int((days[0] + 3) % 7) if len(days) and (days == days[0]).all() else -1

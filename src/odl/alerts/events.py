@@ -1,22 +1,22 @@
-"""Events: episodes of a stream with words of their own, which later documents join.
+"""Events: episodes of a stream that are recognised by their words.
 
-Own words. Let x_w of the m documents of an event have the word w, and let t_w be the evidence of
-`odl.alerts.surprise` compared with the documents before the event's birth. An own word of the event
-has t_w >= `OWN_WORD_T` and x_w >= `OWN_WORD_SHARE` m, may name a headline, and is in at most a
-share `MAX_SHARE_BEFORE` of the documents before the birth. Own words are estimated again for
-`SETTLING` periods after the birth; then they are fixed.
+Own words. An event has m documents, and x_w of them contain the word w. Let t_w be the evidence for
+w (`odl.alerts.surprise`) against all documents before the event's birth. An own word of the event
+has t_w >= `OWN_WORD_T` and x_w >= `OWN_WORD_SHARE` m, and may name a headline. At most a share
+`MAX_SHARE_BEFORE` of the documents before the birth contain it. Own words are estimated again for
+`SETTLING` periods after the birth, then they are fixed.
 
-Joining. With p_w = (x_w + 1/2) / (m + 1) and the same rate q_w for the documents before the birth,
-the evidence that a document belongs to an event is
+Joining. Let p_w = (x_w + 1/2) / (m + 1), and let q_w be the same rate for the documents before the
+birth. The evidence that a document belongs to an event is
 
     L = sum over own words of  log(p_w / q_w) if it has w,
                                log((1 - p_w) / (1 - q_w)) if not.                                (1)
 
-A document joins the event with the largest L - threshold above 0. Documents well before the birth
-cannot belong to the event. The threshold is therefore the L that a share r / (number of open
-events) of a sample of these documents exceeds. The sample has at most `SAMPLE_SIZE` documents,
-without the last `SAMPLE_GAP` periods. The rate r of documents that join by chance is `JOIN_RATE`,
-or `LARGE_JOIN_RATE` for an event of more than `LARGE_EVENT` documents.
+A document joins the event with the largest L - threshold, if it is above 0. Documents well before
+the birth cannot belong to the event. A sample of at most `SAMPLE_SIZE` such documents, without the
+`SAMPLE_GAP` periods before the birth, therefore gives the threshold: a share r / (number of open
+events) of the sample has a larger L. The rate r at which documents join by chance is `JOIN_RATE`,
+or `LARGE_JOIN_RATE` for an event with more than `LARGE_EVENT` documents.
 
 Ending. Of N documents in the last `END_PERIODS` periods, c = r N / (number of open events) join by
 chance. An event ends when at most c + 2 sqrt(c) documents joined. No document joins an ended event
@@ -38,16 +38,17 @@ MAX_SHARE_BEFORE = headlines.MAX_DOCUMENT_SHARE
 OWN_WORD_SHARE = 0.15  # smallest share of an event's documents that have an own word
 SETTLING = 4  # periods after the birth in which own words are estimated again
 MAX_OWN_WORDS = 30  # own words of an event
-STORED_WORDS = 200  # words of an event whose documents are counted until its own words are fixed
-# Share of the weight of a headline's words from which the headline belongs to an old event.
+STORED_WORDS = 200  # words counted in an event's documents until its own words are fixed
+# A headline belongs to an old event if the event's own words have this share of the t_w of the
+# headline's words.
 OLD_EVENT_SHARE = 0.5
 SAMPLE_SIZE = 2000  # documents of the sample for a threshold
 SAMPLE_GAP = 28  # periods before a birth that are left out of the sample
-SAMPLE_PER_PERIOD = -(-SAMPLE_SIZE // SAMPLE_GAP)  # documents stored of a period for samples
-CHOSEN_RATE = 0.5  # p of the word by which the documents of an event were chosen
+SAMPLE_PER_PERIOD = -(-SAMPLE_SIZE // SAMPLE_GAP)  # documents of each period stored for samples
+CHOSEN_RATE = 0.5  # p_w of a word that all documents have because they were chosen by it
 MIN_THRESHOLD = 4.0  # log-odds of 55 to 1, for own words that are too rare in the sample
-JOIN_RATE, LARGE_JOIN_RATE = 0.002, 0.005  # r of an event, and of a large event
-LARGE_EVENT = 20  # documents of an event above which it is large
+JOIN_RATE, LARGE_JOIN_RATE = 0.002, 0.005  # r for events, and for large events
+LARGE_EVENT = 20  # an event with more documents is large
 END_PERIODS = 4  # last periods whose joining documents decide whether an event ends
 GROWTH_PERIODS = 8  # periods that a growing event is compared with
 GROWTH_LEVEL = 0.001  # largest `growth_chance` of a growing event
@@ -130,7 +131,7 @@ OF_EVENTS = (
 
 
 def empty_memory():
-    """Return the memory before the first period."""
+    """Return the empty memory with which the first period starts."""
     empty, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0))
     return EventMemory(
         0, empty, empty, empty, empty.astype(np.int8), np.zeros(0), [], [],
@@ -173,7 +174,7 @@ def move_terms(memory, new_numbers, n_terms):
 
 
 def likelihood(X, inside, before):
-    """Return L of (1) of each document and event, as an array of shape (n_documents, n_events).
+    """Compute L (1) for each document and event, an array of shape (n_documents, n_events).
 
     Equation `event-evidence` of docs/method.md.
 
@@ -197,7 +198,10 @@ def likelihood(X, inside, before):
 
 
 def find_threshold(past, inside, before, rate):
-    """Return the L that a share `rate` of past documents exceeds, but at least `MIN_THRESHOLD`."""
+    """Return the threshold of an event, at least `MIN_THRESHOLD`.
+
+    At most a share `rate` of the past documents has a larger L.
+    """
     scores = np.sort(likelihood(past, inside, before)[:, 0])
     n_above = int(np.floor(len(scores) * rate))
     return float(max(scores[-n_above - 1], MIN_THRESHOLD)) if len(scores) else MIN_THRESHOLD
@@ -245,9 +249,10 @@ def find_own_words(has, m, frequencies, n_documents, vocabulary, first, chosen_b
 
 
 def find_event(memory, terms, weights):
-    """Return the number of the event that a headline belongs to by its words, or 0.
+    """Return the number of the event that has a headline's words as its own words, or 0.
 
-    The own words of this event have at least `OLD_EVENT_SHARE` of the weight of the headline.
+    The headline belongs to an event if the words that they share have at least `OLD_EVENT_SHARE` of
+    the sum of `weights`.
 
     Parameters
     ----------
@@ -333,9 +338,10 @@ def estimate_event(
 
 
 def _sample_before(memory, row):
-    """Return the words of documents well before the birth of an event, for its threshold.
+    """Return the sample of earlier documents that gives an event's threshold.
 
-    If there are none, those of all documents before the birth are returned.
+    It consists of documents at least `SAMPLE_GAP` periods before the birth. If there are none, all
+    stored documents before the birth are used.
     """
     birth = memory.birth[row]
     sample = memory.past[memory.past_t < birth - SAMPLE_GAP][-SAMPLE_SIZE:]
@@ -343,7 +349,7 @@ def _sample_before(memory, row):
 
 
 def join_rate(size):
-    """Return the share of documents that join an event of this size by chance."""
+    """Return r: the share of documents that join some event of this size by chance."""
     return LARGE_JOIN_RATE if size > LARGE_EVENT else JOIN_RATE
 
 
@@ -366,14 +372,14 @@ def join_events(memory, X):
 
 
 def count_period(memory, t, event, with_headline):
-    """Count the documents of each event in a period, and update its state.
+    """Return the memory after a period: with new document counts and a new state of each event.
 
     Parameters
     ----------
     memory : EventMemory
     t : int
     event : ndarray of int64
-        Number of the event of each document.
+        Number of the event that each document of the period belongs to; 0 for no event.
     with_headline : collection of int
         Numbers of the events that have a headline in this period.
 
@@ -382,18 +388,19 @@ def count_period(memory, t, event, with_headline):
     memory : EventMemory
         Memory after the period.
     sizes : dict of int to int
-        Number of documents of each event in the period.
+        Event -> its number of documents in the period, without events that have none.
     changes : list of (int, str)
-        Events and their new states.
+        New events, and events whose state changed, with their states.
     """
     size = np.bincount(event, minlength=memory.numbered + 1)[memory.number]
     counts = np.hstack([memory.counts[:, 1:], size[:, None]])
     totals = np.append(memory.totals[1:], len(event))
-    # Documents that join one of the open events by chance, at a rate of 1.
-    n_recent = totals[-END_PERIODS:].sum() / max(1, len(memory.open))
+    # N / (number of open events): with the rate r it gives c of the module's docstring.
+    recent_per_event = totals[-END_PERIODS:].sum() / max(1, len(memory.open))
     state, changes, sizes = memory.state.copy(), [], {}
     for row, number in enumerate(memory.number.tolist()):
-        age, by_chance = t - int(memory.birth[row]), join_rate(memory.size[row]) * n_recent
+        age = t - int(memory.birth[row])
+        by_chance = join_rate(memory.size[row]) * recent_per_event
         state[row] = _next_state(
             memory.state[row], age, counts[row], totals, by_chance, number in with_headline
         )
@@ -406,7 +413,10 @@ def count_period(memory, t, event, with_headline):
 
 
 def _next_state(state, age, counts, totals, by_chance, has_headline):
-    """Return the state of an event after a period.
+    """Return the state of an event after a period, an index in `odl.alerts.model.STATES`.
+
+    A new event is new for one period. An ended event returns only with a headline. An event ends
+    if it has no headline and its last documents can all have joined by chance.
 
     Parameters
     ----------
@@ -425,20 +435,23 @@ def _next_state(state, age, counts, totals, by_chance, has_headline):
         return NEW
     if state == ENDED:
         return RETURNING if has_headline else ENDED
-    chance_limit = by_chance + 2 * np.sqrt(by_chance)
+    chance_limit = by_chance + 2 * np.sqrt(by_chance)  # mean + 2 sd of a Poisson number
     if age >= END_PERIODS and counts[-END_PERIODS:].sum() <= chance_limit and not has_headline:
         return ENDED
-    span = min(age, GROWTH_PERIODS - 1)
-    before, total_before = (int(values[-1 - span : -1].sum()) for values in (counts, totals))
+    n_earlier = min(age, GROWTH_PERIODS - 1)  # earlier periods with which this one is compared
+    before = int(counts[-1 - n_earlier : -1].sum())
+    total_before = int(totals[-1 - n_earlier : -1].sum())
     chance = growth_chance(int(counts[-1]), int(totals[-1]), before, total_before)
     return GROWING if chance <= GROWTH_LEVEL else ONGOING
 
 
 def growth_chance(count, total, before, total_before):
-    """Return the probability of at least `count` of `total` documents at the rate of the past.
+    """Return the p-value of the hypothesis that an event does not grow.
 
-    The past had `before` of `total_before` documents. At an equal rate `count` is binomial given
-    `count` + `before` (conditional test of two Poisson rates).
+    The event has `count` of the `total` documents of this period, and had `before` of the
+    `total_before` documents of earlier periods. If the rates are equal, `count` is binomial given
+    `count` + `before` (conditional test of two Poisson rates). The p-value is 1 if `count`,
+    `before` or `total_before` is 0.
     """
     if not (count and before and total_before):
         return 1.0
@@ -446,9 +459,10 @@ def growth_chance(count, total, before, total_before):
 
 
 def remember_period(memory, t, X):
-    """Return the memory with a sample of this period's documents, without old documents and events.
+    """Return the memory with a sample of this period's documents added.
 
-    Word counts of the members of events whose own words are fixed are removed too.
+    Removed are old documents that no sample needs, the ended events above `MAX_EVENTS`, and the
+    word counts (`members`) of events whose own words are fixed.
 
     Parameters
     ----------

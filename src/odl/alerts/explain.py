@@ -24,10 +24,10 @@ from odl.stream.weighting import weigh_for_comparison
 EVENT_NAME = re.compile(r"(?:event:|topic:|#)?([0-9]{1,9})")  # name of an event in a command
 SHARE_ROUNDING = 1e-6  # largest rounding error of a share, which is stored in single precision
 LOWERING_NAMED = 3  # number of words that lower a score and are named
-ITEMS_LISTED = 20  # number of words of a document, or documents of an event, that are listed
+ITEMS_LISTED = 20  # words listed for a document; documents listed for an event
 CHART_WIDTH = 60  # largest number of blocks of a chart
 CHART_BLOCKS = "·▁▂▃▄▅▆▇█"  # characters for heights from 0 to the largest count
-CHANGES_LISTED = 5  # number of changes of state listed from each end of an event's history
+CHANGES_LISTED = 5  # state changes listed from each end of an event's history
 DAY_MS = 86_400_000  # milliseconds of a day
 
 
@@ -65,7 +65,7 @@ def find_named(watch, what):
     document : tuple of int or None
         Period and row of the document.
     number : int
-        Number of the event; 0 if a document or nothing was found.
+        Number of the event; 0 if `what` names a document or nothing in the stream.
     """
     document, number = find_document(watch.place, what), event_number(what)
     return document, number if document is None and number in watch.events else 0
@@ -258,7 +258,7 @@ def compare_vectors(data, row):
 
 
 def own_likelihood(event, words):
-    """Return the log-likelihood ratio of each own word of an event, given a document's words.
+    """Return how much each own word of an event speaks for a document's membership.
 
     Parameters
     ----------
@@ -269,8 +269,8 @@ def own_likelihood(event, words):
     Returns
     -------
     list of (str, bool, float)
-        Word, whether the document has it, and ratio; the largest ratio first. The ratios add up to
-        the evidence that the document belongs to the event.
+        Word, whether the document contains it, and log-likelihood ratio; the largest ratio first.
+        The ratios add up to the evidence that the document belongs to the event.
     """
     ratios = [
         (own.word, True, math.log(own.inside / own.before))
@@ -307,10 +307,10 @@ def last_seen(other, document):
 
 
 def share_rows(document):
-    """Return rows (share, label) of a score that add up to it.
+    """Split a document's score into rows (share, label) whose shares add up to the score.
 
-    They are the largest shares, the sum of smaller ones, the sum of the words that lower the score,
-    and the parts of context and meaning.
+    The rows are: each of the largest shares of words or phrases, the sum of the smaller positive
+    shares, the sum of the negative shares, the context, and the meaning.
     """
     unused, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
     for phrase, words in [*document.phrases, *((word, (word,)) for word in unused)]:
@@ -337,11 +337,12 @@ def share_rows(document):
 
 
 def draw_chart(event, first_read):
-    """Draw the number of documents of an event over time.
+    """Draw the number of an event's documents over time as a line of block characters.
 
     Parameters
     ----------
     event : odl.alerts.model.Event
+        Event with documents in a period from `first_read` on.
     first_read : int
         First period that was read; counts before it are unknown.
 
@@ -361,13 +362,15 @@ def draw_chart(event, first_read):
     """
     first = max(event.birth, first_read)
     n = max(event.sizes) - first + 1
-    n_periods = -(-n // CHART_WIDTH)
-    counts = [0] * -(-n // n_periods)
+    n_periods = math.ceil(n / CHART_WIDTH)
+    counts = [0] * math.ceil(n / n_periods)
     for t, size in event.sizes.items():
         if t >= first:
             counts[(t - first) // n_periods] += size
-    largest, heights = max(counts) or 1, len(CHART_BLOCKS) - 1
-    return "".join(CHART_BLOCKS[-(-heights * count // largest)] for count in counts), n_periods
+    largest, heights = max(counts), len(CHART_BLOCKS) - 1
+    # Heights are rounded up, so that a block with documents never looks empty.
+    blocks = [CHART_BLOCKS[math.ceil(heights * count / largest)] for count in counts]
+    return "".join(blocks), n_periods
 
 
 def event_text(watch, number):

@@ -1,4 +1,7 @@
-"""The page of `odl backtest`: tables of settings, of periods and of changes, without a script."""
+"""HTML page of `odl backtest`: tables of settings, periods and changed headlines.
+
+The page has no scripts.
+"""
 
 from odl.alerts import difference, views
 from odl.report import page

@@ -8,14 +8,14 @@ import numpy as np
 from odl.alerts import views
 from odl.report.page import Markup, element, escape
 
-# Addresses that are safe as the target of a link. A browser skips spaces and control characters in
-# an address, so that ``java script:`` runs; a safe address has none.
+# Addresses that are safe as the target of a link. Browsers ignore spaces and control characters, so
+# they would run ``java script:``. A safe address therefore contains no such characters.
 SAFE_ADDRESS = re.compile(
     r"(?:https?://(?=[^/?#\[]|\[[0-9a-f:.]+\])|mailto:)[^\s\x00-\x1f\x7f-\x9f\\]+", re.IGNORECASE
 )
 TITLE_COLUMNS = 160  # longest title in columns of a terminal; wide characters count 2
-EVENTS_SHOWN = 300  # largest number of rows of the table of events
-ROWS_SHOWN = 500  # largest number of rows of the table of earlier headlines
+EVENTS_SHOWN = 300  # largest number of rows in the table of events
+ROWS_SHOWN = 500  # largest number of rows in the table of earlier headlines
 TITLES_SHOWN = 5  # documents that are named under a word never seen before
 WORDS_SHOWN = 10  # words never seen before, or own words of an event, shown without a click
 DATE_LABELS = 6  # largest number of dates below the chart of periods
@@ -28,7 +28,10 @@ def safe_address(url):
 
 
 def linked_title(view):
-    """Return the title of a document with its words marked, linked to its address if it has one."""
+    """Return the title of a document as HTML, with its reasons and headline words marked.
+
+    The title is a link if the document has a safe address.
+    """
     title = Markup(view.marked(view.texts(TITLE_COLUMNS)[0], _mark))
     url = safe_address(view.document.url)
     link = {"href": url, "rel": "noopener noreferrer"} if url else {}
@@ -36,7 +39,10 @@ def linked_title(view):
 
 
 def marked_excerpt(view):
-    """Return the excerpt of a document with its words marked; empty if there is none."""
+    """Return the excerpt of a document as HTML, with its reasons and headline words marked.
+
+    The result is empty if the document has no excerpt.
+    """
     text = view.texts(TITLE_COLUMNS)[1]
     return element("p", Markup(view.marked(text, _mark)), class_="text", dir="auto") if text else ""
 
@@ -58,13 +64,19 @@ def below_rows(period):
 
 
 def earlier_rows(watch):
-    """Return (rows of the table of earlier headlines, the newest first; number of omitted rows)."""
+    """Return the headlines before the last period, and how many of them are omitted.
+
+    The newest headlines come first; at most `ROWS_SHOWN` rows (`HeadlineView`) are returned.
+    """
     rows = [row for period in reversed(watch.periods[:-1]) for row in views.rows_of([period])]
     return rows[:ROWS_SHOWN], max(len(rows) - ROWS_SHOWN, 0)
 
 
 def recent_events(watch):
-    """Return (events of the table, the most recent first; number of omitted events)."""
+    """Return the events for the table of events, and how many events are omitted.
+
+    Events with documents in later periods come first; at most `EVENTS_SHOWN` are returned.
+    """
     events = sorted(
         watch.events.values(),
         key=lambda event: (-max(event.sizes, default=event.birth), -event.size, event.number),
@@ -97,7 +109,10 @@ def draw_bars(sizes, periods, label, marked):
 
 
 def draw_event(watch, event):
-    """Return the documents of an event by period as bars, coloured in `RISING_STATES`."""
+    """Draw the number of an event's documents in each period as bars.
+
+    Bars of periods in which the event had one of the `RISING_STATES` are coloured.
+    """
     if not event.sizes:
         return ""
     most = views.plural(event.sizes[event.peak], "document")
@@ -107,7 +122,7 @@ def draw_event(watch, event):
 
 
 def draw_stream(watch):
-    """Return the documents of all periods as bars; those of periods with headlines are coloured."""
+    """Draw the number of documents in each period; bars of periods with headlines are coloured."""
     sizes = {period.t: period.documents for period in watch.periods}
     marked = {period.t for period in watch.periods if period.headlines}
     counts = views.plural(sum(sizes.values()), "document"), views.plural(len(sizes), "period")

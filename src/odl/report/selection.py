@@ -1,4 +1,4 @@
-"""Data of one corpus for its figures and page: tables, the run shown in detail, score files."""
+"""Data about one corpus that its figures and its page section show."""
 
 import numpy as np
 
@@ -8,11 +8,14 @@ from odl.evaluation.study import BASELINE, choose_shown, score_path
 
 # Baselines that figures of learners include.
 REFERENCES = ("nearest5-logtf", "nearest-logtf", "nearest-tfidf", "out-of-vocabulary")
-MOST_RUNS = 6
+MOST_RUNS = 6  # largest number of runs drawn by default
 
 
 def references(runs):
-    """Return those of some runs that are baselines of `REFERENCES`; names may have a window."""
+    """Return the runs that are baselines in `REFERENCES`, in the order of `REFERENCES`.
+
+    A baseline with a window, such as "nearest-logtf-last10000", counts as "nearest-logtf".
+    """
     drawn = {run for run in runs if without_window(run) in REFERENCES}
     return sorted(drawn, key=lambda run: (REFERENCES.index(without_window(run)), run))
 
@@ -79,11 +82,14 @@ class Selection:
         return min(entries, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
 
     def sizes(self):
-        """Return the number of atoms of the shown entry of each run."""
+        """Return {run: number of atoms} for the entries that `entry` chooses."""
         return {run: self.entry(run)["k"] for run in self.runs}
 
     def baselines(self):
-        """Return the entry of the baselines in the plan, at the shown seed if there is one."""
+        """Return the plan's entry for the baselines, or None.
+
+        The entry with the shown seed is preferred to entries with other seeds.
+        """
         entries = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
         return next(
             (entry for entry in entries if entry["seed"] == self.shown["seed"]),
@@ -91,7 +97,10 @@ class Selection:
         )
 
     def batch(self, entry, t):
-        """Read one score file; it is cached."""
+        """Return the scores of a plan entry in timestep t.
+
+        The file is read once; later calls return the same object.
+        """
         path = score_path(entry, t)
         if path not in self._cache:
             self._cache[path] = read_scores(path)
@@ -107,7 +116,10 @@ class Selection:
 
 
 def thin(values, max_values):
-    """Return at most `max_values` of some values, evenly spaced, with the first and the last."""
+    """Return a list of at most `max_values` evenly spaced values, including the first and last.
+
+    Values are returned unchanged if there are no more than `max_values`.
+    """
     values = list(values)
     if len(values) <= max_values:
         return values

@@ -34,6 +34,7 @@ SECTION_TABLES = {
     "Runs": ("runs",),
 }
 MOST_STEPS, MOST_ATOMS = 60, 40  # largest numbers of listed timesteps and listed atoms
+BOOTSTRAP_REPLICATES = 500  # samples for the confidence interval of a difference of AUC
 UNDEFINED = (float("nan"),) * 3  # result of `paired_difference` if nothing can be compared
 
 
@@ -231,14 +232,14 @@ def averages(rows, best):
 
     The text is empty for a missing row (None) and in bold for the row `best`.
     """
-    texts = [
-        "" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "undefined"
-        for row in rows
-    ]
-    return [
-        element("b", text, class_="best") if row is not None and row is best else text
-        for row, text in zip(rows, texts, strict=True)
-    ]
+    texts = []
+    for row in rows:
+        if row is None:
+            texts.append("")
+            continue
+        text = mean_sd(row["average_mean"], row["average_sd"]) or "undefined"
+        texts.append(element("b", text, class_="best") if row is best else text)
+    return texts
 
 
 def paired_difference(selection, name):
@@ -247,19 +248,24 @@ def paired_difference(selection, name):
     All evaluated documents are compared. The result is `UNDEFINED` if there are none, or if the
     baselines were run with another seed and therefore with other batches.
     """
-    base, ours, baseline, labels = selection.baselines(), [], [], []
-    for t in selection.shown["timesteps"]:
-        if t > 0:
-            batch, other = selection.batch(selection.shown, t), selection.batch(base, t)
-            if batch.ids != other.ids:  # the baselines were run with another seed only
-                return UNDEFINED
-            ours.append(batch.scores[selection.shown["run"]])
-            baseline.append(other.scores[without_window(name)])
-            labels.append(selection.labels(batch))
-    if not ours:
+    shown, baselines = selection.shown, selection.baselines()
+    run_scores, baseline_scores, labels = [], [], []
+    for t in shown["timesteps"]:
+        if t == 0:  # the first batch has no scores
+            continue
+        run_batch, baseline_batch = selection.batch(shown, t), selection.batch(baselines, t)
+        if run_batch.ids != baseline_batch.ids:  # the baselines were run with another seed
+            return UNDEFINED
+        run_scores.append(run_batch.scores[shown["run"]])
+        baseline_scores.append(baseline_batch.scores[without_window(name)])
+        labels.append(selection.labels(run_batch))
+    if not labels:
         return UNDEFINED
     return metrics.auc_difference(
-        *(np.concatenate(arrays) for arrays in (ours, baseline, labels)), replicates=500
+        np.concatenate(run_scores),
+        np.concatenate(baseline_scores),
+        np.concatenate(labels),
+        replicates=BOOTSTRAP_REPLICATES,
     )
 
 

@@ -11,7 +11,7 @@ from material import FULL
 from measure import Row, child, cpu, say, tool
 from scipy import sparse
 
-from odl.alerts import read
+from odl.alerts import maps, read
 from odl.evaluation import baselines
 from odl.learners.adaptive import combine_with_peers
 from odl.stream import features
@@ -21,7 +21,7 @@ from odl.text.stopwords import StopWords
 SEEDS = (0, 1, 2)
 BUDGET, SIZE, ENTRY = 20, 1000, {"held_back": 0.5, "first": 1, "last": 12}
 QUICK = {"seeds": (3,), "size": 60, "entry": {"held_back": 0.5, "first": 2, "last": 4}, "budget": 5}
-MADE_ALERTS = "alerts: {gates: true, budget: 5, warm_up: 40, pool: 20}"
+MADE_ALERTS = "alerts: {gates: true, budget: 5, warm_up: 40}"
 FEWEST = 10  # smallest number of novel items of an evaluated timestep
 ALIKE, RUN = 0.8, 5
 CONTEXT = {"contrast": 0.3, "context": 0.5, "peers": 10}
@@ -101,16 +101,16 @@ def judged(watch, posts, budget, lines):
     for period, record in zip(watch.periods, read.records(watch.place), strict=True):
         batch = features.read(Path(watch.place.features) / f"{period.t}.h5")
         groups = [posts[name].group for name in batch.ids]
-        for name, number in zip(groups, record.topic.tolist(), strict=True):
+        for name, number in zip(groups, record.event.tolist(), strict=True):
             members.setdefault(number, []).append(name)
         novel = {name for name, group in zip(batch.ids, groups, strict=True) if group not in seen}
-        if period.t and not period.warm_up:
+        if period.t and not period.unproven:
             entered |= set(groups) - seen
             items = np.flatnonzero(
                 (record.item == np.arange(len(groups))) & (np.diff(batch.counts[:].indptr) > 0)
             )
             if len(novel & {batch.ids[row] for row in items}) >= FEWEST:
-                shown = [alert.id for alert in period.alerts if not alert.folded]
+                shown = [document.id for document in _alerts(watch, period, budget)]
                 found["timesteps"].append(period.t)
                 found["alerts"].append(len(shown))
                 chosen = {"product": shown, **_neighbours(batch, past, items, budget)}
@@ -119,13 +119,24 @@ def judged(watch, posts, budget, lines):
         seen |= set(groups)
         past.append(batch)
     members.pop(0, None)
-    alerts = [alert for period in watch.periods for alert in period.alerts]
-    found["repeated"] = repeated([posts[alert.id].text for alert in alerts if not alert.folded])
+    alerts = [document for period in watch.periods for document in _alerts(watch, period, budget)]
+    found["repeated"] = repeated([posts[document.id].text for document in alerts])
     found["encoded"] = sum(
-        encoded(posts[alert.id].text, [reason.word for reason in alert.reasons]) for alert in alerts
+        encoded(posts[document.id].text, [reason.word for reason in document.reasons])
+        for document in alerts
     )
     found["entered"], found["named"] = len(entered), len(entered & with_topic(members.values()))
     return found
+
+
+def _alerts(watch, period, budget):
+    """Return the first `budget` documents that the lists of a period show below its headlines.
+
+    The budget of the settings counts headlines, each of which shows several documents. Neighbours
+    have the same number of documents.
+    """
+    alerts = maps.alerts_of(watch, period)
+    return [document for document, _, folded in alerts if not folded][:budget]
 
 
 def _neighbours(batch, past, items, budget):

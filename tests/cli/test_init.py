@@ -569,7 +569,7 @@ class TestLogs:
         assert not cli.main(["init", str(tmp_path / "n"), str(folder)])
         out = capsys.readouterr().out
         assert "40 documents, 2025-12-01 to 2026-01-20" in out
-        assert "years     from the last change of each file" in out and "'Dec 1 10:00:00'" in out
+        assert "or else from its modification time" in out and "'Dec 1 10:00:00'" in out
         assert (
             yaml.safe_load((tmp_path / "n/odl.yaml").read_text())["options"]["times"] == "modified"
         )

@@ -100,7 +100,7 @@ def test_what_failed_is_said_and_tried_again(news):
     said = odl("run", news)
     assert said.returncode == 0
     assert (
-        f"{n} of {n} alerts are not delivered" in said.stdout
+        f"{n} of {n} alerts could not be delivered" in said.stdout
         and "ended with 1: no network, tried 3 times" in said.stdout
     )
     assert (news / "tries").read_text() == "xxx"

@@ -280,8 +280,10 @@ def main(words=None):
         try:
             _follow_parent()
             status = _main(sys.argv[1:])
-            if not status:  # after a failure, a collection must close open HDF5 files
-                gc.freeze()  # no garbage collection at exit
+            # Without garbage collection at exit, a process ends sooner. After a failure, HDF5
+            # files may be open; only garbage collection closes them.
+            if not status:
+                gc.freeze()
             return status
         except (Exception, KeyboardInterrupt):
             if heed.number:  # NumPy turns a signal during its import into an ImportError

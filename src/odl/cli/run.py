@@ -118,7 +118,10 @@ def _name_folder_in_errors(named):
 
 
 def _run(working, ledger, named, began, *, words, dry, **options):
-    """Run the loop over the folder; return the lines of the report."""
+    """Run the loop over the folder; return the lines of the report, the last one about its end.
+
+    With `dry`, nothing is written and the only line is the plan.
+    """
     shown = Progress(sys.stderr, terminal.is_live(sys.stderr))
     loop = Loop(
         working,
@@ -149,7 +152,7 @@ def _run(working, ledger, named, began, *, words, dry, **options):
         loop.write_costs()
     news = news.replace("odl explain FOLDER", f"odl explain {named}")
     news = news.replace("odl new FOLDER", f"odl new {named}")
-    lines = [news, _documents(working, ledger)]
+    lines = [news, _report_documents(working, ledger)]
     ledger.save()
     warnings = [*_set_aside(working, ledger, named), *_describe_outdated(loop, named)]
     warnings += _absent_facets(working, n)
@@ -187,7 +190,7 @@ def _ending(working, ledger, n, loop):
     ledger.set_fact("format", FORMAT)
     first = min(done, default=n - 1)
     _, watch = loop.results.get("newpage", (None, None))
-    if watch is None or watch.periods[0].t > first:  # the page does not show all of them
+    if watch is None or watch.periods[0].t > first:  # the page lacks the first of these periods
         watch = verdicts.with_verdicts(read.alerts_of(".", last=n - first))
     periods = watch.periods[first - watch.periods[0].t :]
     stream = Path(working.names["root"], working.names["corpus"])
@@ -202,8 +205,9 @@ def _ending(working, ledger, n, loop):
 def _begin_again(working, ledger):
     """Prepare to compute all alerts again.
 
-    The ledger gets the documents of the events in feedback.csv, by which `_renumber` finds the
-    events. Alerts in the format of an earlier version are deleted.
+    Events may then get other numbers. So the ledger stores the documents of the events that
+    feedback.csv names, by which `_renumber` finds their new numbers. Files of alerts in an earlier
+    format are deleted, except that of the first period.
     """
     from odl.alerts import feedback, periods
 
@@ -221,7 +225,8 @@ def _begin_again(working, ledger):
 def _renumber(working, ledger):
     """Write the new numbers of events into feedback.csv; return sentences about the changes.
 
-    The ledger has the documents of the events in feedback.csv if all alerts were computed again.
+    Numbers change only if all alerts were computed again; then `_begin_again` has stored the
+    documents of these events in the ledger. A repeated call after a kill writes the same lines.
     """
     before = ledger.facts.get("topics")
     if not before and not ledger.facts.get("renumbered"):
@@ -241,11 +246,22 @@ def _renumber(working, ledger):
     return sentences
 
 
-def _documents(working, ledger):
-    """Return a phrase with the number of documents, its change, and new implausible times."""
+def _report_documents(working, ledger):
+    """Compare the documents with those of the last run, and record them for the next run.
+
+    The ledger stores the digest and the number of documents as the fact "counted", and the number
+    of implausible times as "implausible", so that these are reported only when they change.
+
+    Returns
+    -------
+    str
+        Phrases for the report: number of documents and its change, repeats, and an example of the
+        implausible times.
+    """
     path = _path_of_documents(working)
-    key, (counted_key, before) = ledger.digest(path), ledger.facts.get("counted", ["", None])
-    if key == counted_key:
+    digest = ledger.digest(path)
+    counted_digest, before = ledger.facts.get("counted", ["", None])
+    if digest == counted_digest:
         return f"no new documents since the last run; {before:,} in all"
     from odl.files import documents as docs
     from odl.files import storage
@@ -254,7 +270,7 @@ def _documents(working, ledger):
         n, repeats = int(file["ids"].attrs["length"]), docs.read_repeats(file)
         n_wrong, row = _implausible(storage.read_array(file, "times", "i"), time.time())
         example = visible(storage.read_strings(file, "ids")[row]) if n_wrong else ""
-    ledger.set_fact("counted", [key, n])
+    ledger.set_fact("counted", [digest, n])
     phrases = [account_of(n, before), str(repeats)]
     if n_wrong != ledger.facts.get("implausible", 0):
         ledger.set_fact("implausible", n_wrong)
@@ -282,7 +298,15 @@ def _implausible(times, now):
 
 
 def _set_aside(working, ledger, named):
-    """Write the table of documents that were set aside; return a list with a line about it."""
+    """Write the table of documents that `odl run` could not read or `odl watch` refused.
+
+    The table is written only if a file that it depends on changed since the last run.
+
+    Returns
+    -------
+    list of str
+        One line with their number and the path of the table; empty if there are no such documents.
+    """
     documents = _path_of_documents(working)
     table = os.path.join(working.config["results"], "set-aside.tsv")
     paths = documents, table, os.path.join("inbox", ".refused")
@@ -317,7 +341,16 @@ def account_of(n, before=None):
 
 
 def _send_alerts(ledger, words, named):
-    """Send the alerts to the command of the folder, if there is one; return lines about it."""
+    """Send new alerts to the command that the key ``notify`` of odl.yaml names.
+
+    The ledger records that all were delivered, so that a run without changes does not import the
+    alerts.
+
+    Returns
+    -------
+    list of str
+        Lines of the report about delivered or failed alerts; empty without such a command.
+    """
     key = [*words, ledger.digest("new.html"), ledger.digest("feedback.csv")]
     if not words or ledger.facts.get(project.NOTIFY) == key:
         return []
@@ -442,7 +475,7 @@ class Progress:
             self._show(self.text, f"  {duration(self.clock() - self.began)}", end=True)
 
     def _show(self, text, times="", end=False, done=()):
-        """Draw the current line on a terminal; write it to other streams if it has ended."""
+        """Redraw the current line on a terminal; write only complete lines to other streams."""
         now, self.text = self.clock(), "" if end else text
         if self.live and (end or now - self.drawn > REDRAW_SECONDS):
             self.drawn = now

@@ -236,7 +236,7 @@ def baselines(output, features, *, past, window: int | None = None):
     """Score one timestep by neighbours, unknown words and length.
 
     --past: folder of the features of earlier timesteps. --window: number of earlier timesteps to
-    compare with; 0: all. Default: all documents up to 50,000, or the last 10,000 if there are more.
+    compare with; 0: all. Default: all documents if there are at most 50,000, else the last 10,000.
     """
     from odl.evaluation import baselines, scorefiles
     from odl.files import storage

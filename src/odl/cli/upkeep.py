@@ -61,55 +61,94 @@ def show(args):
     examples=("odl forget news d21 --dry-run", "odl forget news d21"),
 )
 def forget(args):
-    """Remove a document from results, inbox and feedback.csv; learn later periods again."""
-    from odl.alerts import feedback
+    """Remove a document from results, inbox and feedback.csv, and learn later periods again.
+
+    With --dry-run, only the number of these periods is printed. A folder that Snakemake runs is not
+    learned here. A killed command can be repeated, since the id is recorded before any removal.
+    """
     from odl.cli import run
-    from odl.corpora import collection
     from odl.files.escaping import visible
     from odl.live import inbox
 
     project.check(args.folder)
-    names = {collection.forgotten_as(name) for name in (args.id, args.id.rpartition("~")[0])}
-    began = not names.isdisjoint(project.forgotten(args.folder))
-    with contextlib.chdir(args.folder):
-        try:
-            place, row = _row_of(args.folder, args.id)
-        except DataError:
-            if not began:
-                raise
-            # An earlier call that was killed has removed the row.
-            place, row = f"/{inbox.FOLDER}/", {"id": args.id}
-    t, n = _period_of(args)
-    cost = "no period contains it"
-    if t is not None:
-        cost = f"{n - t} of {n} periods {'is' if n - t == 1 else 'are'} learned again"
+    location, identity = _find_document(args.folder, args.id)
+    cost = _relearning_cost(args.folder, args.id)
     if args.dry_run:
-        print(visible(f"{args.id} ({place}): {cost}, and nothing of it remains in the results."))
+        print(visible(f"{args.id} ({location}): {cost}, and nothing of it remains in the results."))
         return
-    # First, so that a killed command can be repeated.
-    project.forget(args.folder, collection.forgotten_as(row["id"]))
-    with contextlib.chdir(args.folder):
-        inbox.remove(row["id"])
-        Path(project.VECTORS).unlink(missing_ok=True)  # its rows do not name their documents
-    feedback.remove(args.folder, args.id, by=None)
+    _remove_document(args.folder, args.id, identity)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":
         print(visible(f"{args.id} is no longer read. Now run snakemake in {args.folder}: {cost}."))
         return
     print(run.run(args.folder))
-    note = "" if f"/{inbox.FOLDER}/" in place else f" Its row remains in your file: {place}."
+    # Rows of the inbox are odl's own copies, which were deleted. A user's file is never changed.
+    is_in_inbox = f"/{inbox.FOLDER}/" in location
+    note = "" if is_in_inbox else f" Its row remains in your file: {location}."
     print(visible(f"{args.id} is forgotten, {cost}.{note}"))
 
 
-def _period_of(args):
-    """Return (period of a document or None, number of periods)."""
+def _find_document(folder, ident):
+    """Return (file and line of a document, id of its row); raise `DataError` if there is no row.
+
+    After a call of `forget` that was killed, the row may be missing from the inbox. Then the id is
+    the given one, and the rest of the removal can be repeated.
+    """
+    from odl.corpora import collection
+    from odl.live import inbox
+
+    # The id of a changed row is the id of the row and "~" with 8 digits (`collection.name_end`).
+    id_of_row = ident.rpartition("~")[0]
+    digests = {collection.forgotten_as(ident), collection.forgotten_as(id_of_row)}
+    is_forgotten = not digests.isdisjoint(project.forgotten(folder))
+    with contextlib.chdir(folder):
+        try:
+            location, row = _row_of(folder, ident)
+        except DataError:
+            if not is_forgotten:
+                raise
+            return f"/{inbox.FOLDER}/", ident
+    return location, row["id"]
+
+
+def _remove_document(folder, ident, identity):
+    """Remove a document from everything except the results, which the next run computes again.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder with odl.yaml.
+    ident : str
+        Id that the user gave, as in feedback.csv.
+    identity : str
+        Id of the row in its source.
+    """
+    from odl.alerts import feedback
+    from odl.corpora import collection
+    from odl.live import inbox
+
+    # The id is recorded first, so that a killed command can be repeated.
+    project.forget(folder, collection.forgotten_as(identity))
+    with contextlib.chdir(folder):
+        inbox.remove(identity)
+        # All cached vectors are deleted, since the cache does not store which document has which.
+        Path(project.VECTORS).unlink(missing_ok=True)
+    feedback.remove(folder, ident, by=None)
+
+
+def _relearning_cost(folder, ident):
+    """Return a phrase with the number of periods that are learned again without a document."""
     from odl.alerts import explain, read
 
     try:
-        watched = read.place_of(args.folder)
-    except DataError:  # never run
-        return None, 0
-    position = explain.find_document(watched, args.id)
-    return position and position[0], read.first_of(watched, 0)
+        watched = read.place_of(folder)
+    except DataError:  # the folder was never run
+        return "no period contains it"
+    position = explain.find_document(watched, ident)
+    if position is None:
+        return "no period contains it"
+    n_periods = read.first_of(watched, 0)
+    n_again = n_periods - position[0]
+    return f"{n_again} of {n_periods} periods {'is' if n_again == 1 else 'are'} learned again"
 
 
 def _row_of(folder, ident):
@@ -159,7 +198,7 @@ def _row_of(folder, ident):
     examples=("odl table results/default", "odl table results/default --beside mine.csv"),
 )
 def table(args):
-    """Print the main table of a study, or the comparison of a user's scores with it."""
+    """Print the main table of a study. With --beside, compare a user's scores with the study."""
     from odl.report import studypage
 
     _check_finished(args.folder)
@@ -175,14 +214,19 @@ def table(args):
 
 
 def _check_finished(folder):
-    """Raise `DataError` if a folder has no tables; the message names a study below it."""
+    """Raise `DataError` if a folder has no tables, which the last step of a study writes.
+
+    If the folder is that of an odl.yaml, the message suggests the first finished study in its
+    folder of results.
+    """
     if os.path.isdir(os.path.join(folder, "tables")):
         return
     results = os.path.join(glob.escape(folder), glob.escape(project.results_of(folder)))
     tables = sorted(glob.glob(os.path.join(results, "*", "tables")))
-    todo = (
-        f"name {os.path.dirname(tables[0])}" if tables else "run it first, or name another folder"
-    )
+    if tables:
+        todo = f"name {os.path.dirname(tables[0])}"
+    else:
+        todo = "run it first, or name another folder"
     raise DataError(
         f"{folder} contains no tables", "the folder results/STUDY of a finished study", todo
     )
@@ -218,7 +262,7 @@ def verify(args):
 
 
 def _results_of(folder):
-    """Return the folder of results of a folder with odl.yaml, any other folder unchanged."""
+    """Return the folder of results that belongs to an odl.yaml; any other folder unchanged."""
     if not os.path.exists(os.path.join(folder, project.FILE)):
         return folder
     study = project.read(folder).get("study") or project.name_of(Path(folder).resolve().name)

@@ -37,7 +37,7 @@ def setting(
     earlier: Any = MISSING,
     **limits: Any,
 ) -> Any:
-    """Describe a field of a `Section`.
+    """Return a dataclass field for a `Section`, with its description and limits.
 
     Parameters
     ----------
@@ -145,7 +145,10 @@ class Section:
 
     @classmethod
     def earlier(cls) -> dict:
-        """Return the newer fields with the values that reproduce earlier versions, nested."""
+        """Return the fields added after the first release, as a nested dict.
+
+        Each has the value that reproduces results of versions without the field.
+        """
         return earlier_of(_closed(cast(type, cls)))
 
     @classmethod
@@ -174,36 +177,62 @@ def is_section(kind: Any) -> bool:
 
 
 def _schema(entry):
-    """Return the schema of a field: type of its annotation, other keywords of `setting`."""
+    """Return the JSON schema of a dataclass field of a `Section`.
+
+    The type is that of the annotation; default, description and limits are those of `setting`. A
+    field whose type is a `Section` has the schema of that section.
+
+    Raises
+    ------
+    ParameterError
+        If JSON schema has no type for the annotation.
+    """
     if is_section(entry.type):
         return entry.type.schema()
+    # Fields that were declared without `setting` have an incomplete map of metadata.
     metadata = entry.metadata if "limits" in entry.metadata else setting(**entry.metadata).metadata
     description = {"description": metadata["meaning"]} if metadata["meaning"] else {}
-    factory = {} if entry.default_factory is MISSING else {"default": entry.default_factory()}
+    if entry.default_factory is not MISSING:
+        default = {"default": entry.default_factory()}
+    elif entry.default is not MISSING:
+        default = {"default": entry.default}
+    else:
+        default = {}  # a required setting
     try:
-        kind = _kind(entry.type)
+        type_keywords = _type_keywords(entry.type)
     except KeyError:
         raise ParameterError(
             f"{entry.name} is a {getattr(entry.type, '__name__', entry.type)}",
             "bool, int, float, str, or a list of one",
             "change its annotation",
         ) from None
-    default = factory if entry.default is MISSING else {"default": entry.default}
-    return {**kind, **default, **metadata["limits"], **description}
+    return {**type_keywords, **default, **metadata["limits"], **description}
 
 
-def _kind(kind):
-    """Return the keywords of JSON schema for a type; raise KeyError for an unsupported one."""
-    if get_origin(kind) is list:
-        return {"type": "array", "items": _kind(get_args(kind)[0])}
-    if kind is dict:
+def _type_keywords(annotation):
+    """Return the keywords of JSON schema for a type; raise KeyError for an unsupported type.
+
+    A union such as ``int | None`` becomes a list of types.
+    """
+    if get_origin(annotation) is list:
+        return {"type": "array", "items": _type_keywords(get_args(annotation)[0])}
+    if annotation is dict:
         return {"type": "object"}
-    kinds = [JSON_TYPES[type_] for type_ in get_args(kind) or (kind,)]
-    return {"type": kinds[0] if len(kinds) == 1 else kinds}
+    names = [JSON_TYPES[type_] for type_ in get_args(annotation) or (annotation,)]
+    return {"type": names[0] if len(names) == 1 else names}
 
 
 def table(section: type[Section], key: str, inside: bool = True) -> str:
-    """Return the rows of config/README.md for a section and, with `inside`, its sections."""
+    """Return the table rows of config/README.md for a section.
+
+    Parameters
+    ----------
+    section : type of Section
+    key : str
+        Key of the section in the configuration, the prefix of the keys in the rows.
+    inside : bool
+        Whether to include the rows of nested sections.
+    """
     lines = []
     for entry in fields(section):
         nested_key, metadata = f"{key}.{entry.name}".lstrip("."), entry.metadata
@@ -218,7 +247,7 @@ def table(section: type[Section], key: str, inside: bool = True) -> str:
 
 
 def _values(entry):
-    """Return the description of the values of a field in the table."""
+    """Return the cell of the table with the allowed values of a field, such as "from 1"."""
     limits, unit = entry.metadata["limits"], entry.metadata["unit"]
     if entry.metadata["values"]:
         return entry.metadata["values"]
@@ -237,17 +266,24 @@ def _values(entry):
 
 
 def _default(entry):
-    """Return the default of a field, written as in a configuration."""
+    """Return the cell of the table with the default of a field, as it is typed in odl.yaml.
+
+    A required setting has no default in the code; the default study sets it.
+    """
     if entry.default_factory is not MISSING:
-        return f"`{json.dumps(entry.default_factory())}`"
-    if entry.default is MISSING:
+        default = entry.default_factory()
+    elif entry.default is not MISSING:
+        default = entry.default
+    else:
         return "(the default study's)"
-    text = isinstance(entry.default, str) and entry.default
-    return f"`{text or json.dumps(entry.default)}`"
+    # YAML needs no quotes around a text, unless it is empty.
+    if isinstance(default, str) and default:
+        return f"`{default}`"
+    return f"`{json.dumps(default)}`"
 
 
 def earlier_of(schema: dict) -> dict:
-    """Return the values of the keyword ``earlier`` in a schema, nested as its properties.
+    """Return the values of the keyword ``earlier`` in a schema, as a nested dict.
 
     Examples
     --------

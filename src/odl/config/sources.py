@@ -1,8 +1,8 @@
 """Stamps of code: digests of the source files that a step imports, directly or indirectly.
 
-The stamp is a parameter of every rule, so an edit repeats the steps that it may change, and no
-others. Modules that are imported by name at run time (one of the learners or readers) are not found
-here; the rules add them.
+The stamp is a parameter of every rule of the workflow. An edit therefore repeats only the steps
+whose code imports the edited file. A module that is imported by its name at run time, such as a
+learner or a reader, is not detected here; the rules add it.
 """
 
 import ast
@@ -17,7 +17,7 @@ from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
 DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # data files of a module, with the module's name
-CPP = (".cpp", ".h")  # endings of kernel files; their names here include the ending
+CPP = (".cpp", ".h")  # extensions of kernel files; in this module their names include them
 INCLUDE = re.compile(r'^#include "(\w+)\.h"', re.M)
 # Matches a string literal (group 1), or text to ignore: comments, white space, and raw strings,
 # which are docstrings.
@@ -102,7 +102,17 @@ def closure(*names):
 
 @functools.cache
 def digest(*names, packages=(), more=""):
-    """Return the stamp of the `closure` of some files, of package versions, and of `more`."""
+    """Return a digest of the code that the given files execute, as 16 hexadecimal digits.
+
+    Parameters
+    ----------
+    *names : str
+        Files of the package, as in `imports`. Everything that they import is included.
+    packages : tuple of str
+        Installed packages whose versions are included.
+    more : str
+        Text that is included, such as the digest of an encoder's files.
+    """
     stamp = hashlib.sha256()
     for name in sorted(closure(*names)):
         stamp.update(_stamp_of(name))
@@ -114,7 +124,7 @@ def digest(*names, packages=(), more=""):
 
 @functools.cache
 def _stamp_of(name):
-    """Return the bytes of a file that enter a stamp: its name, its digest, and its data files."""
+    """Return the name of a file, its digest, and the content of its data files, as bytes."""
     data = [
         path.read_bytes()
         for suffix in DATA_ENDINGS

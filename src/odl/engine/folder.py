@@ -56,7 +56,10 @@ class Folder(NamedTuple):
         return os.path.join(self.names["root"], ".lock")
 
     def path(self, pattern, t=None):
-        """Return the path of a pattern at timestep t; "" for the timestep before the first."""
+        """Fill in the names of a path pattern (`odl.config.steps`) for timestep t.
+
+        A pattern with ``{before}`` is a file of timestep t - 1; it is "" at timestep 0.
+        """
         if t == 0 and "{before}" in pattern:
             return ""
         timesteps = {} if t is None else {"t": t, "before": t - 1}

@@ -60,7 +60,8 @@ def deliver(folder, words, named):
         pending = [pair for pair in pairs if pair[0] not in delivered]
         for name, alert, _ in pending:
             if fault := _call(folder, words, {**alert, "alert": name}):
-                summary = f"{len(pending) - count} of {len(pending)} alerts are not delivered"
+                n_pending = len(pending)
+                summary = f"{n_pending - count} of {n_pending} alerts could not be delivered"
                 return [f"{KEY}: {summary} ({fault}); the next odl run tries them again"], False
             record.write(f"{name}\n")
             record.flush()

@@ -1,7 +1,8 @@
-"""Documents that a watch refused: source, location and reason of each, for the table of `odl run`.
+"""List of the documents that a watch refused, in `inbox/.refused`, for the table of `odl run`.
 
-`inbox/.refused` has one record per document (`odl.files.linesums`). A document that is sent again
-with equal bytes is not listed twice. An entry is deleted when a document with its id is accepted.
+The file contains one record per refused document, in the format of `odl.files.linesums`: source,
+location and reason. A document that is sent again with equal bytes is not listed twice. The record
+of a document is deleted when a document with the same id is accepted.
 """
 
 import contextlib
@@ -25,10 +26,14 @@ class RefusedList:
     def __init__(self):
         self.older, stored = read()
         self.entries = {entry[-1]: entry for entry in stored}  # digest of the bytes -> entry
-        self.written = 0  # records of the file if it has all entries, else 0
+        # Number of records in the file, to number the next one; 0 if the file must be rewritten.
+        self.written = 0
 
     def add(self, documents):
-        """Store refused documents.
+        """Add refused documents to the entries and to the file.
+
+        Above `MAX_LISTED` entries, only the newest half is retained, and the number `older` of
+        documents without an entry grows.
 
         Parameters
         ----------
@@ -59,14 +64,23 @@ class RefusedList:
             self._rewrite()
 
     def accept(self, ids):
-        """Delete the entries of documents that were accepted now, by their ids."""
+        """Delete the entries of refused documents whose id was accepted now, also in the file.
+
+        Parameters
+        ----------
+        ids : list of str
+            Ids of the accepted documents.
+        """
         if not self.entries:
-            return
+            return  # saves the digests of the ids, since a watch calls this for each document
         accepted = {forgotten_as(identity) for identity in ids}
-        repaired = [content for content, entry in self.entries.items() if entry[3] in accepted]
-        for content in repaired:
-            del self.entries[content]
-        if repaired:
+        remaining = {
+            content: entry
+            for content, entry in self.entries.items()
+            if entry[3] not in accepted  # field 3: digest of the id
+        }
+        if len(remaining) < len(self.entries):
+            self.entries = remaining
             self._rewrite()
 
     def _rewrite(self):
@@ -109,9 +123,9 @@ def read_entries():
 
 
 def check(mend=True):
-    """Return a list with a sentence if the stored list was changed after it was written, else [].
+    """Return [warning] if the stored records were changed after they were written, else [].
 
-    With `mend`, a new list begins.
+    With `mend`, the changed file is moved to the folder of damaged files, and a new list begins.
     """
     try:
         read()

@@ -79,7 +79,7 @@ class Runner:
         paths = [path for path in given_paths if os.path.isabs(path)]
         environment = {
             **os.environ,
-            "NO_COLOR": "1",  # the watch reads what it prints
+            "NO_COLOR": "1",  # the watch parses the output of this process
             "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)]),
         }
         self.output = tempfile.TemporaryFile()  # noqa: SIM115 - both processes use it until they end

@@ -2,10 +2,10 @@
 
 A module is a reader if it has
 
-    READER : str                            its name in the configuration
-    OPTIONS : dict                          name of an option -> JSON schema
-    FILES : sequence of str                 names of its sources in data/corpora.csv; None if
-                                            a study names them
+    READER : str                            name of the reader in the configuration
+    OPTIONS : dict                          name of an option -> JSON schema of its value
+    FILES : sequence of str                 file names in data/corpora.csv that are passed as
+                                            `sources`; None if the configuration names the files
     read(sources, options) -> Documents
 """
 

@@ -134,7 +134,9 @@ def check_content(path, counted, expected):
 
 
 def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Documents:
-    """Return documents of texts, which are counted one by one and not stored.
+    """Count the words of texts, and return the documents without the texts.
+
+    Texts are read one at a time.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ OPTIONS = {
     "needs_time": {"type": "boolean", "earlier": True},
 }
 
-# Columns of mail, feeds, logs and texts, whose readers give them these names.
+# Role -> column in mail, feeds, logs and text files. Their readers name columns after the roles.
 OWN_COLUMNS = {role: role for role in COLUMN_ROLES if role not in NAMED_ONLY}
 SUBJECT_LINE = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 DAMAGE_REASONS = {  # key of a damaged row -> reason in the list of documents set aside
@@ -86,7 +86,7 @@ OTHER_COLUMNS = (
     "use a separate folder for files with other columns"
 )
 FACET_ROLE = "facets "  # prefix of the role of a facet column
-FACET_CHARACTERS = 100  # largest number of characters of a facet value; longer values are cut
+FACET_CHARACTERS = 100  # longer facet values are cut to this number of characters
 DIGEST_BYTES = 16  # length of the digest of a row's content, in bytes
 
 
@@ -174,10 +174,10 @@ def columns_of(options):
 
 
 def own_columns(kind, columns):
-    """Return role -> column of mail, texts, logs and feeds.
+    """Return a dict from role to column for a mail, text, log or feed file.
 
-    Authors and sources are included only if `columns` names them, categories of feeds only if it
-    names them as topics.
+    The roles author and source are included only if `columns` has them. The categories of a feed
+    are topics only if `columns` says so.
     """
     own = dict(OWN_COLUMNS)
     if kind == "feed" and columns.get("topics") == listing.CATEGORY:
@@ -197,10 +197,10 @@ def names_of(column):
 
 
 def value_of(row, column, between="\n\n"):
-    """Return the value of a row in one column, or in several columns joined by `between`.
+    """Return the value of a row in a column, or the joined values if `column` is a list.
 
-    If a value in one of several columns is not a string, it is returned alone, so that the parser
-    of the field refuses it.
+    Strings are joined by `between`. If one of the values is not a string, this value alone is
+    returned; the parser of the field then reports it.
     """
     if not isinstance(column, list):
         return row.get(column)
@@ -212,7 +212,11 @@ def value_of(row, column, between="\n\n"):
 
 
 def values_by_role(row, columns):
-    """Return role -> value of a row. Several texts become paragraphs, date and clock one time."""
+    """Return a dict from role to value for a row.
+
+    If a role has several columns, their values are joined: by a space for the time (date and
+    clock), as paragraphs for other roles.
+    """
     return {
         role: value_of(row, column, " " if role == "time" else "\n\n")
         for role, column in columns.items()
@@ -358,14 +362,14 @@ class Register:
 
 
 def identity_of(row, name, location):
-    """Return the id of a row: its own id, or else the name of its file with the row number."""
+    """Return the id in a row, or "file name:row number" if the row has no id."""
     if fields.missing(row.get("id")):
         return f"{name}:{location.split()[-1]}"
     return fields.parse_id(row["id"])
 
 
 class Values(NamedTuple):
-    """Time and topics of a row, and either its counts or its text; the other is None."""
+    """Parsed values of a row. One of `counts` and `text` is None."""
 
     time: int
     topics: tuple
@@ -374,7 +378,7 @@ class Values(NamedTuple):
 
 
 class Parser:
-    """Parser of rows, with the options of the reader."""
+    """Parses the values in a row with the options of the reader ``collection``."""
 
     def __init__(self, options):
         self.names = names_of(columns_of(options).get("text", "text"))
@@ -383,9 +387,15 @@ class Parser:
         self.time_formats = times.check_formats(options.get("time_format"))
 
     def parse(self, row, kind=None):
-        """Return the `Values` of a row (role -> value); raise ValueError if one is wrong.
+        """Return the parsed `Values` of a row; raise ValueError if a value is wrong.
 
-        `kind` is the kind of its file; the formats of times apply to tables only, and to None.
+        Parameters
+        ----------
+        row : dict
+            Role -> value.
+        kind : str, optional
+            Kind of the row's file. The option ``time_format`` is used for tables and for None;
+            other kinds have their own formats of times.
         """
         formats = self.time_formats if kind is None or kind in listing.TABULAR else ()
         try:
@@ -442,18 +452,23 @@ class ParsedRow(NamedTuple):
     identity : str
         Id of the row.
     content : bytes
-        Digest of its values (`content_of`).
-    time, n_words : int
-        Time in milliseconds; number of its tokens.
+        Digest of the row's values (`content_of`).
+    time : int
+        Milliseconds since 1970.
+    n_words : int
+        Number of tokens in the text.
     topics : tuple of str
     counts : tuple
-        Numbers of its tokens, and their counts.
+        Distinct token numbers, and the count of each.
     passages : tuple
-        Result of `odl.text.shingles.count_words` for its passages.
+        Result of `odl.text.shingles.count_words` for the text.
     removed : list of int
         Number of characters that each cleaner removed.
-    title, url, author, source, facets, excerpt : str
-        The facets are a JSON object (`facets_of`); the excerpt begins the cleaned text.
+    title, url, author, source : str
+    facets : str
+        A JSON object (`facets_of`).
+    excerpt : str
+        Beginning of the cleaned text.
     shingle_words : bytes
         Result of `odl.text.shingles.Shingler.words`.
     vector : ndarray or None
@@ -477,8 +492,8 @@ class ParsedRow(NamedTuple):
     vector: np.ndarray | None = None
 
 
-# Fields of a `ParsedRow` that `Documents` has for each document -> its name there. Those of the
-# second map are left out if no document has one.
+# Field of `ParsedRow` -> field of `Documents`. An optional field is left out if it is empty in all
+# documents.
 REQUIRED_FIELDS = {"topics": "topics", "title": "titles"}
 OPTIONAL_FIELDS = {"url": "urls", "author": "authors", "source": "sources", "facets": "facets"}
 
@@ -619,7 +634,11 @@ class Collection:
         )
 
     def _add(self, known_as, row, file):
-        """Add a parsed row under an id; return whether it has enough words."""
+        """Register a parsed row under an id, and add it as a document if it has enough words.
+
+        Returns whether it was added. A row with fewer than `min_words` words is listed in
+        `dropped`.
+        """
         self.ids.enter(known_as, row.content)
         if row.n_words < self.min_words:
             self.dropped[known_as] = (row.time, row.n_words)
@@ -637,9 +656,10 @@ class Collection:
         return True
 
     def sibling(self, numbers):
-        """Return a collection without documents for rows that this one has parsed (`add_parsed`).
+        """Return an empty collection to which rows can be added that this collection has parsed.
 
-        `numbers` are the word numbers (`counted.numbers`) with which it parsed them.
+        The sibling has the same options. Rows are added by `add_parsed`; `numbers` maps words to
+        the numbers in these rows (`counted.numbers`).
         """
         other = copy(self)
         other.counted = self.counted.sibling(numbers)
@@ -651,7 +671,7 @@ class Collection:
         return other
 
     def add_parsed(self, row, file):
-        """Add a row that a sibling has parsed, as `add_row` adds the row itself.
+        """Add a row that a sibling collection has parsed; `add_row` would parse it again.
 
         Parameters
         ----------
@@ -716,7 +736,7 @@ class Collection:
 
 
 def facets_of(row):
-    """Return the values of the columns of facets of a row as a JSON object; "" if it has none.
+    """Return the facet values in a row as a JSON object (column -> value), or "" without facets.
 
     Examples
     --------

@@ -1,13 +1,15 @@
-"""Download of the files in the registry, from the mirror or else from the original address.
+"""Download and check corpus files, from a mirror or else from their original addresses.
 
-Each file is checked.
+The registry (data/corpora.csv) has one row per file. The column `sha256` contains the accepted
+checksums. If the checksum of the original is not known, it contains ``unknown``: any complete gzip
+file from the original address is accepted, and the reader checks the content.
 
-The registry (data/corpora.csv) has one row per file. `sha256` contains the accepted checksums. The
-word ``unknown`` means that the checksum of the original is not known: then any complete gzip file
-from there is accepted, and the reader checks its content. `route` is ``download`` (the addresses,
-separated by spaces, are tried in turn), ``build`` (the reader's `ORIGINALS` builds the file from
-the files at the addresses; ``{a,b}`` stands for one address each) or ``mirror`` (the file is on
-mirrors only; the address is its origin).
+The column `route` says how to get a file without a mirror:
+
+- ``download``: the addresses, separated by spaces, are tried in turn.
+- ``build``: the reader's `ORIGINALS` builds the file from several downloads. An address with
+  ``{a,b}`` stands for two addresses, one with a and one with b.
+- ``mirror``: the file is on mirrors only. The address says where it came from.
 """
 
 import gzip
@@ -71,7 +73,7 @@ def load_registry(path=REGISTRY_PATH):
 
 
 def files_of(corpus, registry=REGISTRY_PATH):
-    """Return the rows of a corpus, in the order of its reader's sources."""
+    """Return the registry rows for a corpus, in the order in which its reader expects the files."""
     return [row for row in _rows(registry) if row["corpus"] == corpus]
 
 
@@ -94,7 +96,9 @@ def download(
     wait=2.0,
     timeout=60.0,
 ):
-    """Download one file, check it, and move it to `output`. A wrong file is not written.
+    """Download one file, check it, and move it to `output`.
+
+    A file that fails the check is not written to `output`.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Encodings: the option ``encoding``, and decoding of mail and feeds, whose encoding may be wrong.
+"""Decoding of files: the option ``encoding``, and mail and feeds that state a wrong encoding.
 
-Files in UTF-16 or UTF-32 begin with a byte order mark; they are converted to UTF-8 while they are
+A file that begins with the byte order mark of UTF-16 or UTF-32 is converted to UTF-8 while it is
 read.
 """
 
@@ -23,7 +23,7 @@ ENCODING_SCHEMA = {
 ASCII_BYTES = bytes(range(128))
 SHOWN_BYTES = 12  # number of bytes before and after a wrong byte that a message shows
 BYTE_ORDER_MARKS = (
-    # The mark of UTF-32 comes first: it begins with that of UTF-16.
+    # UTF-32 is tested first, because its mark begins with the mark of UTF-16.
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
@@ -40,11 +40,11 @@ MAX_CONTROL_BYTES = 2  # largest number of different control characters in a tex
 # Largest ratio of the numbers of zero bytes at even and odd positions (smaller / larger) in UTF-16.
 MAX_ZERO_RATIO = 0.7
 MIN_ZERO_SHARE = 0.1  # smallest share of zero bytes in a text in UTF-16
-ZERO_BYTES = 4096  # number of bytes at the start of a file in which zeros are searched
+ZERO_BYTES = 4096  # number of first bytes of a file that are searched for zero bytes
 RECODED_BYTES = 1 << 16  # number of bytes that are converted at once
 REPLACEMENT = "\ufffd"  # character in place of bytes that cannot be decoded
 FALLBACK = "cp1252"  # encoding of bytes that are not UTF-8, if none is stated
-# Beginnings of the names of Python's codecs of text; other codecs convert bytes to bytes.
+# Beginnings of the names of those Python codecs that decode text. Others convert bytes to bytes.
 TEXT_CODECS = re.compile(r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp")
 CODE_PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
 SEVEN_BIT = re.compile(r"iso2022|hz|utf-7")  # 7-bit encodings, which are valid UTF-8
@@ -70,7 +70,7 @@ JIS_ESCAPE = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
 JIS_TWO_BYTES, JIS_KATAKANA = b"\x1b$", b"\x1b(I"  # beginnings of these: kanji, half-width katakana
 # The encoding in a meta element of HTML.
 META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
-META_BYTES = 4096  # number of bytes at the start of HTML in which the meta element is searched
+META_BYTES = 4096  # number of first bytes of HTML that are searched for a meta element
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,14 @@ class Encoding:
         return codecs.lookup(self.name).name in WIDE_ENCODINGS
 
     def start(self):
-        """Return the encoding of the start of a file, which may have a byte order mark of UTF-8."""
+        """Return the name of the codec for the start of a file.
+
+        For UTF-8, this codec removes a byte order mark.
+        """
         return "utf-8-sig" if codecs.lookup(self.name).name == "utf-8" else self.name
 
     def text(self, data, first=False):
-        """Decode bytes. With `first`, a byte order mark of UTF-8 is removed."""
+        """Decode bytes; if they are the `first` of a file, remove a UTF-8 byte order mark."""
         return data.decode(self.start() if first else self.name, self.errors)
 
 
@@ -208,12 +211,12 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
 
 
 def encoding_of_mark(data):
-    """Return the encoding of bytes that begin with a mark of UTF-16 or UTF-32, else None."""
+    """Return "utf-16" or "utf-32" if bytes begin with its byte order mark, else None."""
     return next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None)
 
 
 def _decode_strictly(data, names):
-    """Return the text of bytes by the first codec in `names` that fits them, None if none fits."""
+    """Decode bytes by the first codec in `names` that raises no error; return None if all do."""
     for name in names:
         try:
             return data.decode(name)
@@ -223,9 +226,10 @@ def _decode_strictly(data, names):
 
 
 def _short_by_chance(text):
-    """Return whether a text may be UTF-8 by chance.
+    """Return whether bytes in another encoding may have been decoded as UTF-8 by chance.
 
-    It then has few characters of two bytes, and none next to a Latin letter.
+    This is possible if the text has few non-ASCII characters, all of two bytes in UTF-8, and none
+    next to a Latin letter.
     """
     non_ascii = text.translate(dict.fromkeys(range(128)))
     return (
@@ -236,13 +240,13 @@ def _short_by_chance(text):
 
 
 def _decode_replacing(data, name):
-    """Return (text, number of characters replaced by U+FFFD) of bytes by one codec."""
+    """Decode bytes by one codec; return (text, number of characters replaced by U+FFFD)."""
     text = data.decode(name, "replace")
     return text, text.count(REPLACEMENT)
 
 
 def _mostly_utf8(data):
-    """Return whether most non-ASCII bytes are UTF-8."""
+    """Return whether more than half of the non-ASCII bytes belong to valid UTF-8 characters."""
     return 2 * len(data.decode("utf-8", "ignore").encode().translate(None, ASCII_BYTES)) > len(
         data.translate(None, ASCII_BYTES)
     )
@@ -333,7 +337,7 @@ def check_encoding(value):
 
 
 def not_decoded(path, location, encoding, error):
-    """Return the error for bytes that do not fit an encoding; it names a second one to try."""
+    """Return the DataError for bytes that cannot be decoded; it suggests a second encoding."""
     data, start = error.object, error.start
     line = data[max(0, start - SHOWN_BYTES) : start + SHOWN_BYTES].split(b"\n")[0]
     excerpt = line.decode("cp1252", "replace")
@@ -378,7 +382,11 @@ def recoded(file, path, encoding):
 
 
 def wide_name(head, path):
-    """Return the encoding of a file with these first bytes if it is UTF-16 or UTF-32, else None."""
+    """Return "utf-16" or "utf-32" for a file with its byte order mark, None for other text.
+
+    DataError is raised for binary files and for UTF-16 without a byte order mark. `head` contains
+    the first bytes of the file.
+    """
     for magic, file_type in FOREIGN_HEADS.items():
         if head.startswith(magic):
             raise DataError(

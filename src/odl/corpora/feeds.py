@@ -282,7 +282,7 @@ class _ItemParser:
         self.namespaces.setdefault(prefix or "", uri or "")
 
     def _start(self, name, attributes):
-        """Handle the start of the root, of an item, of an element in it, or of inner markup."""
+        """Handle a start tag: of the root, an item, an element of an item, or markup inside it."""
         self.depth += 1
         vocabulary, bare = self.names.get(name) or self._name(name)
         if base := attributes.get(f"{XML_NAMESPACE}base"):
@@ -299,10 +299,11 @@ class _ItemParser:
             self._text(" ")  # tags inside an element separate words
 
     def _name(self, name):
-        """Return (vocabulary, bare name) of an element with a name as expat gives it.
+        """Return (vocabulary, name without namespace) for the name of an element, and cache it.
 
-        The vocabulary is "" for elements of RSS and Atom and those in the namespace of the item,
-        else a name of `VOCABULARIES` or the namespace itself.
+        expat joins the namespace and the name by a space. The vocabulary is "" for elements of RSS
+        and Atom and for elements in the item's own namespace; otherwise it is a value of
+        `VOCABULARIES`, or the namespace if that is unknown.
         """
         uri, _, bare = name.rpartition(" ")
         without_scheme = uri.partition("://")[2] or uri
@@ -362,7 +363,7 @@ class _ItemParser:
         return self.bases[-1][1] if self.bases else ""
 
     def _end(self, name):
-        """Handle the end of an element; at the end of an item, append its row to `complete`."""
+        """Handle an end tag; at the end of an item, append the row of the item to `complete`."""
         if self.item is not None:
             if self.depth == self.level:
                 if self.link:
@@ -428,7 +429,7 @@ def _by_rank(ranks):
 
 
 def _time(ranks):
-    """Return the first of several texts that is a date; if none is, the first text, or None."""
+    """Return the first text in `ranks` that is a date, else the first text, else None."""
     texts = list(_by_rank(ranks))
     for text in texts if len(texts) > 1 else ():
         try:
@@ -440,7 +441,17 @@ def _time(ranks):
 
 
 def _repair_items(parser, blocks):
-    """Yield the rows of the items after an error of expat; each item is parsed separately."""
+    """Yield the row of each item that follows a syntax error in the XML.
+
+    After an error expat cannot continue, so each item is searched and parsed on its own.
+
+    Parameters
+    ----------
+    parser : _ItemParser
+        The parser that raised the error.
+    blocks : iterator of bytes
+        Following blocks of the file.
+    """
     data = parser.remaining()
     while True:
         start = ITEM_START.search(data)
@@ -470,12 +481,12 @@ def _repair_items(parser, blocks):
 
 
 def _item_row(data, parser):
-    """Return the row of one item of a feed, or `Unreadable`.
+    """Parse one item of a damaged feed; return its row, or an `Unreadable`.
 
-    Three attempts: as XML with the namespaces of the feed; with bare ampersands and invalid
-    characters replaced; by the tolerant parser. A row of the last two has the key "repaired". A row
-    of the tolerant parser must have a text other than its title, unless the item has no element for
-    one.
+    There are three attempts: as XML with the namespaces of the feed; as XML after bare ampersands
+    and invalid characters were replaced; by the tolerant parser (`_loose_row`). Rows of the second
+    and third attempt have the key "repaired". A row of the third attempt without a text is refused
+    if the item has an element for the text.
     """
     prefixes = {prefix.decode() for prefix in USED_PREFIX.findall(data)} - {"xml", "xmlns"}
     known = {**PREFIXES, **parser.namespaces}
@@ -500,12 +511,12 @@ def _item_row(data, parser):
 
 
 def _loose_row(data):
-    """Return the row of an item as feedparser reads it, with the date and text of `_feed_row`."""
+    """Parse an item with feedparser; return its row, with date and text chosen by `_feed_row`."""
     import feedparser
 
     data = io.BytesIO(b'<?xml version="1.0" encoding="utf-8"?>' + data)
     entries = feedparser.parse(data, sanitize_html=False, resolve_relative_uris=False).entries
-    # The entry's own `get` returns another date if one is missing, so that of dict is used.
+    # feedparser's `get` returns the date of update if that of publication is missing; dict's not.
     get = partial(dict.get, entries[0] if entries else {})
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]

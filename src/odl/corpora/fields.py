@@ -46,12 +46,10 @@ def parse_id(value):
 
 
 def parse_text(value):
-    """Return a text without escape sequences.
+    """Return the text of a document without terminal escape sequences.
 
-    Line breaks within a run of characters without spaces are removed.
-
-    A list of strings, or of objects with a ``text``, is one text in pieces, as in chat exports. A
-    list of bytes is UTF-8, as in the journal of systemd.
+    A list is joined to one text (`join_pieces`). Line breaks between characters of scripts without
+    spaces are removed. ValueError is raised if the value is not a text.
     """
     value = join_pieces(value)
     if not isinstance(value, str):
@@ -63,7 +61,11 @@ def parse_text(value):
 
 
 def join_pieces(value):
-    """Return the text of a list of lines, pieces or bytes; other values unchanged."""
+    """Join a list of strings, text objects or bytes to one text; return other values unchanged.
+
+    Strings are lines. Objects have a key ``text``, as in chat exports; their texts are joined
+    without a separator. A list of byte values is decoded as UTF-8, as in the journal of systemd.
+    """
     if not isinstance(value, list) or not value:
         return value
     if all(type(piece) is int and 0 <= piece < 256 for piece in value):
@@ -82,7 +84,7 @@ def parse_url(value):
 def parse_author(value):
     """Return the author of a document on one line, or "".
 
-    The author of an object is its name or account; of a list, its first entry is used.
+    An object is replaced by the name or account in it, a list by its first entry with a value.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def parse_author(value):
 
 
 def parse_source(value):
-    """Return the source of a document on one line, or ""; of a list, the first entry is used.
+    """Return the source of a document on one line, or "". A list is replaced by its first entry.
 
     Examples
     --------
@@ -140,7 +142,7 @@ def parse_vector(value, length=None):
 
 
 def _from_json(value, what):
-    """Return the value of a JSON string; other values as they are."""
+    """Parse a JSON string; return other values unchanged. `what` begins the error message."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:

@@ -28,8 +28,8 @@ TIME_SOURCES = ("name", "front-matter", "modified")
 DAY_IN_NAME = re.compile(
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)"
 )
-HEADER_LINES = 200  # number of first lines from which the delimiter of a table is detected
-# A byte that does not fit the encoding, as the error handler "surrogateescape" of Python writes it.
+HEADER_LINES = 200  # number of first lines of a table from which its delimiter is detected
+# Python's error handler "surrogateescape" decodes a byte that does not fit the encoding to this.
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
 NULL_FIELD = r"\N"  # text of a missing value in exports of databases
@@ -38,7 +38,7 @@ ANY_DIGIT = re.compile(r"\d")
 LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")
 PARQUET_BATCH = 1024  # number of rows of Parquet in memory
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}  # option `quoted` -> constant of csv
-# Smallest share of the rows of a table that have as many fields as its header.
+# A table is accepted if at least this share of its rows has as many fields as the header.
 MIN_FITTING_SHARE = 0.9
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 recorded: dict = {}  # path -> time (seconds) to use instead of the file's modification time
@@ -183,7 +183,11 @@ def _unfit(encoding, byte):
 
 
 def _log_rows(file, path, name, encoding, form):
-    """Yield the rows of a log; a time without a year is before the date of the file."""
+    """Yield (location, row) for each line of a log.
+
+    A time without a year gets the last year in which it is not later than the date of the file: the
+    day in its name or, with ``times: modified``, its modification time.
+    """
     modified = _modified_time(path) if form.times == "modified" else None
     lines = logs.join_split_lines(_number_lines(file, encoding))
     located_lines = ((f"line {number}", line) for number, line in lines)
@@ -200,8 +204,8 @@ def _json_rows(file, encoding):
 
 
 def _csv_rows(binary, path, delimiter, encoding, quoted):
-    """Yield the rows of a table. After a record with a fault, reading resumes at the next line."""
-    # The default of the csv module refuses fields of more than 131072 characters.
+    """Yield the rows of a table. After a damaged record, reading resumes at the next line."""
+    # By default, the csv module refuses fields with more than 131072 characters.
     limit = csv.field_size_limit(MAX_LINE)
     errors = encoding.errors if encoding.second else "surrogateescape"
     try:
@@ -267,16 +271,20 @@ def _records(lines, delimiter, quoted):
 
 
 def _take_lines(lines, waiting, used):
-    """Yield the lines of `waiting`, from its end, then other lines; append each to `used`."""
+    """Yield lines: first those in the stack `waiting`, then those of the iterator `lines`.
+
+    A line is removed from the stack when it is yielded. Each line is appended to the list `used`.
+    """
     while (line := waiting.pop() if waiting else next(lines, None)) is not None:
         used.append(line)
         yield line
 
 
 def _row_of(record, header, encoding, place):
-    """Return a record as a row (column -> field) or as an `Unreadable`, None if it is blank.
+    """Convert a record to a row: a dict from column to field, or an `Unreadable`, or None if blank.
 
-    `place` is the path and line for the error of a table that is read with a wrong delimiter.
+    Raises DataError if the table seems to have another delimiter. `place` is the path and line for
+    this error.
     """
     if isinstance(record, Unreadable) or not record:
         return record or None
@@ -363,11 +371,18 @@ def beginning_of(head, path, delimiter=None):
 
 
 def records_above(head, sign):
-    """Return the number of records above a clear header, such as the title of a report.
+    """Return the number of records above the header of a table, such as the title of a report.
 
-    A clear header has no digits and as many fields as most records below it, while some column
-    below it has digits in most of these (`MIN_FITTING_SHARE`). The records above have fewer fields.
-    Without a clear header, the number is 0.
+    Records above a header have fewer fields. A record counts as a header only if it has no digits,
+    as many fields as most records below it, and a column with digits in most of these records
+    (`MIN_FITTING_SHARE`). If there is no such record, the result is 0.
+
+    Parameters
+    ----------
+    head : list of str
+        First lines of the file.
+    sign : str
+        Delimiter.
     """
     try:
         rows = list(csv.reader(head, delimiter=sign))
@@ -426,9 +441,10 @@ def missing_names(head, delimiter, above):
 
 
 def find_repairs(head, sign):
-    """Return functions of one line that make all rows of a table equally long.
+    """Return a list with the function that repairs the quotation marks in each line, or [].
 
-    They remove spaces before quotation marks, or double marks after a backslash.
+    The function removes spaces before quotation marks, or doubles marks after a backslash. It is
+    returned if it makes the rows in the first lines of a table (`head`) equally long.
     """
     spaced = re.compile(rf'(?:^|(?<={re.escape(sign)})) +"')
     if any(map(spaced.search, head)) and not _fits(head, sign):
@@ -441,7 +457,8 @@ def find_repairs(head, sign):
 def has_backslashes(head, sign):
     """Return whether backslashes escape quotation marks, as in MySQL exports.
 
-    This is so if all rows have the same length with the marks doubled, and not without.
+    They do if all rows have equal length when the escaped marks are read as doubled marks, and have
+    not otherwise.
     """
     return (
         any('\\"' in line for line in head)
@@ -480,9 +497,10 @@ def delimiter_in(head, usual):
 
 
 def fitting_fields(head, sign):
-    """Return the number of fields of the header if most rows have as many; else 0.
+    """Return the number of fields in the header if a delimiter fits a table, else 0.
 
-    It is also 0 for a header of one field. Most rows are `MIN_FITTING_SHARE` of them.
+    The delimiter `sign` fits if the header has several fields and at least a share
+    `MIN_FITTING_SHARE` of the rows has the same number.
     """
     try:
         rows = [row for row in csv.reader(head, delimiter=sign) if row]
@@ -520,20 +538,20 @@ def _header(path, fields):
 
 
 def _text_row(file, path, name, encoding, times=None):
-    """Return the row of a text file: id, time, text, title, and url and topics of its front matter.
+    """Return a text file as a row, with the url and topics that its front matter states.
 
     Parameters
     ----------
     file : binary file
     path : path-like
     name : str
-        Name of the file in the corpus. The id is this name without ending.
+        Name of the file in the corpus. The id of the row is this name without its extension.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
-        Source of the time: ``name`` (a day or month in the name or its folders: 2026-01-03,
-        20260103, 2026/01), ``front-matter`` (``date:`` between lines of three dashes at the
-        beginning), ``modified`` (last change of the file, which a copy may lose). By default the
-        front matter, or else the name.
+        Source of the time. ``name``: a day or month in the name or its folders, such as 2026-01-03,
+        20260103 or 2026/01. ``front-matter``: the line ``date:`` in the front matter, which begins
+        the file between two lines of three dashes. ``modified``: the modification time, which a
+        copy of the file may lose. By default, the front matter or else the name is used.
 
     Raises
     ------
@@ -578,19 +596,22 @@ def _time(path, name, front_matter, times):
 
 
 def _modified_time(path):
-    """Return the time of the last change of a file in seconds, as recorded or from the disk."""
+    """Return the modification time of a file in seconds: from `recorded`, or else from the disk."""
     return recorded.get(os.fspath(path)) or changed(path)
 
 
 def changed(path):
-    """Return the time of the last change of a file, in seconds."""
+    """Return the modification time of a file, in seconds."""
     return int(os.stat(path).st_mtime)
 
 
 def day_of(name):
-    """Return the day or month in the name of a file, in ISO 8601; None if it contains none."""
+    """Return the date in a file name in ISO 8601, or None.
+
+    The last day in the name is used or, if it contains only months, the last month.
+    """
     match = None
     for date in DAY_IN_NAME.finditer(name.replace("/", "-")):
-        if date[3] or match is None or not match[3]:  # the last day, or else the last month
+        if date[3] or match is None or not match[3]:  # group 3 is the day of the month
             match = date
     return "-".join(part for part in match.groups() if part) if match else None

@@ -25,11 +25,11 @@ PYTHON_REPR = re.compile(r"\{\s*'")
 
 
 def rows(lines):
-    """Yield (location, row) of each object, or (location, `Unreadable`).
+    """Yield (location, row) for each JSON object; damaged objects are `Unreadable`.
 
-    If a key is repeated, its last value is used. A value in a nested object is also a column, whose
-    name joins both names by a dot: ``message.text``. If a file is a single object that contains a
-    table or a list of objects, the rows of these are yielded.
+    If a key is repeated, its last value is used. A value in a nested object is a column whose name
+    is the path to it, such as ``message.text``. If the file contains a single object, and this
+    contains a table or a list of objects, the rows of the table or list are yielded.
 
     Parameters
     ----------
@@ -84,18 +84,19 @@ def _objects(lines):
 
 
 class _OpenLines:
-    """Consecutive lines that are read but not yet parsed, as an object may end in a later line.
+    """Consecutive lines that were read but not parsed, because an object may end in a later line.
 
     Attributes
     ----------
     lines : list of (int, str)
         Number and text of each line.
     depth : int
-        Number of opening brackets minus number of closing brackets, outside complete strings.
+        Number of opening minus number of closing brackets; brackets in complete strings are not
+        counted.
     size : int
-        Number of characters.
+        Number of characters in the lines.
     has_open_string : bool
-        Whether the last line has a quotation mark without its partner. Then `depth` may be wrong.
+        Whether a string is not closed in the last line. Then `depth` may be wrong.
     n_tried : int
         Number of lines at the last attempt to parse them.
     """
@@ -203,7 +204,7 @@ def _check_object(value):
 
 
 def _rows_inside(row):
-    """Return the rows of the table, or of the only list of objects, in an object; else None."""
+    """Return the rows of the table or list of objects that an object contains, else None."""
     if isinstance(row, Unreadable) or isinstance(row.get("resourceLogs"), list):
         return None
     return _table_in(row) or _list_in(row)
@@ -234,10 +235,11 @@ def _table_in(row):
 
 
 def _list_in(row, depth=1):
-    """Return the only list of objects in an object, or else in its nested objects; None if none.
+    """Return the list of documents that an object contains, or None.
 
-    If there are several lists, it is the one whose objects have sentences. An object with a long
-    text is a document itself.
+    This is its only list of objects. If it has several, it is the list whose objects contain
+    sentences. If it has none, nested objects are searched. An object with a long text is itself a
+    document, and nothing is searched.
 
     Parameters
     ----------
@@ -307,12 +309,18 @@ def _any_value(value):
 
 
 def document_of(value, names):
-    """Return the columns of a JSON value that is one document with one of the columns `names`.
+    """Convert a JSON value that is one document to a row.
+
+    Parameters
+    ----------
+    value
+    names : sequence of str
+        Columns of text or counts, at least one of which a document has.
 
     Raises
     ------
     ValueError
-        If it is not an object, or contains several documents.
+        If the value is not an object, or contains several documents.
     """
     checked = _check_object(value)
     if isinstance(checked, Unreadable):
@@ -339,9 +347,10 @@ def flatten_row(row):
 
 
 def _nested_values(row, prefix="", depth=0):
-    """Yield (dotted name, value) of nested objects, except objects of numbers, which are counts.
+    """Yield (dotted name, value) for each value in the objects nested in a row.
 
-    `prefix` and `depth` are the dotted name and the level of `row` itself.
+    Objects that contain numbers only are omitted, since they are counts of words. `prefix` and
+    `depth` are the dotted name and the level of `row` itself.
     """
     for name, value in row.items():
         if type(value) is dict and len(value) <= MAX_KEYS and depth < MAX_DEPTH:

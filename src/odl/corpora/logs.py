@@ -1,4 +1,4 @@
-"""Lines of logs: joining of split lines, the time of each line, and the remaining text."""
+"""Parsing of logs: split lines are joined, and each line is split into its time and its text."""
 
 import json
 import re
@@ -39,8 +39,8 @@ TIME_PATTERNS = (
     rf"\d{{1,2}}(?P<mark>[-/.])\d{{1,2}}(?P=mark)\d{{2,4}}[ ,T]+{CLOCK_PATTERN}{ZONE_PATTERN}",
     r"1\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?=[\s\]:,|])",
 )
-# A time without a year: "Jan  6 10:00:00" of syslog, "0106 10:00:00.5" of glog, which writes a
-# letter for the level before it, or "01-06 10:00:00.5".
+# A time without a year: "Jan  6 10:00:00" in syslog, "01-06 10:00:00.5", or "0106 10:00:00.5" in
+# glog, where a letter for the log level precedes the time.
 YEARLESS_PATTERN = (
     rf"(?:[IWEFD](?=\d{{4}} ))?(?P<yearless>{MONTH_PATTERN} +\d{{1,2}} \d\d:\d\d:\d\d(?:\.\d+)?"
     r"|\d{4} \d\d:\d\d:\d\d\.\d+|\d\d-\d\d \d\d:\d\d:\d\d\.\d+)"
@@ -71,7 +71,7 @@ MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "body", "short_message
 TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
 
 
-# Prefix of a log line of containerd and CRI-O. The tag P marks a part of a line, F a complete line.
+# Prefix of each log line of containerd and CRI-O. The tag is P if the line continues, else F.
 CRI_LINE = re.compile(r"(?P<prefix>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? ")
 # The beginning of a log line of Docker, and a substring that only a complete line has.
 DOCKER_START, DOCKER_END = '{"log":"', r'\n","stream":"'
@@ -79,12 +79,13 @@ DOCKER_BYTES = 1 << 14  # number of bytes after which Docker splits a line
 
 
 def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield (number, line), with the parts joined of each line that a container runtime has split.
+    """Yield (number, line) after joining the lines that a container runtime has split.
 
-    A joined line has the number of its first part. containerd and CRI-O mark the parts of a line.
-    Docker does not: a line of its log without a line break at the end of the text is a part if an
-    earlier line has such a break, or if it has the length at which Docker splits. If neither holds,
-    another program wrote the file, which never ends a text with a line break.
+    A joined line has the number of its first part. containerd and CRI-O mark the parts. Docker does
+    not, but the text of a complete line ends with a line break there. A text without a line break
+    is therefore a part, if it has the length at which Docker splits or if an earlier text had a
+    line break. Otherwise, a program wrote the file that never ends texts with line breaks, and
+    nothing is joined.
 
     Parameters
     ----------
@@ -128,10 +129,11 @@ def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def _split_container_line(line, cri):
-    """Return (stream, prefix, text) of a log line of a container; None for a line of another form.
+    """Split a container's log line into (stream, prefix, text); return None for other lines.
 
-    In the text form of CRI, the prefix precedes the text and gets the tag F. In the JSON form of
-    Docker, the prefix is the complete object, whose key "log" has the text.
+    In the text form of CRI, the prefix precedes the text; its tag is replaced by F. In the JSON
+    form of Docker, the prefix is the parsed object, whose key "log" contains the text. `cri` is the
+    match of `CRI_LINE`, or None.
     """
     if cri:
         return cri["stream"], f"{cri['prefix']}F ", line[cri.end() :].rstrip("\r\n")
@@ -144,7 +146,7 @@ def _split_container_line(line, cri):
 
 
 def _join_texts(prefix, texts):
-    """Return the line with a prefix of `_split_container_line` and the joined texts."""
+    """Return one log line with the joined texts and a prefix from `_split_container_line`."""
     text = "".join(texts)
     return prefix + text if isinstance(prefix, str) else json.dumps({**prefix, "log": text})
 
@@ -235,7 +237,7 @@ def split(text, latest=None, own_pattern=None, formats=(), is_time_after_words=F
 
 
 def _time_of(stamp, latest, formats):
-    """Return the time in a match of a pattern as text, or None if it is no time."""
+    """Return the time in the match of a time pattern as a text, or None if it is no valid time."""
     groups = stamp.groupdict()
     if formats:
         return _time_in_formats(groups["whole"], latest, formats)
@@ -250,7 +252,7 @@ def _time_of(stamp, latest, formats):
 
 
 def _time_in_formats(text, latest, formats):
-    """Return a time in the first fitting format of strptime, as ISO 8601; None if none fits."""
+    """Parse a time by the first strptime format that fits; return it in ISO 8601, or None."""
     for time_format in formats:
         if any(directive in time_format for directive in ("%Y", "%y", "%G")):
             if moment := _parse(text, time_format):
@@ -261,7 +263,7 @@ def _time_in_formats(text, latest, formats):
 
 
 def _parse(text, time_format):
-    """Return the datetime of a text in a format of strptime, None if the text does not fit it."""
+    """Parse a text by a strptime format; return a datetime, or None if the format does not fit."""
     try:
         return datetime.strptime(text, time_format)
     except ValueError:
@@ -269,7 +271,7 @@ def _parse(text, time_format):
 
 
 def _with_year(moment, latest):
-    """Return a moment of the year 2000 in the last year in which it is not after `latest`."""
+    """Replace the year of a moment by the last year in which the moment is not after `latest`."""
     for year in range(latest.year, latest.year - 9, -1):
         try:
             dated = moment.replace(year=year)
@@ -281,9 +283,10 @@ def _with_year(moment, latest):
 
 
 def _from_json(text, time):
-    """Return (time, message) of a log line of JSON whose time may be known.
+    """Return (time, message) for a log line that is a JSON object.
 
-    A line without a message is its own message.
+    If `time` is None, the time is read from the object. If the object has no message, the message
+    is the entire line.
     """
     try:
         row = json.loads(text)
@@ -301,17 +304,17 @@ def _from_json(text, time):
 
 
 def latest_of(day=None, modified=None):
-    """Return the latest possible moment of times without a year.
+    """Return the latest moment that a time without a year in a log may mean, or None.
 
-    It is 32 days after the day or month in the name of the file, which may be the first or the
-    last day of the log. Without a day, it is a day after the last change of the file, else None.
+    The day in a file's name may be the first or the last day of the log, so the latest moment is 32
+    days later. Without such a day, it is one day after the modification time.
 
     Parameters
     ----------
     day : str, optional
-        Day or month in ISO 8601.
+        Day or month in the name of the file, in ISO 8601.
     modified : float, optional
-        Seconds since 1970.
+        Modification time, in seconds since 1970.
     """
     if day is not None:
         begin = datetime.fromisoformat(day if len(day) > 7 else f"{day}-01").replace(tzinfo=UTC)
@@ -320,7 +323,7 @@ def latest_of(day=None, modified=None):
 
 
 def lacks_year(lines: Iterable[str]) -> str | None:
-    """Return the first time without a year, if most times in the lines have none; else None."""
+    """Return the first time without a year if most times in the lines lack the year, else None."""
     stamps = []
     for line in lines:
         if stamp := TIME_STAMP.match(without_ansi(line).strip().lstrip(DIRECTION_MARKS)):

@@ -118,7 +118,10 @@ def _messages(file, path):
 
 
 def _between_marks(lines):
-    """Yield the messages of an MMDF file, which are between lines of four bytes 1."""
+    """Yield (b"", message) for each message in an MMDF file.
+
+    A line of four bytes 1 stands before and after each message; there are no From lines.
+    """
     body = []
     for line in chain(lines, [b"\x01" * 4 + b"\n"]):
         if not contents.MMDF.match(line):
@@ -129,11 +132,11 @@ def _between_marks(lines):
 
 
 def _split_mbox(first, lines):
-    """Yield (From line, bytes) of each message of an mbox, or of the single message of a file.
+    """Yield (From line, message) for each message in an mbox, or for the only message in a file.
 
-    A line that looks like the first line of a message ends the message before it, unless this is
-    shorter than its Content-Length states. Such lines inside a message are remembered, in case its
-    Content-Length is wrong.
+    A message ends where the next line looks like the From line of another message (`_begins`).
+    Within the Content-Length that a message states, such lines are text. Their positions are
+    remembered, in case the Content-Length is wrong.
     """
     envelope, body, size = b"", [], 0  # of the current message: From line, lines and bytes
     stated_size, inner_starts = None, []
@@ -155,10 +158,10 @@ def _split_mbox(first, lines):
 
 
 def _begins(line, following, is_after_blank, is_mbox):
-    """Return whether a From line begins a message.
+    """Return whether a line that begins with "From" is the From line of a message in an mbox.
 
-    If its date has the usual form, one header below is enough. Otherwise, a blank line above and a
-    header of mail below are needed.
+    If the line contains a date in the usual form, a header in the next line suffices. Otherwise, a
+    blank line above and a mail header in the next line are required.
 
     Parameters
     ----------
@@ -176,7 +179,10 @@ def _begins(line, following, is_after_blank, is_mbox):
 
 
 def _stated_size(body):
-    """Return the bytes of a message, headers included, by its Content-Length; 0 without one."""
+    """Return the number of bytes of a message, with headers, that its Content-Length states.
+
+    The result is 0 if the message has no Content-Length or an implausible one.
+    """
     size = length = 0
     for line in body:
         size += len(line)
@@ -312,9 +318,9 @@ def _alternative(parts):
 
 
 def _without_renditions(texts):
-    """Return texts without HTML parts that repeat a plain part.
+    """Return the texts of a message without HTML parts that repeat a plain part.
 
-    At least half of the words of such an HTML part are also in the plain part.
+    An HTML part repeats the plain parts if they contain at least half of its words.
     """
     if len({text.html for text in texts}) < 2:
         return texts
@@ -383,10 +389,10 @@ def _base64(data):
 
 
 def _header(message, name, encoding):
-    """Return (text of a header on one line, number of characters that could not be decoded).
+    """Decode a header; return (text on one line, number of characters that cannot be decoded).
 
-    Encoded words (RFC 2047) may lack spaces around them or split a character. Other bytes are
-    decoded by the charset of the message.
+    Encoded words (RFC 2047) are accepted without spaces around them, and if a character is split
+    between two of them. Other bytes are decoded by the charset of the message.
     """
     value = message[name]
     if value is None:
@@ -411,7 +417,10 @@ def _header(message, name, encoding):
 
 
 def _time(message, envelope):
-    """Return the first date of a message in ISO 8601; else the text of its Date, or None."""
+    """Return the first valid date of a message in ISO 8601, else the text of its first date.
+
+    The result is None if the message has no date.
+    """
     first_text = None
     for text in _dates(message, envelope):
         text = " ".join(HEADER_COMMENT.sub(" ", text).split())
@@ -427,7 +436,7 @@ def _time(message, envelope):
 
 
 def _dates(message, envelope):
-    """Yield the texts that may be the date of a message: of headers, then of the From line."""
+    """Yield texts that may be the date of a message: from headers, then from the From line."""
     for name in DATE_HEADERS:
         for value in message.get_all(name, []):
             yield str(value).rpartition(";")[2]

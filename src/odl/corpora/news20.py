@@ -1,9 +1,9 @@
 """The reader ``20news``: 20 Newsgroups, "bydate" version, with posting dates.
 
-The dates are those of the original 19997 posts.
+The "bydate" version lacks the Date headers. The dates are read from the headers of the original
+19997 posts (20news-19997).
 
-Source: http://qwone.com/~jason/20Newsgroups/. The table of dates comes from the Date headers of
-20news-19997, which bydate leaves out.
+Source: http://qwone.com/~jason/20Newsgroups/.
 """
 
 import csv
@@ -44,10 +44,11 @@ KNOWN_CONTENT = {
 }
 N_POSTS = 19997  # number of posts in the original collection
 POST_MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
-# Its header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so +0300 is meant.
+# Post -> its date. The header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so the zone
+# is +0300.
 CORRECTED_DATES = {"sci.med/58983": "1993-04-19T13:15:19Z"}
 POST_PATH = re.compile(r"([^/]+)/(\d{1,9})$")
-# Largest offset of a zone that is used. One header has +1700, which is used, another one +3000.
+# Dates with a larger time zone offset are ignored. The largest offsets are +1700 and +3000.
 MAX_ZONE_SECONDS = 24 * 3600
 QUOTED_LINE = re.compile(
     r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$",
@@ -170,7 +171,7 @@ def dates(paths, output):
 
 
 def utc(date):
-    """Return a Date header as YYYY-MM-DDTHH:MM:SSZ; "" if it or its zone is invalid."""
+    """Convert a Date header to YYYY-MM-DDTHH:MM:SSZ; return "" if date or zone is invalid."""
     parsed = parsedate_tz(date)
     if parsed is None or abs(parsed[9] or 0) > MAX_ZONE_SECONDS:
         return ""

@@ -82,13 +82,13 @@ def store(output, gathered):
 
 
 def join(output, paths, sources, options, digests=None, appended=True):
-    """Write the list of the documents of all shares, and return them without their words.
+    """Write the list of all documents in the shares, and return the documents without words.
 
     Parameters
     ----------
     output : path-like
-        List: ids, times, topics, files and digests of all documents, and the share and row with the
-        words of each (`odl.files.documents.Shares`).
+        List to write: id, time, topics, file and digest of each document, and the share and row
+        that contain its words (`odl.files.documents.Shares`).
     paths : list of path-like
         The shares, in order.
     sources, options

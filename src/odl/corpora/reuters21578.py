@@ -22,13 +22,13 @@ OPTIONS = {
 }
 
 N_DOCUMENTS = 21578
-# MD5 of reut2-000.sgm, of which edited copies exist.
+# MD5 of the original reut2-000.sgm; edited copies exist.
 FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"
 
 NEWID = re.compile(r'NEWID="(\d{1,9})"')
-# Some dates are followed by codes or a remark, some have two spaces. NEWID 17192 has the hour 605:
-# its number on the wire, f0391, lies between those of 05:07 and 05:17 of that day, so the 6 is a
-# slip.
+# Some dates are followed by codes or a remark, some have two spaces. Document NEWID 17192 has the
+# hour 605. Its wire number f0391 lies between numbers sent at 05:07 and 05:17 that day, so the 6 is
+# an error and is skipped.
 DATE_ELEMENT = re.compile(
     r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})"
 )

@@ -1,6 +1,6 @@
 """The reader ``reuters21578-cai``: Deng Cai's term counts of Reuters-21578.
 
-They are of the ModApte split, documents of one topic, without dates.
+The documents are those in the ModApte split that have one topic. They have no dates.
 
 Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008). Only files with a
 known sha256 are read: SciPy's reader of MATLAB files can crash on damaged files and trusts the

@@ -1,9 +1,8 @@
 """The reader ``simulation``: a synthetic stream whose new topics are known.
 
-Topics enter, return, drift or split.
-
-In the manner of Christophe, Velcin, Boumghar and others, How to detect novelty in textual data
-streams?, arXiv 1909.05099, who mix documents of known topics; here the words are synthetic too.
+Topics enter, return, drift or split, as in Christophe, Velcin, Boumghar and others, How to detect
+novelty in textual data streams?, arXiv 1909.05099. They mix real documents of known topics; here
+the words are synthetic too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +31,7 @@ TOPICS_BY_KIND = {  # kind -> number of topics
     "drifting": 6,
     "splitting": 4,
 }
-LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # number of words of the language, and of a topic
+LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # vocabulary size of the language, and of one topic
 DAY_MS, START_MS = 86_400_000, 946_684_800_000  # milliseconds of a day, and from 1970 to 2000-01-01
 
 
@@ -120,10 +119,10 @@ def _drawn(rng, number=TOPIC_TERMS):
 
 
 def _topics(rng, kind, number, days):
-    """Return the topics of a kind, as dicts.
+    """Draw topics of one kind; return a list of dicts.
 
-    Their keys are ``names``; ``is_present``, whether it is present on each day; and ``words``, its
-    words on each day.
+    The keys are ``names``; ``is_present``, which says for each day whether the topic occurs; and
+    ``words``, the words of the topic for each day.
     """
     topics = []
     for position in range(1, number + 1):

@@ -116,12 +116,14 @@ def missing(value):
 def parse_time(value, dates=None, formats=()):
     """Return a time as milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` if missing.
 
-    Strings are ISO 8601, or a date in numbers or with the name of a month, a clock of 24 or 12
-    hours and a zone, in the orders of mail, databases, programming languages and spreadsheets.
-    Without a zone they are UTC. Numbers, also in strings: 4 digits are a year, 8 a day (YYYYMMDD),
-    12, 14 and 17 a day with a clock if they begin with 19 or 20. Other numbers are seconds,
-    milliseconds, microseconds or nanoseconds since 1970, by their size. 5 digits are a day of a
-    spreadsheet. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is a missing value.
+    A string is ISO 8601, or a date with an optional clock (24 or 12 hours) and zone, as mail,
+    databases, programming languages and spreadsheets write them. The month is a number or a name. A
+    time without a zone is UTC. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is missing.
+
+    The meaning of a number, or of a string of digits, depends on its length. 4 digits are a year, 5
+    a day in a spreadsheet, 8 a day (YYYYMMDD). 12, 14 and 17 digits are a day with a clock if they
+    begin with 19 or 20. Other numbers are seconds, milliseconds, microseconds or nanoseconds since
+    1970, by their size.
 
     Parameters
     ----------
@@ -217,7 +219,7 @@ def _in_ascii(text):
 
 
 def _from_digits(text):
-    """Return the time that a number means, as a datetime, or as milliseconds since 1970."""
+    """Interpret a number as a time; return a datetime, or milliseconds since 1970."""
     digits = format(Decimal(text), "f") if "e" in text.lower() else text
     compact = COMPACT_TIME.fullmatch(digits) if len(digits) in (8, 12, 14, 17) else None
     try:
@@ -250,7 +252,7 @@ def _from_digits(text):
 
 
 def _from_text(text, dates):
-    """Return the time in a text, as a datetime, or as milliseconds since 1970."""
+    """Parse a time in one of the built-in forms; return a datetime, or milliseconds since 1970."""
     mail_date = MAIL_DATE.fullmatch(text)
     if mail_date and (moment := _from_mail(*mail_date.groups())):
         return moment
@@ -272,7 +274,7 @@ def _from_text(text, dates):
 
 
 def _from_mail(day, month, year, hour, minute, second, hours, minutes):
-    """Return the datetime of a mail date; None if it does not exist or is a leap second."""
+    """Convert the groups of `MAIL_DATE` to a datetime; None for leap seconds and invalid dates."""
     year, month, day = int(year), MONTH_NUMBERS[month], int(day)
     zone = UTC
     with contextlib.suppress(ValueError):
@@ -361,9 +363,10 @@ def _zone(text, minutes):
 
 
 def _clock(text, match):
-    """Return the time of day as a timedelta.
+    """Return the clock in a match as the time since midnight.
 
-    A leap second becomes the end of the second before it, 24:00 the begin of the next day.
+    A leap second (second 60) becomes the last microsecond of second 59. 24:00 is 24 hours. `text`
+    is for the error message.
     """
     groups = match.groupdict("")
     am_or_pm = (groups.get("half") or groups.get("before") or groups.get("alone") or "").lower()
@@ -381,9 +384,9 @@ def _clock(text, match):
 
 
 def _month(word):
-    """Return the number of a month, or None.
+    """Return the number (1 to 12) of the month with a name, or None.
 
-    English names may be cut to three letters; `months.txt` has those of other languages.
+    English names may be shortened to three letters. Names in other languages are in `months.txt`.
     """
     lower = word.lower()
     for number, name in enumerate(MONTH_NAMES, start=1):
@@ -431,13 +434,16 @@ def _day_of(text, day, dates):
 
 
 def _full_year(digits):
-    """Return a year of four digits; of two digits 69 to 99 mean 1969 to 1999, others 2000 on."""
+    """Return a year as a number. Two digits mean 1969 to 1999 if they are above 68, else 20xx."""
     year = int(digits)
     return year if len(digits) == 4 else year + (1900 if year > 68 else 2000)
 
 
 def year_last(value):
-    """Return the match of `YEAR_LAST` in a value without its clock, weekday and zone, or None."""
+    """Return the match of `YEAR_LAST` with a value if it is a date whose year is last, else None.
+
+    Clock, weekday and zone are ignored.
+    """
     text = str(value).strip()
     try:
         return YEAR_LAST.fullmatch(_split(text if text.isascii() else _in_ascii(text))[0])

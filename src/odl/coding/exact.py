@@ -1,8 +1,9 @@
 """Exact codes: min_{x >= 0} ||p - A x||_1 + lam ||x||_1, solved on the terms of the document.
 
 A, x and p are non-negative, so outside S = supp(p) the loss is linear and the problem has |S| rows.
-An atom can be in a code only if 2 g_j > c_j + lam, where c_j is its mass and g_j its mass on S; few
-atoms meet this. A simplex method with a piecewise linear line search solves the reduced problem.
+Atom j can be in a code only if 2 g_j > c_j + lam, where c_j is the sum of its weights and g_j the
+sum of its weights on S. Few atoms satisfy this. A simplex method with a piecewise linear line
+search solves the reduced problem.
 The dual certifies the solution:
 
     max_y  p_S^T y - ||p||_1    subject to  A_S^T y <= c + lam,  0 <= y <= 2.
@@ -16,7 +17,7 @@ from odl.kernels import edge_following
 from odl.prox import projections
 from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix
 
-LARGEST_GAP = 1e-9  # of a code, times the l1 norm of its document
+LARGEST_GAP = 1e-9  # largest duality gap of a code, relative to the l1 norm of its document
 LARGEST_WEIGHT = 1e300  # accepted weight of a document or an atom
 
 
@@ -53,8 +54,8 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False)
     """Code every document exactly.
 
     Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. If the optimum is not
-    unique, the same optimal code is returned each time. Each document is coded alone, so its code
-    has the same bits however the stream is cut into batches.
+    unique, the same optimal code is returned each time. Each document is coded alone. Its code
+    therefore has the same bits in every batch that contains it.
 
     Equations `exact-codes` and `certificate` of docs/method.md.
 

@@ -59,13 +59,13 @@ def codes(
 ) -> Codes:
     """Code every row p of P: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)``.
 
-    x is of any sign, or x >= 0. A dense P with fewer terms than atoms (patches of images) is coded
-    by ADMM, which needs less than half of the iterations of FISTA; FISTA continues if ADMM has not
-    stopped after 100 iterations. Every other P is coded by FISTA alone.
+    x is of any sign, or x >= 0. If P is dense with fewer terms than atoms, as for image patches, it
+    is coded by ADMM, which needs less than half as many iterations as FISTA. If ADMM has not
+    stopped after 100 iterations, FISTA continues. Every other P is coded by FISTA alone.
 
     FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) uses only D^T
     D and D^T p, so a sparse P is never made dense. Each document has its own momentum, restarts and
-    stopping time. Therefore its code has the same bits however the documents are cut into batches.
+    stopping time. Its code therefore has the same bits in every batch that contains it.
     The recursion of the prox also computes the dual norm for the duality gap.
 
     Parameters

@@ -3,8 +3,8 @@
 The codes of ``min_{x >= 0} 1/2 ||p - A x||_2^2 + mu sum(x)`` are piecewise linear in mu. The code
 of ``min_{x >= 0} ||p - A x||_2 + lam sum(x)`` is the point of this path with mu = lam ||p - A
 x||_2. The kernel follows the path from x = 0, one atom at a time, and stops inside the linear piece
-that contains the optimum. It needs G = A^T A (computed once per dictionary) and the sparse rows A^T
-p.
+that contains the optimum. It needs G = A^T A, which is computed once per dictionary, and the
+product A^T p of each document.
 """
 
 from typing import Literal, NamedTuple
@@ -26,10 +26,14 @@ from odl.prox.projections import (
 
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100  # accepted weight of a document or an atom
-# Settings of the kernel: rounding error; smallest squared sine of the angle between an entering
-# atom and the atoms of the code; share of ||p||^2 below which the correlations c are recomputed;
-# number of steps that are allowed in addition to four per atom.
-LARS_SETTINGS = (EPSILON, 1e-13, 1e-4, 100.0)
+LARS_SETTINGS = (
+    EPSILON,  # relative rounding error
+    # An atom enters a code only if the squared sine of its angle to the span of the code's atoms is
+    # at least this.
+    1e-13,
+    1e-4,  # share of ||p||^2 below which correlations with the residual are computed again
+    100.0,  # the path may have this number of steps, plus four for each atom
+)
 
 
 class LarsCodes(NamedTuple):
@@ -45,8 +49,8 @@ class LarsCodes(NamedTuple):
         ``||p - A x||_2`` for both losses.
     gap : ndarray, shape (n_documents,)
         Duality gap: the objective minus the value of a dual point that is feasible up to rounding.
-        It bounds the distance to the optimum. The bound is loose if rounding breaks the path: lam
-        near 0 with atoms that are nearly dependent or differ much in length.
+        The objective exceeds the optimum by at most the gap. The gap is large if rounding errors
+        break the path, when lam is near 0 and atoms are nearly dependent or differ much in length.
 
     Examples
     --------
@@ -96,8 +100,8 @@ def codes(
         loss "norm":     min_{x >= 0}  ||p - A x||_2 + lam sum(x)
         loss "squared":  min_{x >= 0}  1/2 ||p - A x||_2^2 + lam sum(x)
 
-    Each document is coded alone, so its code has the same bits however the stream is cut into
-    batches. If the optimum is not unique, the same optimal code is returned each time.
+    Each document is coded alone. Its code therefore has the same bits in every batch that contains
+    it. If the optimum is not unique, the same optimal code is returned each time.
 
     Equation `l2-path` of docs/method.md.
 

@@ -1,4 +1,4 @@
-"""NoveltyDetector: a scikit-learn estimator of novelty, by a dictionary of earlier documents."""
+"""NoveltyDetector: a scikit-learn estimator that scores documents by a learned dictionary."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
@@ -25,9 +25,9 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     The score of a document is its residual with the dictionary, and rare scores are flagged.
     **High scores are novel**, and `predict` returns 1 for novel and 0 for known documents.
     scikit-learn's outlier detectors return -1 and 1, as `predict_outliers` does. With the L1
-    learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a
-    document of known topics, 1 for one that no atom explains. The classes of the other learners in
-    `odl.learners` document their scores.
+    learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1. It is near lam
+    if the topics of the document are known, and 1 if no atom explains it. The classes of the other
+    learners in `odl.learners` document their scores.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Score one more batch for the window, then learn from it.
+        """Score a batch, add its scores to the calibration window, then learn from the batch.
 
         The first call does the same as `fit`.
 
@@ -205,10 +205,10 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return log(level / p) with the tail probability p of each score.
 
-        It is at least 0 for novel documents. p is the share of scores, those of the window and the
-        document's own, that are at least as large as the document's
-        (`odl.alerts.calibration.tail_probability`). Documents above the entire window have the same
-        p; `score_samples` ranks them.
+        The result is at least 0 for novel documents. p is the share of scores that are at least as
+        large as the document's score, among the scores of the window and this score
+        (`odl.alerts.calibration.tail_probability`). All documents whose scores exceed the entire
+        window have the same p; `score_samples` ranks them.
 
         Parameters
         ----------
@@ -280,11 +280,11 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return 1 - 2 * self.predict(X)
 
     def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and return 1 for each novel document of the batch, 0 for each other.
+        """Fit the batch, and return 1 for each novel document of it, 0 for each known document.
 
-        Unlike `fit` followed by `predict`, a document is scored by a dictionary of the other folds
-        (`folds`), and its score is compared with these scores of all documents: a share of `level`
-        is novel. Without folds nothing is novel.
+        A document is not scored by a dictionary that was learned from it, as it is by `fit` and
+        then `predict`, but by a dictionary of the other folds (`folds`). The documents with the
+        largest scores are novel, a share of at most `level`. With ``folds=0`` no document is novel.
 
         Parameters
         ----------

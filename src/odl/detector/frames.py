@@ -1,4 +1,4 @@
-"""Data frames of `TextNovelty`: documents, batches by period, tables of results and of events."""
+"""Data frames that `TextNovelty` reads and returns: documents, results, events."""
 
 import hashlib
 from typing import NamedTuple
@@ -35,9 +35,9 @@ class FrameDocuments(NamedTuple):
     ----------
     texts : list of str
     titles : list of str
-        Empty without a column of titles. A document without a title has its text here.
+        Title of each document, or its text if it has no title; empty if the frame has no titles.
     authors, sources : list of str
-        Empty without such a column. "" for a document without author or source.
+        Author and source of each document, "" if unknown; empty if the frame has no such column.
     """
 
     texts: list
@@ -246,9 +246,10 @@ def table(index, ids, times, parts):
 
 
 class EventTable(pd.DataFrame):
-    """A row for each event, by its number: name, own words, state, first batch, documents so far.
+    """Data frame with one row per event, indexed by event number.
 
-    A selection of its rows is an `EventTable` too.
+    The columns are the name of the event, its words, its state, its first batch, and its number of
+    documents so far. A selection of rows is an `EventTable` too.
 
     Examples
     --------
@@ -263,7 +264,10 @@ class EventTable(pd.DataFrame):
         return EventTable
 
     def _repr_html_(self) -> str:
-        """Return the newest events as an HTML table; without their columns, that of pandas."""
+        """Return the `SHOWN_EVENTS` newest events as an HTML table.
+
+        A selection without the columns "state" and "documents" has the HTML form of pandas.
+        """
         if not {"state", "documents"} <= {*self.columns} or self.empty:
             return super()._repr_html_()  # type: ignore[operator]
         table = pd.DataFrame(self.sort_index(ascending=False).iloc[:SHOWN_EVENTS])

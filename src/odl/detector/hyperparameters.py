@@ -17,9 +17,10 @@ SETTINGS_PREFIX = "settings__"
 class LearnerSettings:
     """Base class of estimators with the parameters `learner` and `settings`.
 
-    `settings` is a dict of the hyper-parameters that differ from their defaults; the constructor
-    takes it and `clone` copies it. `get_params(deep=True)` lists every hyper-parameter as
-    `settings__NAME`, so that grid searches can set them; `set_params` writes them into a new dict.
+    `settings` is a dict of the hyper-parameters that differ from their defaults. The constructor
+    takes it, and scikit-learn's `clone` copies it. `get_params(deep=True)` lists every
+    hyper-parameter as `settings__NAME`, so that a grid search can set it. `set_params` then
+    replaces `settings` by a new dict.
     """
 
     learner: str
@@ -55,9 +56,9 @@ class LearnerSettings:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; those of the learner are named `settings__NAME`.
+        """Set parameters; hyper-parameters of the learner are named `settings__NAME`.
 
-        `learner` is set before them.
+        `learner` is set first, because the valid names depend on it.
 
         Parameters
         ----------
@@ -101,7 +102,10 @@ class LearnerSettings:
             return {}
 
     def _model(self):
-        """Return the learner after a check of its settings; it is cached until they change."""
+        """Return the learner with its hyper-parameters checked.
+
+        The learner is cached until `learner` or `settings` change.
+        """
         key = repr((self.learner, self.settings))
         if key != self._cached_model[0]:
             self._cached_model = key, self._make_model()

@@ -25,7 +25,7 @@ from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
 from odl.prox.projections import MatrixLike, check_structure
 
-# Default `level` of `NoveltyDetector`; that of `odl run` and `TextNovelty` is
+# Default `level` of `NoveltyDetector`. The default of `odl run` and `TextNovelty` is another one,
 # `odl.config.sections.Alerts.level`.
 DEFAULT_LEVEL = 0.05
 
@@ -151,7 +151,7 @@ class Mechanism(LearnerSettings):
     def load(cls, path: str | os.PathLike) -> Self:
         """Read a detector written by `save`.
 
-        It gives the same results as the saved detector, and continues to learn like it.
+        The detector gives the same results as the one that was saved, also after further batches.
 
         Parameters
         ----------
@@ -183,22 +183,23 @@ class Mechanism(LearnerSettings):
 
     @classmethod
     def _read(cls, path, setting=None, array_names=()):
-        """Read a detector, and what an estimator that contains it has stored in the same file.
+        """Read a detector from a file of `_save`, with extra data of an enclosing estimator.
 
         Parameters
         ----------
         path : path-like
         setting : str, optional
-            Key of the settings of the estimator.
+            Key under which the enclosing estimator stored its settings.
         array_names : sequence of str
-            Names of its arrays.
+            Names of the arrays that the enclosing estimator stored.
 
         Returns
         -------
         detector : Mechanism
         extra_setting : object
-            None without `setting`.
+            Settings of the enclosing estimator; None without `setting`.
         extra_arrays : dict of str to ndarray
+            Arrays of the enclosing estimator.
         """
         checkpoint = checkpoints.read_checkpoint(Path(path))  # its digest is verified
         chain, arrays = dict(checkpoint.chain), dict(checkpoint.arrays)
@@ -371,9 +372,9 @@ class Mechanism(LearnerSettings):
         return scale_rows(X, model.norm)
 
     def _is_valid(self, X):
-        """Return whether X is a CSR matrix that needs none of the slower checks of scikit-learn.
+        """Return whether X is a valid CSR matrix of the expected types and size.
 
-        Those take as long as learning a document.
+        scikit-learn's own checks can then be skipped. They take as long as learning a document.
         """
         is_csr = isinstance(X, sparse.csr_array | sparse.csr_matrix) and X.ndim == 2
         if not is_csr or X.shape[0] == 0 or hasattr(self, "feature_names_in_"):

@@ -373,7 +373,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def load(cls, path: str | os.PathLike) -> Self:
         """Read a file written by `save`.
 
-        It gives the same results as the saved object, and continues to learn like it.
+        The object gives the same results as the one that was saved, also after further batches.
 
         Parameters
         ----------
@@ -479,11 +479,17 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             )
 
     def _learner(self):
-        """Return the learner, after a check of its settings and that it is that of `detector_`."""
+        """Return the learner with its hyper-parameters checked.
+
+        After the first batch, it must be the learner that `detector_` was fitted with.
+        """
         return self.detector_._model_as_fitted() if hasattr(self, "detector_") else self._model()
 
     def _batch(self, texts):
-        """Count and weigh the words of texts, as the next batch of the stream."""
+        """Count and weigh the words of texts as the next batch of the stream; return a `_Batch`.
+
+        The estimator does not change.
+        """
         counts, terms = count_words(texts, with_words(self.tokens))
         is_first = not hasattr(self, "detector_")
         words = [] if is_first else [*self.detector_.words_]
@@ -495,7 +501,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if not is_first:
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
-        # Document frequencies and number of documents; the first batch is weighed by its own.
+        # The document frequencies and number of documents that give the weights. Later batches are
+        # weighted by the documents before them; for the first batch, these are its own documents.
         past = (after, len(texts)) if is_first else (before, self.n_documents_)
         stop_words = StopWords(words, past[0]) if self.languages else None
         weighting, norm = self._weighting(), self._learner().norm
@@ -507,7 +514,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return _Batch(P, Q, counts, content_counts, words, before, after, repeats, pieces)
 
     def _step(self, rows, times, documents, options):
-        """Score and learn a batch, given by rows of documents; return its columns of the table."""
+        """Score the documents in `rows` and decide on alerts, then learn them as one batch.
+
+        Returns the columns of the table of results. Updates `detector_` (which the first batch
+        creates), `frequencies_`, `repeats_`, `past_` and `n_documents_`.
+        """
         batch = self._batch([documents.texts[row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
@@ -520,7 +531,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         part, scored, past = self._decide(rows, times, documents, batch, options, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
-        n_pieces = batch.P.shape[1] - len(batch.words)  # columns of words follow those of pieces
+        # P has the columns of word pieces first, then the columns of words.
+        n_pieces = batch.P.shape[1] - len(batch.words)
         self.detector_.words_ = {
             word: column for column, word in enumerate(batch.words, start=n_pieces)
         }
@@ -529,9 +541,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return part
 
     def _decide(self, rows, times, documents, batch, options, first=False):
-        """Score a batch by the state before it, and decide on its alerts.
+        """Score a batch with the current state, and decide on its alerts.
 
-        The first batch is scored by the state that starts from it.
+        The state does not contain the batch yet, except for the first batch (`first`), whose
+        dictionary was already learned from it.
 
         Returns
         -------
@@ -583,9 +596,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
 
 def _register_rows(register, ids, times, texts):
-    """Add new documents to the register; return (their rows, ids of all rows).
+    """Add documents to the register; return (rows of the new documents, ids of all rows).
 
-    Rows with an id of an earlier document are omitted as `TextNovelty.changed` says.
+    A row whose id occurred before is omitted, or gets a new id if its content changed;
+    `TextNovelty.changed` decides.
     """
     rows, ids = [], list(ids)
     for row, name in enumerate(ids):
@@ -601,7 +615,12 @@ def _register_rows(register, ids, times, texts):
 
 
 def _alert_mask(decided, options):
-    """Return the mask of documents that are alerts: the most central ones of each headline."""
+    """Return the mask of documents that are alerts.
+
+    With gates, these are the most central documents of each headline; otherwise, those with the
+    smallest tail probabilities. `options` limits their number. If the period is `unproven`, no
+    document is an alert.
+    """
     alert = np.zeros(len(decided.tail), dtype=bool)
     max_alerts = 0 if decided.unproven else options.room(len(decided.items))
     if options.gates:
@@ -614,9 +633,11 @@ def _alert_mask(decided, options):
 
 
 def _headlines(decided, batch):
-    """Return (name of its headline, words of the headline that it has) of each document.
+    """Return two lists with a text for each document: headline, and shared words.
 
-    Both are "" for a document without a headline. A document of several headlines has the first.
+    The first is the name of the document's headline. The second lists the words of the headline
+    that the document contains. Both are "" for a document without a headline. A document in several
+    headlines gets the first one.
     """
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
     for headline in reversed(decided.headlines):
@@ -635,9 +656,9 @@ class _Batch(NamedTuple):
     Attributes
     ----------
     P : csr_array
-        Weights for the learner; columns of pieces, if any, precede those of words.
+        Weights for the learner. Columns of word pieces, if used, precede the columns of words.
     Q : csr_array, shape (n, m)
-        Weights to compare documents with each other.
+        Weights by which documents are compared with each other.
     counts, content_counts : csr_array, shape (n, m)
         Counts of words, with and without stop words.
     words : list of str

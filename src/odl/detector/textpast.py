@@ -1,6 +1,7 @@
-"""Arrays that store the state of `TextNovelty`, except that of its `NoveltyDetector`.
+"""Arrays that store the state of `TextNovelty`, other than the state of its `NoveltyDetector`.
 
-They contain near-duplicate groups, ids with digests of contents, events, and statistics of gates.
+The arrays contain near-duplicate groups, the ids of documents with digests of their contents,
+events, and the statistics that gates compare a batch with.
 """
 
 import json
@@ -29,7 +30,7 @@ class RecentDuplicates(NamedTuple):
     sets: tuple = ()
 
     def after(self, texts):
-        """Return a copy with the texts of one more batch, without batches that are too old."""
+        """Return a copy with the texts of a new batch added, and the oldest batches removed."""
         shingler, t = Shingler(), self.groups.t + 1
         sets = [shingler.shingle(text) for text in texts]
         groups = duplicates.extend_groups(

@@ -5,15 +5,16 @@
 The solver is Algorithm 3 of the NIPS 2012 supplement (linearised ADMM). Two exact reductions make
 the problem smaller first. P, A and X are non-negative, so
 
-- if P_di = 0, the residual there is (X A^T)_di. Its sum is linear in A and needs neither the
-  residual variable E nor the dual variable rho;
-- let c_j be the total code mass of atom j, and g_ij its code mass on the documents with term i.
+- If P_di = 0, the residual at this entry is (X A^T)_di. The sum of these residuals is linear in A
+  and needs neither the residual variable E nor the dual variable rho.
+- Let c_j be the sum of the codes of atom j over all documents, its code mass, and g_ij the sum over
+  the documents with term i.
   Lowering A_ij by epsilon lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most
   epsilon g_ij. Therefore an optimal dictionary exists with A_ij = 0 for all 2 g_ij <= c_j: an atom
   contains a term only if more than half of the atom's code mass is on documents with the term.
 
-On TDT2 (9394 documents, 36,000 terms, 200 atoms, 1.2 million entries of P) 5,700 entries of A and
-117,000 of P remain.
+Example: TDT2 has 9394 documents, 36,000 terms and 1.2 million non-zero entries of P. With 200 atoms
+the reduced problem has 5,700 entries of A and 117,000 entries of P.
 """
 
 from typing import Literal, NamedTuple
@@ -47,11 +48,11 @@ class L1Fit(NamedTuple):
     objective : float
         ``||P - X A^T||_1`` of `dictionary`.
     bound : float
-        Lower bound on the objective of every feasible dictionary, from the dual.
+        Dual value: a lower bound on the objective of every feasible dictionary.
     iterations : int
         Number of iterations done.
     trace : ndarray, shape (iterations + 1, 2)
-        Objective and lower bound of each iterate; the first is `start`.
+        Objective and lower bound after each iteration; row 0 is for the initial dictionary.
 
     Examples
     --------
@@ -70,17 +71,17 @@ class L1Fit(NamedTuple):
 
 
 class ReducedProblem(NamedTuple):
-    """The problem after the reductions of the module's docstring.
+    """The dictionary problem after the two reductions that the module's docstring describes.
 
-    A pair is an entry of A, a cell an entry of P. A link connects a cell (document, term) with a
-    pair (term, atom) if the document has a code for the atom.
+    A pair (term, atom) is an entry of A that can be positive. A cell (document, term) is an entry
+    of P. A link connects a cell with a pair of the same term if the document uses the atom.
 
     Attributes
     ----------
     term, atom : ndarray, shape (n_pairs,)
         Term and atom of each pair.
     slope : ndarray, shape (n_pairs,)
-        d: cost of each pair on the zeros of P.
+        Derivative of the loss on the zeros of P with respect to each pair.
     target : ndarray, shape (n_cells,)
         Value of P at each cell.
     start : ndarray, shape (n_cells + 1,)
@@ -215,7 +216,10 @@ def fit_dictionary(
 
 
 def reduce_problem(P, X, total):
-    """Return the `ReducedProblem` of documents and codes; `total` is the code mass of each atom."""
+    """Return the `ReducedProblem` for documents P and codes X.
+
+    `total` contains the code mass of each atom, its sum of codes over all documents.
+    """
     by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
     work = np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
     # Upper bound on the number of links. Memory that is not written is not allocated.

@@ -35,7 +35,7 @@ class Statistics(NamedTuple):
     B : csc_array, shape (n_terms, n_atoms)
         Sum of ``p x^T``.
     documents : float
-        Number of documents so far, including those that have been forgotten.
+        Number of documents so far; forgetting does not reduce it.
 
     Examples
     --------
@@ -70,12 +70,12 @@ def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
 
 
 def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0) -> Statistics:
-    """Add the statistics of a batch to those of the past.
+    """Return the sum of the statistics of a batch and the scaled statistics of the past.
 
     The past is scaled by ``(N / (N + n))^forgetting``, where N is the number of earlier documents
-    and n the size of the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010, section
-    3.4.2, for batches of any size: after N documents, the Mth document has the weight ``(M /
-    N)^forgetting`` however the stream is cut into batches.
+    and n the number of documents in the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010,
+    section 3.4.2, for batches of any size. After N documents, the Mth document has the weight
+    ``(M / N)^forgetting``, whatever the sizes of the batches are.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ UNUSED = 1e-12  # an atom is unused if A_jj is at most this times the largest di
 
 @dataclass(frozen=True)
 class Problem:
-    """Settings of the objective in the module's docstring, and of its minimisation.
+    """Settings of the optimisation problem in the module's docstring, and of its solver.
 
     Equation `squared-loss` of docs/method.md.
 
@@ -247,12 +247,12 @@ class StructuredFit(NamedTuple):
     Attributes
     ----------
     D : csc_array or ndarray, shape (n_terms, n_atoms)
-        Learned dictionary, sparse or dense as the initial dictionary.
+        Learned dictionary; sparse if the initial dictionary was sparse, else dense.
     codes : odl.coding.fista.Codes
         Codes of the documents with D.
     objective : list of float
-        Mean objective before the first update, and after the codes of each round. It never
-        increases by more than the tolerance of the codes.
+        Mean objective per document before the first update, and then after the coding step of each
+        round. It never increases by more than the tolerance of the codes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Start of a hierarchical dictionary: nested clusters of documents along the tree."""
+"""Initial atoms of a hierarchical dictionary, from nested clusters of documents."""
 
 import numpy as np
 from scipy import sparse
@@ -7,20 +7,20 @@ from odl.errors import ParameterError
 from odl.prox.projections import MatrixLike, real_matrix
 from odl.trees import ROOT, Tree
 
-KMEANS_ROUNDS = 10  # iterations of k-means, which need not converge for a start
+KMEANS_ROUNDS = 10  # iterations of k-means; initial atoms do not need converged clusters
 
 
 def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse.csc_array:
-    """Return one atom per node of the tree, from nested clusters of documents.
+    """Return one atom for each node of the tree, from nested clusters of documents.
 
-    Spherical k-means divides all documents among the roots of the tree, and the documents of a node
-    among its children. The atom of a node is the mean of its documents minus the projections of
-    this mean on the atoms of its ancestors. Negative entries are then set to 0, and the atom is
-    scaled to unit l2 norm. So it has the words that are more frequent in the node than in its
-    parent.
+    Spherical k-means divides all documents among the roots of the tree, and then the documents of
+    each node among its children. To compute an atom, the mean document of the node is projected on
+    the atoms of its ancestors, and the projections are subtracted. Negative entries are then set to
+    0, and the atom is scaled to unit l2 norm. The atom therefore contains words that are more
+    frequent in the node than in its parent.
 
-    On newsgroups, a start from random documents ended with a higher objective in all cases that
-    were tried, and with children unrelated to their parents.
+    With random documents as initial atoms, learning on newsgroups always ended at a higher
+    objective, and with children unrelated to their parents.
 
     Parameters
     ----------

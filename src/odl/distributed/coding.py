@@ -62,11 +62,11 @@ class Coded(NamedTuple):
     ----------
     codes : csr_array, shape (n_documents, n_atoms)
     residual, penalty : ndarray
-        f(x - W y) and h(y) of each document. Over a network the residual is the score minus the
-        penalty.
+        f(x - W y) and h(y) of each document. Over a network, the residual is computed as the score
+        minus the penalty.
     score : ndarray
-        The objective, residual plus penalty; it equals g(nu) up to the gap. Over a network -sum_k
-        J_k(nu_k).
+        The objective, residual plus penalty, which equals g(nu) up to the gap. Over a network, the
+        score is -sum_k J_k(nu_k).
     gap : ndarray
         Duality gap of each document. NaN over a network, where the optimum is not known.
     costs : ndarray, shape (n_documents, n_agents), or None
@@ -219,10 +219,12 @@ class Iteration(NamedTuple):
     at_fixed_point: bool = False
 
 
-def _over(model, owner, network, iteration):
-    """Return the settings of diffusion in the form of the kernel.
+def _kernel_iteration(model, owner, network, iteration):
+    """Return the network and the settings of diffusion as the kernel takes them.
 
-    A network whose agents have one common dual variable becomes one agent.
+    If all agents always have the same dual variable, the network is replaced by one agent that owns
+    all atoms, which gives the same result in less time. Raises ParameterError if mu is negative, or
+    if the network is too large for `at_fixed_point`.
     """
     mu = iteration.mu or safe_step(model, owner, network)
     if mu < 0:
@@ -293,7 +295,7 @@ def over_network(
     array([0.09, 0.12])
     """
     P, A = check_inputs(P, A, model)
-    arguments = (constants(model), _over(model, owner, network, Iteration(**iteration)))
+    arguments = (constants(model), _kernel_iteration(model, owner, network, Iteration(**iteration)))
     codes, costs, used, reached = adapt_then_combine.code_documents(
         parts(P), parts(A), P.shape[1], *arguments
     )
@@ -374,7 +376,11 @@ def learn_over_network(
            [0.  , 0.82]])
     """
     P, A = check_inputs(P, A, model)
-    steps = (_over(model, owner, network, Iteration(**iteration)), float(step), float(model.beta))
+    steps = (
+        _kernel_iteration(model, owner, network, Iteration(**iteration)),
+        float(step),
+        float(model.beta),
+    )
     learned = adapt_then_combine.learn_documents(
         parts(P), parts(A), P.shape[1], constants(model), *steps
     )

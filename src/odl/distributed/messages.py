@@ -1,8 +1,8 @@
 """Messages between MPI ranks, and the agents of one rank.
 
 Point-to-point messages contain the dual variables of the agents that have a neighbour on the
-receiving rank. All ranks also gather a few numbers of each agent: the change of its dual variables
-for the stopping rule, and its costs J_k. Ranks share nothing else.
+receiving rank. In addition, all ranks gather two kinds of numbers from every agent: the change of
+its dual variables, for the stopping rule, and its costs J_k. Ranks share nothing else.
 """
 
 import sys
@@ -96,9 +96,10 @@ def together(comm, function):
 
 
 def take_part(n_ranks, work):
-    """Run `work` as one of the ranks of COMM_WORLD, and return the exit status.
+    """Run `work` on this rank, one of the ranks of COMM_WORLD; return the exit status of the rank.
 
-    No rank waits for a failed rank.
+    No rank waits for a failed rank. If `work` raises `Agreed`, every rank returns 1 and the failed
+    rank prints its error. After any other exception, this rank aborts all ranks.
 
     Parameters
     ----------
@@ -273,7 +274,10 @@ class Ranks:
         ).sum(axis=0)
 
     def gather_digests(self, digests):
-        """Return the sha256 (hexadecimal) of all agents' files, from those of the own agents."""
+        """Gather the sha256 digests (hexadecimal) of all agents' files from their ranks.
+
+        `digests` are those of the agents of this rank.
+        """
         own = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
         return [row.tobytes().hex() for row in self._gather(own, np.diff(self.starts))]
 
@@ -321,7 +325,7 @@ class Agents:
         return sparse.csc_array(np.hstack(self.share.blocks))
 
     def _documents(self, P):
-        """Yield the `Inference` of each document by the own agents."""
+        """Yield the `Inference` of each document: dual variables and codes of the own agents."""
         hooks = {"exchange": self.ranks.exchange, "gather": self.ranks.gather}
         for row in range(P.shape[0]):
             yield diffuse(self.share, P[[row]].toarray()[0], **self.settings, **hooks)

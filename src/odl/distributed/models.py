@@ -5,11 +5,11 @@ For one document x and dictionary W (terms x atoms),
     min_y  f(x - W y) + h(y),        learning:  + h_W(W),  W in a set of columns
 
 with a residual loss f, a strongly convex penalty h on the code, a penalty h_W on the dictionary and
-a set for its columns. The inference is solved by its dual (equations 25 to 28),
+a set for its columns. The codes follow from the dual problem (equations 25 to 28),
 
-    max_nu  g(nu) = -f*(nu) + nu^T x - sum_k h*(W_k^T nu),        nu in V_f, the domain of f*,
+    max_nu  g(nu) = -f*(nu) + nu^T x - sum_k h*(W_k^T nu),        nu in V_f, the domain of f*.
 
-which is a sum over agents k that own the atoms W_k.
+Its last term is a sum over agents k, where W_k are the atoms that agent k owns.
 
 Documents are vectors over terms along the last axis, codes vectors over atoms; any leading axes are
 batches. Source: J. Chen, Z. J. Towfic and A. H. Sayed, "Dictionary learning over distributed

@@ -176,8 +176,8 @@ class Network:
 def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     """Return Metropolis weights of a graph.
 
-    They are a_lk = 1/max(n_l, n_k) for neighbours l and k, and a_kk = 1 - sum_{l != k} a_lk. n_k is
-    the number of neighbours of agent k, including itself.
+    The weights are a_lk = 1/max(n_l, n_k) for neighbours l and k, and a_kk = 1 - sum_{l != k} a_lk,
+    where n_k is the number of neighbours of agent k, including k.
 
     Parameters
     ----------
@@ -243,7 +243,9 @@ def network(
 
 
 def observers(n_agents: int, seen_by: float) -> np.ndarray:
-    """Return the mask of agents that see the documents; see `seen_by` of `network`.
+    """Return the mask of agents that see the documents.
+
+    `network` documents the argument `seen_by`.
 
     Returns
     -------

@@ -138,7 +138,9 @@ def mean(values: Iterable[float]) -> float:
 
 
 def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView[tuple, list]:
-    """Return (values of keys, rows with these values) pairs, in order of first occurrence.
+    """Group rows by the values of `keys`; return pairs (values, rows of the group).
+
+    The groups are in the order in which their values first occur.
 
     Examples
     --------
@@ -214,7 +216,11 @@ def _summary(run, rows, steps, draws, pooled):
 
 
 def _read_series(paths):
-    """Read the score files of one run; return (names of its scores, batches after the first)."""
+    """Read the score files of one run; return the names of its scores, and its scored batches.
+
+    The first batch is omitted. Raises DataError if the files are not of one run and of different
+    timesteps.
+    """
     batches = sorted((read_scores(path, names=False) for path in paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
@@ -320,7 +326,10 @@ def evaluate(
 
 
 def write_evaluation(score_paths, auc_path, summary_path, **options):
-    """Evaluate one run and write its ``auc.tsv`` and ``summary.tsv``; options as for `evaluate`."""
+    """Evaluate one run, and write its ``auc.tsv`` and ``summary.tsv``.
+
+    `options` are keyword arguments of `evaluate`.
+    """
     rows, summary = evaluate(score_paths, **options)
     write_table(auc_path, rows, AUC_COLUMNS)
     write_table(summary_path, summary, SUMMARY_COLUMNS)

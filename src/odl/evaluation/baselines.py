@@ -1,8 +1,8 @@
 """Novelty scores that need no dictionary: nearest neighbours, unseen words, length.
 
-They use the same batches and document frequencies as the learners. Nearest neighbours need the
-counts of all earlier documents, or of a window of them, so time and disk space grow with the
-stream. If a window was used, the name of the score has it
+They use the same batches and document frequencies as the learners. Nearest neighbours need the word
+counts of all earlier documents, so time and disk space grow with the stream. A window limits the
+search to the last documents. Its size is then part of the name of the score
 (`odl.evaluation.scorefiles.with_window`).
 """
 
@@ -18,9 +18,9 @@ from odl.stream import terms, weighting
 from odl.stream.features import FeatureFile
 
 N_NEIGHBOURS = 5
-COSINE_BLOCK = 1000  # rows and columns of a block of cosines; 8 MB dense
-LONGEST_PAST = 50_000  # number of earlier documents up to which all are searched
-PAST_WINDOW = 10_000  # number of last documents that are searched if there are more
+COSINE_BLOCK = 1000  # rows and columns of a dense block of cosines, which takes 8 MB
+LONGEST_PAST = 50_000  # up to this number of earlier documents, all are searched
+PAST_WINDOW = 10_000  # with more earlier documents, only this number of last documents is searched
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
 BASELINE_NAMES = (
     "nearest-tfidf",
@@ -39,7 +39,10 @@ def _blocks(n_rows):
 
 
 def _update_largest(best, present, earlier):
-    """Update the largest cosines of each document in place, by a block of earlier documents."""
+    """Update `best`, the `N_NEIGHBOURS` largest cosines of each row of `present`, in place.
+
+    `earlier` is a block of earlier documents.
+    """
     transposed = sparse.csr_array(earlier.T)
     for rows in _blocks(present.shape[0]):
         cosines = np.concatenate([best[rows], (present[rows] @ transposed).toarray()], axis=1)
@@ -84,7 +87,9 @@ def latest(earlier: Iterable, documents: int) -> list:
 
 
 def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_array]:
-    """Yield blocks of the counts of an earlier batch, with the terms of a later batch.
+    """Yield the word counts of an earlier batch in blocks of rows.
+
+    The columns are the terms of the later batch `batch`, in its order.
 
     Parameters
     ----------

@@ -16,7 +16,10 @@ RESAMPLED_BLOCK = 2_000_000  # resampled documents in memory at a time
 
 
 def split(scores, labels):
-    """Check scores and labels; return (scores of novel documents, scores of known documents)."""
+    """Return (scores of novel documents, scores of known documents), after a check.
+
+    Raises ParameterError if scores and labels do not match, or a score is nan.
+    """
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
         raise ParameterError(
@@ -122,7 +125,7 @@ def bootstrap(
             order, width = np.argsort(known), n_known + 1
             ranks = np.empty(n_known, dtype=np.int64)
             ranks[order] = np.arange(1, width)
-            # n_below[s, r]: number of drawn known documents of sample s with rank r or less
+            # n_below[s, r]: number of known documents in bootstrap sample s whose rank is at most r
             keys = ranks[drawn_known] + (np.arange(n_samples) * width)[:, None]
             n_below = np.bincount(keys.ravel(), minlength=n_samples * width)
             n_below = n_below.reshape(n_samples, width).cumsum(axis=1)
@@ -161,9 +164,10 @@ def auc_difference(
     replicates: int = 1000,
     seed: Seed = 0,
 ) -> tuple[float, float, float]:
-    """Return the difference of two AUCs on the same documents, with a paired bootstrap interval.
+    """Return (difference of two AUCs, low, high) with a paired bootstrap interval.
 
-    Both scores use the same resampled documents, so the difficulty of a document cancels.
+    In each replicate both AUCs are computed from the same resampled documents, so that the
+    difficulty of a document cancels.
 
     Parameters
     ----------

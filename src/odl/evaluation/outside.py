@@ -1,6 +1,6 @@
-"""Compare scores of another program with those of a finished study.
+"""Compare the novelty scores of another program with the scores of a finished study.
 
-The comparison uses the same documents and timesteps.
+Both are evaluated on the same documents and timesteps.
 """
 
 import math
@@ -116,7 +116,9 @@ def compare(
     stream: str | None = None,
     seed: int | None = None,
 ) -> tuple[list[dict], Sequence[int], dict]:
-    """Compare scores with every run and baseline of a study, over the timesteps of its average.
+    """Compare scores of another program with every run and baseline of a study.
+
+    The comparison uses the timesteps that the study averages over.
 
     Parameters
     ----------

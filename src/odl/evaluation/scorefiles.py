@@ -1,7 +1,7 @@
 """Score files: the small HDF5 files of one batch that tables, figures and alerts read.
 
-A file of kind "scores" has the scores of one learner, a file of kind "baselines" those of all
-baselines.
+A file of kind "scores" contains the scores of one learner. A file of kind "baselines" contains the
+scores of all baselines.
 """
 
 import os
@@ -27,19 +27,19 @@ class ScoredBatch:
     t : int
         Timestep; 0 is the initialisation batch, which is never evaluated.
     scores : dict of str -> ndarray of float, shape (n,)
-        Maps the name of a run to its scores; one entry for a learner, or one entry per baseline.
+        Maps names to scores. The name is that of the run of a learner, or of a baseline.
     novel, novel_dominant : ndarray of int8, shape (n,)
-        1 novel, 0 known, -1 unlabelled.
+        Labels by all topics and by the dominant topic: 1 novel, 0 known, -1 unlabelled.
     empty : ndarray of uint8, shape (n,)
         1 for documents without a term of the vocabulary.
     uncoded, gap : float
-        Share of documents with the code x = 0, and largest relative duality gap of a code; nan for
-        baselines.
+        Share of documents with the code x = 0, and largest relative duality gap of a code; both nan
+        for baselines.
     window : str
-        Earlier documents among which nearest neighbours were searched, such as "last10000"; "" for
-        all of them.
+        Window in which nearest neighbours were searched, such as "last10000"; "" if all earlier
+        documents were searched.
     top : list of (row, words)
-        Rows and unexplained words of the most novel documents; empty for baselines.
+        Row and unexplained words of each of the most novel documents; empty for baselines.
     use : list of float
         Sum of the codes of every atom; empty for baselines.
     atoms : list of str
@@ -84,7 +84,9 @@ class ScoredBatch:
 
 
 def with_window(name: str, window: str) -> str:
-    """Return the name of a baseline with its window of earlier documents.
+    """Append the window of earlier documents to the name of a nearest-neighbour baseline.
+
+    Names of other baselines are returned unchanged.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def with_window(name: str, window: str) -> str:
 
 
 def without_window(name: str) -> str:
-    """Return the name of a baseline without its window of earlier documents.
+    """Remove the window of earlier documents that `with_window` appended to a name.
 
     Examples
     --------
@@ -121,13 +123,15 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
     batch : odl.stream.features.FeatureFile
         The documents that were scored.
     novelty : odl.novelty.Novelty
-        Their scores.
+        Scores of these documents.
     top : ndarray of int
         Rows of the most novel documents, most novel first.
     missing : list of list of (int, float)
-        Terms of these documents that the dictionary does not explain, with their shares.
+        For each document of `top`: (term, share in the score) of the terms that the dictionary does
+        not explain.
     top_atoms : list of list of (int, float)
-        Top terms of each atom after learning; empty for atoms that are not listed.
+        (term, weight) pairs of the heaviest terms of each atom after learning; empty for atoms that
+        are not listed.
     atom_use : ndarray
         Sum of the codes of each atom over the batch.
     **attributes

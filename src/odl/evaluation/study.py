@@ -1,7 +1,7 @@
 """Tables of a study: means and spread over seeds, novel documents per batch, time and memory.
 
-A *plan* lists the runs of a study: one dict for each run, dictionary size and seed, and one with
-``algorithm: baseline`` for each corpus and seed:
+A *plan* is a list of dicts. It has one dict for each combination of run, dictionary size and seed,
+and one with ``algorithm: baseline`` for each combination of corpus and seed:
 
     corpus, reader, protocol : str     the stream; reader "tdt2" adds the published rows
     seed : int
@@ -223,7 +223,10 @@ PLAN_COLUMNS = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")
 
 
 def collect(plan, name, columns):
-    """Return the rows of a table of every run of a plan, with the columns `PLAN_COLUMNS`."""
+    """Read the table `name` of every run of a plan; return all rows in one list.
+
+    Each row has the columns of the table and `PLAN_COLUMNS`, which identify the run.
+    """
     rows = []
     for entry in plan:
         columns_of_plan = {column: entry[column] for column in PLAN_COLUMNS}
@@ -247,17 +250,24 @@ def aggregate(rows, keys, sort=False, **measures):
 
 
 def means_of(*names):
-    """Return the `measures` of `aggregate` for the means of columns; nan is ignored."""
+    """Return the argument `measures` of `aggregate` that gives the mean of each column.
+
+    The mean ignores nan.
+    """
     return {name: (name, "mean") for name in names}
 
 
 def spread_of(column, name=None):
-    """Return the `measures` of `aggregate` for mean, sd, min and max of a column, without nan."""
+    """Return the argument `measures` of `aggregate` for mean, sd, min and max of a column.
+
+    They ignore nan. The columns of the result are named after `name`, or after the column.
+    """
     measures = ((column, aggregation) for aggregation in ("mean", "std", "min", "max"))
     return dict(zip(over_seeds(name or column), measures, strict=True))
 
 
-# First and last time of a batch over seeds (orders differ inside a day).
+# Earliest and latest time of a batch over seeds. Seeds differ in the order of documents within a
+# day, so batch t can have other documents at its ends.
 TIME_SPAN = {
     "first_time": ("first_time", lambda times: min(filter(None, times), default="")),
     "last_time": ("last_time", lambda times: max(filter(None, times), default="")),
@@ -265,7 +275,7 @@ TIME_SPAN = {
 
 
 def _summaries(averages):
-    """Return means and spreads over seeds of the averages of each run."""
+    """Return a row for each run: mean and spread of its averages over the seeds."""
     spreads = {key: measure for name in MEASURES for key, measure in spread_of(name).items()}
     measured = {
         "seeds": ("seed", "size"),
@@ -277,14 +287,17 @@ def _summaries(averages):
 
 
 def _timesteps(rows):
-    """Return means and spreads over seeds of the AUC of each timestep of a run."""
+    """Return a row for each run and timestep: mean and spread of the AUC over the seeds."""
     seeds = {"seeds": ("auc", "count"), "seeds_listed": ("listed", "sum")}
     measured = spread_of("auc") | means_of("novel", "known", "uncoded")
     return aggregate(rows, (*RUN_KEY, "t"), **TIME_SPAN, **seeds, **measured)
 
 
 def _novel(rows):
-    """Return novel documents per batch, from one run of each seed, since batches are equal."""
+    """Return a row for each batch: mean and spread of its number of novel documents over the seeds.
+
+    All runs of a seed have the same batches, so only the first run of each seed is used.
+    """
     first = rows.drop_duplicates(["corpus", "t", "seed"]).astype({"novel": float})
     seeds = {"seeds": ("seed", "size"), "seeds_listed": ("listed", "sum")}
     measured = spread_of("novel") | means_of("documents", "known", "unlabelled", "empty")
@@ -292,9 +305,9 @@ def _novel(rows):
 
 
 def _benchmark(path, column):
-    """Return the numbers of a column of Snakemake's benchmark file.
+    """Read the numbers in a column of a benchmark file of Snakemake.
 
-    "-" and NA are omitted; without a file the list is empty.
+    Entries "-" and NA are omitted. If the file does not exist, the list is empty.
     """
     options = {
         "sep": "\t",
@@ -336,7 +349,10 @@ def _jobs(plan):
 
 
 def _timing(jobs):
-    """Return means over timesteps and seeds, t = 0 separately; memory is the maximum over jobs."""
+    """Return a row for each run: mean times over timesteps and seeds, largest memory of a job.
+
+    Timestep 0 learns the initial dictionary and has its own column, ``start_cpu_s``.
+    """
     later, spent = jobs["t"] > 0, ["score_cpu_s", "learn_cpu_s", "job_cpu_s", "wall_s"]
     table = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
     table[spent] = table[spent].where(later, axis=0)
@@ -345,7 +361,7 @@ def _timing(jobs):
 
 
 def _costs(jobs):
-    """Return mean CPU seconds over seeds of every timestep, except of baselines."""
+    """Return a row for each run and timestep: mean CPU seconds over seeds; no baselines."""
     later = jobs[(jobs["t"] > 0) & (jobs["algorithm"] != BASELINE)]
     return aggregate(later, (*RUN_KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
 
@@ -356,8 +372,8 @@ def published(plan):
     Returns
     -------
     list of dict
-        corpus, run, average, source and ``auc`` by timestep of the paper (batches of 1000 in date
-        order).
+        corpus, run, average, source and ``auc``, a dict from timesteps to AUCs. A timestep of the
+        paper is a batch of 1000 documents in the order of their dates.
     """
     streams = {entry["corpus"]: entry for entry in plan if entry["protocol"] == "by-date"}
     return [
@@ -368,7 +384,7 @@ def published(plan):
 
 
 def summarise(plan, output_folder):
-    """Write the tables of a study from the results of its runs.
+    """Compute the tables of a study from the results of its runs, and write them.
 
     Parameters
     ----------
@@ -413,7 +429,7 @@ def summarise(plan, output_folder):
 
 
 def read_tables(folder):
-    """Read the tables written by `summarise`: a dict of name -> list of rows."""
+    """Read the tables written by `summarise`; return a dict from names to lists of rows."""
     return {
         name: read_table(os.path.join(folder, f"{name}.tsv"), STUDY_COLUMNS[name])
         for name in STUDY_COLUMNS

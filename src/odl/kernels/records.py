@@ -9,9 +9,13 @@ Floats, Singles, Integers = NDArray[np.float64], NDArray[np.float32], NDArray[np
 
 
 class Layout(NamedTuple):
-    """A tree of atoms in preorder; the group of node g (g and its descendants) is ``g:end[g]``."""
+    """A tree of atoms in preorder.
 
-    end: Integers  # end of each node's group
+    The group of node g, which is g and all its descendants, has the positions ``g`` to
+    ``end[g] - 1``.
+    """
+
+    end: Integers  # position after the last descendant of each node
     parent: Integers  # parent of each node, -1 for a root
 
 
@@ -53,14 +57,14 @@ class Merging(NamedTuple):
     inverse: Floats  # 1 / ||S_j||
     inner: Floats  # inner products with one document (work space)
     counts: Singles  # `documents` in single precision, at least 1e-12, for searches
-    reciprocal: Singles  # `inverse`, likewise
+    reciprocal: Singles  # `inverse` in single precision, for searches
     stamp: NDArray[np.int32]  # time of the last change
     recent: Integers  # atoms sorted by the time of their last change
     partner: Integers  # cheapest atoms to merge with, or a negative code if there is none
     cost: Singles  # squared costs of merging with them
-    price: Singles  # smallest squared cost, or a lower bound of it
+    price: Singles  # smallest squared cost, or a lower bound on the smallest squared cost
     least: Singles  # smallest price of each block of atoms
-    # Number of slots in use, time, time at which all of `gram` was up to date, time of the last
-    # search
+    # Four numbers: slots in use, current time, latest time at which all of `gram` was up to date,
+    # time of the last search
     counters: Integers
     places: Integers  # work space

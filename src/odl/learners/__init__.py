@@ -67,7 +67,7 @@ def _names():
 
 
 def _defined(name):
-    """Return the learner class that a module defines under its own name, or None."""
+    """Return the learner class in the module `name` whose `algorithm` is `name`, or None."""
     members = vars(import_module(f"odl.learners.{name}")).values()
     return next(
         (
@@ -154,7 +154,7 @@ def schema() -> dict[str, dict]:
     Returns
     -------
     dict
-        Name of the algorithm to the properties of its hyper-parameters (JSON schema).
+        Maps the name of each algorithm to the JSON schemas of its hyper-parameters.
 
     Examples
     --------

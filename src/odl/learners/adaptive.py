@@ -27,7 +27,7 @@ from odl.learners.clusters import (
 )
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
-# Number of documents of an atom without words, so that it is merged before all others.
+# An atom that has lost all its words gets this weight, so that it is merged before all other atoms.
 EMPTY_ATOM_DOCUMENTS = 1e-12
 
 
@@ -37,11 +37,11 @@ class Explained(NamedTuple):
     Attributes
     ----------
     similarity : ndarray, shape (n_documents,)
-        Weighted mean of the similarities to the nearest atoms.
+        Weighted mean similarity to the nearest atoms.
     atoms : ndarray of int64, shape (n_documents, n_nearest)
         Nearest atoms; -1 if the dictionary has fewer.
     matches : ndarray of int64, shape (n_documents, n_nearest)
-        Nearest atoms if recency is ignored.
+        Nearest atoms when recency factors are not applied.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Explained(NamedTuple):
 class ClusterLearner(Learner):
     """Base class of `adaptive` and `levels`: clusters of documents, scored by cosine.
 
-    An atom is a sum of documents; a score is the distance of a document to the nearest atoms.
+    An atom is a sum of documents. The score of a document is its distance to the nearest atoms.
 
     Parameters
     ----------
@@ -116,14 +116,15 @@ class ClusterLearner(Learner):
 class Adaptive(ClusterLearner):
     """Score documents by their distance to the nearest atoms, relative to the atoms' cohesion.
 
-    With c_j the cosine of the document and atom j (weights raised to the power `flatten`), S_j the
-    sum and n_j the number of its documents, and rho_j = ||S_j|| / n_j the cohesion (mean cosine of
-    the documents to their sum), the score is
+    The score of a document is
 
         1 - sum_r w_r v_(r),   v_j = c_j / rho_j^cohesion,   w_r proportional to 1/r,
 
-    over the `nearest` largest v. Documents of a diverse topic are never close to the centre of
-    their atom; dividing by its cohesion compares them with the usual distance there.
+    where v_(1), v_(2), ... are the `nearest` largest v. c_j is the cosine of the document and atom
+    j, whose weights are raised to the power `flatten`. rho_j = ||S_j|| / n_j is the cohesion of
+    atom j, the mean cosine of its n_j documents to their sum S_j. Documents of a diverse topic are
+    never close to the centre of their atom. Division by the cohesion compares a document with the
+    usual distance in its atom.
 
     Parameters
     ----------
@@ -177,9 +178,9 @@ class Adaptive(ClusterLearner):
     def array_specs(self) -> dict[str, ArraySpec]:
         """Specifications of the arrays in the state.
 
-        For each atom j: its weight n_j, the norm ||S_j||, and the positions of its first and last
-        document in the stream. Also the number of documents so far, the largest number of atoms,
-        and the numbers of matches by age.
+        "members" and "size" contain n_j and ||S_j|| of each atom j. "birth" and "used" contain the
+        positions in the stream of its first and last document. "seen" is the number of documents so
+        far, "limit" the maximum number of atoms. With `recency`, two arrays count matches by age.
         """
         return (AGES if self.recency else {}) | {
             "members": ArraySpec("dense", ("atoms",)),
@@ -243,7 +244,8 @@ class Adaptive(ClusterLearner):
     def explain(self, state: State, P: sparse.csr_array) -> Explained:
         """Return the similarity of documents to their nearest atoms.
 
-        The state caches the result of the last batch, so that `learn` can reuse that of `score`.
+        The state caches the result for the last batch P, so that `learn` need not repeat the search
+        of `score`.
         """
         batch, explained = state.derived.get(("explained", self), (None, None))
         if batch is P:
@@ -340,7 +342,10 @@ class Adaptive(ClusterLearner):
         X: sparse.csr_array,
         history: Sequence[sparse.csr_array] = (),
     ) -> State:
-        """Let the documents join, open and merge atoms in the order of the batch; X is not used."""
+        """Return the state after the documents, in order, joined, opened and merged atoms.
+
+        The codes X are not used.
+        """
         return self.clusters(state, P)[0].state(state.updates + 1)
 
     def clusters(self, state: State, P: sparse.csr_array) -> tuple:
@@ -371,9 +376,10 @@ class Adaptive(ClusterLearner):
 
 
 def bins_of(state: State) -> np.ndarray:
-    """Return the bin of each atom's age, the number of documents since the last one that joined it.
+    """Return the age bin of each atom.
 
-    The state caches the result.
+    The age is the number of documents since a document last joined the atom. The state caches the
+    result.
     """
     seen, used = state.arrays["seen"], state.arrays["used"]
     cached_for, bins = state.derived.get("bins", (None, None))
@@ -384,9 +390,10 @@ def bins_of(state: State) -> np.ndarray:
 
 
 def rescale_atoms(before: State, after: State) -> State:
-    """Return `after` with atoms that lost terms since `before` rescaled to unit norm.
+    """Return the state `after`, in which atoms that lost terms since `before` have unit norm.
 
-    The norms ||S_j|| become those of the remaining terms.
+    The norms ||S_j|| are reduced accordingly. An atom without terms is merged first, because its
+    number of documents becomes `EMPTY_ATOM_DOCUMENTS`.
     """
     A, size, members = after.dictionary, after.arrays["size"], after.arrays["members"]
     lost = np.diff(A.indptr) < np.diff(before.dictionary.indptr)
@@ -409,11 +416,12 @@ def rescale_atoms(before: State, after: State) -> State:
 def combine_with_peers(
     P: sparse.csr_array, scores: np.ndarray, contrast: float, context: float, peers: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Combine the score of each document with those of the most similar documents of its batch.
+    """Combine the score of each document with the scores of its peers.
 
-    With N the `peers` most similar documents of the batch, b the mean cosine to them, and u = (s +
-    contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N
-    cos^2.
+    N are the peers of a document: the `peers` most similar documents in its batch. With b the mean
+    cosine to the peers and u = (s + contrast b) / (1 + contrast), the result is
+
+        (1 - context) u + context sum_N cos^2 u / sum_N cos^2.
 
     Equation `adaptive-context` of docs/method.md.
 

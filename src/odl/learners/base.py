@@ -1,8 +1,9 @@
 """Base classes of the learners: hyper-parameters, state, and the functions to score and learn.
 
 A batch is scored with the current dictionary, then learned by ``accumulate`` and ``update``
-(GENNVL, ICASSP 2013). Hyper-parameters are a frozen dataclass. Everything that changes is in the
-`State`, which checkpoints store, so a resumed run gives the same bytes as an uninterrupted one.
+(GENNVL, ICASSP 2013). Hyper-parameters are fields of a frozen dataclass. Everything that changes is
+in the `State`. Checkpoints store the complete state, so a resumed run and an uninterrupted run give
+the same bytes.
 """
 
 import abc
@@ -27,8 +28,9 @@ class ArraySpec(NamedTuple):
     ----------
     layout : {"csr", "csc", "dense"}
     shape : tuple of str or int
-        Size of each dimension: an integer, "terms" or "atoms" (sizes of the dictionary; "terms" in
-        sparse arrays only), or "positions" (positions in a batch, any number).
+        Size of each dimension: an integer, or the name of a size. "terms" and "atoms" are the sizes
+        of the dictionary; only sparse arrays have a dimension "terms". "positions" allows any size,
+        one entry for each position in a batch.
     dtype : type
     between : (str or int, str or int)
         Smallest and largest value of a dense array: a number, "atoms", or "start" (initial number
@@ -217,10 +219,11 @@ class State:
 
 
 class Scores(NamedTuple):
-    """Codes (documents x atoms, CSR) and the two parts of the objective for each document.
+    """Codes of a batch (documents x atoms, CSR), and the residual and penalty of each document.
 
-    `gap` is the largest relative duality gap of the codes. `nearest` has the nearest atoms that a
-    cluster learner found, so that `shares` need not search for them again.
+    The score of a document is its residual plus its penalty. `gap` is the largest relative duality
+    gap of the codes. For a cluster learner `nearest` contains the nearest atoms of each document,
+    so that `shares` need not search for them again.
 
     Examples
     --------
@@ -250,22 +253,22 @@ class Learner(Section, abc.ABC):
     Attributes
     ----------
     algorithm : str
-        Name in the configuration and of the file.
+        Name of the learner in the configuration, and of its module.
     norm : {"l1", "l2"}
-        Norm of the documents that the learner expects to be 1.
+        Norm to which documents are scaled before the learner gets them.
     needs_history : bool
         Whether `learn` needs the documents of all earlier timesteps.
     grows : bool
         Whether learning adds atoms. The column of an atom never changes.
     opens : bool
-        Whether documents open atoms on demand; `n_atoms` may then exceed the number of documents in
+        Whether a document can open an atom. `n_atoms` may then exceed the number of documents in
         the first batch.
     numbers_per_atom : int
-        Numbers stored for an atom in addition to its `terms`, if `memory` sets the number of atoms;
-        else 0.
+        Numbers stored for each atom in addition to its `terms`, for a learner whose setting
+        `memory` determines the number of atoms; 0 for other learners.
     has_regret : bool
-        Whether the workflow can measure regret: an online learner of the L1 objective with a fixed
-        number of atoms.
+        Whether the workflow can measure regret, which is defined for online learners of the L1
+        objective with a fixed number of atoms.
     over_ranks : bool
         Whether the learner has agents that can run on several MPI ranks.
 
@@ -326,7 +329,7 @@ class Learner(Section, abc.ABC):
         """
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
-        """Return a state with the dictionary; its other arrays are zero."""
+        """Return a state with this dictionary, in which all other arrays are zero."""
         sizes = dict(zip(("terms", "atoms"), dictionary.shape, strict=True))
         return State(
             dictionary, {name: array.zeros(sizes) for name, array in self.array_specs.items()}
@@ -365,7 +368,9 @@ class Learner(Section, abc.ABC):
 
     @abc.abstractmethod
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents on the dictionary; the score of a document is the value of its objective.
+        """Code documents with the dictionary, and score them.
+
+        The score of a document is the minimum of the learner's objective over codes.
 
         Returns
         -------
@@ -373,7 +378,11 @@ class Learner(Section, abc.ABC):
         """
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
-        """Return the loss of each entry of p - A x, up to one factor for each document."""
+        """Return the loss of each entry of p - A x.
+
+        Callers normalise the losses of a document, so a factor common to its entries does not
+        matter.
+        """
         return residual**2
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:

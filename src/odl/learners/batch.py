@@ -169,7 +169,10 @@ class Batch(L1Learner):
 
 
 def _append(trace, value, slack):
-    """Append a value of F to the trace; raise OdlError if it rises by more than the slack."""
+    """Append a value of the objective F to `trace`.
+
+    Raises OdlError if it exceeds the last value by more than `slack`.
+    """
     if not value <= trace[-1] + slack:
         expected = f"at most {trace[-1]!r}, up to {slack:.1g}"
         raise OdlError(

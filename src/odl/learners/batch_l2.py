@@ -138,7 +138,7 @@ class BatchL2(Learner):
         return fit(P, A, self.lam, alternations=most, sweeps=self.sweeps, tolerance=self.tolerance)
 
     def enters(self, P: sparse.csr_array, atom: sparse.csc_array) -> np.ndarray:
-        """Return a mask of the documents whose code would use the atom if it were the only one.
+        """Return a mask of the documents whose code on this atom alone would be positive.
 
         The condition is a^T p > lam ||p||_2.
         """
@@ -186,8 +186,8 @@ def update_dictionary(
 
         a_j = u / max(1, ||u||_2),   u = max(B_j - sum_{i != j} C_ij a_i, 0) / C_jj,
 
-    so no step increases the objective, and the terms of an atom are terms of documents that use it.
-    Atoms that no document uses (C_jj = 0) do not change.
+    so no step increases the objective. An atom has only terms that occur in the documents that use
+    it. Atoms that no document uses (C_jj = 0) do not change.
 
     Parameters
     ----------

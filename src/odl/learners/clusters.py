@@ -1,9 +1,9 @@
 """Clustering of documents: documents join, open and merge atoms. Also the recency of matches.
 
-Recency: similarities to old atoms are reduced if documents of this stream match recent ones more
-often than chance. The age of a match is the number of documents between it and the batch. For each
-bin of ages two counters are stored: the number of matches, and the number expected if ages were
-drawn at random from the memory.
+Recency factors reduce the similarity to old atoms if the documents of a stream match recent atoms
+more often than expected by chance. The age of an atom is the number of documents since a document
+last joined it. For each bin of ages two counters are stored: the number of matches, and the number
+of matches expected if documents matched the atoms in memory at random.
 """
 
 from contextlib import contextmanager
@@ -22,12 +22,13 @@ FULL_ACTIONS = {
     "retire": atom_clusters.RETIRE,
 }
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
-NO_LIMIT = 1 << 62  # number of terms that stands for no limit on an atom
-# Limits of the bins of ages, in documents.
+NO_LIMIT = 1 << 62  # as a maximum number of terms per atom: no limit
+# Edges between the age bins, in documents: 50, 100, 200, 350, 500, 700, 1000, ... 700,000.
 AGE_EDGES = np.array(
     [50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))]
 )
-PRIOR = 100.0  # matches added to both counters of each bin
+# Matches added to both counters of a bin, so that a few matches hardly change their ratio.
+PRIOR = 100.0
 BINS = len(AGE_EDGES) + 1
 AGE_BINS = np.searchsorted(AGE_EDGES, np.arange(10001), side="right")  # bin of each age to 10,000
 AGES = {name: ArraySpec("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
@@ -39,7 +40,7 @@ class Clusters:
     Parameters
     ----------
     state : State
-        The clusters take over its cached index and products and change them in place.
+        Its cached index and inner products are removed from the state and changed in place.
     n_terms : int
         Size of the vocabulary of the batch.
     settings : dict
@@ -74,7 +75,10 @@ class Clusters:
             self._learn(likeness.Rows(ends - ends[0], terms[entries], weights[entries]))
 
     def _learn(self, P):
-        """Let documents, given as `Rows`, join, open and merge atoms; sum the changed atoms."""
+        """Let the documents of a block (`Rows`) join, open and merge atoms; sum changed atoms.
+
+        Updates `arrays`, `index`, `atoms` and `changed`.
+        """
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
         # A single document needs no lists: there is no earlier document to compare it with.
@@ -110,7 +114,7 @@ class Clusters:
         self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
         if len(self.atoms.gram) and n_atoms == limit:
             renew_products(changed, size, index, self.atoms)
-        else:  # they are computed when all slots are in use
+        else:  # inner products are needed for merging only, that is when all slots are in use
             self.atoms = None
 
     def state(self, updates):
@@ -123,7 +127,7 @@ class Clusters:
 
 
 def index_of(state, power):
-    """Return the index of the atoms of a state, cached with it."""
+    """Return the inverted index of a state's atoms; the state caches it."""
     index = state.derived.get(("index", power))
     if index is None:
         index = state.derived["index", power] = likeness.build_index(state.dictionary, power)
@@ -210,7 +214,7 @@ def new_merging(gram, documents, n_atoms):
 
 
 def cut_rows(P, most):
-    """Return the rows of documents with their `most` heaviest words; for ties, the first ones."""
+    """Return the rows of P without all but the `most` heaviest words; for ties, the first words."""
     rows = likeness.as_rows(P)
     if np.diff(rows.starts).max(initial=0) <= most:
         return rows
@@ -260,10 +264,10 @@ def with_matches(
 
 
 def recency_of(counters: dict[str, np.ndarray], power: float) -> np.ndarray:
-    """Return factors of cosines with atoms by bin of age, larger for ages that match more often.
+    """Return one factor per age bin, by which cosines with atoms of this age are multiplied.
 
-    They are divided by the root of their mean over matches, so that scores of different batches
-    compare.
+    The factor is larger for ages with more matches than expected. All factors are divided by the
+    square root of their mean over the matches, so that scores of different batches are comparable.
 
     Equation `recency` of docs/method.md.
 
@@ -294,7 +298,9 @@ def recency_of(counters: dict[str, np.ndarray], power: float) -> np.ndarray:
 
 
 def age_bins(ages: np.ndarray) -> np.ndarray:
-    """Return the bin of each age; the limits of the bins are `AGE_EDGES`.
+    """Return the number of the age bin that contains each age.
+
+    Bin 0 contains ages below ``AGE_EDGES[0]``, bin i those from ``AGE_EDGES[i - 1]`` on.
 
     Examples
     --------

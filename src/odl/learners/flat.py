@@ -74,7 +74,7 @@ class Flat(Learner):
     norm: ClassVar[str] = "l2"
 
     def penalty(self, n_atoms: int) -> tuple[trees.Tree | None, str]:
-        """Return the tree of the atoms (None for the l1 norm) and the norm of its groups."""
+        """Return (tree of the atoms, norm of a group) of the penalty; the tree is None for l1."""
         return None, "l2"
 
     def problem(self, n_atoms: int) -> structured.Problem:
@@ -105,7 +105,10 @@ class Flat(Learner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """Specifications of statistics of all documents: sums of x x^T and p x^T, and number."""
+        """Specifications of the statistics over all documents.
+
+        "gram" is the sum of x x^T, "cross" the sum of p x^T, "documents" the number of documents.
+        """
         return {
             "gram": ArraySpec("csr", ("atoms", "atoms")),
             "cross": ArraySpec("csc", ("terms", "atoms")),
@@ -128,11 +131,11 @@ class Flat(Learner):
     def accumulate(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array
     ) -> structured.Statistics:
-        """Return the sums of x x^T and p x^T over a batch, and its number of documents."""
+        """Return the statistics of a batch: sums of x x^T and p x^T, and number of documents."""
         return structured.statistics(P, X)
 
     def update(self, state: State, statistics: structured.Statistics) -> State:
-        """Return the state with the batch added to the statistics, after sweeps over the atoms."""
+        """Add a batch to the statistics, then update the atoms by sweeps; return the state."""
         past = structured.Statistics(
             state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0])
         )

@@ -47,5 +47,5 @@ class Hierarchical(Flat):
     algorithm: ClassVar[str] = "hierarchical"
 
     def penalty(self, n_atoms: int) -> tuple[trees.Tree, str]:
-        """Return the tree of the atoms and the norm of its groups."""
+        """Return (tree of the atoms, norm of a group) of the penalty."""
         return trees.parse(self.tree, n_atoms), self.group_norm

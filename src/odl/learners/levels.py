@@ -1,9 +1,9 @@
 """The learner `levels`: many small atoms, and groups of them, in one memory of fixed size.
 
-The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by
-agglomerative clustering into a fifth of their number; a group is the sum of its atoms, so only the
-group of each atom is stored. Small atoms separate documents of topics that consist of threads,
-groups those of topics with few words of their own.
+The atoms are learned as in `odl.learners.adaptive`, but an atom has fewer words. Agglomerative
+clustering puts the atoms into groups, by default one group for five atoms. A group is the sum of
+its atoms, so the state stores only the group number of each atom. Small atoms recognise the threads
+of a topic. Groups recognise topics that have few words of their own.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ from odl.learners.clusters import NO_LIMIT, index_of, reading, take_index, to_me
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
-# Numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group.
+# Numbers stored for each atom in addition to its words: the number of its documents n_j, the norm
+# ||S_j||, its first document, its last document, its group.
 PER_ATOM = 5
 REGROUP = 500  # documents after which atoms are grouped again
 
@@ -102,8 +103,9 @@ class Levels(ClusterLearner):
     def array_specs(self) -> dict[str, ArraySpec]:
         """Specifications of the arrays in the state.
 
-        Those of `adaptive` without "limit", the group of each atom (-1: a group of its own), and
-        the number of documents at the last grouping.
+        The arrays of `adaptive` without "limit", and two more. "group" contains the group of each
+        atom; -1 if the atom is a group by itself. "grouped" is the number of documents at the time
+        of the last grouping.
         """
         return {name: spec for name, spec in self._atoms.array_specs.items() if name != "limit"} | {
             "group": ArraySpec("dense", ("atoms",), np.int64, between=(-1, "atoms")),
@@ -121,7 +123,7 @@ class Levels(ClusterLearner):
         )
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
-        """Return a state in which each atom consists of one document and is a group of its own."""
+        """Return a state in which each atom is one document, and each group is one atom."""
         state = self._atoms.fresh(dictionary)
         arrays = super().fresh(dictionary).arrays
         arrays |= {name: value for name, value in state.arrays.items() if name in arrays}
@@ -161,11 +163,12 @@ class Levels(ClusterLearner):
         )
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
-        """Return the share p_i (p_i - q_i) of each word as `adaptive` does; q is over both levels.
+        """Return the contribution p_i (p_i - q_i) of each word to the score.
 
-        A share is negative if the atoms have a larger weight of the word than the document. With
-        `context`, shares are scaled by the weight of the document's own score: 1 - `context`, or
-        1 - .3 `context` in batches of fewer than 100 documents.
+        The contribution is defined as in `adaptive`, with q the weighted sum of q over atoms and
+        groups. It is negative if the word has a larger weight in the atoms than in the document.
+        With `context`, contributions are multiplied by the weight of the document's own score:
+        1 - `context`, or 1 - .3 `context` in batches of fewer than 100 documents.
         """
         P, word_shares = sparse.csr_array(P), np.zeros(P.nnz)
         for level, (weight, learner, level_state) in enumerate(self._parts(state)):
@@ -183,9 +186,10 @@ class Levels(ClusterLearner):
         X: sparse.csr_array,
         history: Sequence[sparse.csr_array] = (),
     ) -> State:
-        """Let documents join, open and merge atoms; group the atoms every 500 documents.
+        """Return the state after the documents joined, opened and merged atoms.
 
-        The codes are not used. Until the next grouping each new atom is a group.
+        The atoms are grouped again after every 500 documents. Until then a new atom is a group by
+        itself. The codes X are not used.
         """
         state = self._fit_memory(self.fit_terms(state, P.shape[1]))
         before, limit = state.arrays, np.array([self.limit])
@@ -206,7 +210,10 @@ class Levels(ClusterLearner):
         return new
 
     def _fit_memory(self, state):
-        """Return the state without data cached for another `memory`; raise if atoms do not fit."""
+        """Remove data from the state that was cached for another `memory`; return the state.
+
+        Raises ParameterError if the state has more atoms than `memory` allows.
+        """
         n_atoms = state.shape[1]
         if n_atoms > self.limit:
             expected = (
@@ -233,7 +240,10 @@ class Levels(ClusterLearner):
         return replace(self._atoms, nearest=1)
 
     def _parts(self, state):
-        """Return (weight, learner, state) of each level; the second has the groups as atoms."""
+        """Return (weight, learner, state) for the atoms and, if they have weight, for the groups.
+
+        The state of the second level has the groups as its atoms; `state` caches it.
+        """
         if self.groups == 0 or not state.shape[1]:
             return [(1.0, self._atoms, state)]
         state = self._fit_memory(state)
@@ -245,7 +255,7 @@ class Levels(ClusterLearner):
         ]
 
     def _group_atoms(self, state):
-        """Group the atoms; return for each the atom that names its group."""
+        """Group the atoms; return for each atom the number of the atom that names its group."""
         k, target = state.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
@@ -261,9 +271,9 @@ class Levels(ClusterLearner):
         ----------
         state : State
         before : State, optional
-            Earlier state, whose groups are updated; otherwise all groups are summed.
+            Earlier state whose cached groups are updated. Without it all groups are computed.
         changed : ndarray of int64, optional
-            Atoms that changed since.
+            Atoms that changed since `before`.
         """
         arrays, n_slots, k = state.arrays, 2 * self.limit, state.shape[1]
         if before:

@@ -1,6 +1,7 @@
-"""Documents and atoms by inverted lists: similarity and codes of documents, sums of atoms.
+"""Similarity of documents and atoms by inverted lists; codes of documents, and sums of atoms.
 
-Only one table of term numbers has the size of the vocabulary.
+Inverted lists number only the terms that occur in atoms. The only array with an entry for every
+term of the vocabulary is the table of these numbers (`TermNumbers`).
 """
 
 from typing import NamedTuple
@@ -10,8 +11,7 @@ from scipy import sparse
 
 from odl.kernels import inverted_lists
 
-# Sweeps of coordinate descent for the codes of a document on its nearest atoms.
-MAX_CODE_SWEEPS = 30
+MAX_CODE_SWEEPS = 30  # maximum number of sweeps of coordinate descent for the code of a document
 REBUILD_SHARE = 0.15  # share of changed columns from which an index is rebuilt rather than updated
 SPARE_SHARE = 1.5  # free space after the entries of an index, relative to their number
 
@@ -25,9 +25,10 @@ class Rows(NamedTuple):
 
 
 class FlattenedRows(NamedTuple):
-    """Rows, or inverted lists, with plain and flattened weights; those of lists are float32.
+    """Rows of a matrix, or inverted lists, with plain and flattened weights.
 
-    Flattened weights of a row are its weights to a power, scaled to unit l2 norm.
+    The flattened weights of a row are its weights raised to a power, scaled to unit l2 norm. The
+    weights of inverted lists are float32, of rows float64.
     """
 
     starts: np.ndarray
@@ -98,7 +99,10 @@ class TermNumbers:
             self.place = np.concatenate([self.place, np.full(missing, -1, dtype=np.int32)])
 
     def assign(self, terms, n_terms):
-        """Return the numbers of terms from a vocabulary of `n_terms`; new terms get one."""
+        """Return the number of each term; terms without a number get the next ones.
+
+        `n_terms` is the size of the vocabulary of `terms`.
+        """
         self.widen(n_terms)
         numbers = np.empty(len(terms), dtype=np.uint32)
         self.count = inverted_lists.number(terms, self.place, self.count, numbers)
@@ -318,14 +322,14 @@ def flatten_weights(starts, weights, power):
 
 
 class Nearest(NamedTuple):
-    """Columns most similar to each document, by descending similarity; for ties, the first one.
+    """Columns most similar to each document, by descending similarity; ties by column number.
 
     Attributes
     ----------
     columns : ndarray of int64, shape (n_documents, m)
-        -1 if fewer than m similarities are above 0.
+        Numbers of the columns; -1 fills a row with fewer than m similarities above 0.
     similarity : ndarray of float64, shape (n_documents, m)
-        0 for a column of -1.
+        Similarity to each of these columns; 0 where the column is -1.
     """
 
     columns: np.ndarray
@@ -355,9 +359,10 @@ def nearest(P, index, most, scale, flat=False):
 
 
 def nearest_twice(P, index, most, scale, recent_scale):
-    """Return (nearest without recency, nearest with recency) by flattened weights.
+    """Return two `Nearest`, without and with recency; weights of columns are flattened.
 
-    Similarities without recency are in single precision.
+    `scale` and `recent_scale` are the factors of the products without and with recency.
+    Similarities without recency have single precision.
     """
     return _nearest_in(P, index, most, True, scale, recent_scale)
 
@@ -435,7 +440,7 @@ def codes(P, columns, n_terms, neighbours):
 
 
 def as_rows(matrix):
-    """Return the rows of a CSR matrix, or the columns of a CSC matrix, in types of the kernels."""
+    """Return the rows of a CSR matrix, or the columns of a CSC matrix, in the kernels' types."""
     terms, weights = (
         matrix.indices.astype(np.int32, copy=False),
         matrix.data.astype(np.float64, copy=False),

@@ -91,7 +91,7 @@ class OnlineADMM(L1Learner):
         return {"dual": ArraySpec("csr", ("positions", "terms"), self.precision)}
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> StepStatistics:
-        """Return the statistics of a batch; row i of the dual belongs to its document i."""
+        """Return the statistics of a batch; row i of the dual belongs to its ith document."""
         scaled = (
             widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0])
             / self.beta
@@ -106,7 +106,7 @@ class OnlineADMM(L1Learner):
         return StepStatistics(sum(other_steps, first_step), sum(grams, gram), clipped, X)
 
     def update(self, state: State, statistics: StepStatistics) -> State:
-        """Return the state after one step of the dictionary and one of the dual."""
+        """Return the state after one step for the dictionary, then one for the dual variable."""
         old, new = state.dictionary, self._step(state.dictionary, statistics)
         change = statistics.X @ (new - old).T
         dual = self._truncate(sparse.csr_array(self.beta * (statistics.clipped - change)))

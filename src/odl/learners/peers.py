@@ -1,8 +1,9 @@
-"""Combine the score of a document with those of its most similar documents in the batch (peers).
+"""Combine the score of a document with the scores of its peers.
 
-Documents of a new topic often come together.
-In large batches the order of the scores changes, in small ones the scores move towards those of the
-peers.
+The peers of a document are the most similar documents in its batch. Documents of a new topic often
+arrive together, so a document whose peers are novel is more likely to be novel. In batches of at
+least 100 documents the scores are permuted. In smaller batches each score moves towards the scores
+of the peers.
 """
 
 import numpy as np
@@ -12,15 +13,15 @@ from odl.learners.likeness import nearest_among
 
 MIN_BATCH_DOCUMENTS = 3  # smallest batch in which peers change scores
 MAX_CONTRAST = 0.3  # largest absolute weight of the similarity to the batch
-# Smallest batches in which peers change the order, and in which their share is not reduced.
-ORDERED, WHOLE_SHARE = 100, 250
-SMALL_SHARE = 0.3  # share of peers in scores of smaller batches, as a share of `context`
+ORDERED = 100  # documents in the smallest batch whose scores are permuted
+WHOLE_SHARE = 250  # documents in the smallest batch in which peers have their full share `context`
+SMALL_SHARE = 0.3  # in batches below `ORDERED` documents, peers have the share 0.3 `context`
 
 
 def share_of_peers(context: float, n_documents: int) -> float:
-    """Return the share of peers in the order of a batch.
+    """Return the weight of the peers: in the order of a batch, or in the scores of a small batch.
 
-    In batches of fewer than 100 documents, it is their share in the scores.
+    A small batch has fewer than 100 documents. The weight is 0 in batches of fewer than 3.
 
     Equation `levels-context` of docs/method.md.
 
@@ -38,11 +39,12 @@ def share_of_peers(context: float, n_documents: int) -> float:
 
 
 def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: int) -> np.ndarray:
-    """Return the scores of a batch, combined with those of similar documents in it.
+    """Return the scores of a batch, each combined with the scores of its peers.
 
-    From 100 documents on this is `in_order`. Below, a score s becomes (1 - a) s + a sum_N cos s /
-    sum_N cos over the peers N, where a is the share of `share_of_peers`. A document without a
-    similar one keeps its score.
+    In batches of at least 100 documents, `in_order` permutes the scores. In smaller batches a score
+    s becomes (1 - a) s + a sum_N cos s / sum_N cos, where N are the peers, cos their cosines to the
+    document, and a the result of `share_of_peers`. The score of a document without peers does not
+    change.
 
     Equation `levels-context` of docs/method.md.
 
@@ -77,17 +79,19 @@ def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: i
 
 
 def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) -> np.ndarray:
-    """Permute the scores of a batch by those of similar documents.
+    """Permute the scores of a batch, so that documents with novel peers move up.
 
-    With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of
-    the batch, both standardised, and r the correlation of -z and b,
+    Let N be the peers of a document, z the ranks of the scores and b the mean cosines to the peers,
+    both standardised over the batch, and r the correlation of -z and b. The new order is ascending
+    in v:
 
         u = rank of z + max(-.3, min(r |r|, .3)) b
-        order by (1 - share) u + share sum_N cos u / sum_N cos
+        v = (1 - share) u + share sum_N cos u / sum_N cos
 
-    over those documents N. If r is large, documents with many similar ones in the batch usually
-    have many in the past, so that a new document with many similar ones in the batch is remarkable.
-    If r is below 0, a document with few similar ones is. If r is near 0, b says nothing.
+    The term b has a positive weight if r > 0: documents with similar documents in the batch then
+    usually have similar documents in the past too, and a novel document with similar documents in
+    the batch is remarkable. If r < 0, a document with few similar documents in the batch is
+    remarkable. If r is near 0, b has no information.
 
     Equation `levels-context` of docs/method.md.
 
@@ -124,7 +128,7 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
 def by_peers(
     scores: np.ndarray, similar: np.ndarray, cosines: np.ndarray, share: float
 ) -> np.ndarray:
-    """Return the result of `in_order` from known peers.
+    """Permute the scores of a batch as `in_order` does, given the peers and their cosines.
 
     Parameters
     ----------
@@ -174,7 +178,10 @@ def mean_of_peers(values: np.ndarray, similar: np.ndarray, cosines: np.ndarray) 
 
 
 def _permute(scores, order):
-    """Return the scores permuted: ascending in the order of `order`; ties get their mean."""
+    """Return the scores permuted: the smallest score goes to the smallest value of `order`, etc.
+
+    Documents with equal values of `order` get the mean of their scores.
+    """
     positions, counts = _ties(order)
     ends = np.cumsum(counts)
     totals = np.concatenate([[0.0], np.cumsum(np.sort(scores))])
@@ -182,7 +189,7 @@ def _permute(scores, order):
 
 
 def _ties(values):
-    """Return (index of each value among the sorted distinct values, counts of these)."""
+    """Return (index of each value in the sorted distinct values, counts of these values)."""
     _, positions, counts = np.unique(values, return_inverse=True, return_counts=True)
     return positions, counts
 

@@ -1,6 +1,6 @@
 """The learner `projected_gradient`: projected subgradient steps (PG).
 
-Equation (2) of section 2.1 of the paper of ICASSP 2013; Zinkevich, ICML 2003.
+Sources: ICASSP 2013, section 2.1, equation (2); Zinkevich, ICML 2003.
 """
 
 from dataclasses import dataclass, replace

@@ -14,7 +14,7 @@ SUM_BLOCK = 512
 
 
 def blocks(n_documents):
-    """Return slices of the rows of a batch, one for each partial sum."""
+    """Return slices of at most `SUM_BLOCK` rows that cover a batch, one for each partial sum."""
     return [slice(first, first + SUM_BLOCK) for first in range(0, max(n_documents, 1), SUM_BLOCK)]
 
 
@@ -86,12 +86,11 @@ def largest_per_row(matrix, most):
 
 
 def top_entries(matrix, most):
-    """Return up to `most` pairs of column and value of each row, by descending value.
+    """Return a list for each row, with its `most` largest entries as pairs (column, value).
 
-    Ties go to the lower column.
-
-    For a CSC matrix these are the pairs of row and value of each column. One pass over all rows
-    finds one pair of each, which takes a fifth of the time of sorting.
+    Pairs are in descending order of value; for ties, the lower column is first. For a CSC matrix
+    the lists are those of the columns, with pairs (row, value). Each pass over the matrix finds the
+    next largest entry of every row. This takes a fifth of the time of sorting all entries.
     """
     ends = matrix.indptr
     rows, values = np.flatnonzero(np.diff(ends)), matrix.data[: ends[-1]].astype(np.float64)
@@ -103,6 +102,7 @@ def top_entries(matrix, most):
         best_entries = best_entries[
             np.lexsort((matrix.indices[best_entries], row_of_entry[best_entries]))
         ]
+        # np.unique returns the first index of each row, which has the lowest column.
         best_entries = best_entries[np.unique(row_of_entry[best_entries], return_index=True)[1]]
         pairs = zip(
             matrix.indices[best_entries].tolist(), values[best_entries].tolist(), strict=True
@@ -114,7 +114,9 @@ def top_entries(matrix, most):
 
 
 def check_atoms(P, n_atoms, on_demand=False):
-    """Check the number of atoms and return the rows of the first batch that have a known term.
+    """Check the number of atoms; return the numbers of the rows of P that are not empty.
+
+    An empty row is a document without a term of the vocabulary.
 
     Parameters
     ----------
@@ -126,7 +128,8 @@ def check_atoms(P, n_atoms, on_demand=False):
     Raises
     ------
     ParameterError
-        If `n_atoms` is not an integer from 1 to the number of these rows, or there are none.
+        If `n_atoms` is not an integer of at least 1, or no document has a known term. Unless
+        `on_demand`, also if `n_atoms` exceeds the number of documents with a known term.
     """
     if not isinstance(n_atoms, numbers.Integral) or isinstance(n_atoms, bool):
         raise ParameterError(
@@ -191,11 +194,11 @@ def make_atoms(P, start_terms=0, norm="l1"):
 
 
 def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
-    """Return atoms that start from the most novel documents that differ from each other.
+    """Return new atoms, made from the most novel documents of a batch.
 
     Documents are considered in descending order of novelty; ties keep their order in the batch. A
-    document is skipped if an atom chosen earlier would enter its code, so that one new topic does
-    not take all new atoms. If too few documents remain, skipped ones are used.
+    document is skipped if an atom chosen earlier would enter its code. One new topic then does not
+    take all new atoms. If too few documents remain, skipped documents are used too.
 
     Parameters
     ----------
@@ -241,12 +244,12 @@ def split_scores(
 
     With r = p - A x, e = A x and S the words of the document, word i of S gets
 
-        rho l(r_i) / sum_k l(r_k)  +  c |e_i| / sum_{S} |e_i|
+        rho l(r_i) / sum_k l(r_k)  +  c |e_i| / sum_{k in S} |e_k|
 
-    where rho is the residual and c is the score minus the sum of the first terms: the penalty and
-    the residual on words outside the document. So c is the cost of the atoms, divided among the
-    words that they explain (in proportion to p_i if they explain none). A row sums to the score of
-    the document, up to rounding.
+    where rho is the residual of the document. c is the score minus the first terms of all words in
+    S, that is the penalty plus the residual on words outside the document. The second term divides
+    this cost among the words that the atoms explain. If they explain none, it divides c in
+    proportion to p_i. A row sums to the score of the document, up to rounding.
 
     Equation `word-shares` of docs/method.md.
 
@@ -256,7 +259,7 @@ def split_scores(
     A : csc_array, shape (n_terms, n_atoms)
     scores : odl.learners.base.Scores
     loss : callable
-        Returns the losses l of entries of the residual, up to one factor for each document.
+        Maps residuals to losses l, elementwise. A constant factor of l does not matter.
 
     Returns
     -------
@@ -307,4 +310,5 @@ def with_data(P, data):
 
 
 def _sums(P, data):
+    """Return the row sums of a matrix with the sparsity pattern of P and the values `data`."""
     return np.asarray(with_data(P, data).sum(axis=1)).ravel()

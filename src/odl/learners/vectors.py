@@ -1,4 +1,4 @@
-"""Scores by document vectors, in addition to words: memory of recent vectors, sums of scores."""
+"""Scores of documents by their vectors, and their sums with scores by words."""
 
 from typing import Any, NamedTuple, Self
 
@@ -8,11 +8,11 @@ from odl.errors import CheckpointError
 from odl.learners.base import ArraySpec
 
 NEAREST = 5  # number of recent vectors that a vector is compared with
-HALF_WEIGHT_WORDS = 16  # distinct words of a document whose vector has the same weight as its words
+HALF_WEIGHT_WORDS = 16  # median distinct words per document at which words and vectors weigh equal
 MAX_VECTOR_WEIGHT = 2 / 3  # largest weight of vectors relative to words
-LENGTH_BINS = 256  # number of bins for the number of distinct words of a document
+LENGTH_BINS = 256  # documents are counted by their number of distinct words: 0, 1, ..., 254, more
 RECENT = 2000  # number of latest scores from which a scale is computed
-MIN_SCORES = 50  # number of recent scores below which those of the batch are added
+MIN_SCORES = 50  # with fewer recent scores, a scale also uses the scores of the batch
 BEYOND = 1.0  # distance from the extreme recent scores at which a scale reaches 0 and 1
 GRID = 1 << 16  # steps per unit of a vector component: sums of integers are exact in any order
 PRODUCT_BLOCK = 512  # documents per matrix product
@@ -25,16 +25,17 @@ MEMORY_ARRAYS = {
 
 
 class VectorMemory(NamedTuple):
-    """Signs of the recent vectors of a stream, and its recent scores by words and by vectors.
+    """Memory of a stream: signs of its recent vectors, and recent scores by words and by vectors.
 
     Attributes
     ----------
     signs : ndarray of uint8, shape (n_documents, n_bytes)
-        One bit for each component of a centred vector: whether it is above 0.
+        A bit for each component of a centred vector: 1 if the component is above 0.
     words, vectors : ndarray of float64
         Scores of recent documents by words and by vectors.
     lengths : ndarray of int64, shape (256,)
-        Documents by their number of distinct words; the last bin counts 255 or more.
+        Entry i is the number of documents with i distinct words; the last entry counts documents
+        with 255 or more.
 
     Examples
     --------
@@ -117,9 +118,10 @@ class VectorMemory(NamedTuple):
     def combine_scores(
         self, words: np.ndarray, vectors: np.ndarray, weight: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts of document scores from words and from vectors.
+        """Return two arrays whose sum is the score: the part from words, the part from vectors.
 
-        The sum of both parts is between 0 and 1.
+        Each part is a weight times the position of the score among recent scores (`on_scale`). The
+        sum is between 0 and 1.
 
         Equation `joined-scores` of docs/method.md.
 
@@ -192,9 +194,10 @@ def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
 
 
 def weight_of(lengths: Any) -> float:
-    """Return the weight of vectors, 16/(16 + n), at most 2/3.
+    """Return the weight of vectors, min(2/3, 16/(16 + n)).
 
-    n is the median number of distinct words of a document.
+    n is the median of `lengths`, the numbers of distinct words of the documents; 0 if `lengths` is
+    empty.
 
     Equation `length-weight` of docs/method.md.
 

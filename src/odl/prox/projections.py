@@ -1,4 +1,4 @@
-"""Projections of the columns of a dictionary, and checks of matrices and numbers."""
+"""Projections of dictionary columns on norm balls, and checks of matrices and numbers."""
 
 from typing import TypeAlias
 
@@ -101,7 +101,10 @@ def check_structure(matrix, name):
 
 
 def without_zeros(matrix):
-    """Return the sparse matrix without explicit zeros; it is copied only if it has such entries."""
+    """Return a sparse matrix without explicit zeros.
+
+    The matrix itself is returned if it has none; otherwise a copy.
+    """
     if matrix.data.min(initial=1.0) == 0.0:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -166,7 +169,8 @@ def as_integer(value, name, minimum):
 def dense(values, name, *dimensions):
     """Return values as a C-ordered float64 array.
 
-    Raise ParameterError unless they are real and finite, with one of the numbers of `dimensions`.
+    `dimensions` lists the accepted numbers of dimensions. Raises ParameterError for other numbers
+    of dimensions, and for values that are not real and finite.
     """
     todo = f"pass {name} as a matrix of real numbers"
     try:
@@ -187,9 +191,9 @@ def dense(values, name, *dimensions):
 
 
 def parts(matrix):
-    """Return (indptr, indices, data) of a CSR or CSC matrix with the dtypes of the kernels.
+    """Return (indptr, indices, data) of a CSR or CSC matrix as int64, uint32 and float64 arrays.
 
-    They are int64, uint32 and float64.
+    These are the types that the kernels accept.
     """
     types = zip(
         (matrix.indptr, matrix.indices, matrix.data), (np.int64, np.int32, np.float64), strict=True

@@ -71,9 +71,11 @@ def _rows(U, tree):
 
 
 def _in_units(V):
-    """Return (rows divided by their units, units).
+    """Scale the rows of V so that squares neither overflow nor underflow.
 
-    A unit is 1, or a power of two near the largest entry of a row if its square is not safe.
+    Returns (rows divided by their units, units). The unit of a row is 1 if its largest absolute
+    entry is 0 or between 1e-100 and 1e100. Otherwise it is a power of two near this entry, so that
+    the division is exact.
     """
     largest = np.abs(V).max(axis=1, initial=0.0)
     safe = (largest == 0.0) | ((largest > 1e-100) & (largest < 1e100))
@@ -92,7 +94,7 @@ def prox_tree(
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 
     Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)`` over all v or over v >= 0. Omega(v) is the sum
-    over nodes g of ``||v_g||``, where v_g has the atoms of the node and of all its descendants. The
+    of ``||v_g||`` over all nodes g, where v_g contains the entries of g and its descendants. The
     solution takes one pass over the groups, children before parents: O(atoms) per row for l2 and
     O(atoms depth) for l-infinity. If a group is zero, its whole subtree is zero.
 
@@ -181,8 +183,7 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
     With `nonnegative`, atoms are projected on the vectors d >= 0 of this set. With the multiplier
     nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``. Newton's method on a convex
     function finds nu. mu = 0 is a scaling, mu = 1 the projection on the l1 ball. An atom that is
-    feasible up to the rounding of its sums is returned bit for bit, so projecting twice gives the
-    same bits as projecting once.
+    feasible up to rounding errors is returned unchanged, so that a second projection has no effect.
 
     Equation `atom-projection` of docs/method.md.
 

@@ -1,4 +1,4 @@
-"""Counts of documents by author, and names of accounts and sources, which headlines leave out."""
+"""Document counts by author, and words that name accounts or sources, which headlines omit."""
 
 import os
 import re
@@ -11,10 +11,10 @@ from odl.alerts.surprise import presence, rows_with
 
 ADDRESS = re.compile(r"<?([\w.+%'-]+@[\w.-]+)>?")
 DOMAIN, PART = re.compile(r"@[\w.-]+"), re.compile(r"[^\W_]+")
-# Largest ratio of documents with a word to documents by an author with this name.
+# Largest ratio of documents with a word to documents by an author whose name contains the word.
 MAX_NAME_RATIO = 4
-MAX_NAMED_SOURCES = 100  # largest sources of a period whose names are barred
-# Smallest share of the documents with a word that come from the source with this name.
+MAX_NAMED_SOURCES = 100  # number of sources, those with most documents, whose names are barred
+# A word names a source if at least this share of the documents with the word come from the source.
 SOURCE_SHARE = 0.8
 
 
@@ -40,7 +40,7 @@ def author_numbers(authors):
 
 
 def join_by_author(X, numbers):
-    """Return a matrix with 1 where an author (row) has a document with a word (column)."""
+    """Return a matrix that is 1 where a document by an author (row) contains a word (column)."""
     _, row = np.unique(numbers, return_inverse=True)
     shape = int(row.max(initial=-1)) + 1, len(row)
     members = sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=shape)
@@ -48,12 +48,13 @@ def join_by_author(X, numbers):
 
 
 def barred_words(documents, rows):
-    """Return the words of a period that name accounts or sources; headlines leave them out.
+    """Return the words of a period that name accounts or sources, so that headlines omit them.
 
-    A word names an account in two cases: an author with this word in the name wrote at least a
-    quarter as many documents as contain it, or at least as many documents contain it with an @ as
-    without. If a period has several source files, a word names a source if it is part of the file
-    name and at least 80 % of the documents with the word come from this file.
+    A word names an account in two cases. First, at least as many documents contain it with an @ as
+    without. Second, an author has the word in the name, and wrote at least a quarter as many
+    documents as contain the word. A word names a source if it is part of a file name and at least
+    80 % of the documents with the word come from this file. Sources are only considered if several
+    have more than one document in the period.
 
     Parameters
     ----------
@@ -70,22 +71,27 @@ def barred_words(documents, rows):
         [values[row] for row in rows.tolist()] if any(values) else []
         for values in (documents.authors, documents.sources)
     )
-    holders = np.bincount(X.indices, minlength=len(vocabulary))
-    here = {vocabulary[term]: term for term in np.flatnonzero(holders).tolist()}
-    handles = {word[1:]: holders[term] for word, term in here.items() if word.startswith("@")}
-    barred = {word for word, n in handles.items() if word in here and n >= holders[here[word]]}
-    written: Counter = Counter()
-    for author, count in Counter(filter(None, authors)).items():
-        written.update(dict.fromkeys(PART.findall(DOMAIN.sub("", author.casefold())), count))
-    barred.update(
-        word
-        for word, n in written.items()
-        if word in here and holders[here[word]] <= MAX_NAME_RATIO * n
-    )
+    counts = np.bincount(X.indices, minlength=len(vocabulary)).tolist()
+    term_of = {vocabulary[term]: term for term, n in enumerate(counts) if n}
+    barred = set()
+    for word, term in term_of.items():
+        handle_term = term_of.get(f"@{word}")
+        if handle_term is not None and counts[handle_term] >= counts[term]:
+            barred.add(word)
+    written: Counter = Counter()  # documents by authors with a word in the name
+    for author, n in Counter(filter(None, authors)).items():
+        name_words = PART.findall(DOMAIN.sub("", author.casefold()))
+        written.update(dict.fromkeys(name_words, n))
+    for word, n in written.items():
+        if word in term_of and counts[term_of[word]] <= MAX_NAME_RATIO * n:
+            barred.add(word)
     names = [name for name, n in Counter(sources).most_common(MAX_NAMED_SOURCES) if name and n > 1]
-    for name in names if len(names) > 1 else ():
-        inside = np.array([source == name for source in sources])
-        for word in {*PART.findall(os.path.basename(name).casefold().split(".")[0])} & here.keys():
-            if inside[rows_with(X, here[word])].mean() >= SOURCE_SHARE:
+    if len(names) < 2:
+        return frozenset(barred)
+    for name in names:
+        from_source = np.array([source == name for source in sources])
+        stem = os.path.basename(name).casefold().split(".")[0]
+        for word in {*PART.findall(stem)} & term_of.keys():
+            if from_source[rows_with(X, term_of[word])].mean() >= SOURCE_SHARE:
                 barred.add(word)
     return frozenset(barred)

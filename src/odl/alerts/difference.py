@@ -1,4 +1,4 @@
-"""Comparison of stored headlines with the headlines of other settings, as text, JSON and tables."""
+"""Comparison of the stored headlines with those that other settings give, as text and JSON."""
 
 import json
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from odl.files.documents import NO_TIME
 from odl.files.terminal import table_lines, width, widths
 
 MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still be the same
-MAX_SPANS = 40  # rows of the table of periods, above which periods are summed by month or year
+MAX_SPANS = 40  # if the table of periods has more rows, periods are summed by month or year
 KINDS = ("gained", "lost", "earlier", "later")
 COLUMNS = ("change", *(name for name in views.COLUMNS if name != "event"))
 COUNT_COLUMNS = ("settings", "headlines", "in periods", *KINDS)
@@ -23,8 +23,8 @@ class Change(NamedTuple):
     Attributes
     ----------
     kind : str
-        One of `KINDS`; "earlier" if it is in an earlier period of the second list than of the
-        first.
+        One of `KINDS`. "earlier" means that the second list has the headline in an earlier period
+        than the first list, "later" in a later one.
     period, headline : odl.alerts.model.Period, odl.alerts.model.Headline
         Period and headline in the second list; for "lost" in the first list.
     other : odl.alerts.model.Period or None
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
     @property
     def date(self):
-        """Date of the period, and of the period in the first list if it differs."""
+        """Date of the period as text, with "(was DATE)" if the first list has another period."""
         date = views.day_of(self.period)
         return f"{date} (was {views.day_of(self.other)})" if self.other else date
 
@@ -54,12 +54,12 @@ class Change(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """Periods of a stream decided with other settings, and changes from the stored headlines.
+    """Headlines of a stream under other settings, and how they differ from the stored headlines.
 
     Attributes
     ----------
     name : str
-        Settings by which it is named in tables, such as "level 0.02".
+        Changed settings as text, such as "level 0.02"; tables name the alternative by it.
     settings : dict of str to (value, value)
         Settings that differ from the stored ones: name -> (stored value, other value).
     periods : sequence of odl.alerts.model.Period
@@ -73,12 +73,12 @@ class Alternative(NamedTuple):
 
     @property
     def counts(self):
-        """Number of changes of each of `KINDS`."""
+        """Number of changes of each kind, in the order of `KINDS`."""
         return [sum(change.kind == kind for change in self.changes) for kind in KINDS]
 
     @property
     def title(self):
-        """Name of the alternative and the numbers of its changes in words."""
+        """Name and counts as text, such as "level 0.02: 3 gained, 1 lost"."""
         pairs = zip(KINDS, self.counts, strict=True)
         counts = ", ".join(f"{n:,} {kind}" for kind, n in pairs if n)
         return f"{self.name}: {counts or 'the headlines are the same'}"
@@ -87,9 +87,9 @@ class Alternative(NamedTuple):
 def compare(before, after):
     """Return the changes from one list of headlines to another, by period.
 
-    Headlines of one period are the same if they share half of the documents of the larger one.
-    Other headlines with the same strongest word, at most `MAX_SHIFT` periods apart, are one
-    headline that comes earlier or later.
+    Two headlines of the same period are the same if they share at least half as many documents as
+    the larger one has. A remaining headline of the second list is earlier or later if the first
+    list has one with the same strongest word at most `MAX_SHIFT` periods away; else it is gained.
 
     Parameters
     ----------
@@ -151,15 +151,17 @@ def count_rows(before, alternatives):
 
 
 def _headline_counts(periods):
-    """Return texts: number of headlines, and number of periods with headlines ("3 of 12")."""
+    """Return texts: the number of headlines, and how many periods have headlines ("3 of 12")."""
     numbers = [len(period.headlines) for period in periods]
     return f"{sum(numbers):,}", f"{sum(map(bool, numbers)):,} of {len(numbers):,}"
 
 
 def span_rows(before, alternatives):
-    """Return the rows of the table of periods: span, documents, and the headlines of each list.
+    """Return the rows of the table of periods.
 
-    A row is a period; with more than `MAX_SPANS` periods it is a month or a year.
+    A row is a tuple of texts: a span of time, its number of documents, and the number of headlines
+    in it under each of the settings. A span is a period, or a month or a year if there are more
+    than `MAX_SPANS` periods.
     """
     spans = _span_names(before)
     lists = [before, *(alternative.periods for alternative in alternatives)]
@@ -222,7 +224,10 @@ def settings_lines(alternatives):
 
 
 def _count_table(rows):
-    """Return the lines of a table of counts; only its first column, the names, may be cut."""
+    """Return the lines of a table with names in its first column and counts in the others.
+
+    If the terminal is too narrow, names are cut, but counts never are.
+    """
     names, *counts = widths(rows)
     room = show.terminal_width() - sum(size + 2 for size in counts)
     sizes = [min(names, max(MIN_NAME_COLUMNS, room)), *counts]
@@ -230,8 +235,16 @@ def _count_table(rows):
 
 
 def as_json(watch, before, alternatives):
-    """Return settings, headlines and changes as JSON, for the arguments of `as_text`."""
-    rows = []
+    """Return the stored headlines, and each alternative with its changes, as a JSON text.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+    before : sequence of odl.alerts.model.Period
+        Periods with the stored headlines.
+    alternatives : sequence of Alternative
+    """
+    others = []
     for alternative in alternatives:
         changes = [
             {
@@ -242,7 +255,7 @@ def as_json(watch, before, alternatives):
             for kind, period, headline, other in alternative.changes
         ]
         settings = {f"alerts.{name}": new for name, (_, new) in alternative.settings.items()}
-        rows.append(
+        others.append(
             {
                 "settings": settings,
                 "periods": _headline_maps(alternative.periods),
@@ -251,7 +264,9 @@ def as_json(watch, before, alternatives):
         )
     document = {"version": JSON_VERSION, "stream": watch.corpus, "periods": len(before)}
     return json.dumps(
-        document | {"stored": _headline_maps(before), "others": rows}, ensure_ascii=False, indent=1
+        document | {"stored": _headline_maps(before), "others": others},
+        ensure_ascii=False,
+        indent=1,
     )
 
 

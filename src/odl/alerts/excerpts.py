@@ -15,7 +15,7 @@ EXCERPT_CHARACTERS = 300  # characters of the longest excerpt
 EXCERPT_STEP = 10  # characters between the starts of excerpts that are compared
 CACHED_CHARACTERS = 40  # characters of the longest chunk whose words are cached
 CACHED_CHUNKS = 1 << 14  # chunks in the cache
-# Texts whose word positions are cached, because phrases and excerpts both ask for them.
+# Number of texts whose word positions are cached: phrases and excerpts need the same positions.
 CACHED_TEXTS = 256
 CACHED_TEXT_CHARACTERS = 4000  # characters of the longest text that is cached
 FEW_WORDS = (
@@ -41,7 +41,8 @@ SIGNS_OF_LETTER = {
     "\u05f4": '["\u201d\u05f4]',
 }
 SIGNS_OF_LETTER |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
-# Smallest share of documents whose text is longer than their title; below it, titles do not count.
+# Title words are counted only if this share of the documents has more words in the text than in the
+# title.
 OWN_TITLES = 0.1
 
 
@@ -81,10 +82,10 @@ def places(text, words):
 
 
 def _may_occur(text, words):
-    """Return those of some words that `_whole_words` may find in a text.
+    """Return the words that `_whole_words` may find in a text: a fast test for most words.
 
-    A word of ASCII letters and digits must be all letters and digits between two other signs. Any
-    other word must be a part of the text.
+    A word of ASCII letters and digits must occur without a letter or digit next to it. Any other
+    word must be a substring of the text.
     """
     folded = text.casefold()
     spaced, chosen = _single_spaces(folded), []
@@ -175,21 +176,34 @@ def _find_words(chunk, split=SPLIT_WORDS):
 
 
 def _cut(chunk, split):
-    """Return (start, end, word) for the words of a chunk that it spells with the same letters."""
+    """Return (start, end, word) for the words of a chunk (a text without spaces).
+
+    Words that `split` spells with other letters than the chunk are omitted. But if they are the
+    only word, their span is the chunk without signs at its ends.
+
+    Parameters
+    ----------
+    chunk : str
+    split : odl.text.words.Words
+        Splits the chunk into its words as they are counted.
+    """
     word = chunk.strip(WORD_ENDS)
-    if len(word) > 1 and word.isascii() and word.isalpha():  # most chunks
+    if len(word) > 1 and word.isascii() and word.isalpha():  # a fast path, taken by most chunks
         first = chunk.find(word)
         return [(first, first + len(word), word.lower())]
-    counted, start, spans = split.split(encode(chunk)), 0, []
+    words, start, spans = split.split(encode(chunk)), 0, []
     between = EMOJI_JOINTS if "\u200d" in chunk else ""
-    if POINT.search(chunk):  # this set takes 4 ms to compile
+    if POINT.search(chunk):  # only then, because the pattern below takes 4 ms to compile
         between = f"{POINT.pattern}*"
-    for word in counted:
+    for word in words:
         span = _span_of(word, chunk, start, between)
-        if span or len(counted) == 1:  # folded to other letters
-            first, last = _with_marks(chunk, *span) if span else _trim(chunk)
-            start = (span or (first,))[0] if UNSPACED.search(word) else last
+        if span:
+            first, last = _with_marks(chunk, *span)
+            # Words of scripts without spaces are overlapping pairs, so the next may begin inside.
+            start = span[0] if UNSPACED.search(word) else last
             spans.append((first, last, word))
+        elif len(words) == 1:
+            spans.append((*_trim(chunk), word))
     return spans
 
 
@@ -242,11 +256,11 @@ def _trim(chunk):
 
 
 def _whole_words(text, words):
-    """Return (start, end, word) of words that are searched in a text without splitting it.
+    """Return (start, end, word) for words that occur in a text, without splitting the text.
 
-    These are words from other tokenisers, such as an own pattern or a segmenter. No letter, digit
-    or "_" may be next to a match, except for words in scripts without spaces. The parts of a word
-    with spaces may be separated by any punctuation.
+    It finds words that `odl.text.words` does not produce: those of a user's pattern or of a
+    segmenter. No letter, digit or "_" may be next to a match, except for words in scripts without
+    spaces. The parts of a word with spaces may be separated by any punctuation.
     """
     forms = {
         r"[\W_]+".join(map(re.escape, parts)): word
@@ -283,7 +297,10 @@ def marks(text, words):
 
 
 def excerpt(text, words, longest=EXCERPT_CHARACTERS):
-    """Return the first part of a text that has the most of some words; ``…`` marks a cut.
+    """Return the passage of a text that contains most of the given words.
+
+    It has at most `longest` characters, and ``…`` where the text is cut. The passage with the
+    largest number of different words is chosen, then of occurrences; the first of equal passages.
 
     Examples
     --------
@@ -314,7 +331,10 @@ def excerpt(text, words, longest=EXCERPT_CHARACTERS):
 
 
 def _whole(text, start, end):
-    """Return a part of a text without cut words at its ends, unless too little remained."""
+    """Return text[start:end] without incomplete words at its ends.
+
+    If this removed half of the characters or more, the words remain incomplete.
+    """
     section = text[start:end]
     first = section.find(" ") if start and text[start - 1] != " " else -1
     last = section.rfind(" ") if end < len(text) and text[end] != " " else -1
@@ -323,7 +343,7 @@ def _whole(text, start, end):
 
 
 def mark_words(text, words, mark):
-    """Return a text with some of its words marked by a function.
+    """Return a text in which a function has marked the given words.
 
     Parameters
     ----------
@@ -340,9 +360,10 @@ def mark_words(text, words, mark):
 
 
 def find_title_words(titles, counts, vocabulary):
-    """Return a matrix of the shape of `counts`: 1 for each word that is in the document's title.
+    """Return a matrix with the shape of `counts` that is 1 for each word in the document's title.
 
-    It has no entries if nearly all titles have all words of their texts.
+    The matrix is empty if nearly all titles contain all words of their texts, so that title words
+    are no evidence of their own (`OWN_TITLES`).
     """
     rows, columns, n_complete = [], [], 0
     for row, title in enumerate(titles):

@@ -1,12 +1,16 @@
-"""Gates: tests of a period by its words, the words of two periods, its volume and lone documents.
+"""Gates: statistical tests of whether something in a period is new.
+
+There are four: of the words of a period, of the words of two periods together, of the number of
+documents (volume), and of single documents (lone documents).
 
 The p of a gate is the probability that a period in which nothing is new is as unusual as this one.
 
-Words. T is the largest t_w (`odl.alerts.surprise`) of the words of a period that may name a
-headline. The largest of many is Gumbel's; of decimal logarithms of independent tails its scale is s
-= 1 / ln 10, and 2 s where titles count double. Of the last B <= `HISTORY` periods let m be the
-median of T, q its lower quartile, n' the median size. Half of the periods may have an event:
-neither the upper half nor its spread counts.
+Words. T is the largest t_w (`odl.alerts.surprise`) among the words of a period that may name a
+headline. The maximum of many numbers follows a Gumbel law. For decimal logarithms of independent
+tail probabilities its scale is s = 1 / ln 10, or 2 s if titles count double. For the last
+B <= `HISTORY` periods, let m be the median of T, q the lower quartile of T, and n' the median
+number of documents. Events only change the upper half of T, which is not used, as long as at most
+half of the periods have an event.
 
     b = (m - q) / ln 2,   beta^2 = (`PRIOR_PERIODS` s^2 + (B - 1) b^2) / (B - 1 + `PRIOR_PERIODS`),
     mu = m + beta (ln ln 2 + ln(n / n')),   z = (T - mu) / beta,
@@ -19,12 +23,14 @@ prediction from B periods. The history stores at most the T at which a period op
 that a large event does not hide the next one. With fewer than `MIN_PERIODS` periods p is
 10^(2 - T) / 2.
 
-Two periods. The same test for the documents of this period together with those of the last period
-that belong to no event. Own words of events with headlines in the last period are left out, because
-they are not new. p is 1 unless the strongest word is in a headline of several words.
+Two periods. The test of words is applied to the documents of this period together with the
+documents of the last period that belong to no event. Own words of events with headlines in the last
+period are not new, so they are left out. p is 1 unless a headline with several words contains the
+strongest word.
 
-Volume. With median v and median absolute deviation d of the counts of the last `VOLUME_PERIODS`
-periods, each divided by the factor of its weekday once there are `WEEKDAY_WEEKS` weeks of them,
+Volume. Let v be the median and d the median absolute deviation of the document counts of the last
+`VOLUME_PERIODS` periods. After `WEEKDAY_WEEKS` weeks, counts are first divided by a factor for
+their weekday. Then
 
     p = P(T_nu >= (n - v) / max(1.4826 d, sqrt(v + 1))),                                         (2)
 
@@ -62,20 +68,20 @@ PRIOR_PERIODS = 5.0  # weight of the scale s, in periods
 # Smallest beta in units of s if titles count double; at 1, shuffled posts open the gate.
 MIN_SCALES_DOUBLED = 1.5
 PREDICTION = 3.57  # widening of a quantile that is predicted from B periods, times B
-# s: scale of the Gumbel law of the maximum of independent -log10 p.
+# Scale s of the Gumbel law that the maximum of independent -log10 p follows.
 DECIMAL_SCALE = float(np.log10(np.e))
 EULER = 0.5772156649
 GUMBEL_MEDIAN, GUMBEL_QUARTILE = -np.log(np.log(2)), -np.log(np.log(4))  # median and lower quartile
 VOLUME_PERIODS = 28  # periods that volume is compared with
 MIN_VOLUME_PERIODS = 8  # periods before volume is tested
 MAX_SOURCES = 100  # sources whose volumes are tested
-# Share of the documents above which a source is not tested: its volume is that of the stream.
+# A source with a larger share of the documents is not tested: the test of all documents covers it.
 MAX_SOURCE_SHARE = 0.8
 WEEKDAY_WEEKS = 8  # weeks before the usual volume depends on the weekday
 DEGREES = 5  # degrees of freedom of Student's t: heavier tails than the normal law's
 TAIL_SHARE, MIN_EXCESSES = 0.02, 30  # scores in the Pareto tail: share of all, smallest number
 MIN_LONE_WORDS = 3  # different words of the shortest document that may be a lone document
-# Number of the highest scores of a period that are left out of the fit of the Pareto tail.
+# The Pareto tail is fitted without this number of the period's highest scores, which are tested.
 LEFT_OUT = 5
 LEVEL_SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}
 NO_NAMES: list = []  # sources before the first period; never changed in place
@@ -114,9 +120,10 @@ class GateHistory(NamedTuple):
 
 
 class LargestLaw(NamedTuple):
-    """Distribution of T, the largest t_w of a period in which nothing is new.
+    """Gumbel distribution of T, the largest t_w in a period in which nothing is new.
 
-    Location `mu` is None if too few periods came before. Equation `words-gate` of docs/method.md.
+    Without enough earlier periods, the location `mu` is None and a fixed law is used. See equation
+    `words-gate` of docs/method.md.
     """
 
     mu: float | None = None
@@ -140,10 +147,10 @@ class LargestLaw(NamedTuple):
 
 
 def law_of_largest(past, n, double=False):
-    """Estimate the Gumbel law of T, the largest t of n documents, from earlier periods by (1).
+    """Estimate by (1) the law of T for a period of n documents, from the T of earlier periods.
 
-    beta is shrunk towards the scale of independent words, which has the weight of `PRIOR_PERIODS`
-    periods.
+    The scale beta is shrunk towards s, the scale for independent words, as if `PRIOR_PERIODS`
+    earlier periods had the scale s.
 
     Parameters
     ----------
@@ -170,7 +177,7 @@ def law_of_largest(past, n, double=False):
 
 
 def judge_words(past, largest, n, double, level):
-    """Return the p of a period by the largest t_w of its words, and the updated history.
+    """Test the largest t_w of a period; return its law, its p, and the updated history.
 
     Parameters
     ----------
@@ -200,10 +207,18 @@ def judge_words(past, largest, n, double, level):
 
 
 def usual_volume(past, weekday):
-    """Return (usual number of documents of a period on a weekday, its spread).
+    """Return the usual number of documents in a period, and its spread.
 
-    They are f v and the divisor of equation `volume-gate` of docs/method.md. With fewer than
-    `MIN_VOLUME_PERIODS` periods the spread is infinite; without any, the number is 0.
+    These are f v and the divisor in equation `volume-gate` of docs/method.md. With fewer than
+    `MIN_VOLUME_PERIODS` periods the spread is infinite, so that no number is unusual. Without
+    earlier periods the usual number is 0.
+
+    Parameters
+    ----------
+    past : ndarray, shape (n_periods, 2)
+        Counts and weekdays (`GateHistory.volume`).
+    weekday : int
+        Weekday of the period; Monday is 0, -1 if periods are not days.
     """
     counts, days = past.T
     if len(counts) < MIN_VOLUME_PERIODS:
@@ -222,9 +237,9 @@ def usual_volume(past, weekday):
 
 
 def judge_volume(n, past, weekday):
-    """Return (p of a period of n documents by (2), usual number of documents).
+    """Test the number of documents n of a period; return p (2) and the usual number.
 
-    Equation `volume-gate` of docs/method.md.
+    See equation `volume-gate` of docs/method.md.
 
     Parameters
     ----------
@@ -239,7 +254,11 @@ def judge_volume(n, past, weekday):
 
 
 def remember_volume(past, n, weekday, spoke):
-    """Return counts and weekdays with a row for the period; `spoke`: store the .95 quantile."""
+    """Return the counts and weekdays `past` with a row for a period of n documents.
+
+    If the period has a headline about its volume (`spoke`), the .95 quantile of usual counts is
+    stored instead of n, so that the history remains one of usual periods.
+    """
     if spoke:
         usual, spread = usual_volume(past, weekday)
         n = usual + spread * special.stdtrit(DEGREES, 0.95)
@@ -282,8 +301,9 @@ def judge_sources(past, counts, n, weekday):
     -------
     dict of int to (float, float)
         Row of the source in the history -> (p by (2), usual number of documents). A source is
-        tested from its ninth period on, if it had documents in half of its last periods, and has
-        less than `MAX_SOURCE_SHARE` of the n documents now.
+        tested if three conditions hold: at least `MIN_VOLUME_PERIODS` earlier periods since its
+        first document, documents in half of the last `VOLUME_PERIODS`, and less than
+        `MAX_SOURCE_SHARE` of the n documents of this period.
     """
     tested = {}
     for row, name in enumerate(past.sources):
@@ -331,9 +351,9 @@ def _own_volume(past, row):
 
 
 def pareto_tail(scores, recent):
-    """Return P(s) of (4) of each score, given recent scores; 1 for scores that are not in the tail.
+    """Return P(s) of (4) for each score; 1 for scores outside of the tail of recent scores.
 
-    Equation `lone-gate` of docs/method.md.
+    See equation `lone-gate` of docs/method.md.
     """
     k = min(max(round(TAIL_SHARE * len(recent)), MIN_EXCESSES), len(recent) // 2)
     ordered = np.sort(recent)
@@ -354,9 +374,9 @@ def pareto_tail(scores, recent):
 
 
 def judge_lone(scores, recent, past, n):
-    """Return p = n P(s) of each score of a period of n documents, by (4).
+    """Return p = n P(s), by (4), for each score of a period with n tested documents.
 
-    It is 1 for a score that is not above all earlier scores.
+    p is 1 for scores that do not exceed all earlier scores.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
-"""Headlines of a period: which words they may contain, which words share one, and their names.
+"""Headlines of a period: choice of their words, grouping of words, and names.
 
-A headline starts with the word of largest t_w that is in no headline yet; its documents are those
-that contain this word. Another word belongs to it if at least `OVERLAP` of the documents of the
-rarer of the two words contain both, and at least `MIN_WORD_SHARE` of the headline's documents
-contain it. Words are sorted by t_w, then by their number of documents, then by their term.
+A headline starts with the word of largest t_w that is in no headline yet. Its documents are all
+documents that contain this first word. Another word belongs to the headline if two conditions hold:
+a share `OVERLAP` of the documents with the rarer of the two words contains both, and a share
+`MIN_WORD_SHARE` of the headline's documents contains the other word. Words are sorted by t_w, then
+by their number of documents, then by their term.
 """
 
 import re
@@ -18,20 +19,24 @@ from scipy import sparse
 from odl.alerts import phrasing
 from odl.text.words import fold_case
 
-# Share of earlier documents above which a word names no headline; .02 to .2 change one event of 50.
+# A word in a larger share of the earlier documents names no headline. Values from 0.02 to 0.2
+# change one of 50 events.
 MAX_DOCUMENT_SHARE = 0.05
-# Share of the documents of two words that have both; .34 to .7 give the same headlines.
+# Share of the documents with the rarer of two words that must contain both, so that the words share
+# a headline. Values from 0.34 to 0.7 give the same headlines.
 OVERLAP = 0.5
 MIN_T = 1.0  # t_w below which a word is in no headline
 MAX_COMPARED = 300  # strongest words that are compared with each other
-MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # largest number of phrases and of columns of a name
-# Smallest share of a headline's documents that have each of its words; at least two documents.
+MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # longest name in phrases, and in columns of a terminal
+# Share of a headline's documents that must contain each of its words, and at least two documents.
 MIN_WORD_SHARE = 0.25
-# Share of a period's documents above which a headline of new words alone is a change of form.
+# If a headline has only new words and a larger share of the period's documents, the form of the
+# documents has changed (such as their markup), not their subject.
 FORM_SHARE = 0.8
-STORED_EXAMPLES = 10  # documents that are stored of a headline that is shown
+STORED_EXAMPLES = 10  # documents stored as examples of each headline that is shown
 TEXTS_READ = 50  # documents whose texts are read for a name
-# Words of dates. Lines of the file that begin with # name the sources of the words.
+# Words that name dates, such as weekdays and months. Lines of the file that begin with # are
+# comments.
 CALENDAR = frozenset(
     word
     for line in (files("odl.text") / "calendar.txt").read_text(encoding="utf-8").splitlines()
@@ -39,9 +44,11 @@ CALENDAR = frozenset(
 )
 HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
-STEM_LETTERS = 4  # letters from which a part of a name that begins another part is left out
-# Share of a word's occurrences that have the same neighbour, from which the neighbour is named too.
-NEIGHBOUR_SHARE = 0.8
+# A part of a name is left out if another part begins with it and it has this number of letters.
+STEM_LETTERS = 4
+# A name is extended by a part or word that is next to a larger share of its occurrences: joined
+# by a hyphen, and separated by a space.
+JOINED_SHARE, NEIGHBOUR_SHARE = 0.5, 0.8
 JOINED = (
     re.compile(r"((?:[^\W_]+[-\u2010\u2011])+)$"),
     re.compile(r"^((?:[-\u2010\u2011][^\W_]+)+)"),
@@ -203,16 +210,21 @@ def name_headline(draft, evidence, vocabulary, texts, period=None):
 
 
 def _compound(part, texts, words=()):
-    """Extend a word or phrase by parts joined with hyphens and by its usual neighbours.
+    """Extend a word or phrase to the longer expression that contains it in most texts.
 
-    Parts are joined in most of its occurrences, neighbours are next to nearly all of them.
+    First, parts that a hyphen joins to more than half of the occurrences are added ("ons" becomes
+    "add-ons"). Then, a word that is next to more than `NEIGHBOUR_SHARE` of the occurrences is added
+    on each side. The extended phrase has its most frequent spelling. A phrase that cannot be
+    extended is returned unchanged.
 
     Parameters
     ----------
     part : str
+        Word or phrase of a headline's name.
     texts : list of str
+        Texts of the headline's documents.
     words : collection of str
-        Words that may be neighbours, in lower case: no stop words.
+        Words in lower case that may be added as neighbours, without stop words.
 
     Examples
     --------
@@ -226,25 +238,32 @@ def _compound(part, texts, words=()):
     if phrasing.is_unspaced(part):
         return part
     spans = [(text, *span) for text in texts for span in _whole_spans(part, text)]
-    grows = False
-    for before, after, share, allowed in (
-        (*JOINED, 0.5, None),
+    is_extended = False
+    for before, after, min_share, allowed in (
+        (*JOINED, JOINED_SHARE, None),
         (*NEIGHBOURS, NEIGHBOUR_SHARE, words),
     ):
-        for is_after, pattern in enumerate((before, after)):
-            grown = [_extend_span(span, pattern, is_after) for span in spans]
-            neighbours = Counter(fold_case(other) for other, _ in grown if other)
-            usual, count = min(
-                neighbours.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0)
-            )
-            if count > max(1, share * len(spans)) and (allowed is None or usual in allowed):
-                spans, grows = [span for other, span in grown if fold_case(other) == usual], True
-    spelled = Counter(text[first:last] for text, first, last in spans)
-    return max(sorted(spelled), key=spelled.get) if grows else part
+        for pattern, is_after in ((before, False), (after, True)):
+            extended = [_extend_span(span, pattern, is_after) for span in spans]
+            counts = Counter(fold_case(neighbour) for neighbour, _ in extended if neighbour)
+            if not counts:
+                continue
+            usual, count = min(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+            is_frequent = count > max(1, min_share * len(spans))  # once is no evidence
+            if is_frequent and (allowed is None or usual in allowed):
+                spans = [span for neighbour, span in extended if fold_case(neighbour) == usual]
+                is_extended = True
+    if not is_extended:
+        return part
+    spellings = Counter(text[first:last] for text, first, last in spans)
+    return max(sorted(spellings), key=spellings.get)
 
 
 def _whole_spans(part, text):
-    """Return the spans of a phrase in a text, ignoring case, between signs or spaces."""
+    """Return the spans (start, end) at which a phrase occurs in a text, ignoring case.
+
+    No letter or digit may be next to the phrase.
+    """
     lowered, wanted, spans = text.lower(), part.lower(), []
     if len(lowered) != len(text) or len(wanted) != len(part):
         pattern = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
@@ -270,9 +289,10 @@ def _extend_span(span, pattern, after):
 
 
 def _fit_columns(parts):
-    """Return the first parts of a name that fit into its columns.
+    """Return the first parts of a name that fit into `MAX_NAME_COLUMNS`, as a tuple.
 
-    A part is left out if it begins with another part or another part begins with it.
+    At most `MAX_NAME_PARTS` are returned. A part is left out if it is the beginning of a chosen
+    part, or a chosen part is its beginning (`STEM_LETTERS`).
     """
     chosen, room = [], MAX_NAME_COLUMNS
     for part in parts:
@@ -291,9 +311,10 @@ def _fit_columns(parts):
 
 
 def find_central(Q, rows, languages, max_rows):
-    """Return the rows of the documents that are most similar to the sum of all, most central first.
+    """Return the most central documents: those with the largest product with the sum of all.
 
-    Only documents in the language of most of them are considered.
+    The most central document is first. Only documents in the most frequent language are considered,
+    so that documents in other languages are never examples.
 
     Parameters
     ----------

@@ -31,10 +31,11 @@ from odl.errors import EarlierError, StorageError
 from odl.files import bundles, digests, storage
 
 PERIOD_FILE = "alerts"
-# Groups of the period and of the state for the next one; prefix of the names of `SeenWords`.
+# HDF5 groups: of the period, and of the state that the next period needs. `UNSEEN` is the prefix of
+# the fields of `SeenWords` in the second group.
 RECORD, MEMORY, UNSEEN = "period", "memory", "unseen_"
 PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
-# Fields of a period that are stored together as one line of JSON, and the types of the numbers.
+# Scalar fields of a period and their types; one line of JSON stores them all.
 PERIOD_FACTS = {
     "first": int,
     "last": int,
@@ -191,7 +192,7 @@ def _document(period, stored, rank):
 
 
 def _ranks(period):
-    """Return the rank by score of each item of a period, by the row of its first document."""
+    """Return {row of an item's first document: rank}; the largest score has rank 1."""
     items = np.flatnonzero(period.item == np.arange(len(period.item)))
     order = items[np.argsort(-period.score[items], kind="stable")]
     return {row: rank for rank, row in enumerate(order.tolist(), start=1)}
@@ -323,7 +324,10 @@ def read_names(path):
 
 
 def _read_some(path, names):
-    """Return some stored arrays and lists of strings of a period (`_record_of`), by name."""
+    """Return the stored arrays and lists of strings with these names, as a dict.
+
+    From a file of an earlier format all of them are returned. `_record_of` lists the names.
+    """
     with storage.reading(path, PERIOD_FILE) as file:
         if storage.is_earlier(file):
             return earlier.record_of(file)
@@ -349,7 +353,7 @@ def read_events(path):
 
 
 def read_event_numbers(path):
-    """Return the number of the event of each document of a period; 0 if it has none.
+    """Return the event number of each document in a period; 0 for documents without an event.
 
     Raises
     ------
@@ -374,33 +378,40 @@ def read_documents(path):
 
 
 def _events(memory, t):
-    """Return the events that are stored after period t, by number."""
+    """Return {number: `Event`} for the events in the memory after period t.
+
+    The memory has no sizes by period and no earlier states: all documents of an event count as
+    `Event.earlier`, and its history has the birth and the present state only.
+    """
     events = {}
     for row, number in enumerate(memory.number.tolist()):
-        span = slice(memory.inside.indptr[row], memory.inside.indptr[row + 1])
-        order = np.lexsort((memory.weight.indices[span], -memory.weight.data[span]))
-        rates = zip(
-            memory.words[row].split("\t"),
-            memory.inside.data[span],
-            memory.before.data[span],
-            strict=False,
-        )
-        words = [
-            OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word
-        ]
-        birth, name = int(memory.birth[row]), tuple(filter(None, memory.names[row].split("\t")))
-        own_words = tuple(words[i] for i in order if i < len(words))
-        event = Event(number, name, own_words, float(memory.threshold[row]), birth)
+        name = tuple(filter(None, memory.names[row].split("\t")))
+        birth, threshold = int(memory.birth[row]), float(memory.threshold[row])
+        event = Event(number, name, _own_words(memory, row), threshold, birth)
         event.earlier = int(memory.size[row])
         event.history = brief_history(birth, t, STATES[memory.state[row]])
         events[number] = event
     return events
 
 
-def read_births(path):
-    """Return (first time of a period in ms, new events).
+def _own_words(memory, row):
+    """Return the own words (`OwnWord`) of the event in a row of the memory, the strongest first."""
+    span = slice(memory.inside.indptr[row], memory.inside.indptr[row + 1])
+    rates = zip(
+        memory.words[row].split("\t"),
+        memory.inside.data[span],
+        memory.before.data[span],
+        strict=False,
+    )
+    words = [OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word]
+    strongest_first = np.lexsort((memory.weight.indices[span], -memory.weight.data[span]))
+    return tuple(words[index] for index in strongest_first if index < len(words))
 
-    An event is a pair of its number and a list of (id, title) of central documents.
+
+def read_births(path):
+    """Return the first time of a period (ms) and its new events.
+
+    An event is a pair: its number, and a list with the (id, title) of its central documents.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The page about what is new in a stream (new.html), a file that needs no other file."""
+"""Self-contained HTML page about what is new in a stream (new.html)."""
 
 import base64
 import importlib.util
@@ -24,10 +24,11 @@ PAGE_PARTS = (
     ("volume", "Documents over time"),
     ("health", "How the watch itself is doing"),
 )
-RECENT_PERIODS = 4  # last periods whose documents without words are counted
-LANGUAGE_PERIODS = 8  # earlier periods that the languages of the last one are compared with
-LANGUAGE_CHANGE = 0.1  # change of a language's share of the documents that is reported
-EMPTY_SHARE = 0.02  # share of documents without words above which advice is given
+RECENT_PERIODS = 4  # last periods in which documents without words are counted
+LANGUAGE_PERIODS = 8  # earlier periods with which the languages of the last period are compared
+LANGUAGE_CHANGE = 0.1  # smallest reported change of a language's share of the documents
+EMPTY_SHARE = 0.02  # advice is given if more than this share of the documents has no words
+LINES_LISTED = 12  # lines of feedback.csv that are listed
 ALARM_TITLES = {
     "scores": "Scores have changed",
     "words": "The words have changed",
@@ -35,7 +36,7 @@ ALARM_TITLES = {
     "pause": "Nothing came",
     "budget": "The budget is full",
 }
-# Script of DataTables, by which tables sort and search, in the wheel of itables.
+# Path in the package itables of the DataTables script, which makes tables sortable and searchable.
 DATATABLES = "html/dt_bundle.js"
 
 
@@ -142,7 +143,7 @@ def page_macros():
 
 
 class Finding(NamedTuple):
-    """A line of the section on the watch.
+    """An observation about the stream, shown as a line in the section on the watch itself.
 
     Attributes
     ----------
@@ -158,7 +159,7 @@ class Finding(NamedTuple):
 
 
 def health_findings(watch, taken="", sounded=()):
-    """Return the lines of the section on the watch (`Finding`); lines with advice come first.
+    """Return the findings (`Finding`) about the watch itself; findings with advice come first.
 
     Parameters
     ----------
@@ -176,27 +177,36 @@ def health_findings(watch, taken="", sounded=()):
 
 
 def _languages(watch):
-    """Return a finding on the languages of the latest period and their changes, or None."""
+    """Return a finding about the languages of the latest period, or None.
+
+    The finding has advice if the share of a language differs by more than `LANGUAGE_CHANGE` from
+    its median in the periods before. It is None if languages are not detected, or if all documents
+    have one language, as before.
+    """
     periods = watch.periods[-1 - LANGUAGE_PERIODS :]
     if len(periods) < 2 or not any(period.languages for period in periods):
         return None
-    mixes = [period.languages or {"": period.documents} for period in periods]
-    shares = [{name: n / sum(mix.values()) for name, n in mix.items()} for mix in mixes]
-    now, names = shares[-1], {name for mix in mixes for name in mix}
+    # Documents of a period without detected languages count as "", shown as "others".
+    counts = [period.languages or {"": period.documents} for period in periods]
+    shares = [{name: n / sum(count.values()) for name, n in count.items()} for count in counts]
+    *earlier, latest = shares
     usual = {
-        name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names
+        name: float(np.median([share.get(name, 0.0) for share in earlier]))
+        for name in {name for share in shares for name in share}
     }
     parts = (
-        f"{shown(name, 'others')} {views.percent(now[name])}"
-        for name in sorted(now, key=now.get, reverse=True)
+        f"{shown(name, 'others')} {views.percent(latest[name])}"
+        for name in sorted(latest, key=latest.get, reverse=True)
     )
     text = f"Languages of the documents of the latest period: {', '.join(parts)}."
-    moved = sorted(
-        name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > LANGUAGE_CHANGE
+    changed = sorted(
+        name
+        for name, share in usual.items()
+        if abs(latest.get(name, 0.0) - share) > LANGUAGE_CHANGE
     )
-    if not moved:
-        return Finding("Languages", text) if len(now) > 1 else None
-    before = ", ".join(f"{shown(name, 'others')} {views.percent(usual[name])}" for name in moved)
+    if not changed:
+        return Finding("Languages", text) if len(latest) > 1 else None
+    before = ", ".join(f"{shown(name, 'others')} {views.percent(usual[name])}" for name in changed)
     todo = (
         "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} "
         "and features: {languages: true}: then the stop words of each document's own language are "
@@ -210,7 +220,10 @@ def _languages(watch):
 
 
 def _empty(watch):
-    """Return a finding on documents without words in the last periods, or None."""
+    """Return a finding about documents without words in the last periods, or None.
+
+    The finding has advice if the share of these documents is above `EMPTY_SHARE`.
+    """
     recent = watch.periods[-RECENT_PERIODS:]
     empty = sum(
         entry.items for period in recent for entry in period.withheld if entry.verdict == "empty"
@@ -228,21 +241,19 @@ def _empty(watch):
 
 
 def _mutes(watch):
-    """Return a finding on lines of feedback.csv that hide headlines, or None."""
+    """Return a finding about the lines of feedback.csv that hide headlines, or None."""
     verdicts = [entry for entry in watch.feedback if entry.verdict in ("muted", "known")]
     if not verdicts:
         return None
+    names = ", ".join(entry.what + entry.when for entry in verdicts[:LINES_LISTED])
+    text = f"feedback.csv holds back {names}"
+    if len(verdicts) > LINES_LISTED:
+        text += " …"
     endless = [entry.what for entry in verdicts if not entry.until]
-    text = (
-        f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in verdicts[:12])}"
-    )
-    text += " …" if len(verdicts) > 12 else ""
-    text += (
-        f"; without an end, until its line is deleted: {', '.join(endless[:12])}."
-        if endless
-        else "."
-    )
-    return Finding("Held back by a person", text)
+    if endless:
+        listed = ", ".join(endless[:LINES_LISTED])
+        text += f"; without an end, until its line is deleted: {listed}"
+    return Finding("Held back by a person", f"{text}.")
 
 
 def table_script():

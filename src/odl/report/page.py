@@ -1,4 +1,4 @@
-"""Rendering of self-contained HTML pages: values are escaped, and no other file is loaded."""
+"""Rendering of self-contained HTML pages from Jinja templates, with escaped values."""
 
 import base64
 import html
@@ -47,18 +47,19 @@ def apart(text):
 
 
 def number(value, form=".3f"):
-    """Format a number; empty for nan."""
+    """Format a number; NaN and None become empty."""
     return "" if value is None or math.isnan(value) else format(value, form)
 
 
 def mean_sd(mean, sd, form=".3f"):
     """Format mean and standard deviation, ``0.812 ± 0.010``, without the deviation if it is nan."""
-    return number(mean, form) + (f" ± {sd:{form}}" if mean == mean and sd == sd else "")
+    mean_text, sd_text = number(mean, form), number(sd, form)
+    return f"{mean_text} ± {sd_text}" if mean_text and sd_text else mean_text
 
 
 def percent(value):
-    """Format a share as a percentage; empty for nan."""
-    return "" if value != value else f"{100 * value:.1f}\u00a0%"
+    """Format a share as a percentage; NaN becomes empty."""
+    return "" if math.isnan(value) else f"{100 * value:.1f}\u00a0%"
 
 
 def embedded(stem):
@@ -71,20 +72,25 @@ def embedded(stem):
 
 
 def render(template, **values):
-    """Render a template; values are escaped by `escape`.
+    """Render a Jinja template and return the page as `Markup`.
+
+    Values that the template prints are escaped by `escape`.
 
     Parameters
     ----------
     template : str
         Path of the template's file, relative to this folder or to the package.
     **values
-        Values of the names in the template.
+        Variables of the template by name.
     """
     return Markup(_TEMPLATES.get_template(template).render(values))
 
 
 def macros(template, **values):
-    """Return the macros of a template as functions; `values` are names that the macros use."""
+    """Return a module whose functions are the macros of a template.
+
+    `values` are the variables that the macros use, by name.
+    """
     return _TEMPLATES.get_template(template).make_module(values)
 
 

@@ -61,13 +61,16 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @contextmanager
 def style():
-    """Apply the style of all figures; a context manager, and a decorator of drawing functions."""
+    """Set the style of odl's figures while a block or a decorated function runs."""
     with matplotlib.style.context(["default", RC]):  # ignores any matplotlibrc
         yield
 
 
 def new_figure(width, height, rows=1, columns=1, **options):
-    """Return a figure of a size in inches, and its axes as an array of shape (rows, columns)."""
+    """Return a new figure and its axes, an array of shape (rows, columns).
+
+    Width and height are in inches. The canvas is that of the Agg backend, so no display is needed.
+    """
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
@@ -193,8 +196,8 @@ def save(figure, stem):
         for text in figure.findobj(Text):
             text.set_text(visible(text.get_text()))
         figure.set_dpi(RC["savefig.dpi"])
-        # Compute the layout, which takes half of the time, once for both files. The engine "none"
-        # would leave a placeholder, which draws everything twice.
+        # The layout takes half of the time, so it is computed once for both files. Then the engine
+        # is removed with None: "none" would leave a placeholder that draws everything twice.
         if layout := figure.get_layout_engine():
             layout.execute(figure)
             figure.set_layout_engine(None)

@@ -1,16 +1,16 @@
-"""Figures of a stream, one module each, drawn from the plan and the tables of a study.
+"""Figures that show the results of a study on a stream, one module for each.
 
 A module of this package is a figure if it has
 
-    PLACE : (str, float)        section of the page, and position in it; tables have the positions
-                                1, 2, ..., so 1.5 is between the first two; unknown sections
-                                are last
+    PLACE : (str, float)        section of the page, and position in this section; tables have the
+                                positions 1, 2, ..., so 1.5 is between the first two; sections that
+                                the page does not have are appended to it
     draw(selection) -> Picture  draws an `odl.report.selection.Selection`; without data it returns
                                 `absent(reason)`
 
-Figures are written as ``{corpus}-{name}.png`` and ``.svg``; ``{corpus}-figures.json`` has place,
-caption, text alternative, and whether there were data. All but figures of CPU times have
-reproducible bytes.
+Figures are written as ``{corpus}-{name}.png`` and ``.svg``. ``{corpus}-figures.json`` contains the
+place, caption and text alternative of each figure, and whether there were data for it. Equal inputs
+give equal bytes, except in figures that show CPU times.
 """
 
 import functools

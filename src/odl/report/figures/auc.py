@@ -21,7 +21,10 @@ PLACE = ("Result", 1.1)
 
 
 def draw(selection):
-    """Draw average AUC against the number of atoms, or a ranking of runs of one size."""
+    """Draw the average AUC of each run against its number of atoms.
+
+    If all runs have the same number of atoms, draw a ranking of the runs instead.
+    """
     frame = selection.frame("summary")
     frame = frame[frame["run"].isin(selection.runs)].dropna(subset=["average_mean"])
     if frame.empty:

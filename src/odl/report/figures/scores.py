@@ -1,4 +1,4 @@
-"""Novelty score of every document in the order of the stream; novel documents are marked."""
+"""Figure of the novelty scores of all documents in stream order, with novel documents marked."""
 
 import numpy as np
 

@@ -1,10 +1,9 @@
 """Checkpoints of a dictionary that is distributed over MPI ranks.
 
-There is one file for each agent, and one for the network.
-``{t}.agents/{agent}.h5`` contains the atoms of an agent and its codes of the batch. Only the rank
-of the agent writes and reads it. ``{t}.h5`` contains the scores, a summary of the dual variables
-and the digests of the agents' files. It is written last: if it exists and its digests match, the
-checkpoint is complete.
+Each agent has a file ``{t}.agents/{agent}.h5`` with its atoms and its codes for the batch. Only the
+rank with this agent writes and reads it. The network's file ``{t}.h5`` contains the scores, a
+summary of the dual variables and the digests of the agents' files. It is written last: if it exists
+and its digests match, the checkpoint is complete.
 """
 
 import contextlib
@@ -19,11 +18,11 @@ from odl.errors import CheckpointError
 from odl.files import checkpoints, digests, storage
 from odl.files.checkpoints import Checkpoint
 
-KIND = "network"  # attribute `kind` of {t}.h5; a checkpoint of a single process has "checkpoint"
+KIND = "network"  # attribute `kind` of the network's file; other checkpoints have "checkpoint"
 
 
 class NetworkCheckpoint(NamedTuple):
-    """Content of the network's file.
+    """Content of the network's file: what all agents share.
 
     Attributes
     ----------
@@ -32,7 +31,7 @@ class NetworkCheckpoint(NamedTuple):
     score : ndarray
         Novelty score of each document.
     dual : dict of str to ndarray
-        Arrays ``value`` (g = -sum_k J_k) and ``iterations``, with an entry for each document.
+        Arrays over the documents: ``value`` (g = -sum_k J_k) and ``iterations``.
     digests : list of str
         Digests of the agents' files.
     previous, digest, features : str
@@ -64,7 +63,7 @@ def agent_path(state, agent):
 
 
 def write_agent(state, agent, checkpoint):
-    """Write one agent's file; return its digest.
+    """Write the file of one agent, and return the digest of its content.
 
     Parameters
     ----------

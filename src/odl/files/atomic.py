@@ -1,4 +1,4 @@
-"""Safe writing: atomic replacement of files, filling of folders, locks, and refusal of links.
+"""Safe writing: files are replaced atomically, folders are filled atomically, links are refused.
 
 A file is written under a temporary name in the same folder, then renamed. Standard library only,
 since the rules of the workflow import this module.
@@ -31,14 +31,14 @@ WRITTEN = (
 
 @contextmanager
 def replacing(path):
-    """Yield a temporary path; rename it to `path` if the block raises nothing.
+    """Yield a temporary path for writing; rename the file to `path` if the block raises nothing.
 
-    It is in the folder of `path`. Its name contains the host, the process and its start time, so
-    that no two writers share it. Temporary files of killed processes of this host are removed from
-    the folder.
+    The temporary file is in the folder of `path`. Its name contains the host, the process and the
+    start time of the process, so no two writers share it. Temporary files that killed processes of
+    this host left in the folder are removed.
 
-    If the path is a symbolic link, its target is replaced. If it is a device, a pipe or an open
-    file such as /dev/stdout, the content is written to it.
+    If `path` is a symbolic link, the target of the link is replaced. If it is a device, a pipe or
+    an open file such as /dev/stdout, the content is copied to it.
     """
     path = os.fspath(path)
     if path in OPEN_FILES or (os.path.exists(path) and not os.path.isfile(path)):

@@ -1,8 +1,8 @@
-"""Files in blocks with one digest each, so that damage is detected before HDF5 reads a block.
+"""HDF5 files with a digest for each block of bytes, which is checked before HDF5 reads the block.
 
-A file has a head of `HEAD_BYTES` bytes (HDF5's user block), the data, and the sha256 of each block
-of the data. The head contains the length of the data and the sha256 of the digests. Digests are
-checked before HDF5 reads a block, because HDF5 can loop forever on a damaged file.
+This is needed because HDF5 can loop forever on a damaged file. A file consists of a head of
+`HEAD_BYTES` bytes (HDF5's user block), the data, and one sha256 per block of data. The head
+contains the length of the data and a sha256 over this length and all digests.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ HEAD_BYTES = 512
 MARK = b"odl: HDF5 from byte 512\n"
 BLOCK_BYTES = 1 << 16
 DIGEST_BYTES = 32  # number of bytes of a sha256
-# Content of the head: length of the data, sha256 of the length and the digests
+# Head after MARK: length of the data (8 bytes), sha256 over this length and the digests
 _HEAD = struct.Struct(f"<Q{DIGEST_BYTES}s")
 
 

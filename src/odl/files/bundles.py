@@ -1,10 +1,11 @@
-"""Bundles: many arrays of an HDF5 file, stored as one array for each type.
+"""Bundles: many arrays in an HDF5 file, stored as one dataset per type.
 
-Each array of a file costs time for its header, its digest and its compression. A bundle is a group
-with the attribute ``layout``, a JSON map of the name of each array to its type, the type in which
-it is stored, and its shape. Arrays of one stored type are one dataset, in the order of the layout.
-Large arrays are stored in the smallest type that has exactly their values. A large array of which
-most entries are its smallest value is stored as the positions and values of the other entries.
+This saves time, since each dataset has a header, a digest and its own compression. A bundle is a
+group with the attribute ``layout``: a JSON map from the name of each array to its type, its stored
+type and its shape. Arrays with the same stored type are joined to one dataset, in the order of the
+layout. A large array is stored in the smallest type that represents its values exactly. If most
+entries of a large array equal its smallest value, only the positions and values of the other
+entries are stored.
 """
 
 import json
@@ -16,9 +17,9 @@ from scipy import sparse
 from odl.errors import StorageError
 from odl.files import blocks, storage
 
-MIN_NARROWED_BYTES = 4096  # smaller arrays are stored in their own type
-STORED_TYPES = ("uint8", "uint16", "int32", "float32")  # in this order, the first exact one
-# Types of lists of strings, of sparse matrices and of arrays with few values in a layout.
+MIN_NARROWED_BYTES = 4096  # arrays with fewer bytes are stored in their own type
+STORED_TYPES = ("uint8", "uint16", "int32", "float32")  # the first exact type is used
+# Types in a layout: list of strings, sparse matrix, array with few entries above its minimum.
 TEXT, CSR, FILLED = "str", "csr", "filled"
 CSR_ARRAYS = ("data", "indices", "indptr")
 FILLED_ARRAYS = ("positions", "values")
@@ -27,7 +28,7 @@ FILLED_SHARE = 0.8  # largest share of its bytes that a filled array has
 
 
 def write(file, name, arrays):
-    """Store a map of names to arrays, CSR matrices and lists of strings as one group.
+    """Store a dict of arrays, CSR matrices and lists of strings as one group.
 
     Parameters
     ----------
@@ -50,9 +51,10 @@ def write(file, name, arrays):
 
 
 def _flat(arrays):
-    """Yield (name, stored type, array in this type, entry of the layout) of each array of a map.
+    """Yield (name, stored type, array in this type, layout entry) for each array in a dict.
 
-    A sparse matrix and a filled array have an entry without an array, followed by their parts.
+    A sparse matrix or a filled array has a layout entry without an array (stored type None),
+    followed by the entries of its component arrays.
     """
     for name, value in arrays.items():
         if isinstance(value, list):
@@ -69,7 +71,7 @@ def _flat(arrays):
 
 
 def _flat_array(name, values):
-    """Yield the tuple of `_flat` of an array, or the three tuples of a filled array."""
+    """Yield the tuples of `_flat` for one array: one tuple, or three if it is stored as filled."""
     stored = _narrowed(values) if values.nbytes >= MIN_NARROWED_BYTES else values
     kind, dtype, shape = stored.dtype.name, values.dtype.name, list(values.shape)
     positions = _positions_of_others(stored) if values.nbytes >= MIN_NARROWED_BYTES else None
@@ -82,10 +84,10 @@ def _flat_array(name, values):
 
 
 def _positions_of_others(values):
-    """Return the positions of the entries of a flattened array that are not its smallest value.
+    """Return the flat positions of all entries that differ from the smallest value of an array.
 
-    None is returned if they and their values need more than `FILLED_SHARE` of the bytes of the
-    array, or if an entry is not a number.
+    The result is None if these positions and their values need more than `FILLED_SHARE` of the
+    array's bytes, or if the array contains NaN.
     """
     smallest, bits = values.min(), f"u{values.itemsize}"
     if smallest != smallest:

@@ -1,9 +1,10 @@
 """Checkpoints: the state of a learner after a timestep, as a verified HDF5 file.
 
-A checkpoint contains the dictionary, the learner's arrays and the codes of its batch. Its
-attributes are the settings of its chain (corpus, seed, run, atoms, ...), the version of odl, the
-digest of the previous checkpoint and the digest of its own content. Reading raises an error if a
-checkpoint was edited, is truncated or belongs to another chain.
+A checkpoint contains the dictionary, the learner's arrays and the codes of its batch. A chain is
+the sequence of checkpoints with the same settings (corpus, seed, run, atoms, ...). Each checkpoint
+has the settings of its chain, the version of odl, the digest of the previous checkpoint and the
+digest of its own content as attributes. Reading raises an error if a checkpoint was edited, is
+truncated or belongs to another chain.
 """
 
 import json
@@ -142,7 +143,7 @@ def read_checkpoint(
     t: int | None = None,
     codes: bool = True,
 ) -> Checkpoint:
-    """Read a checkpoint; verify its content, its chain and its timestep.
+    """Read a checkpoint, and verify its digest, its chain and its timestep.
 
     Parameters
     ----------
@@ -202,9 +203,10 @@ def attributes_of(checkpoint):
 
 
 def read_attributes(file):
-    """Return the fields of a checkpoint that are attributes, and the ids of its terms, as a dict.
+    """Read the fields of a checkpoint that are no learned arrays; return them as a dict.
 
-    The attributes are those of `attributes_of`, and the digest of the content.
+    These are the attributes that `attributes_of` lists, the digest of the content, and ``terms``,
+    the ids of the terms.
     """
     values = {name: int(file.attrs[name]) for name in ("t", "updates")}
     values |= {name: str(file.attrs[name]) for name in ("previous", "digest", "features")}

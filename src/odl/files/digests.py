@@ -1,8 +1,8 @@
-"""Digests of the content of HDF5 files: equal content has equal digests.
+"""Digests of HDF5 files by content: files with equal content have equal digests.
 
-The digest of a file is the sha256 of all names, types, shapes and attributes, and of the digests of
-the pieces of each array. It does not depend on compression and provenance. It identifies the
-content; the digests of `odl.files.blocks` detect changed bytes.
+The digest of a file is a sha256 over all names, types, shapes and attributes, and over digests of
+the values: each array is cut into pieces with one digest each. Compression and provenance do not
+change it. This digest identifies content; those in `odl.files.blocks` detect changed bytes.
 """
 
 import hashlib
@@ -14,22 +14,23 @@ import numpy as np
 
 from odl.files import provenance
 
-PIECE_ENTRIES = 1 << 16  # number of entries of an array for each digest
-MAX_PIECES = 1000  # largest number of digests of an array; an HDF5 attribute has at most 64 KiB
+PIECE_ENTRIES = 1 << 16  # number of array entries in a piece
+MAX_PIECES = 1000  # per array: their digests are one HDF5 attribute, which has at most 64 KiB
 DIGEST_BYTES = 32  # number of bytes of a sha256
 NO_DIGEST = "0" * 64  # "digest of the previous file" in the first file of a chain
-# HDF5's number of an open file -> {address of an array: (type and shape, digests of its pieces)}
+# HDF5's number of an open file -> {address of a dataset: (type and shape, digests of its pieces)}.
+# `mark` adds datasets that this process wrote; `forget` removes the entry of a file.
 _written: dict = {}
 
 
 def step_of(shape):
-    """Return the number of rows per piece of an array of this shape."""
+    """Return the number of rows in a piece, for an array with this shape."""
     row_entries = max(1, math.prod(shape[1:]))
     return max(1, PIECE_ENTRIES // row_entries, -(-shape[0] // MAX_PIECES)) if shape else 1
 
 
 def _pieces_of(values):
-    """Return the digests of the pieces of an array or a dataset, shape (n_pieces, DIGEST_BYTES)."""
+    """Return one digest per piece of an array or dataset, of shape (n_pieces, DIGEST_BYTES)."""
     step = step_of(values.shape)
     parts = (values[first : first + step] for first in range(0, max(len(values), 1), step))
     digests = b"".join(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
@@ -37,9 +38,10 @@ def _pieces_of(values):
 
 
 def mark(item, values):
-    """Remember the digests of values that were written to a dataset (`h5py.h5d.DatasetID`).
+    """Remember the digests of the values in a dataset that was just written.
 
-    `seal` then does not read the values again.
+    `seal` uses the remembered digests and need not read the values again. `item` is the
+    `h5py.h5d.DatasetID`.
     """
     info = h5py.h5o.get_info(item)
     kind = f"{values.dtype.str}{values.shape}"
@@ -52,9 +54,9 @@ def forget(file):
 
 
 def _content_of(item):
-    """Return (type and shape, digests of the pieces) of a dataset.
+    """Return (type and shape, digests of the pieces) for a dataset.
 
-    They are those that `mark` remembered, otherwise computed from the values.
+    If `mark` has remembered the digests, the values are not read.
     """
     info = h5py.h5o.get_info(item)
     marked = _written.get(info.fileno, {}).get(info.addr)
@@ -128,6 +130,6 @@ def value_of(item, key):
 
 
 def seal(file):
-    """Store the digest of a file's content in its attribute ``digest``; return it."""
+    """Compute the digest of a file's content, store it as the attribute ``digest``, return it."""
     digest = file.attrs["digest"] = digest_of(file)
     return digest

@@ -16,8 +16,8 @@ from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
 N_SHINGLES = 2**31 - 1  # number of possible shingles
-TITLE_CHARACTERS = 200  # largest number of characters of a title; longer titles are cut
-SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
+TITLE_CHARACTERS = 200  # longer titles are cut to this number of characters
+SHARE = "share"  # attribute `kind` of a share: a file with the words of a part of the documents
 OF_TEXTS = ("shingles", "passages", "vectors")  # fields that are computed from the texts
 OPTIONAL_FIELDS = ("urls", "authors", "sources", "facets", "texts", *OF_TEXTS)
 # Fields with one entry for each document
@@ -33,13 +33,13 @@ STRING_FIELDS = (
     "facets",
     "texts",
 )
-# Label in the digest of a document -> field. The label is a part of all digests stored so far.
+# Label -> field. Digests of documents contain the labels, so a new label would change all digests.
 DIGEST_LABELS = {"author": "authors", "source": "sources", "facets": "facets", "text": "texts"}
-LIST_FIELDS = ("ids", "files", "topics")  # fields in the list of a corpus whose words are in shares
+LIST_FIELDS = ("ids", "files", "topics")  # fields in the list of a corpus that has shares
 
 
 class Dropped(NamedTuple):
-    """Documents that a reader omitted because they have too few words.
+    """The documents that a reader omitted because they have too few words.
 
     Attributes
     ----------
@@ -225,11 +225,11 @@ class Documents:
         )
 
     def digests(self) -> np.ndarray:
-        """Return the sha256 of each document, as uint8 of shape (n_documents, 32).
+        """Return one sha256 per document, as uint8 of shape (n_documents, 32).
 
-        It covers all fields that a batch stores. It does not depend on the order of the columns or
-        on other documents, so a batch has to be written again only if the digest of one of its
-        documents changes.
+        The digest covers all fields that a batch stores. It does not depend on other documents or
+        on the order of the columns. So a batch has to be written again only if the digest of a
+        document in it changes.
         """
         names = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.vocabulary]
         keys = np.frombuffer(b"".join(names), dtype="<u8")
@@ -356,14 +356,16 @@ def _read_list_fields(file, n=None, n_dropped=None):
 
 
 class Shares(NamedTuple):
-    """Files with the words of a corpus.
+    """The shares of a corpus: files that contain the words of its documents.
 
     Attributes
     ----------
-    names, digests : list of str
-        Name of each file, and digest of its content.
+    names : list of str
+        Name of each file.
+    digests : list of str
+        Digest of each file's content.
     sizes : list of int
-        Number of documents of each file.
+        Number of documents in each file.
     """
 
     names: list
@@ -372,18 +374,20 @@ class Shares(NamedTuple):
 
 
 class Account(NamedTuple):
-    """Counts of a share, other than its number of documents.
+    """What the reader reports for one share, in addition to its number of documents.
 
     Attributes
     ----------
     dropped : int
-        Documents that the reader omitted because they have too few words.
+        Number of documents that were omitted because they have too few words.
     same, changed : int
-        Rows whose id occurred before, as in `Repeats`.
-    terms, dimensions : int
-        Size of the vocabulary, and dimensions of the vectors.
+        Numbers of rows whose id occurred before, as in `Repeats`.
+    terms : int
+        Size of the vocabulary.
+    dimensions : int
+        Length of the documents' vectors.
     aside : int
-        Documents that were set aside; 0 in lists of earlier versions.
+        Number of documents that were set aside; 0 in lists that earlier versions wrote.
     """
 
     dropped: int
@@ -395,7 +399,7 @@ class Account(NamedTuple):
 
 
 def write_shares(file, shares, accounts, rows):
-    """Store the shares of a corpus, their accounts, and the row of each document in its share."""
+    """Store the shares and accounts of a corpus, and for each document its row in its share."""
     group = file.create_group("shares")
     for name in ("names", "digests"):
         storage.write_strings(group, name, getattr(shares, name))
@@ -421,7 +425,7 @@ def read_accounts(file):
 
 
 def share_path(path, name):
-    """Return the path of a share of the corpus whose list is at `path`."""
+    """Return the path of a share, given the path of the corpus' list of documents."""
     return os.path.join(os.path.dirname(path), "shares", f"{name}.h5")
 
 
@@ -440,7 +444,7 @@ def read_removed(file):
 
 
 def read_dropped(file):
-    """Read the omitted documents; None if the reader omits none."""
+    """Read the `Dropped` documents; None if the reader never omits documents."""
     if "dropped" not in file:
         return None
     group = file["dropped"]

@@ -1,8 +1,9 @@
-"""Digests of the lines of a text file, to detect lines that were changed.
+"""Files of digests: one digest per line of a text file, to detect lines that were changed.
 
-The text file cannot be computed again. A file of digests has lines `{digest} {check}` and, once it
-is complete, a last line `end {number} {check}`. The check is a CRC of the line number and the
-digest. It distinguishes damage of the digests from damage of the text file.
+They protect text files that cannot be computed again. A file of digests has one line
+`{digest} {check}` per line of the text file. When it is complete, it is closed by a last line
+`end {number of lines} {check}`. The check is a CRC over the line number and the digest. It shows
+whether the digests or the text file were damaged.
 """
 
 import hashlib
@@ -16,20 +17,22 @@ from odl.errors import StorageError
 from odl.files.atomic import replacing
 
 LINE_DIGEST_BYTES = 8
-END = "end"  # first word of the last line of a file of digests
+END = "end"  # first word of the line that closes a file of digests
 
 
 class Difference(NamedTuple):
-    """Differences between the lines that were written and the present lines of a file.
+    """Differences between the lines that were written to a file and the lines now in it.
+
+    Line numbers begin at 0.
 
     Attributes
     ----------
     missing : list of int
-        Numbers of written lines that are not present, from 0.
+        Numbers of lines that were written, but are no longer in the file.
     unknown : list of int
-        Numbers of present lines that were not written, from 0.
+        Numbers of lines in the file that were not written.
     reordered : bool
-        Whether the other lines are in another order.
+        Whether the order of all other lines has changed.
     """
 
     missing: list[int]
@@ -50,12 +53,12 @@ def digest_of(line: bytes) -> str:
 
 
 def record(number: int, digest: str) -> str:
-    """Return the line of a file of digests for line `number` (from 0) of the text file."""
+    """Return the line in a file of digests that belongs to line `number` (from 0) of the text."""
     return f"{digest} {zlib.crc32(f'{number} {digest}'.encode()):08x}\n"
 
 
 def text_of(digests: Sequence[str], closed: bool = True) -> str:
-    """Return the content of a file of digests; with `closed` it ends with their number.
+    """Return the content of a file of digests. With `closed`, it has a line that closes it.
 
     Examples
     --------
@@ -69,7 +72,7 @@ def text_of(digests: Sequence[str], closed: bool = True) -> str:
 
 
 def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], bool]:
-    """Return (digests, whether it is closed) of the content of a file of digests.
+    """Parse a file of digests; return (digests, whether the file is closed).
 
     An incomplete last line, left by a process that was killed, is ignored.
 
@@ -93,7 +96,7 @@ def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], boo
 
 
 def read(path: str | os.PathLike, todo: str) -> tuple[list[str], bool] | None:
-    """Return (digests, whether it is closed) of a file of digests, None if the file does not exist.
+    """Read a file of digests; return (digests, whether it is closed), or None without a file.
 
     Raises
     ------
@@ -116,7 +119,7 @@ def write(path: str | os.PathLike, digests: Sequence[str], closed: bool = True) 
 
 
 def compare(written: Sequence[str], present: Iterable[str]) -> Difference:
-    """Compare the digests of the present lines with those of the lines that were written.
+    """Compare the digests of the lines now in a file with those of the lines that were written.
 
     Examples
     --------

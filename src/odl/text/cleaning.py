@@ -108,7 +108,7 @@ BEGINS = (
         re.compile(r"\s*-----END [A-Z0-9 ]{1,40}-----"),
     ),
 )
-STARTS = ("=ybegin ", "-----BEGIN ")  # each pattern of `BEGINS` needs one of these
+STARTS = ("=ybegin ", "-----BEGIN ")  # every match of a pattern in `BEGINS` contains one of these
 FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
 MIN_WORD = 40  # smallest number of characters of a word that is tested
 PRINTABLE = bytes(ord("x") if 32 < sign < 127 else 10 if sign == 10 else 32 for sign in range(256))
@@ -121,12 +121,12 @@ HEX_INSIDE = re.compile(r"(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{32}|[0-9A-F]{32})")
 VOWELS = re.compile(r"[aeiouyAEIOUY]+")
 LETTER_RUNS = re.compile(r"[A-Za-z]+")
 RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
-MIN_VOWELS = 0.15  # smallest share of vowels among letters of text; English has .4
+MIN_VOWELS = 0.15  # smallest share of vowels among the letters of natural text; English has .4
 # Mean length of runs of lower case, upper case or digits. Base64 has 1.6, names in code 2.3.
 MIN_RUN = 2.0
-# Smallest number of letters and digits of an encoded word; drawn lines have none.
+# An encoded word has at least this many letters and digits; a line drawn with characters has none.
 MIN_ALPHANUMERIC = 30
-MIN_MINIFIED = 400  # smallest number of characters of a line of minified code
+MIN_MINIFIED = 400  # characters; shorter lines are not tested for minified code
 CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
 
 
@@ -143,8 +143,8 @@ def drop_encoded(text: str) -> str:
     'see  for more'
     """
     lines = text.split("\n")
-    # Most texts have no encoded data. Testing every line of them would take a third of the time of
-    # reading.
+    # Most texts contain no encoded data, which fast tests show. A test of every line would take a
+    # third of the time for reading a corpus.
     remaining = _without_long_words(text, lines)
     has_frames = any(start in text for start in STARTS)
     has_changed = remaining is not lines and any(map(is_not, remaining, lines))
@@ -222,14 +222,24 @@ def _is_hex(line):
 
 
 ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests whether a line is encoded
-# Matches every line that one of these tests accepts; one search is faster than three.
+# Matches every line that a test in `ENCODINGS` accepts; one search is faster than three tests.
 SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD)))
 
 
 def _mark_runs(lines, rest, drop, kind):
-    """Mark runs of lines of one kind in `drop`.
+    """Mark the lines that belong to blocks in one encoding by True in the list `drop`.
 
-    A short last line of the encoding and the lines that frame a run are marked too.
+    A block is a run of at least `MIN_ENCODED_LINES` lines with the encoding, its shorter last line,
+    and the lines that frame it, such as "begin 644 a.zip" and "end".
+
+    Parameters
+    ----------
+    lines, rest : list of str
+        The lines of a text before and after encoded words were dropped.
+    drop : list of bool
+        Lines to drop; changed.
+    kind : callable
+        One of `ENCODINGS`.
     """
     fits = [not gone and _fits(*pair, kind) for *pair, gone in zip(lines, rest, drop, strict=True)]
     first = None
@@ -321,7 +331,7 @@ CLEANERS = {
     "signatures": drop_signatures,
     "trailers": drop_trailers,
 }
-# Depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners.
+# Cleaner that needs other documents. `odl.stream.boilerplate` runs it after all other cleaners.
 CHAINED = "boilerplate"
 CLEANER_NAMES = (*CLEANERS, CHAINED)
 CLEAN_SCHEMA = {

@@ -1,4 +1,4 @@
-"""Vectors of texts: means of static token vectors read from files, or the output of a command."""
+"""Encoders, which map a text to a vector: the mean of token vectors, or the output of a command."""
 
 import contextlib
 import hashlib
@@ -96,11 +96,12 @@ class Encoder:
 
 
 class Static(Encoder):
-    """Means of static token vectors from a folder with a safetensors matrix and a tokenizer.
+    """Encoder whose vectors are means of static token vectors.
 
-    For `wordllama` the folder is the installed package; its own loader would access the network.
-    Folders of model2vec may also have token weights, and a mapping of several tokens to one row of
-    the matrix.
+    A folder contains the matrix of token vectors (safetensors) and the tokenizer. A model2vec
+    folder may also contain token weights, and a mapping from tokens to matrix rows that lets tokens
+    share a row. For `wordllama` the folder is the installed package, since the package's own loader
+    would access the network.
 
     Parameters
     ----------

@@ -50,7 +50,10 @@ def _host(match):
 
 
 def _without_base64(match):
-    """Return a space for base64, which has both cases and digits and changes between them often."""
+    """Return a space in place of a matched string if it is base64, else the string.
+
+    Base64 contains lower case, upper case and digits, and changes between them often.
+    """
     text = match[0]
     if not all(re.search(characters, text) for characters in ("[a-z]", "[A-Z]", r"\d")):
         return text
@@ -60,11 +63,12 @@ def _without_base64(match):
 # Names with digits: which words are names, and not numbers, quantities, dates or hashes.
 
 MAX_NAME = 40  # characters of a name with digits
-# Changes between letters and digits in a part of a name; machine-generated identifiers have more.
+# Largest number of changes between letters and digits in a part of a name. Machine-generated
+# identifiers have more.
 MAX_CHANGES = 3
 HAS_DIGIT, HAS_LONG_NUMBER = re.compile(r"\d").search, re.compile(r"\d{5}").search
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-UNITS = (  # units of quantities, and other ends of numbers: 5a, 12th, 10km, 8gb
+UNITS = (  # letters that may follow a number that is not a name: 5a, 12th, 10km, 8gb
     "[a-ce-fh-jl-z]|st|nd|rd|th|am|pm|[ckmn]m|[kmu]g|ms|ns|us|min|sec|hrs?|yrs?"
     "|[kmgt]i?b(?:ps|it)?|bits?|dpi|px|pt"
     "|[kmg]?hz|k[mw]h?|kv|mph|ft|in|lbs?|oz|usd|eur|days?|mos?|mth|pct"
@@ -111,7 +115,7 @@ def is_identifier_or_plain(word):
 
 
 def parts_by_script(word):
-    """Split a word without digits where its script changes; drop parts of one letter."""
+    """Split a word without digits where its script changes; drop parts with one letter only."""
     if word.isascii():
         return [word] if len(word) > 1 else []
     parts, last_script = [""], ""

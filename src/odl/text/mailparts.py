@@ -25,7 +25,7 @@ REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
 HEADER_START = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
 MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
 
-MAX_PART_LINE = 300  # characters of a line that introduces a quotation, or of a line of a signature
+MAX_PART_LINE = 300  # characters; longer lines neither introduce quotations nor are in signatures
 QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
 MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # excludes smileys
 WROTE = re.compile(
@@ -202,9 +202,11 @@ QUOTES = ("quoted", "marked", "addressed")
 
 
 def _kind(line):
-    """Return what a line is for `drop_quotes`: its class, such as "quoted" or "wrote".
+    """Classify a line for `drop_quotes`.
 
-    Single characters are tested before patterns, which take longer.
+    Returns "blank", "quoted" (> text), "marked" (| text), "addressed" or "wrote" (an introduction
+    of a quotation with or without an address), "dated" or "other". Single characters are tested
+    before patterns are searched, which takes longer.
     """
     stripped = line.strip()
     if not stripped:
@@ -272,9 +274,9 @@ def drop_signatures(text: str) -> str:
 def drop_trailers(text: str) -> str:
     """Drop the trailers of a commit: the last paragraph, if all its lines are "Token: value".
 
-    Indented lines continue a trailer, as in git-interpret-trailers. At least one token must have a
-    hyphen and a capital (Signed-off-by, Change-Id), so that a last line such as "PS: see you" is
-    not dropped.
+    Indented lines continue a trailer, as in git-interpret-trailers. The paragraph is dropped only
+    if a token has a hyphen and a capital letter (Signed-off-by, Change-Id). So a last line such as
+    "PS: see you" remains.
 
     Examples
     --------

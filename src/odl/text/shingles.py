@@ -27,16 +27,16 @@ from odl.text import scripts
 from odl.text.tokens import MAX_CACHED, pieces_of
 
 TEXTS_AT_ONCE = 256  # number of texts whose shingles are computed in one call
-MAX_CACHED_PIECE = 48  # largest number of bytes of a cached piece; longer pieces rarely occur again
-# Length of a shingle, in words or in characters of Han and kana. A shorter text is one shingle.
+MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur twice and are not cached
+# Length of a shingle: words or, in Han and kana, characters. A shorter text is one shingle.
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 5, 8
 CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")
 WORD_OR_CHARACTER = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
 # Smaller values are code points; the digest of a word is smaller with probability 2^-43.
 MIN_DIGEST = 1 << 21
 SHINGLE_FACTOR, SHINGLE_MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-# Minimum number of words, or characters of Han and kana, of a passage. A name alone on a line is
-# none: it may be the topic of a document.
+# A passage has at least this many words, or this many characters in Han and kana. A name alone on a
+# line is too short to be a passage, because it may be the topic of the document.
 MIN_PASSAGE_WORDS, MIN_PASSAGE_CHARACTERS = 3, 5
 # Each pair: pattern for any text, and a faster one for ASCII. Digits do not count, so that "page 3
 # of 12" repeats. Thai, Lao, Khmer and Burmese separate phrases by spaces: a passage ends at a space
@@ -55,7 +55,10 @@ PASSAGE_ENDS = (
 
 
 class WordDigests(dict):
-    """Cache of the digests of the words in each piece of text."""
+    """Cache: piece of text -> digests of its words (eight bytes each), computed on first access.
+
+    It is emptied when it has `MAX_CACHED` entries. Long pieces are not stored.
+    """
 
     def __missing__(self, piece):
         digests = _digests(piece)
@@ -67,13 +70,12 @@ class WordDigests(dict):
 
 
 class Shingler:
-    """Collects the shingles of texts.
+    """Collects the shingles of texts, which are added one after the other.
 
     Attributes
     ----------
-    numbers : dict
-        Maps a piece of a text (`odl.text.tokens.pieces_of`) to the digests of its words, eight
-        bytes each; a cache.
+    numbers : WordDigests
+        Cache: piece of a text (`odl.text.tokens.pieces_of`) -> digests of the words in it.
     """
 
     def __init__(self):
@@ -90,13 +92,13 @@ class Shingler:
         self.add_words(self.words(text))
 
     def add_words(self, words):
-        """Add the shingles of the next text, by the digests of its words (`words`)."""
+        """Add the next text, given the digests of its words (result of the method `words`)."""
         self.waiting.append(words)
         if len(self.waiting) == TEXTS_AT_ONCE:
             self._flush()
 
     def shingle(self, text):
-        """Return the set of shingles of a text, as a row of `matrix` has it."""
+        """Return the shingles of a text, in the form of one row of `matrix`; add nothing."""
         words = np.frombuffer(self.words(text), dtype="<u8")
         return shingle(words, np.array([len(words)]))[0]
 
@@ -227,12 +229,13 @@ class Splitter:
 
 
 def split(text):
-    """Split a text; return (text outside passages, dict of key -> passage).
+    """Split a text into passages; return (text outside passages, dict from key to passage).
 
     The first line is never a passage, because it may be the title. A passage has at least
-    `MIN_PASSAGE_WORDS` words, or `MIN_PASSAGE_CHARACTERS` characters of Han and kana (two of kana
-    count as one). Passages that differ only in case, digits and punctuation have the same key, also
-    in other processes. If a text has a passage twice, both are joined under its key.
+    `MIN_PASSAGE_WORDS` words or, in Han and kana, `MIN_PASSAGE_CHARACTERS` characters, where two
+    kana count as one. The key is a hash of the words: passages that differ only in case, digits and
+    punctuation have equal keys, in all processes. If a passage occurs twice in a text, both copies
+    are joined under its key.
     """
     first_line, _, following = text.lstrip().partition("\n")
     outside, passages = [first_line], defaultdict(list)
@@ -247,7 +250,11 @@ def split(text):
 
 
 def _is_long(part, words):
-    """Return whether a part is long enough: without Han and kana, or with enough of these."""
+    """Return whether a part of a text is long enough for a passage.
+
+    A part without Han and kana is. Otherwise it needs `MIN_PASSAGE_CHARACTERS` characters, where
+    two kana count as one. `words` contains its words and characters.
+    """
     return (
         not CHARACTER.search(part)
         or len(words) - len(SYLLABLE.findall(part)) // 2 >= MIN_PASSAGE_CHARACTERS
@@ -255,9 +262,22 @@ def _is_long(part, words):
 
 
 def count_words(text, count):
-    """Return (word counts of a text, its passages, word counts of each passage).
+    """Split a text into passages, and count words in the text and in each passage.
 
-    `count` is a function: text -> (distinct numbers of words, counts).
+    Parameters
+    ----------
+    text : str
+    count : callable
+        Maps a text to (distinct word numbers, their counts).
+
+    Returns
+    -------
+    counts : Counter
+        Word number -> count in the entire text.
+    passages : dict
+        Key -> passage, as in `split`.
+    parts : dict
+        Key -> {word number: count} for each passage.
     """
     outside, passages = split(text)
     parts = {key: dict(zip(*count(part), strict=True)) for key, part in passages.items()}

@@ -1,7 +1,7 @@
-"""Stop words of 65 languages, and the language of a document by its stop words.
+"""Stop words of 65 languages, and detection of a document's language by its stop words.
 
-If no list fits, the script of the words is reported instead. The English list is a copy of
-scikit-learn's, which would take long to import.
+If no list of stop words fits a document, its script is reported instead of a language. The English
+list is a copy of scikit-learn's: an import of scikit-learn takes long.
 """
 
 from collections.abc import Sequence
@@ -16,21 +16,23 @@ from scipy import sparse
 from odl.text import scripts
 from odl.text.words import fold_case
 
-# Each paragraph of the file: the name of a language and its stop words.
+# Each paragraph of the file is the name of a language, followed by its stop words.
 LISTS_TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")
 LANGUAGES = {name: frozenset(words) for name, *words in map(str.split, LISTS_TEXT.split("\n\n"))}
 LISTS = {name: words.union(map(fold_case, words)) for name, words in LANGUAGES.items()}
 LANGUAGE_NAMES = [*LISTS]
-# Word of any list -> its row of TABLE; row 0 is that of all other words.
+# Stop word of any language -> row of TABLE. Row 0 stands for words that are in no list.
 PLACES = {word: row for row, word in enumerate(sorted(frozenset().union(*LISTS.values())), start=1)}
 # Whether each word (row) is in each list (column).
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
 for column, words in enumerate(LISTS.values()):
     TABLE[[PLACES[word] for word in words], column] = True
-MIN_STOP_WORD_SHARE = 0.12  # smallest share of stop words of its language among the words of a text
-MIN_DISTINCT = 2  # smallest number of distinct stop words of its language in a text
-MIN_DISTINCT_USUAL = 5  # the same for the usual language of a script in all texts so far
-SHORT_TEXT = 20  # words; a shorter text may have no stop words
+# A language is detected in a text if its stop words are at least this share of all words, and at
+# least `MIN_DISTINCT` different stop words occur.
+MIN_STOP_WORD_SHARE = 0.12
+MIN_DISTINCT = 2
+MIN_DISTINCT_USUAL = 5  # like MIN_DISTINCT, for the usual language of a script in a stream
+SHORT_TEXT = 20  # words; shorter texts may lack stop words and get the usual language
 MIN_DOCUMENT_SHARE = 0.05  # smallest share of the documents for which `mix` reports a language
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 
@@ -38,9 +40,10 @@ CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 class StopWords:
     """Detects the language of each document and its stop words.
 
-    The language of a document is the list with the most words of the document. If lists tie or the
-    document is too short, it is the usual language of the script in the stream so far, if there is
-    one: its list has two thirds of the words of the stream that are in any list.
+    The language of a document is that whose list contains most of the document's words. If two
+    lists tie or the document is too short, it is the usual language of the document's script. A
+    script has a usual language if one list contains more than two thirds of all stop words in this
+    script that occurred in the stream so far.
 
     Parameters
     ----------
@@ -65,7 +68,7 @@ class StopWords:
         past = np.bincount(self.places, frequencies, minlength=len(TABLE))
         list_counts = past @ TABLE
         self.order = np.argsort(-list_counts, kind="stable")
-        # Usual list of the script of each list; -1 for none.
+        # List -> usual list of its script, or -1. Lists are numbered by their position in `order`.
         self.usual = np.full(len(LANGUAGE_NAMES), -1)
         self.scripts = names, script = _by_script(words)
         totals = np.bincount(script, frequencies, minlength=len(names))
@@ -87,16 +90,19 @@ class StopWords:
         return other
 
     def _languages(self, counts):
-        """Return the index in `order` of the list of each document, -1 if none fits.
-
-        The last result is cached.
-        """
+        """Return `_find_languages(counts)`; the result for the latest counts is cached."""
         if self.latest is None or self.latest[0] is not counts:
             self.latest = counts, self._find_languages(counts)
         return self.latest[1]
 
     def _find_languages(self, counts):
-        """Return the index in `order` of the list of each document, -1 if none fits."""
+        """Detect the language of each document.
+
+        Returns
+        -------
+        ndarray of int, shape (n_documents,)
+            Position of the language's list in `order`; -1 if no language is detected.
+        """
         total = np.asarray(counts.sum(axis=1)).ravel()
         counts = counts.copy()  # without words that are in no list: the product takes less time
         counts.data[self.places[counts.indices] == 0] = 0
@@ -121,20 +127,23 @@ class StopWords:
         return [names[place] for place in self._languages(counts).tolist()]
 
     def is_content(self, counts: sparse.csr_array) -> np.ndarray:
-        """Return whether each entry of counts is not a stop word of its document's language."""
+        """Return a mask over the stored entries of counts: False for stop words.
+
+        Only words in the list of the document's own language are stop words.
+        """
         language = np.repeat(self._languages(counts), np.diff(counts.indptr))
         return (language < 0) | ~TABLE[self.places[counts.indices], self.order[language]]
 
 
 def _places(words):
-    """Return the row of `TABLE` of each word, or 0 if no list has the word."""
+    """Return the row of each word in `TABLE`, or 0 for words that are in no list."""
     return np.fromiter(map(PLACES.get, words, repeat(0)), dtype=np.int32, count=len(words))
 
 
 def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) -> dict[str, int]:
-    """Return the number of documents of each language.
+    """Count the documents in each language.
 
-    Documents without a language are counted by their script, unless it is Latin.
+    A document whose language is not detected is counted under its script, unless that is Latin.
 
     Parameters
     ----------
@@ -164,14 +173,17 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
 
 
 def shown(name: str, unknown_name: str) -> str:
-    """Return the printed name of a language or script of `mix`; `unknown_name` for ""."""
+    """Return the name of a language or script as it is printed; `unknown_name` if `name` is ""."""
     if name in LISTS:
         return name.capitalize()
     return f"script {name}" if name else unknown_name
 
 
 def _scripts(counts, names, script):
-    """Return the script of most words of each document; "" for Latin, or if there is none."""
+    """Return, for each document, the script of more than half of its words.
+
+    It is "" for Latin, and if no script has more than half.
+    """
     rows, n_scripts = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)), len(names)
     cells = rows * n_scripts + script[counts.indices]
     script_counts = np.bincount(cells, counts.data, minlength=counts.shape[0] * n_scripts)
@@ -181,7 +193,10 @@ def _scripts(counts, names, script):
 
 
 def _by_script(words):
-    """Return (names of scripts, index of the script of each word); "" is Latin or no letter."""
+    """Return (names of scripts, index of each word's script), by the first letters of the words.
+
+    The name is "" for Latin and for words that do not begin with a letter.
+    """
     first_letters = "".join([*map(itemgetter(0), words), " "]).encode("utf-32-le", "surrogatepass")
     first_letters = np.frombuffer(first_letters, dtype=np.int32)
     distinct_letters = np.flatnonzero(np.bincount(first_letters))

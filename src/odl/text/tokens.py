@@ -1,10 +1,11 @@
 """Count the tokens of texts: words of every script, or matches of a regular expression.
 
-With a pattern, the tokens are those of scikit-learn's `CountVectorizer`. Counting is fast because
-most pieces of a text have occurred before. A text is cut into pieces at ASCII characters that are
-never part of a token; a piece has zero, one or several tokens (several if it has dashes or
-typographic quotes, for example). A compiled loop (`odl.kernels.known_pieces`) cuts the text and
-looks up the tokens of each piece. Python code runs only for new pieces.
+With a pattern, the tokens are those of scikit-learn's `CountVectorizer`.
+
+A text is cut into pieces at ASCII characters that are never part of a token. A piece has any number
+of tokens; several if it contains dashes or typographic quotes, for example. A compiled loop
+(`odl.kernels.known_pieces`) cuts the text and looks up the tokens of each piece in a cache. Since
+most pieces have occurred before, Python code rarely runs.
 """
 
 import os
@@ -31,7 +32,7 @@ from odl.text.words import PLAIN, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 MAX_CACHED = 1 << 19  # number of pieces or words at which a cache is emptied
-BUFFER = 1 << 17  # largest number of bytes of text that one call of the kernel counts
+BUFFER = 1 << 17  # bytes of text; one call of the kernel counts at most this many
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
 TOKENISERS, HANGUL_SPLITS = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
@@ -213,7 +214,7 @@ class PieceCache:
         return PieceCache, arguments
 
     def _begin(self):
-        """Allocate an empty cache of `MAX_CACHED` pieces and those of one more buffer."""
+        """Allocate an empty cache for `MAX_CACHED` pieces and all that one buffer can add."""
         n_pieces = MAX_CACHED + BUFFER
         # A piece has fewer than two words per byte.
         sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, MAX_CACHED + 2 * BUFFER)

@@ -106,7 +106,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False)
 
 
 def solve(P, A, lam, limit=-1):
-    """Code every document as `codes` does, always with the gap, and with a limit on the pivots.
+    """Code every document as `codes` does; return the gaps too, and limit the number of pivots.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def solve(P, A, lam, limit=-1):
     lam : float
         As in `codes`; not checked here.
     limit : int
-        Pivots per document before HiGHS solves it instead. -1 is a multiple of the size of the
-        document.
+        Maximum number of pivots per document, after which HiGHS solves it instead. With -1 the
+        limit grows with the size of the document.
 
     Returns
     -------
@@ -138,23 +138,34 @@ def solve(P, A, lam, limit=-1):
 
 
 def _repair(P, A, lam, mass, X, objective, gap, rows):
-    """Solve the given rows with HiGHS, since the kernel did not certify their codes.
+    """Solve the documents `rows`, whose codes the kernel did not certify, again with HiGHS.
 
-    The code with the smaller gap is used. `objective` and `gap` are changed in place.
+    Of the two codes of a document, the one with the smaller gap is used. `objective` and `gap` are
+    changed in place.
+
+    Returns
+    -------
+    csr_array
+        X with the new codes in their rows.
+
+    Raises
+    ------
+    OdlError
+        If the smaller gap of a document exceeds `LARGEST_GAP` times its l1 norm.
     """
-    pieces, done = [], 0  # rows before `done` are in `pieces`
+    pieces, n_done = [], 0  # `pieces` contain the first `n_done` rows of the result
     for row in rows:
         document = P[[row]]
-        code, value, distance = _solve_by_highs(document, A, lam, mass)
-        if distance < gap[row]:
-            pieces += [X[done:row], code]
-            done, objective[row], gap[row] = row + 1, value, distance
+        code, value, highs_gap = _solve_by_highs(document, A, lam, mass)
+        if highs_gap < gap[row]:
+            pieces += [X[n_done:row], code]
+            n_done, objective[row], gap[row] = row + 1, value, highs_gap
         norm = document.sum()
         if not gap[row] <= LARGEST_GAP * norm:
             fault = f"row {row} of P is solved only to a gap of {gap[row]:.3g}"
             todo = "rescale or drop that document, or use the coder 'admm'"
             raise OdlError(fault, f"a gap of at most {LARGEST_GAP * norm:.3g}", todo)
-    return sparse.csr_array(sparse.vstack([*pieces, X[done:]], format="csr"))
+    return sparse.csr_array(sparse.vstack([*pieces, X[n_done:]], format="csr"))
 
 
 def _solve_by_highs(document, A, lam, mass):

@@ -240,7 +240,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return frames.table(index, ids, times, parts)
 
     def judge(self, frame: Any) -> pd.DataFrame:
-        """Score documents as one batch, without learning them.
+        """Score documents as one batch, without learning them; the estimator does not change.
+
+        Documents that occurred before are scored too. A warning reports rows that cannot be read.
 
         Parameters
         ----------
@@ -281,7 +283,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     @property
     def events_(self) -> pd.DataFrame:
-        """A table of all events, one row each, by their number."""
+        """Table of all events so far, one row per event, indexed by event number.
+
+        The columns are name, words, state ("new", "growing" or "returning"), birth (number of the
+        first batch) and documents (number of documents so far).
+        """
         self._check_learned()
         events = self.past_.events
         columns = {

@@ -244,14 +244,27 @@ class Model:
     def cost(
         self, x: np.ndarray, W_k: np.ndarray, nu: np.ndarray, n_agents: int, share: float
     ) -> Any:
-        """Return J_k(nu) = f*(nu)/N - share nu^T x + h*(W_k^T nu) (eq. 29).
+        """Return the cost J_k(nu) = f*(nu)/N - share nu^T x + h*(W_k^T nu) of agent k (eq. 29).
 
         Equation `agent-cost` of docs/method.md.
 
         Parameters
         ----------
+        x : ndarray, shape (..., terms)
+            The document.
+        W_k : ndarray, shape (terms, atoms of the agent)
+            Atoms of agent k.
+        nu : ndarray, shape (..., terms)
+            Dual variable of agent k.
+        n_agents : int
+            Number of agents N.
         share : float
-            1/|N_I| for an agent that sees the document, else 0.
+            1/|N_I| if agent k is one of the |N_I| agents that see the document, else 0.
+
+        Returns
+        -------
+        float or ndarray
+            One cost for each document.
         """
         residual_part = self.residual.conjugate(nu) / n_agents - share * np.sum(nu * x, axis=-1)
         return residual_part + self.code.conjugate(nu @ W_k)

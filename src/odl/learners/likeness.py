@@ -368,6 +368,11 @@ def nearest_twice(P, index, most, scale, recent_scale):
 
 
 def _nearest_in(P, index, most, flat, *scales):
+    """Search an index for the columns nearest to each document, with one or two scales.
+
+    `flat` chooses flattened weights of the columns. Returns (`Nearest` with the first scale,
+    `Nearest` with the second scale).
+    """
     documents, (spans, terms, *weights) = as_rows(P), index.columns
     compared = index.lists.rows(flat), index.owner, (spans, terms, weights[flat])
     n_terms, most = max(P.shape[1], len(index.numbers.place)), min(most, len(spans))
@@ -376,28 +381,68 @@ def _nearest_in(P, index, most, flat, *scales):
 
 
 def nearest_columns(P, A, most, scale, apart=False):
-    """Return the columns of a CSC matrix most similar to each document, as `nearest` does.
+    """Return the columns of a matrix without an index that are most similar to each document.
 
-    The columns are inverted for this call; `nearest` uses an index that exists already. With
-    `apart`, column i is no result for document i.
+    The result is that of `nearest`. The inverted lists of the columns are built for this call only.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+    A : csc_array, shape (n_terms, n_columns)
+    most : int
+        Number of columns per document.
+    scale : ndarray, shape (n_columns,)
+        Factor of the inner products with each column.
+    apart : bool
+        Whether column i is excluded for document i, because it is the document itself.
+
+    Returns
+    -------
+    Nearest
+        With min(most, n_columns) columns.
     """
-    numbers, columns = TermNumbers(max(P.shape[1], A.shape[0])), as_rows(A)
-    terms = numbers.assign(columns.terms, A.shape[0])
-    lists = invert_rows(columns._replace(terms=terms), numbers.count)
+    most = min(most, A.shape[1])
+    documents, columns = as_rows(P), as_rows(A)
+    numbers = TermNumbers(max(P.shape[1], A.shape[0]))
+    column_terms = numbers.assign(columns.terms, A.shape[0])
+    document_terms = numbers.known(documents.terms)
+    lists = invert_rows(columns._replace(terms=column_terms), numbers.count)
     lists = lists._replace(starts=spans_of(lists.starts).ravel())
     compared = lists, np.arange(A.shape[1]), (spans_of(columns.starts), *columns[1:])
-    documents, n_terms, most = as_rows(P), len(numbers.place), min(most, A.shape[1])
-    terms = numbers.known(documents.terms)
-    return _nearest(documents, terms, compared, n_terms, most, (scale,), apart)[0]
+    n_terms = len(numbers.place)
+    return _nearest(documents, document_terms, compared, n_terms, most, (scale,), apart)[0]
 
 
 def nearest_among(P, most):
-    """Return the most similar other documents of each document in a batch, as `nearest` does."""
+    """Return for each document the most similar other documents of its batch, as a `Nearest`."""
     P = sparse.csr_array(P)
     return nearest_columns(P, P.T, most, np.ones(P.shape[0]), apart=True)
 
 
 def _nearest(documents, numbers, compared, n_terms, most, scales, apart=False):
+    """Run the kernel that searches inverted lists; return its results for both scales.
+
+    Parameters
+    ----------
+    documents : Rows
+    numbers : ndarray of uint32
+        Number of each term of the documents in the lists.
+    compared : tuple
+        Inverted lists, column of each piece, and (spans, terms, weights) of the columns.
+    n_terms : int
+        Size of the vocabulary.
+    most : int
+        Number of columns per document.
+    scales : tuple of one or two ndarray
+        Factors of the inner products with each piece.
+    apart : bool
+        Whether column i is excluded for document i.
+
+    Returns
+    -------
+    plain, recent : Nearest
+        Results with the first and the second scale; without a second scale, `recent` has no rows.
+    """
     count = len(documents.starts) - 1
     sizes = (count, most), (count if len(scales) > 1 else 0, most)
     plain, recent = (Nearest(np.full(size, -1), np.zeros(size)) for size in sizes)

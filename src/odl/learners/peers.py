@@ -21,7 +21,9 @@ SMALL_SHARE = 0.3  # in batches below `ORDERED` documents, peers have the share 
 def share_of_peers(context: float, n_documents: int) -> float:
     """Return the weight of the peers: in the order of a batch, or in the scores of a small batch.
 
-    A small batch has fewer than 100 documents. The weight is 0 in batches of fewer than 3.
+    In batches of at least 250 documents the weight is `context`; between 100 and 250 documents it
+    is `context` times the number of documents / 250. In a small batch, of fewer than 100 documents,
+    it is .3 `context`; with fewer than 3 documents it is 0.
 
     Equation `levels-context` of docs/method.md.
 
@@ -33,9 +35,9 @@ def share_of_peers(context: float, n_documents: int) -> float:
     """
     if n_documents < MIN_BATCH_DOCUMENTS:
         return 0.0
-    return context * (
-        min(1.0, n_documents / WHOLE_SHARE) if n_documents >= ORDERED else SMALL_SHARE
-    )
+    if n_documents < ORDERED:
+        return context * SMALL_SHARE
+    return context * min(1.0, n_documents / WHOLE_SHARE)
 
 
 def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: int) -> np.ndarray:

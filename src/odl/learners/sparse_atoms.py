@@ -177,17 +177,26 @@ def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
 
 
 def make_atoms(P, start_terms=0, norm="l1"):
-    """Return atoms with the `start_terms` heaviest terms of each document (0: all terms).
+    """Return one atom for each document: its heaviest terms, scaled to unit norm.
 
-    Atoms are columns of unit norm.
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        Documents with non-negative weights; none is empty.
+    start_terms : int
+        Maximum number of terms of an atom; 0 takes all terms.
+    norm : {"l1", "l2"}
+
+    Returns
+    -------
+    csc_array, shape (n_terms, n_documents)
     """
     atoms = largest_per_row(P, start_terms)
-    sizes = (
-        np.asarray(atoms.sum(axis=1))
-        if norm == "l1"
-        else np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
-    )
-    values = atoms.data / np.repeat(np.ravel(sizes), np.diff(atoms.indptr))
+    if norm == "l1":
+        norms = np.asarray(atoms.sum(axis=1))
+    else:
+        norms = np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
+    values = atoms.data / np.repeat(np.ravel(norms), np.diff(atoms.indptr))
     return sparse.csc_array(
         sparse.csr_array((values, atoms.indices, atoms.indptr), shape=atoms.shape).T
     )

@@ -208,7 +208,10 @@ def purity(clusters, topics):
 
 
 def majorities(clusters, topics):
-    """Return the topics that more than half of the labelled documents of some cluster have."""
+    """Return the set of topics that have a majority in at least one cluster.
+
+    A topic has a majority if more than half of the labelled documents of the cluster have it.
+    """
     return {
         name
         for size, tally in counts(clusters, topics)
@@ -222,9 +225,10 @@ def b_cubed(clusters, topics):
 
     Let C(i) be the documents in the cluster of i, including i, and T(i) those with the same topic.
     Precision is the mean of ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters, recall the
-    mean of ``|C(i) & T(i)| / |T(i)|`` over all documents, 0 for documents in no cluster. This is
-    the usual measure if every document is in a cluster and has one topic. nan if no document has
-    topics, or (precision and F1) none of them is in a cluster.
+    mean of ``|C(i) & T(i)| / |T(i)|`` over all documents, where a document in no cluster counts 0.
+    Only documents with topics are used. If each has one topic and is in a cluster, these are the
+    usual measures. Without such documents all three are nan. If none of them is in a cluster,
+    precision and F1 are nan.
 
     Examples
     --------
@@ -259,9 +263,9 @@ def b_cubed(clusters, topics):
 def judge(emerging, batch, topics="all"):
     """Compare the clusters of a timestep with the topics of the documents.
 
-    A novel topic is a topic of a novel document of the batch. It is *reachable* if a selected
-    document has it, and *found* if more than half of the labelled documents of some cluster have
-    it.
+    A novel topic is a topic of a novel document in the batch. It is *reachable* if a selected
+    document has this topic. It is *found* if it is the topic of more than half of the labelled
+    documents in a cluster.
 
     Parameters
     ----------
@@ -269,7 +273,7 @@ def judge(emerging, batch, topics="all"):
     batch : odl.evaluation.scorefiles.ScoredBatch
         The scores that `emerging` was computed from.
     topics : {"all", "dominant"}
-        Which topics of a document count.
+        Topics that count for a document: all, or only the dominant one.
 
     Returns
     -------
@@ -307,9 +311,9 @@ def describe(emerging, batch, topics="all"):
     Returns
     -------
     list of dict
-        size, labelled (number of documents with topics), novel (number of novel documents),
-        share_novel (novel / labelled, nan without labels), topic and topic_share (the most frequent
-        topic of the labelled documents; ties by name), words, representative (id) and title.
+        For each cluster: size, labelled (number of documents with topics), novel (number of novel
+        documents), share_novel (novel / labelled, nan without labels), topic (most frequent topic
+        of the labelled documents; ties by name), topic_share, words, representative (id) and title.
     """
     counted = counts(
         emerging.cluster, _select_topics([batch.topics[row] for row in emerging.rows], topics)

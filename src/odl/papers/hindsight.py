@@ -10,13 +10,14 @@ l1 norm at most 1},
 all documents so far. `odl.dictionary.l1.fit_dictionary` returns an upper bound (its dictionary) and
 a lower bound (a feasible dual point), so R(T) lies between ``regret`` and ``regret_high``.
 
-For online ADMM with Gamma_{t+1} = soft(P_t - X_t A_t^T + D_t/beta, 1/beta) the sum of
-||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is computed too.
+Online ADMM also violates its constraint. With Gamma_{t+1} = soft(P_t - X_t A_t^T + D_t/beta,
+1/beta), the violation at timestep t is ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2. The sum of
+violations is computed too.
 
 The theory holds for a constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is not
-truncated. With Phi_t^2 the number of non-zero entries of P_t - X_t A_t^T, Phi >= Phi_t, D >= ||A* -
-A_1||_F and Ups >= ||P_t - X_t A*^T||_1 its proofs (NIPS 2012 supplement, Theorems B.5 and B.6)
-give, for every beta and every T,
+truncated. Let Phi_t^2 be the number of non-zero entries of P_t - X_t A_t^T, Phi >= Phi_t, D >=
+||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1. The proofs (NIPS 2012 supplement, Theorems B.5 and
+B.6) then give, for every beta and every T,
 
     R(T)               <= Phi^2 T / (2 beta) + D^2 beta / (2 tau)         (B.5)
     sum of violations  <= 2 D^2 / tau + 4 Ups T / beta                    (B.6)
@@ -24,8 +25,8 @@ give, for every beta and every T,
 and beta = (Phi/D) sqrt(tau T) turns the first bound into Phi D sqrt(T/tau), the second into
 2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. Theorem B.5 as printed has half of the first bound, which its
 proof does not give. The papers take A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes stay
-zero. The best dictionary A* is fitted to the codes that the run revealed, so the term ||A* E_t||_1
-of Theorem B.5, an error of the codes, is zero.
+zero. Theorem B.5 also has a term ||A* E_t||_1 for errors E_t of the codes. It is zero here, because
+A* is fitted to the codes that the run revealed.
 """
 
 import json
@@ -163,7 +164,7 @@ def loss(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> float
 
 
 def violation(step, beta):
-    """Return ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2 of one step of online ADMM.
+    """Return the violation ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2 of a step of online ADMM.
 
     Rows of the dual beyond the batch belong to empty documents, as in the learner.
     """
@@ -325,7 +326,10 @@ def measure(
 
 
 def _row(t, step, beta):
-    """Return the values of a row of `measure` that depend on its timestep only."""
+    """Return the columns of a row of `measure` that depend on one timestep only.
+
+    The other columns need the best fixed dictionary, and are added later.
+    """
     entries = np.abs(residual(step.P, step.X, step.before).data)
     return {
         "t": t,
@@ -551,7 +555,7 @@ def describe(rows, bounds, name):
 
 
 def gather_regret(plan, path, *, runs, sizes=()):
-    """Write the table of the regret of some runs over seeds.
+    """Write a table of regret: means over the seeds of the given runs.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
 
 
 def learn_groups(stream, grouped, k, **options):
-    """Return (scores, number of stored numbers) of all groups, both by run (see `learn`)."""
+    """Learn all groups of runs with `learn`; return two dicts by run: scores, stored numbers."""
     scores, entries = {}, {}
     for runs in grouped:
         group_scores, stored = learn(stream, runs, k, **options)
@@ -132,7 +132,11 @@ def pooled(streams, learners_of, settings):
 
 
 def _sized(grouped, settings):
-    """Return (size, k, runs) for each number of atoms or size of memory, and group of runs."""
+    """Return (size, k, runs) for each combination of a group of runs and a size of its memory.
+
+    The size is a number of atoms. For learners with the setting `memory` it is the largest number
+    of atoms that fits; k, the initial number of atoms, is then 1.
+    """
     sizes = []
     for runs in grouped:
         first = next(iter(runs.values()))["learner"]
@@ -252,15 +256,16 @@ def measure_auc(stream, scores):
 
 
 def score_by_age(stream, peer_learners):
-    """Score all timesteps after the first by five nearest neighbours with weights by age.
+    """Score all timesteps after the first by five nearest neighbours, with cosines weighted by age.
 
-    The weights are equal (complete past), of windows, of half-lives, and of `Recent`.
+    There is one run for each weighting: equal weights, windows, half-lives, and the factors that
+    `Recent` learns (`age_factors`).
 
     Parameters
     ----------
     stream : odl.papers.experiments.quality.SeededStream
     peer_learners : dict
-        Learners whose use of batch peers is applied to these scores too (`contexts`).
+        Learners whose way of combining scores with batch peers gives additional runs (`contexts`).
 
     Returns
     -------
@@ -281,7 +286,7 @@ def score_by_age(stream, peer_learners):
 
 
 def age_factors(rival):
-    """Return by run the factors of the cosines with earlier documents, shape (n_documents,)."""
+    """Return a dict from runs to the factors of cosines with each earlier document."""
     ages = rival.memory.ages
     factors = {NEAREST_RUN: np.ones(len(ages))}
     factors |= {
@@ -385,7 +390,7 @@ def compare_pairs(streams, runs, cosines):
 
 
 def _difference(judgements, run, best):
-    """Return the mean over seeds of the difference of two runs, its deviation and interval."""
+    """Return the difference in average AUC of two runs: mean over seeds, deviation and interval."""
     values = np.array([result[run][0] - result[best][0] for result in judgements])
     low, high = metrics.interval(
         np.mean([result[run][1] - result[best][1] for result in judgements], axis=0)

@@ -98,7 +98,7 @@ class Bench:
     ----------
     settings : dict
     seed : int
-        Seed of the initial atoms, the order of patches and the missing pixels. All seeds have the
+        Seed for the initial atoms, the order of patches and the missing pixels. All seeds use the
         same patches.
     train, validation, test : ndarray, shape (n_patches, n_pixels)
 
@@ -113,15 +113,15 @@ class Bench:
     def __init__(self, settings, seed, train, validation, test):
         self.settings, self.seed, self.train = settings, seed, train
         self.parts = {"validation": validation, "test": test}
-        self.known = {
-            (part, missing): hide(
-                *X.shape, missing / 100, np.random.default_rng([seed, missing, number])
-            )
-            for number, (part, X) in enumerate(self.parts.items())
-            for missing in settings["missing"]
-        }
+        self.known = {}
+        for number, (part, patches) in enumerate(self.parts.items()):
+            for missing in settings["missing"]:
+                # A generator for each mask: a mask does not depend on the other settings.
+                rng = np.random.default_rng([seed, missing, number])
+                self.known[part, missing] = hide(*patches.shape, missing / 100, rng)
+        # Caches: learned dictionaries, and the errors of all and of missing pixels by `key`
         self.dictionaries, self.errors, self.missing_errors = {}, {}, {}
-        self.first_trees = {}  # number of atoms -> branching factors of the first tree of this size
+        self.first_trees = {}  # number of atoms -> first tree with this number of atoms
 
     def dictionary(self, penalty, shape, exponent, share=1.0):
         """Return the dictionary learned with lam = 2^exponent, shape (n_pixels, n_atoms).
@@ -149,10 +149,10 @@ class Bench:
         return self.dictionaries[key]
 
     def error(self, part, missing, penalty, shape, exponents, share=1.0):
-        """Return 100 times the mean squared error of the estimates D x of complete patches.
+        """Return 100 times the mean squared error of reconstructed patches.
 
-        x is the code of the known pixels. The same share of the patches of the part and of the
-        training patches is used.
+        A patch is reconstructed as D x, where x is the code of its known pixels. `share` reduces
+        both the patches of the part and the training patches.
         """
         key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
@@ -170,17 +170,18 @@ class Bench:
     def key(self, part, missing, penalty, shape, exponents, share=1.0):
         """Return the cache key of an error.
 
-        Flat dictionaries with equal numbers of atoms share the key of the first tree of this size.
+        For a flat dictionary only the number of atoms matters. Its key has the first tree that was
+        requested with this number of atoms.
         """
         if penalty == "flat":
             shape = self.first_trees.setdefault(parse_tree(shape).n_nodes, shape)
         return part, missing, penalty, shape, exponents, int(np.ceil(share * len(self.parts[part])))
 
     def select(self, missing, penalty, shapes, refine=0):
-        """Return the (tree, (training exponent, coding exponent)) with least validation error.
+        """Return the (tree, (training exponent, coding exponent)) with the least validation error.
 
-        If `refine` is positive, a second search tries this number of steps of 2^(1/4) on each side
-        of the best grid point.
+        The exponents are those of lam = 2^exponent. If `refine` is positive, a second search
+        multiplies both lam of the best grid point by 2^(i/4) for i from -`refine` to `refine`.
         """
         settings = self.settings
         share = min(settings["screen"] / len(self.parts["validation"]), 1.0) or 1.0
@@ -194,11 +195,12 @@ class Bench:
         return best
 
     def _best(self, missing, penalty, cells, share):
-        """Return the best cell by successive elimination on a growing share of the patches.
+        """Return the cell with the least validation error, by successive elimination.
 
-        A cell is (tree, (training exponent, coding exponent)) as in `select`. After each round the
-        best quarter of the dictionaries remains, each with its best coding exponent and its
-        neighbours on the grid, and the share of patches is four times as large.
+        A cell is (tree, (training exponent, coding exponent)) as in `select`. The first round uses
+        the given share of the patches. After each round, the best quarter of the dictionaries
+        remains; each retains its best coding exponent and the two next to it on the grid. The next
+        round uses four times as many patches. The last round uses all patches.
         """
         spacing = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
         while True:
@@ -296,7 +298,10 @@ def _equal(bench, row):
 
 
 def _row(seed, missing, penalty, shape, exponents, error):
-    """Return the row of an error; `exponents` are those of the lam of training and of coding."""
+    """Return the row of the table for one error.
+
+    `exponents` are (training exponent, coding exponent), where lam = 2^exponent.
+    """
     return {
         "seed": seed,
         "missing": missing,
@@ -310,7 +315,7 @@ def _row(seed, missing, penalty, shape, exponents, error):
 
 
 def _test_row(bench, missing, penalty, cell):
-    """Return the row of the test errors of a (tree, (training exponent, coding exponent))."""
+    """Return the row of test errors for a cell (tree, (training exponent, coding exponent))."""
     row = _row(bench.seed, missing, penalty, *cell, bench.error("test", missing, penalty, *cell))
     key = bench.key("test", missing, penalty, *cell)
     return {**row, "missing_pixels": bench.missing_errors[key]}
@@ -438,7 +443,9 @@ def _grey(image):
 
 
 def contrast(images, size, share):
-    """Return the quantile `share` of the l2 norms of centred patches at all positions of images.
+    """Return a quantile of the contrast of patches, which is the l2 norm of the centred patch.
+
+    The quantile is over the patches at all positions of all images.
 
     Parameters
     ----------
@@ -446,8 +453,8 @@ def contrast(images, size, share):
     size : int
         Side of a patch, in pixels.
     share : float
-        At least 0 and below 1. At 0.8 a fifth of the patches have at least this norm. At 0 the
-        result is 0.
+        Order of the quantile, at least 0 and below 1. With 0.8, a fifth of the patches have at
+        least this norm. With 0, the result is 0.
     """
     if not share:
         return 0.0

@@ -19,7 +19,8 @@ METHODS = ("pca", "nmf", "lda", *LEARNED)
 RAW = ("frequencies", "counts", "directions")
 SCALINGS = ("each", "one", "none")  # see `kernels`
 MIN_OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
-FOLDS, COARSE = 5, 0.01  # number of folds of the cross-validation, and tolerance of its SVMs
+FOLDS = 5  # number of folds of the cross-validation that selects C
+COARSE = 0.01  # tolerance of the SVM solver in the cross-validation; coarser, because it only ranks
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 NON_EMPTY_LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
@@ -87,9 +88,9 @@ def two_groups(documents, settings):
     Returns
     -------
     counts : csr_array, shape (n_documents, n_words)
-        Counts of words that are not rare, for documents that have any.
+        Word counts without rare words; documents without remaining words are omitted.
     labels : ndarray of bool, shape (n_documents,)
-        Whether a document is of the first newsgroup.
+        True for documents of the first newsgroup.
     """
     groups = settings["groups"]
     if len(groups) != 2:
@@ -151,7 +152,9 @@ def represent(method, p, train, test, settings, seed):
 
     Returns
     -------
-    list of (exponent of lam or None, training features, test features)
+    list of tuple
+        (exponent of lam, training features, test features). For a method without lam, the list has
+        one tuple, whose exponent is None.
     """
     import warnings
 

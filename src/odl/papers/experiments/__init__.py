@@ -12,19 +12,19 @@ A module of this package is an experiment if it has::
     shown(tables) -> dict       optional: further values for its template ``NAME.jinja``,
                                 which also gets `folder`, `tables` and `figures`
 
-The report omits an experiment without ``NAME.jinja``: another experiment shows its tables. If the
-work has independent parts, a module has, instead of `run`::
+An experiment without ``NAME.jinja`` is not in the report; another experiment shows its tables. If
+the work has independent parts, the module has instead of `run`::
 
-    PART : str                  name of a setting, a list of numbers; each number is one part
+    PART : str                  name of a setting that is a list of numbers, one for each part
     UNMEASURED : tuple of str   names of the settings that only `finish` uses
     measure(settings, files) -> dict
                                 rows of each table, sorted by number
     finish(settings, folder, files, measured) -> None
                                 write tables and figures from these rows
 
-so that each part can be a job. `measure` is in a module without drawing, so that changes of figures
-do not repeat measurements. `settings` are complete and checked. Equal settings and files give equal
-bytes.
+so that each part can be a job of its own. `measure` is defined in a module that draws nothing.
+Changes of figures therefore do not repeat measurements. The settings that these functions get are
+complete and checked. Equal settings and files give equal bytes.
 """
 
 import os

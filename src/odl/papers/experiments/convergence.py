@@ -143,9 +143,9 @@ def consensus_admm(
         p_k  <- p_k + c sum_{l in N_k} (nu_k - nu_l)
         nu_k <- argmin_{nu in V_f} J_k(nu) + p_k^T nu + c sum_{l in N_k} ||nu - (nu_k + nu_l)/2||^2
 
-    (Mateos, Bazerque and Giannakis 2010; the printed recursion of the paper was not available, this
-    is the edge-based recursion of the same structure). The argmin is approximated by `inner`
-    projected gradient steps.
+    This is the edge-based recursion of Mateos, Bazerque and Giannakis (2010). The recursion that
+    the paper prints was not available; its structure is the same. The argmin is approximated by
+    `inner` projected gradient steps.
 
     Parameters
     ----------
@@ -232,9 +232,11 @@ def follow(problem, network, model, settings):
 
 
 def _errors_at(marks, infer, share, x, optimum, score):
-    """Return the errors of the inference of a document x after each number of exchanges in `marks`.
+    """Return the errors of an inference method after given numbers of exchanges.
 
-    Shape (len(marks), 2): distance from the optimal dual variable, relative error of the score.
+    `infer` is run once on the document x. Row i of the result, shape (len(marks), 2), belongs to
+    ``marks[i]`` exchanges. Its columns are the distance from the optimal dual variable and the
+    relative error of the score.
     """
     errors = []
 
@@ -327,8 +329,8 @@ def run(settings, folder, files):
 def shown(tables):
     """Return the values for the template.
 
-    ``curves`` has (name, first row with a distance of at most 1 %, last row) of each curve, ``law``
-    the exponent of the step size for each problem and network.
+    ``curves`` lists (name, first row with a distance of at most 1 %, last row) for each curve.
+    ``law`` is a text with the fitted exponent of the step size for each problem and network.
     """
     not_reached = dict.fromkeys(("exchanges", "inner", "floats"), float("nan"))
     curves = []

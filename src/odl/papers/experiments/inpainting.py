@@ -31,11 +31,15 @@ PUBLISHED_ERRORS = {
 def finish(settings, folder, files, rows_by):
     """Write all tables, learn the dictionary for the figure, and draw the figures.
 
-    The tables are ``validation.tsv`` (each combination that was tried, with the number of patches),
-    ``test.tsv`` (selected dictionaries), ``structures.tsv`` (every tree at the largest percentage
-    of missing pixels, if configured), ``equal.tsv`` (flat dictionaries with as many atoms as the
-    selected tree), ``gaussian.tsv``, ``summary.tsv`` and ``depths.tsv`` (of the tree in the
-    figure).
+    The tables are:
+
+    - ``validation.tsv``: every combination of settings that was tried, with its number of patches;
+    - ``test.tsv``: the selected dictionaries;
+    - ``structures.tsv``: every tree at the largest percentage of missing pixels, if configured;
+    - ``equal.tsv``: flat dictionaries with as many atoms as the selected tree;
+    - ``gaussian.tsv``: the Gaussian estimates;
+    - ``summary.tsv``: means over seeds;
+    - ``depths.tsv``: the depths of the tree in the figure.
     """
     dictionary = _learn_drawn(settings, reconstruction.read_images(files, settings["scale"]))
     tables = {**rows_by, "summary": summarise(rows_by), "depths": depths(*dictionary)}
@@ -89,9 +93,9 @@ def _learn_drawn(settings, images):
 def depths(tree, D, side):
     """Return a row for every depth of a tree: atoms, roughness, parent, others.
 
-    ``roughness`` is the sum of squared differences of neighbouring pixels over the sum of squares.
-    ``parent`` is the mean absolute cosine of an atom with its parent, ``others`` that with all
-    atoms of the depth above.
+    ``roughness`` is the sum of squared differences of neighbouring pixels, divided by the sum of
+    squared pixels. ``parent`` is the mean absolute cosine between an atom and its parent,
+    ``others`` the mean absolute cosine between an atom and every atom one depth above.
     """
     unit = D / np.maximum(np.linalg.norm(D, axis=0), 1e-300)
     atoms = unit.T.reshape(-1, side, side)

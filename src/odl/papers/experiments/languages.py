@@ -1,6 +1,6 @@
-"""AUC on the same sentences in many languages, by words and by words with their pieces.
+"""AUC on the same sentences in many languages, by words alone and by words with word pieces.
 
-The streams have novel topics.
+The streams contain topics that are novel at a known time.
 """
 
 import numpy as np
@@ -20,9 +20,10 @@ SETTINGS: dict = {}
 
 
 def neighbours(stream, t, weighting):
-    """Return the mean cosine distance of each document to its five nearest earlier documents.
+    """Return the mean cosine distance of each document at timestep t to its nearest documents.
 
-    Term weights are those of the batch.
+    These are the five nearest documents of all earlier batches. Earlier documents are weighted by
+    the document frequencies of batch t.
     """
     batch = stream.batches[t]
     rows, n_terms = Weighed(batch, Weighting(**weighting), "l2"), batch.counts.shape[1]
@@ -32,16 +33,32 @@ def neighbours(stream, t, weighting):
     return 1.0 - np.sort(cosines, axis=1)[:, -N_NEIGHBOURS:].mean(axis=1)
 
 
-def rows_of(stream, runs, share):
-    """Return rows with the AUC of five nearest neighbours and of each run.
+def measure_runs(stream, runs, share):
+    """Measure the average AUC of each run, and of five nearest neighbours, on a stream.
 
-    `share` is the weight of the pieces of words.
+    Nearest neighbours use the term weights of the first run.
+
+    Parameters
+    ----------
+    stream : odl.papers.experiments.quality.SeededStream
+    runs : dict
+        Maps names of runs to their settings.
+    share : float
+        Weight of word pieces relative to words; replaces the weight in the settings of the runs.
+
+    Returns
+    -------
+    list of dict
+        A row for each method: run, pieces (`share`) and auc.
     """
-    weightings = {run: {**entry["features"], "pieces": share} for run, entry in runs.items()}
-    first = next(iter(weightings.values()))
-    scores = {"nearest5": {t: neighbours(stream, t, first) for t in stream.listed}}
+    runs = {
+        run: {**entry, "features": {**entry["features"], "pieces": share}}
+        for run, entry in runs.items()
+    }
+    first_weighting = next(iter(runs.values()))["features"]
+    scores = {"nearest5": {t: neighbours(stream, t, first_weighting) for t in stream.listed}}
     for run, entry in runs.items():
-        scores |= qualitystudy.learn(stream, {run: {**entry, "features": weightings[run]}}, 1)[0]
+        scores |= qualitystudy.learn(stream, {run: entry}, 1)[0]
     return [
         {"run": run, "pieces": share, "auc": stream.average(values)}
         for run, values in scores.items()
@@ -57,7 +74,7 @@ def run(settings, folder, files, study):
         for seed in study["seeds"]:
             stream = quality.SeededStream(name, documents, setting, study["evaluate"], seed)
             for terms, weight in (("words", 0.0), ("pieces", share)):
-                rows = rows_of(stream, study["learners"], weight)
+                rows = measure_runs(stream, study["learners"], weight)
                 measured += [{"stream": name, "seed": seed, "by": terms, **row} for row in rows]
             print(f"{name}, seed {seed}", flush=True)
         draws += measured

@@ -36,12 +36,23 @@ PAST_CONTEXT = f"{PAST_PLAIN}, whole batch"
 
 
 def run(settings, folder, files):
-    """Join the tables of several folders, and draw them.
+    """Join the tables of several `quality` experiments, and draw average AUC against memory.
+
+    A table that a folder lacks is omitted. Writes the joined `QUALITY_TABLES`, the figure
+    ``memory`` of all streams, and the figure ``claim`` of the streams in the setting `shown`.
+
+    Parameters
+    ----------
+    settings : dict
+    folder : path-like
+        Folder to write to.
+    files : list of path-like
+        Folders of finished `quality` experiments.
 
     Raises
     ------
     DataError
-        If a stream of the setting `shown` was not measured.
+        If the part "memory" of a stream in `shown` was not measured.
     """
     tables = {name: [] for name in QUALITY_TABLES}
     for name, rows in tables.items():
@@ -58,8 +69,8 @@ def run(settings, folder, files):
             )
     memory, compared, figures = tables["memory"], tables["table"], {}
     if settings["shown"]:
-        claimed = [row for name in settings["shown"] for row in memory if row["stream"] == name]
-        figures["claim"] = curves(claimed, compared)
+        shown_rows = [row for name in settings["shown"] for row in memory if row["stream"] == name]
+        figures["claim"] = curves(shown_rows, compared)
     if streams:
         figures["memory"] = curves(memory, compared, others=tables["rivals"])
     write(folder, tables, figures)

@@ -29,7 +29,8 @@ SETTINGS = {
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.001},
     "iterations": {**POSITIVE_INTEGER, "default": 500},
 }
-BRANCHING, LAM = (3, 3), 2.0**-15  # children of a node at each depth; weight of the penalty
+BRANCHING = (3, 3)  # number of children of a node, by depth
+LAM = 2.0**-15  # weight of the penalty
 OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
 START_KINDS = ("documents", "clusters")
 LISTED_WORDS, DRAWN_WORDS = 20, 5  # words of a topic in the table and in the figure
@@ -90,8 +91,8 @@ def fit_tree(words, tree, settings, start, seed):
 def describe(tree, fit, vocabulary):
     """Return a row for each node of the tree.
 
-    ``use`` is the share of the node in the sum of codes, ``documents`` the share of documents with
-    a positive code, ``words`` the heaviest words.
+    ``use`` is the sum of the node's codes relative to the sum of all codes. ``documents`` is the
+    share of documents with a positive code for the node. ``words`` lists its heaviest words.
     """
     X = fit.codes.X
     use, tops = np.asarray(X.sum(axis=0)).ravel(), top_terms(sparse.csc_array(fit.D), LISTED_WORDS)
@@ -112,7 +113,8 @@ def describe(tree, fit, vocabulary):
 def draw_tree(nodes):
     """Draw the nodes of a table from left to right, leaves below each other and parents centred."""
     tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
-    # Use of a node with all its descendants, which gives the width of the edge to its parent
+    # below[node]: use of the node and its descendants together, which sets the width of the edge
+    # to its parent
     below, height, n_leaves = [row["use"] for row in nodes], {}, 0
     for node in reversed(tree.preorder):
         children = tree.children[node]

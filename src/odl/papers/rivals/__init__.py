@@ -4,15 +4,15 @@ Each class scores a batch before it learns the batch. A class has
 
     NAME : str                  name in tables
     WORDS : str                 description in words
-    NEEDS : str                 what it uses of a batch: "counts" or "vectors"
+    NEEDS : str                 data of a batch that the method uses: "counts" or "vectors"
     __init__(seed)              start with an empty memory
     score(batch) -> ndarray     one score per document; larger is more novel, 1 without neighbours
     learn(batch) -> None        learn a batch (`odl.stream.features.FeatureFile`)
     rows(batch) -> csr_array    optional: rows by which documents are compared; default: word counts
-    stored -> int               how many weights, counts and parameters are stored, without indices
+    stored -> int               number of stored weights, counts and parameters, without indices
 
-The first batch is learned but not scored. The classes are imported here by name, so that the record
-of a study's code includes them.
+The first batch is learned but not scored. The classes are imported here by name, so that the digest
+of the code that a study records includes them.
 """
 
 from odl.papers.rivals.first_story import FirstStory

@@ -18,9 +18,9 @@ class FirstStory:
     Locality-sensitive hashing (LSH) for cosines: each of `TABLES` hash tables assigns documents to
     buckets by the signs of `BITS` random projections, whose vectors have entries 1 and -1. A bucket
     stores its last `BUCKET` documents. A document is compared with the 3 `TABLES` documents that
-    share most buckets with it, and with the last `RECENT` documents, in case the hash tables miss
-    the nearest. Documents in no bucket and not among the last are dropped. A document has the
-    tf-idf weights of its own batch.
+    share most buckets with it. It is also compared with the last `RECENT` documents, because the
+    hash tables can miss the nearest document. A document that is in no bucket and not among the
+    last `RECENT` is dropped. Documents have the tf-idf weights of their own batch.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Nearest neighbours by embeddings (vectors), alone and combined with words.
 
-The weight of the vectors follows from the length of documents (`weight_of`): vectors help short
-texts, which share few words, and words are better for long ones.
+The weight of the vectors depends on the lengths of documents (`weight_of`). Vectors help if texts
+are short and share few words. Words are better if texts are long.
 """
 
 from typing import Any
@@ -71,9 +71,10 @@ class NearestMeaning:
 
 
 class FusedRanks(NearestMeaning):
-    """Weighted mean ``(1 - a) r + a q`` of two ranks within the batch.
+    """Score ``(1 - a) r + a q``, the weighted mean of two ranks within the batch.
 
-    r is the rank of the distance by words, q that by vectors, and a the weight of vectors.
+    r is the rank of the distance by words, q the rank of the distance by vectors, and a the weight
+    of vectors.
 
     Examples
     --------
@@ -107,7 +108,8 @@ class FusedRanks(NearestMeaning):
     def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the weighted mean of both ranks, from 0 to 1.
 
-        The rank of a distance is the share of smaller distances plus half of that of equal ones.
+        The rank of a distance is the share of documents in the batch with smaller distances, plus
+        half of the share with equal distances.
         """
         by_words, by_vectors = (
             (rankdata(distances) - 0.5) / len(distances)

@@ -142,8 +142,8 @@ class InvertedPast:
         self.rows.resize((self.rows.shape[0], len(idf)))
         inverse_norms = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300))
         for name, factor in factors.items():
-            # If more than half of the documents have the factor 0, an index without the first of
-            # them is built; otherwise the index of all documents is used.
+            # The oldest documents, those before `first`, have the factor 0. If they are more than
+            # half of all documents, an index without them is built.
             first, index = int(np.argmax(factor > 0)), self.index
             if 2 * first > len(inverse_norms):
                 index = likeness.build_index(self.rows[first:].T, 1.0)
@@ -300,5 +300,5 @@ class TemporalIdf:
 
     @property
     def stored(self) -> int:
-        """Number of stored frequencies, and one for the number of documents."""
+        """Number of stored document frequencies, plus 1 for the number of documents."""
         return len(self.frequencies) + 1

@@ -13,7 +13,7 @@ ALARM_LEVEL = (
 )
 MIN_PAST, MAX_PAST = 8, 50  # smallest and largest number of earlier periods for a comparison
 CHANGED_PERIODS = 2  # consecutive periods with changed words or scores before an alarm
-# Share of unseen words that is an alarm after one period; news alone does not reach it.
+# A single period with this share of unseen words is an alarm. News alone does not reach it.
 MANY_UNSEEN = 0.2
 # A pause is an alarm if it is between these two multiples of the longest earlier pause.
 PAUSE_RATIO, ARCHIVE_RATIO = 2.0, 20.0

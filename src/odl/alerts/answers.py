@@ -52,7 +52,7 @@ class AskedStreams:
             self.places[name] = place
 
     def watch(self, name=""):
-        """Return the `StreamAlerts` of a stream by its name; of the only one if the name is empty.
+        """Return the `StreamAlerts` of a stream; the name may be empty if there is only one stream.
 
         Raises
         ------
@@ -159,7 +159,7 @@ def explain_event(watch, what):
 
 
 def documents_of(watch, number, n=10):
-    """Return n documents of an event: central ones of its first period, then the oldest.
+    """Return n documents of an event: the central ones of its first period, then the oldest others.
 
     Raises
     ------
@@ -223,7 +223,9 @@ def search(watch, words, n=10):
 
 
 def _term_presence(batch, data, columns):
-    """Return a dense bool matrix: whether each document of a batch has each of some terms.
+    """Return whether each document of a batch contains each of the given terms.
+
+    The result is a boolean ndarray of shape (n_documents, n_terms).
 
     Parameters
     ----------
@@ -244,14 +246,14 @@ def _term_presence(batch, data, columns):
 
 
 def _token_options(home):
-    """Return the options of tokens in the odl.yaml of a folder; without it, `WORDS`."""
+    """Return the option `tokens` in the odl.yaml of a folder; `WORDS` if it is not set."""
     if not os.path.exists(os.path.join(home, project.FILE)):
         return WORDS
     return (project.read(home).get("options") or {}).get("tokens", WORDS)
 
 
 def _event_words(event):
-    """Return the own words of an event and the words of its name."""
+    """Return the set of words that describe an event: its own words, and the words in its name."""
     return {own.word for own in event.words} | {
         word.casefold() for name in event.name for word in name.split()
     }
@@ -405,7 +407,20 @@ def _cut(text, max_length=MAX_NAME):
 
 
 def _fit_answer(answer, key, total=None, room=None):
-    """Shorten the list `key` of an answer to `room` characters of JSON; add the number left out."""
+    """Add a list to an answer, without entries that would make its JSON too long.
+
+    The result has the list under `key` again, and the number of omitted entries as "left_out".
+
+    Parameters
+    ----------
+    answer : dict
+        Answer with the list under `key`, which is removed from it.
+    key : str
+    total : int, optional
+        Number of entries that exist; by default the length of the list.
+    room : int, optional
+        Largest number of characters of the answer; by default `MAX_CHARACTERS`.
+    """
     entries, shown = answer.pop(key), []
     room = (room or MAX_CHARACTERS) - len(json.dumps(answer, ensure_ascii=False)) - len(key) - 30
     for entry in entries:

@@ -1,4 +1,7 @@
-"""Breakdown of a score into printed parts: named, other, unshared and lowering words."""
+"""Breakdown of a document's score into the parts that lists print.
+
+A part is a named word or phrase, a sum over other words, the vectors (meaning), or the context.
+"""
 
 import math
 from typing import NamedTuple
@@ -10,10 +13,11 @@ from odl.files.escaping import isolated
 NAMED_SHARE = 0.5  # words are named until they explain this share of a score
 NAMED_WORDS = 12  # largest number of words that are named
 NAMED_OWN_WORDS = 3  # largest number of named words that no other document has
-# Share of `Document.own` from which the stored words are all words that no other document has.
+# If the stored words explain this share of `Document.own`, all words that contribute to it are
+# stored; the tolerance is for rounding.
 OWN_SHARE_KNOWN = 0.999
 LEAST_SHARE = 0.01  # smallest share of a score that a named word has
-# Share of a score from which a single remaining word is named instead of "1 more word".
+# A single remaining word with at least this share of a score is named instead of "1 more word".
 LEAST_LAST_SHARE = 0.05
 
 
@@ -47,12 +51,18 @@ class ScorePart(NamedTuple):
 
 
 def named(alert, max_words=NAMED_WORDS):
-    """Return the first reasons of an alert, which explain half of its score (`leading`)."""
+    """Return the leading reasons of an alert among words that other documents have too.
+
+    They explain at least half of the score if `max_words` permits (`leading`).
+    """
     return leading(alert.reasons[: min(max_words, alert.led)], alert.score)
 
 
 def leading(reasons, score):
-    """Return the first reasons that together explain half of a score, each at least 1 % of it."""
+    """Return the first reasons that together explain half of a score.
+
+    Reasons that explain less than 1 % of the score are left out, so the sum may be below half.
+    """
     total, words, sum_of = abs(score), [], 0.0
     for reason in reasons:
         if sum_of >= NAMED_SHARE * total or reason.share < LEAST_SHARE * total:
@@ -63,9 +73,10 @@ def leading(reasons, score):
 
 
 def group_by_phrase(alert, words):
-    """Return a list of (phrase, its words) for words of an alert.
+    """Return (phrase, words in the phrase) for the phrases that contain the given words.
 
-    Phrases stored with the alert are used; words in none of them form phrases of its text.
+    Phrases stored with the alert are used. For words that no stored phrase contains, phrases are
+    searched in the alert's text.
     """
     stored = [
         (phrase, inside) for phrase, inside in alert.phrases if not {*inside}.isdisjoint(words)
@@ -75,9 +86,10 @@ def group_by_phrase(alert, words):
 
 
 def named_words(alert, max_words=NAMED_WORDS):
-    """Return the reasons that are named, with those of all words in their phrases.
+    """Return the reasons that a breakdown names.
 
-    If a single shared word would remain, it is included too.
+    They are the leading reasons (`named`) and the other words in the phrases of these. If then a
+    single shared word with at least `LEAST_LAST_SHARE` of the score would remain, it is named too.
     """
     reason_words = [reason.word for reason in named(alert, max_words)]
     inside = {word for _, words in group_by_phrase(alert, reason_words) for word in words}
@@ -98,15 +110,15 @@ def phrases(alert, max_words=NAMED_WORDS):
 
 
 def near(alert, words):
-    """Return phrases of the words of an atom, spelled as in the text of the item."""
+    """Return the words of an atom as phrases, spelled as in the alert's text."""
     return phrasing.join_pieces(phrase for phrase, _ in phrasing.phrases([alert.text], words))
 
 
 def opening(alert):
-    """Return phrases of the words by which a headline includes the item, spelled as in its text.
+    """Return the headline's words in an alert as different phrases, spelled as in its text.
 
-    Each phrase is returned once. A single character of a script without spaces is left out: it is
-    what remains of a pair without a particle.
+    Single characters of scripts without spaces are left out: they remain when a grammatical
+    particle is removed from a pair of characters.
     """
     unique = dict.fromkeys(
         phrase for phrase, _ in group_by_phrase(alert, alert.opening[:NAMED_WORDS])
@@ -202,7 +214,10 @@ def _further(alert, heads, share, total):
 
 
 def _small(percent):
-    """Return a percentage as text, rounded up; with one decimal if it is below 1."""
+    """Return a percentage as text, rounded up to an integer, or to one decimal up to 0.9.
+
+    It is rounded up because it is printed as an upper bound.
+    """
     if percent >= 1:
         return f"{math.ceil(percent - 1e-9)}"
     return (

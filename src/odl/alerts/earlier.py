@@ -33,9 +33,9 @@ RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": 
 
 
 def record_of(file):
-    """Return the arrays and lists of strings of a period, each of which is a data set, by name.
+    """Return {name: array or list of strings} for the data sets of a period in format 2.
 
-    The numbers of topics have the present name "event".
+    The data set "topic" is returned under its present name, "event".
     """
     record = {}
     for name in file:
@@ -100,7 +100,10 @@ def _headlines(items, topic_of, events):
 
 
 def _headline(number, items, topic_of, events):
-    """Return the headline of a topic, or of a document without a topic, from its alerts."""
+    """Return the alerts about one topic, or the alert about a lone document, as a headline.
+
+    `number` is the number of the topic, or (`LONE_GATE`, row) for a document without a topic.
+    """
     words = tuple(dict.fromkeys(word for item in items for word in item.get("opening", ())))
     examples = tuple(item["row"] for item in items)
     if isinstance(number, tuple):
@@ -125,7 +128,10 @@ def _headline(number, items, topic_of, events):
 
 
 def born(changes):
-    """Return [(number, [(id, title)])] of the new topics of a period, with one document each."""
+    """Return (number, [(id, title)]) for each new topic of a period.
+
+    Format 2 stores one document for each topic.
+    """
     return [(number, [(ident, title)]) for number, ident, title in changes["born"]]
 
 

@@ -1,4 +1,4 @@
-"""Facets of events: counts of source, language and named columns among their documents."""
+"""Facets of events: counts of the sources, languages and column values of their documents."""
 
 import json
 import os
@@ -11,9 +11,9 @@ from odl.files.escaping import isolated, visible
 from odl.stream import features
 
 SOURCE, LANGUAGE = "source", "language"
-MAX_VALUES = 1000  # values of a facet with a count of their own; further values share one count
-VALUES_LISTED = 3  # values of a facet that are named if none has half of the documents
-USUAL_SHARE = 0.95  # share of all documents from which a value does not distinguish an event
+MAX_VALUES = 1000  # different values counted for a facet; further values share one count
+VALUES_LISTED = 3  # values listed for a facet if no value has half of the documents
+USUAL_SHARE = 0.95  # a value that this share of all documents has does not distinguish an event
 
 
 class Facet(NamedTuple):
@@ -88,7 +88,7 @@ def count_facets(place, spans):
 
 
 def read_values(place, t):
-    """Return {facet: values of the documents of a period}; a missing value is ""."""
+    """Return {facet: its value for each document of a period}; a missing value is ""."""
     *_, sources, _ = periods.read_names(os.path.join(place.alerts, f"{t}.h5"))
     data = features.read(os.path.join(place.features, f"{t}.h5"))
     values = {SOURCE: [*map(visible, sources)]}
@@ -111,7 +111,15 @@ def _add(counter, values):
 
 
 def _facets(inside, everywhere):
-    """Return the facets of an event from its counters and those of all documents of its periods."""
+    """Return the facets (`Facet`) of an event that at least one of its documents has.
+
+    Parameters
+    ----------
+    inside : dict of str to Counter
+        Counts of the values of each facet among the documents of the event.
+    everywhere : dict of str to Counter
+        The same counts among all documents of the periods of the event.
+    """
     facets = []
     for name, counter in inside.items():
         named = [(value, n) for value, n in counter.items() if value]

@@ -141,17 +141,20 @@ def read(folder):
 
 
 def _split(line):
-    """Split a line into one that mutes or follows and one that judges, since it may do both."""
+    """Split a line into a muting or following one and a judging one; the result has 1 or 2 lines.
+
+    In the file, both can share a line.
+    """
     muting = FeedbackLine(*line[: len(FEEDBACK_COLUMNS)])
     judging = line._replace(verdict="", until="", by=line.by or NOBODY)
     return ([muting] if line.verdict else []) + ([judging] if line.judged else [])
 
 
 def add(folder, entry):
-    """Add a line to feedback.csv of a folder; return the path of the file.
+    """Add a line to feedback.csv in a folder; return the path of the file.
 
-    It replaces a line on the same event, document or source; a verdict replaces only one of the
-    same user.
+    A line that mutes or follows replaces the earlier one about the same event, document or source.
+    A line that judges replaces only the earlier verdict of the same user.
 
     Raises
     ------
@@ -182,7 +185,11 @@ def remove(folder, what, by=""):
 
 
 def _replace(folder, what, by, entries):
-    """Replace the lines of a user about `what`, one process at a time; return the old lines."""
+    """Replace a user's lines about `what` in feedback.csv; return the lines that were replaced.
+
+    A lock ensures that one process at a time does so. If the file system has no locks, a warning is
+    printed.
+    """
     with atomic.locked(os.path.join(folder, FEEDBACK_FILE)) as alone:
         if not alone:
             print(
@@ -248,7 +255,11 @@ class Verdicts:
         return (followed or entries or [None])[0]
 
     def of_event(self, number, state, time):
-        """Return the verdict on an event in a period, given its state there; empty if none."""
+        """Return the verdict on an event that holds in a period, or an empty string.
+
+        `state` and `time` are the state of the event in this period and the time of the period:
+        verdicts may end at a date, or when the event grows.
+        """
         entry = self.lines.get(f"event:{number}")
         return entry.verdict if entry and entry.holds(state, time) else ""
 
@@ -281,7 +292,7 @@ def _date(text, where):
 
 
 def members(alerts, numbers):
-    """Return the ids of the documents of some events.
+    """Return the ids of all documents that belong to the given events.
 
     Parameters
     ----------
@@ -310,10 +321,10 @@ def _periods(alerts):
 
 
 def renumber_events(entries, alerts, before):
-    """Return lines of feedback.csv with new event numbers, and sentences on what changed.
+    """Adapt lines of feedback.csv after alerts were computed again, which renumbers events.
 
-    The new event is the one with most of the documents of the old event. A line without a new event
-    is left out.
+    An old event becomes the new event that has most of its documents. A line is left out if no new
+    event has a document of the old event.
 
     Parameters
     ----------
@@ -327,6 +338,7 @@ def renumber_events(entries, alerts, before):
     -------
     lines : list of FeedbackLine
     sentences : list of str
+        One sentence for each line that was changed, left out or replaced.
     """
     old_event_of = {ident: number for number, ids in before.items() for ident in ids}
     new_events = {number: Counter() for number in before}

@@ -34,12 +34,12 @@ def same_words(terms, vocabulary, numbers):
 
 
 def with_bare(words):
-    """Return the set of some words, extended by the words of hashtags without "#"."""
+    """Return the set of the words, and of the hashtags among them without "#"."""
     return {*words, *(word.removeprefix("#") for word in words)}
 
 
 def join_hashtags(documents, more_terms=NO_TERMS):
-    """Return a copy of documents in which a hashtag and its word are one term, without "#".
+    """Return a copy of the documents in which "#oscars" and "oscars" are one term, "oscars".
 
     The term with the smaller number is used for both, so counts of earlier periods remain valid.
     Only terms of the documents and `more_terms` are joined.

@@ -142,7 +142,10 @@ def event_map(watch, number):
 
 
 def alert_maps(watch, period):
-    """Return the alerts of a period as dicts, each with the facets of its event in this period."""
+    """Return the alerts of a period as dicts.
+
+    "facets" describes the documents of the alert's event in this period.
+    """
     rows = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
     spans = {row["event"]: [period.t] for row in rows if row["event"]}
     counted = facets.count_facets(watch.place, spans)
@@ -150,7 +153,7 @@ def alert_maps(watch, period):
 
 
 def as_jsonl(watch, periods):
-    """Return a line of JSON for each alert of some periods."""
+    """Return the alerts of periods as JSON Lines: one JSON object per line and alert."""
     rows = [row for period in periods for row in alert_maps(watch, period)]
     return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
@@ -181,7 +184,7 @@ def as_csv(watch, periods):
 
 
 def words_as_jsonl(watch, periods):
-    """Return a line of JSON for each word of periods."""
+    """Return the unseen words of periods as JSON Lines: one JSON object per line and word."""
     lines = []
     for period, word in ((each, word) for each in periods for word in each.unseen):
         first = date_of(word.first, exact=True) or None

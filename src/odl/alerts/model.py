@@ -13,9 +13,10 @@ import numpy as np
 
 from odl.files.documents import NO_TIME
 
-JSON_VERSION = 1  # version of the JSON of documents and events; within it fields are only added
+# Version of the JSON format for documents and events. New fields do not change the version.
+JSON_VERSION = 1
 STATES = ("new", "ongoing", "growing", "returning", "ended")
-# If several gates are open, the first one is named.
+# Names of the gates. A headline that opens several of them has the first one as its `gate`.
 GATES = ("words", "certain", "two periods", "volume", "lone")
 VERDICTS = ("known", "muted", "follow")
 ANSWERS = ("yes", "no", "known")  # answers of users who judge a headline
@@ -25,9 +26,10 @@ RAREST = 1000  # largest recurrence of a headline that is printed, in periods
 
 @dataclass(frozen=True)
 class Headline:
-    """A word that is more frequent in a period than before, with other words of its documents.
+    """A finding that something in a period may be new.
 
-    A headline may also be about an unusual number of documents, or a single unusual document.
+    Most headlines are about a word that is more frequent than before, with related words. Others
+    are about an unusual number of documents (volume), or about a single unusual (lone) document.
 
     Attributes
     ----------
@@ -38,12 +40,12 @@ class Headline:
     words : tuple of str
         Words as they are counted, the strongest first; empty for volume and lone documents.
     t : float
-        Evidence of the strongest word: -log10 P(at least n documents of the period have it), where
-        n documents have it. It is the smaller of `t_all` and `t_recent`, doubled for words of
-        titles in small periods. Headlines are sorted by it.
+        Evidence for the strongest word: -log10 P(X >= n), where n documents of the period contain
+        the word and X is the number expected from earlier periods. It is the smaller of `t_all` and
+        `t_recent`, doubled for title words in small periods. Headlines are sorted by t.
     t_all, t_recent : float
-        Evidence compared with all earlier documents, and with a background that has a half-life of
-        30 periods; not doubled.
+        Evidence against the background of all earlier documents, and against a background with a
+        half-life of 30 periods; not doubled.
     rows : tuple of int
         Rows of its documents in the batch: those that have its strongest word.
     usual : float
@@ -93,7 +95,7 @@ class Headline:
 
     @property
     def recurrence(self) -> int:
-        """Mean number of periods between two such headlines by chance, 1 / p; at most `RAREST`."""
+        """Mean number of periods (1 / p) until chance gives such a headline; at most `RAREST`."""
         return int(min(RAREST, max(1, round(1 / max(self.p, 1 / RAREST)))))
 
 
@@ -112,7 +114,7 @@ class OwnWord:
 
 @dataclass
 class Event:
-    """An episode of the stream whose documents have words of their own.
+    """An episode of the stream whose documents share words that were rare before.
 
     Attributes
     ----------
@@ -124,8 +126,8 @@ class Event:
         Words that are more frequent in its documents than before its birth, the strongest first.
         They are estimated again in each of the four periods after the birth, then fixed.
     threshold : float
-        A document belongs to the event if the sum of the log-likelihood ratios of these words is
-        above it.
+        Smallest evidence of a document that belongs to the event. The evidence is the sum of the
+        log-likelihood ratios of `words`.
     birth : int
         Period in which it began.
     first : int
@@ -133,10 +135,10 @@ class Event:
     sizes : dict of int to int
         Period -> number of documents of the event; periods without documents are left out.
     earlier : int
-        Number of its documents in periods before those that were read.
+        Number of its documents in periods that were not read.
     history : list of (int, str)
-        (period, state) of each change of state, oldest first. For periods that were not read, only
-        the first and the last state are included.
+        (period, new state) for each change of state, oldest first. Of the changes in periods that
+        were not read, only the first and the last are included.
     examples : tuple of (str, str)
         Ids and titles of central documents of the period in which it began.
     feedback : str
@@ -180,19 +182,19 @@ class Event:
 
 
 def brief_history(birth, t, state):
-    """Return the history of an event of which only birth and the state in period t are known."""
+    """Return `Event.history` if only the birth and the state in period t are known."""
     return [(birth, "new")] + ([(t, state)] if state != "new" else [])
 
 
 class Reason(NamedTuple):
-    """A word and its share of a score; see `Document.context` for the sum of all shares."""
+    """A word of a document, and the part (share) of the document's score that the word explains."""
 
     word: str
     share: float
 
 
 class Rest(NamedTuple):
-    """Summary of the words of a document that are in other documents but not in its `reasons`.
+    """Summary of the words that a document shares with others and that are not in its `reasons`.
 
     Attributes
     ----------
@@ -222,10 +224,10 @@ class Near(NamedTuple):
     words : tuple of str
         Words of largest weight.
     likeness : float
-        Cosine of document and atom, in [0, 1].
+        Cosine between the document and the atom, in [0, 1].
     id : str
-        Id of the document most similar to the atom, from the last period in which a document used
-        the atom; empty if none did.
+        Id of the document most similar to the atom in the last period in which a document used the
+        atom; empty if no document ever used it.
     """
 
     atom: int
@@ -236,10 +238,10 @@ class Near(NamedTuple):
 
 @dataclass
 class Document:
-    """A document of a period, or a group of near-duplicates, as it is stored and shown.
+    """A document of a period, or a group of near-duplicates that is represented by its first one.
 
-    Files store the fields of `odl.alerts.periods.DOCUMENT_FIELDS` of each shown document; the
-    others are read from arrays of the period or computed.
+    Files store the fields in `odl.alerts.periods.DOCUMENT_FIELDS` for each shown document. The
+    other fields are read from arrays of the period or computed.
 
     Attributes
     ----------
@@ -315,14 +317,17 @@ class Document:
 
     @property
     def line(self) -> int:
-        """Line in an id of the form ``posts.csv:12``, which readers give; 0 for any other id."""
+        """Line number of the document in its file, 0 if unknown.
+
+        It is known if the id has the form ``posts.csv:12``, with which readers replace missing ids.
+        """
         name, _, line = self.id.rpartition(":")
         return int(line) if name and name == self.source and line.isdecimal() else 0
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """A word, or a phrase with it, that no document before its period has.
+    """A word that no document before its period contains, with the phrase around it.
 
     Attributes
     ----------
@@ -331,13 +336,13 @@ class Unseen:
     words : tuple of str
         Its new words, as they are counted.
     items, sources : int
-        Numbers of items of the period that have the first new word, and of files of these items.
+        Number of items of the period that contain the first new word, and number of their files.
     first : int
         Time of the first of these documents, ms; `NO_TIME` if unknown.
     half : int
         Time from the first to the median document, ms.
     expected : float
-        Mean number of new words of an earlier period in at least the same share of its items.
+        Mean number of new words in an earlier period that at least the same share of items had.
     beyond : bool
         Whether it is in more items than expected by chance (`odl.alerts.unseen`).
     documents : tuple of (str, str)
@@ -377,10 +382,10 @@ class Withheld:
 
 @dataclass
 class Period:
-    """A period of n documents: fields of its file, and the choice of what is shown.
+    """A period with n documents: the content of its file, and which headlines are shown.
 
-    `odl.alerts.periods.read` fills in all fields but `budget` and `withheld`;
-    `odl.alerts.read.watch` chooses the headlines that are shown and sets these two.
+    `odl.alerts.periods.read` sets all fields except `budget` and `withheld`. Then
+    `odl.alerts.read.watch` sets these two and reduces `headlines` to those that are shown.
 
     Attributes
     ----------
@@ -397,8 +402,8 @@ class Period:
     labelled : bool
         Whether any document has topics in its input.
     unproven : bool
-        Whether too few documents came before for an alert. Then `below` has the strongest words and
-        `novel` the most novel documents, and none of them was tested.
+        Whether there are too few earlier documents for alerts. Then nothing was tested: `below` has
+        the headlines of the strongest words, and `novel` the most novel documents.
     empty, repeats : int
         Documents without a word; items that repeat one of an earlier period.
     p : float

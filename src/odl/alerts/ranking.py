@@ -1,4 +1,4 @@
-"""Order of headlines that learns from verdicts of users, by ridge regression.
+"""Order of headlines learned from verdicts of users by ridge regression.
 
 The traits x_i of n judged headlines have verdicts y_i (yes 1, known 0, no -1; the mean over users).
 The regression
@@ -41,8 +41,8 @@ class Traits(NamedTuple):
     Attributes
     ----------
     words : dict of str to float
-        Weights of the words: 1 for a word of the headline. A word of the titles and reasons of its
-        stored documents has the share of these documents that have it.
+        Word -> weight. Words of the headline have weight 1. Words in the titles or reasons of its
+        stored documents have as weight the share of these documents that contain them.
     source : str
         File of most of its stored documents.
     gate : str
@@ -64,8 +64,8 @@ class Move(NamedTuple):
     places : int
         Number of places up; negative: down.
     parts : tuple of (int, float)
-        Indices of the judged headlines that cause most of the move, and their parts of the
-        prediction, the largest first.
+        Judged headlines that cause most of the move: index, and contribution to the prediction. The
+        largest contribution comes first.
     """
 
     places: int
@@ -73,7 +73,7 @@ class Move(NamedTuple):
 
 
 def traits_of(headline, documents_of):
-    """Return the traits of a headline (`Traits`) from stored documents of its period, by row."""
+    """Return the `Traits` of a headline; `documents_of` maps rows to stored documents."""
     documents = [documents_of[row] for row in headline.examples if row in documents_of]
     counts, sources = Counter(), Counter()
     for document in documents:
@@ -88,9 +88,9 @@ def traits_of(headline, documents_of):
 
 
 def is_protected(headline):
-    """Return whether verdicts never move a headline down.
+    """Return whether verdicts must not move a headline down.
 
-    They do not if p < 1e-6, its gate is "certain", or its event is growing.
+    Such headlines have p < `PROTECTED_P`, the gate "certain", or a growing event.
     """
     return headline.p < PROTECTED_P or headline.gate == "certain" or headline.state == "growing"
 
@@ -118,7 +118,7 @@ class RidgeOrder:
         self.coefficients = np.linalg.solve(K + PENALTY * np.eye(len(y)), y)
 
     def move(self, traits):
-        """Return the `Move` of a headline with some traits, None if it does not move."""
+        """Return the `Move` of a headline with the given traits, None if it does not move."""
         products = self._products(self._scale_words(traits))
         prediction = float(self.coefficients @ (products - self.means))
         places = round(max(-MAX_DOWN, min(MAX_UP, MAX_UP * GAIN * prediction)))
@@ -137,7 +137,7 @@ class RidgeOrder:
         return traits._replace(words={word: weight / norm for word, weight in words.items()})
 
     def _products(self, traits):
-        """Return the inner product of scaled traits with those of each judged headline."""
+        """Return the inner products of scaled traits with the traits of the judged headlines."""
         return np.array([_product(traits, other) for other in self.traits])
 
 
@@ -154,10 +154,10 @@ def _largest(parts, prediction):
 
 
 def sources_agree(sources, values):
-    """Return whether verdicts on headlines of one source agree more than by chance.
+    """Return whether verdicts on headlines of the same source agree more than by chance.
 
-    They do if the sum of d_i d_j over pairs with the same source exceeds its standard deviation
-    under independence, where d_i are the deviations of the verdicts from their mean.
+    Let d_i be the deviation of verdict i from the mean verdict. The verdicts agree if the sum of
+    d_i d_j over all pairs with the same source exceeds its standard deviation under independence.
 
     Examples
     --------

@@ -47,7 +47,10 @@ class Place(NamedTuple):
 
     @property
     def features(self) -> str:
-        """Folder of the stream's features: of its seed, or of seed 0 if the seed has no effect."""
+        """Folder with the stream's features.
+
+        If the features do not depend on the seed, all seeds use the folder of seed 0.
+        """
         seed = os.path.dirname(os.path.dirname(self.run))
         path = os.path.join(seed, "features")
         return (
@@ -109,9 +112,9 @@ def place_of(folder, stream=None):
 
 
 def _streams_below(folder, pattern):
-    """Return {name of a stream: its folder of alerts} for a pattern below a folder.
+    """Find the folders of alerts that match a pattern below a folder; return {stream: folder}.
 
-    The empty pattern stands for the folder itself.
+    With the empty pattern, the folder itself is the only candidate.
     """
     # Escape the folder, since its name may contain signs of patterns, such as "[1]".
     escaped = os.path.join(glob.escape(folder), pattern)
@@ -171,7 +174,10 @@ def alerts_of(
 
 
 def first_of(place, last=None):
-    """Return the number of the first of the `last` newest periods of a stream; 0 for all."""
+    """Return the number of the first period to read, if the `last` newest periods are wanted.
+
+    It is 0 if `last` is None, or if there are fewer periods.
+    """
     return 0 if last is None else max(len([*periods.paths(place.alerts)]) - last, 0)
 
 
@@ -364,7 +370,11 @@ class _Reader:
         return tuple(shown)
 
     def _novel(self, period, withheld):
-        """Return the rows of the most novel documents; with `gates: false`, of the alerts."""
+        """Return the rows of the most novel documents to list, the most novel first.
+
+        With `gates: false` these documents are the alerts. Then the verdicts of users and the
+        budget apply, and `withheld` counts the alerts that are not shown.
+        """
         if period.settings["gates"] or period.unproven:
             return tuple(period.novel[:STORED_NOVEL].tolist())
         chosen, documents = [], period.documents_of

@@ -1,4 +1,4 @@
-"""Explanation of a score: the share of each word in it, and the atoms nearest to the document."""
+"""Explanation of a novelty score: the share that each word has in it, and the nearest atoms."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ LEAST_NORM = 1e-150  # lower bound of the norms by which products are divided
 
 
 class Origins(NamedTuple):
-    """Files, sources, URLs, authors and texts of documents; an unknown entry is empty.
+    """Where documents come from, and their texts; an unknown entry is an empty string.
 
     Attributes
     ----------
     files, urls : list of str
     sources : list of str
-        Source of each document, for which the gate of volume counts documents: its file, or the
-        value of the column `source`.
+        Source of each document: its file, or its value in the column `source`. The gate of volume
+        counts the documents of each source.
     authors : list of str
         Author of each document; an empty list if no document has one.
     texts : odl.alerts.phrasing.Texts
@@ -87,10 +87,10 @@ class Explanation(NamedTuple):
     ----------
     score : float
     words : dict of str to float
-        Share of each word of the document in its score, largest first.
+        Word of the document -> its share of the score, largest first.
     context : float
-        Remainder that belongs to no word (`odl.novelty.shares`); together with the shares it adds
-        up to the score.
+        Part of the score that belongs to no word (`odl.novelty.shares`). The shares and the context
+        add up to the score.
     atoms : list of Atom
         The nearest known atoms, nearest first.
 
@@ -218,17 +218,21 @@ def nearest_atoms(P, A, max_atoms):
 
 
 def word_shares(parts, counts, pieces=None):
-    """Return the share of each word in each score as a float32 matrix of the pattern of `counts`.
+    """Return the share of each word in each document's score, as float32.
 
-    The shares `parts` are those of `odl.novelty.shares`. If the first columns of `parts` are pieces
-    of words (`odl.stream.weighting.Pieces`), shares of pieces are added to those of their words.
+    The result is a matrix with the sparsity pattern of `counts`.
+    `parts` has the shares that `odl.novelty.shares` returns. If its first columns are pieces of
+    words (`odl.stream.weighting.Pieces`), the shares of pieces are added to those of their words.
     """
     parts = pieces.folded(parts, counts) if pieces else parts
     return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
 
 
 def shared_terms(frequencies, Q, firsts):
-    """Return whether each term is in two documents or more, earlier ones and rows `firsts` of Q."""
+    """Return whether each term is in at least two documents, as a boolean array.
+
+    `frequencies` counts the earlier documents; the rows `firsts` of Q are the new ones.
+    """
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
@@ -330,7 +334,10 @@ def _behind(title, text):
 
 
 def join(item, words, text, period):
-    """Add phrases to an item for those words that are in none of its phrases, if it has a text."""
+    """Add phrases to a document for the words that none of its phrases contains.
+
+    Nothing is added if `text`, the document's text, is empty.
+    """
     missing = [word for word in words if all(word not in inside for _, inside in item.phrases)]
     if text:
         item.phrases = (*item.phrases, *phrasing.phrases([text], missing, period=period))
@@ -368,7 +375,7 @@ def shares_of(words, row):
 
 
 def _left_over(words, row, shared, terms):
-    """Return the fields of `odl.alerts.model.Rest`: statistics of shared words not in `terms`."""
+    """Return the fields of `odl.alerts.model.Rest` for the shared words that are not in `terms`."""
     span = slice(words.indptr[row], words.indptr[row + 1])
     remaining, inside = shared[words.indices[span]], {*terms}
     remaining &= [term not in inside for term in words.indices[span].tolist()]

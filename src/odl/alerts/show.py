@@ -212,7 +212,10 @@ def as_slack(watch, periods):
 
 
 def _slack_block(title, facts="", documents=()):
-    """Return the text of a block of Slack: a title, facts, and linked titles of documents."""
+    """Return the text of a Slack block: a bold title, facts, and linked document titles.
+
+    The text is cut at `SLACK_TEXT` characters.
+    """
     lines = [f"*{_plain(title)}*"]
     if facts:
         lines.append(facts)

@@ -121,7 +121,10 @@ def _span(text, now):
 
 
 def _ago(number, unit, now, today):
-    """Return begin and end of the day (or, for the unit h, of the hour) a number of units ago."""
+    """Return the begin and end of the day that was a number of weeks, months, ... ago.
+
+    If the unit is h, they are the begin and end of the hour that began that number of hours ago.
+    """
     if unit.startswith("h"):
         first = now - timedelta(hours=number)
         return first, first + timedelta(hours=1)

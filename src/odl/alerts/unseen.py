@@ -34,15 +34,15 @@ MAX_NEIGHBOUR_SHARE = 0.1  # largest share of earlier documents that have such a
 
 
 class SeenWords(NamedTuple):
-    """History of unseen words: statistics of the last periods, and a Bloom filter of all words.
+    """History of unseen words: statistics of the last periods, and a Bloom filter of seen words.
 
     Attributes
     ----------
     largest : ndarray of float64, shape (at most `gates.HISTORY`, 2)
         T and the number of items of each period.
     shares : ndarray of float64, shape (at most `gates.HISTORY`, `STORED_SHARES`)
-        Shares of the items of a period that contain each of its unseen words, largest first, padded
-        with 0.
+        A row has the largest shares of the items of a period that contain one of its unseen words,
+        in decreasing order, padded with 0.
     met : ndarray of uint8, shape (`FILTER_BITS` / 8,) or (0,)
         Packed bits of the filter; empty if the vocabulary is not bounded.
     """
@@ -52,7 +52,7 @@ class SeenWords(NamedTuple):
     met: np.ndarray = np.zeros(0, dtype=np.uint8)
 
     def expected(self, share):
-        """Return the mean number of unseen words of a period that a share of its items has."""
+        """Return the mean number of unseen words per period that this share of its items has."""
         return float((self.shares >= share).sum() / max(len(self.shares), 1))
 
     def meeting(self, words):
@@ -159,10 +159,10 @@ def judge(past, items, settings, unproven=False):
 
 
 def _covers(phrase, word):
-    """Return whether a phrase covers an unseen word.
+    """Return whether a phrase that is already reported covers an unseen word.
 
-    It does if it is the phrase of the word, or if both are written without spaces and the phrase
-    overlaps the word.
+    The phrase covers the word if it is also the word's own phrase. In scripts without spaces it
+    also covers the word if it overlaps the word inside the word's phrase.
     """
     if phrase == word.phrase or not (
         phrasing.is_unspaced(phrase) and phrasing.is_unspaced(word.phrase)

@@ -1,4 +1,4 @@
-"""Verdicts of users on headlines (`odl judge`): share of yes, and effect on the order of lists."""
+"""Verdicts of users on headlines (`odl judge`): statistics, and effect on the order of lists."""
 
 import math
 import os
@@ -263,5 +263,5 @@ def line_of(watch, what, judged, by, time, note=""):
 
 
 def _last_path(watch):
-    """Return the path of the file of the last period, which has the events."""
+    """Return the path of the last period's file, which contains all events."""
     return os.path.join(watch.place.alerts, f"{watch.periods[-1].t}.h5")

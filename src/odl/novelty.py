@@ -21,20 +21,21 @@ class Novelty(NamedTuple):
     Attributes
     ----------
     score : ndarray
-        Residual plus penalty, plus `meaning` if vectors are used; 1 for an empty document.
+        ``residual + penalty``, plus `meaning` if vectors are used; 1 for an empty document.
     residual, penalty : ndarray
-        The two terms of the objective.
+        The two terms of the objective that a code minimises.
     codes : csr_array, shape (n_documents, n_atoms)
+        Sparse codes of the documents.
     empty : ndarray of bool
-        Whether a document has no term of the vocabulary.
+        Whether a document contains no term of the vocabulary.
     uncoded : float
-        Share of documents whose code is zero; they all have the largest score.
+        Share of documents whose code is zero: no atom helps, so they have the largest score.
     gap : float
         Upper bound on the relative difference between a score and the exact objective.
     nearest : tuple
-        See `odl.learners.Scores`.
+        Nearest atoms of each document (`odl.learners.Scores`); () if they were not computed.
     meaning : ndarray or None
-        Contribution of the vectors to `score`, in runs that use vectors.
+        Part of `score` that comes from vectors of the texts; None without vectors.
 
     Examples
     --------
@@ -205,13 +206,13 @@ def unexplained(
     rows: Iterable[int],
     most: int = 8,
 ) -> list[list[tuple[int, float]]]:
-    """Return the terms of some documents that the dictionary does not explain, max(P - X A^T, 0).
+    """Return the terms of documents that the dictionary does not explain: max(P - X A^T, 0).
 
     Returns
     -------
     list of list of (int, float)
-        For each row at most `most` pairs (term, share of the document's sum of weights), largest
-        first.
+        For each row at most `most` pairs (term, unexplained weight), the largest weight first. It
+        is divided by the sum of the document's weights.
 
     Examples
     --------

@@ -54,7 +54,7 @@ ROLE_NAMES = {
         *("autor", "autorin", "verfasser", "auteur", "autore", "absender", "from"),
     ),
 }  # fmt: skip
-MAX_COUNTED_WORDS = 2000  # words of a value; limits the effect of one long value
+MAX_COUNTED_WORDS = 2000  # a longer value counts as this number of words in the mean
 INCOMPLETE_IDS = ("id", "guid", "uuid")  # columns with these names may lack the id of a few rows
 CLOCK_NAMES = (
     "time",
@@ -135,19 +135,19 @@ class Column:
         return [value for value in self.values if isinstance(value, str)]
 
     def words(self):
-        """Return the mean number of words of a value; 0 for values that are not strings."""
+        """Return the mean number of words per value; a value that is not a string has none."""
         counts = [min(len(text.split()), MAX_COUNTED_WORDS) for text in self.texts()]
         return sum(counts) / max(len(self.values), 1)
 
     def length(self):
-        """Return the mean number of characters of a value; 0 for values that are not strings."""
+        """Return the mean number of characters per value; a value that is not a string has none."""
         return sum(map(len, self.texts())) / max(len(self.values), 1)
 
     def rank(self, role):
-        """Return how well the column's name fits a role.
+        """Return how well the name of the column fits a role, from 0 to 100.
 
-        100 for the first name of the role in `ROLE_NAMES`, less for later ones; at most 50 if only
-        a part of the column's name is there, as in "created_at"; 0 if none is.
+        A name at position i of `ROLE_NAMES[role]` has 100 - i. A name of which only a part is in
+        that list, such as "created_at" for "created", has 50 - i. Any other name has 0.
         """
         parts = re.findall(r"[a-zäöüßéúí]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower())
         full_names = "".join(parts), unicodedata.normalize("NFC", self.name.strip().lower())
@@ -302,8 +302,8 @@ def _time(columns, n_rows, roles, formats=()):
 def clock_column(columns, dates):
     """Return the column with the times of day for a column of dates, or None.
 
-    Its name is in `CLOCK_NAMES` and its values are times of day, such as 08:15, while no date has
-    one.
+    Its name is in `CLOCK_NAMES`, and its values are times of day, such as 08:15. It is needed only
+    if the dates have no time of day.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def _is_clock(value):
 
 
 def _numeric(value):
-    """Return whether a value is a number or a text of one."""
+    """Return whether a value is a number, or a text that consists of a number."""
     return isinstance(value, int | float) or (
         isinstance(value, str) and fields.NUMBER.fullmatch(value.strip())
     )

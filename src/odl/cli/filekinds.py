@@ -1,4 +1,4 @@
-"""Survey of files for `odl init`: patterns of sources; kind, encoding and delimiter of files."""
+"""Survey of files for `odl init`: patterns for the sources, then kind, encoding and delimiter."""
 
 import contextlib
 import csv
@@ -58,7 +58,7 @@ CONVERSIONS = {  # ending -> advice that makes the file readable
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".html", ".htm"), " (save as text)"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar", ".zst", ".lz4"), " (unpack)"),
 }
-# Lines from which an encoding is detected; also the number of files whose kind is detected.
+# Maximum number of lines from which an encoding is detected, and of files whose content is sniffed.
 MAX_DETECTED_LINES = 200
 NON_ASCII = re.compile(rb"[\x80-\xff]")
 MIN_DETECTED_BYTES = 6  # non-ASCII bytes below which only common encodings are detected
@@ -67,9 +67,10 @@ MIN_DETECTED_BYTES = 6  # non-ASCII bytes below which only common encodings are 
 def find(sources, kind=None, only=False):
     """Return (sources for odl.yaml, kind of the files or None).
 
-    The kind is None if the names or the contents of the files tell it. A folder becomes a pattern
-    for all its readable files. If the sources are all files of a folder with the same ending, they
-    become a pattern too, so that later files are read; with `only` they do not.
+    The kind is None if the reader recognises it from the name or the content of each file. A folder
+    becomes a pattern for all its readable files. If the sources are all files of a folder with one
+    extension, they become a pattern such as ``folder/*.csv``, which also covers later files. With
+    `only`, they remain a list of files.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def find(sources, kind=None, only=False):
 
 
 def _expand_all(sources, kind=None):
-    """Return the paths of the files of all sources; none for a source that does not exist."""
+    """Return the paths of all files that the sources match; a missing source has no files."""
     return [path for source in sources for _, path in listing.expand(source, kind) or ()]
 
 
@@ -281,9 +282,10 @@ def encoding_of(files, kind=None):
     Returns
     -------
     encoding : None, str or list of str
-        None if all lines are UTF-8, a list if some are: UTF-8 and the encoding of the others.
+        None if all lines are UTF-8. A list of UTF-8 and the detected encoding if the files have
+        lines in either encoding.
     phrase : str
-        "" if all lines are UTF-8.
+        Names the encoding and the first line in it; "" if all lines are UTF-8.
     """
     text_files = [path for _, path in files if (kind or listing.kind_in(path)) in TEXT_KINDS]
     n_utf8, n_others, first, sample = _survey_encodings(text_files)
@@ -299,16 +301,17 @@ def encoding_of(files, kind=None):
 
 
 def _survey_encodings(paths):
-    """Decode the lines of text files that are not ASCII.
+    """Try to decode the lines of text files as UTF-8, except lines that are ASCII.
 
     Returns
     -------
     n_utf8, n_others : int
-        Numbers of lines that are UTF-8, and of lines that are not.
+        Number of lines that are UTF-8, and number of lines that are not.
     first : (str, bytes) or None
-        File and number of the first line that is not UTF-8, and the bytes around its first error.
+        Location of the first line that is not UTF-8, and the bytes around its first error.
     sample : list of bytes
-        Lines from which the encoding of those that are not UTF-8 can be detected.
+        First lines that are not UTF-8, to detect their encoding. Lines of UTF-8 with a cut
+        character are left out.
     """
     n_utf8, n_others, first, sample = 0, 0, None, []
     for path in paths:
@@ -333,8 +336,9 @@ def _survey_encodings(paths):
 def detect_encoding(data):
     """Return the encoding that chardet detects in bytes that are not UTF-8.
 
-    The result is cp1252 if the text in cp1252 is the same. With few non-ASCII bytes, only encodings
-    of web pages are detected, and of those for Latin letters only cp1252.
+    The result is cp1252 if decoding with it gives the same text. Few non-ASCII bytes are little
+    evidence. Below `MIN_DETECTED_BYTES`, only encodings of web pages are considered, and cp1252
+    stands for all encodings of Latin letters.
     """
     import chardet
 

@@ -362,19 +362,22 @@ def _rows(report, files):
 def _read(report, files):
     """Read the files once; return (columns, categories, times, n_table_rows, sample).
 
-    The number of documents is noted in the report.
+    Equal rows count once. Their number is stored in `report.n_documents`.
 
     Returns
     -------
     columns : dict of str to odl.cli.columns.Column
-        Columns of the tables.
+        Columns of the tables by name.
     categories : odl.cli.columns.Column
-        Categories of the feeds.
+        Categories in the feeds.
     times : odl.cli.columns.Column
-        A time of each day of mail, feeds and logs whose order of day and month may be unclear.
+        Dates in mail, feeds and logs that end with the year, such as 1/2/26: day and month may be
+        in either order. There is one date for each day.
     n_table_rows : int
+        Number of different rows in the tables.
     sample : list of (path of a table or None, row)
-        Rows drawn at random, at most `MAX_SAMPLED_TEXTS`.
+        Rows drawn at random, at most `MAX_SAMPLED_TEXTS`. The seed is fixed, so a second call
+        draws the same rows.
     """
     columns, categories, times = {}, roles.Column(CATEGORY), roles.Column("time")
     hashes, days, n_table_rows = set(), set(), 0
@@ -394,6 +397,7 @@ def _read(report, files):
             if date and date[0] not in days and not report.options.get("time_format"):
                 days.add(date[0])
                 times.add(row["time"])
+        # Reservoir sampling: all rows read so far have the same probability to be in the sample.
         if len(hashes) <= MAX_SAMPLED_TEXTS:
             sample.append((table, row))
         elif (index := draw.randrange(len(hashes))) < MAX_SAMPLED_TEXTS:
@@ -435,8 +439,8 @@ def _columns(report, columns, n_rows, answers):
 def _authors(report, sample, answers):
     """Set the column of authors, unless one author wrote a large share of all documents.
 
-    Each author counts once in a period. If few people write all documents, this would hide what one
-    of them writes about.
+    With a column of authors, a word counts once for each author in a period. If few people write
+    all documents, this would hide the subjects of a single author.
     """
     columns = dict(report.options.get("columns", {}))
     column, answer = columns.pop("author", None), answers.get("author")

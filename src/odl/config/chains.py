@@ -30,7 +30,7 @@ END_BYTE = 32
 
 
 def corpora_of(config):
-    """Return the names of the corpora of a study and of its experiments, each once."""
+    """Return the names of all corpora that a study and its experiments use, without repeats."""
     experiment_streams = [
         stream for entry in config["experiments"].values() for stream in entry.get("streams", [])
     ]
@@ -50,7 +50,7 @@ def mirror_of(config):
 
 
 def sources_of(config, corpus, registry, data):
-    """Return the paths of the files of a corpus: the user's files, or downloads of the registry.
+    """Return the source files of a corpus: the user's own, or downloads that the registry lists.
 
     Parameters
     ----------
@@ -107,9 +107,10 @@ def packages_of(options):
 
 
 def encoder_of(options):
-    """Return a digest of the files of the text encoder; "" for other vectors.
+    """Return a digest of the files that compute vectors of texts; "" without a user's encoder.
 
-    The files are those of the model folder, or those that the encoder's command names.
+    With ``vectors.path`` these are all files in the folder of the model, and with
+    ``vectors.command`` the words of the command that are files.
     """
     vectors = options.get("vectors")
     if not isinstance(vectors, dict):
@@ -152,11 +153,11 @@ def refuse_names(paths, wildcards=False):
 
 
 def contents_of(paths):
-    """Return a digest of the contents of files; for files above `MAX_HASHED_BYTES`, of their sizes.
+    """Return a digest that changes with the contents of files, for the rules of the workflow.
 
-    Snakemake compares times, and misses a changed file that is older than its result (a copy that
-    preserves times, a clock that was set back). Unreadable files are reported by the job that reads
-    them.
+    Snakemake compares modification times. It misses a changed file that is older than its result,
+    because a copy preserves times or a clock was set back. Of a file above `MAX_HASHED_BYTES` the
+    size is used instead of the content. The job that reads an unreadable file reports it.
 
     Parameters
     ----------
@@ -276,7 +277,10 @@ def learner_of(settings: dict) -> dict:
 
 
 def alerts_of(config):
-    """Return (run, atoms, seed) of the alerts of a study, or None; by default the largest size."""
+    """Return (run, atoms, seed) whose scores the alerts of a study use; None without alerts.
+
+    If no number of atoms is set, it is the largest of the run.
+    """
     run, k = config["alerts"]["run"], config["alerts"]["atoms"]
     if not run or not config["streams"]:
         return None
@@ -284,7 +288,7 @@ def alerts_of(config):
 
 
 def regret_of(config, run):
-    """Return the sizes of a run whose regret is measured; the default is all sizes."""
+    """Return the dictionary sizes of a run for which regret is measured, by default all."""
     regret = config["regret"]
     if not regret["enabled"] or run not in regret["runs"]:
         return []
@@ -393,7 +397,7 @@ def plan(config, lengths):
 
 
 def _check_timesteps(config, corpus, lengths):
-    """Refuse timesteps of the average that do not exist for one of the seeds."""
+    """Refuse the setting ``timesteps`` if the stream of some seed is too short for them."""
     named = max(config["corpora"][corpus]["timesteps"], default=0)
     shortest = min(length for (name, _), length in lengths.items() if name == corpus)
     if named >= shortest:
@@ -405,7 +409,7 @@ def _check_timesteps(config, corpus, lengths):
 
 
 def lengths(config):
-    """Return the number of timesteps of every stream of a study, from the index files.
+    """Read the number of timesteps of every stream of a study from the index files.
 
     Returns
     -------

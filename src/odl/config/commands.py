@@ -115,7 +115,7 @@ def _read_trusted():
 
 
 def _digest(folder, words):
-    """Return the digest of a command and of the files in the folder that it may run."""
+    """Return a digest of a command and of the files in the folder that the command may run."""
     digest = hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape"))
     for path in sorted(_files_of(os.fspath(folder), words)):
         with open(path, "rb") as file:

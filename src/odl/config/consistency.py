@@ -275,7 +275,7 @@ def _check_experiments(config):
 
 
 def _check_trees(config):
-    """Refuse an invalid tree, and a tree whose number of nodes is not the number of atoms."""
+    """Refuse the tree of a learner if it is invalid, or if its size is not the number of atoms."""
     for run in config["runs"]:
         learner = config["learners"][run]
         for k in atoms_of(config, run) if learner["algorithm"] == "hierarchical" else ():

@@ -20,20 +20,20 @@ SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
 SCHEMA = SCHEMAS / "odl.schema.json"  # schema of odl.yaml, for editors
 SCHEMA_COPY = ".odl.schema.json"  # its copy next to odl.yaml
-# Comment by which the YAML server of editors finds the schema of a file, without a network.
+# First line of odl.yaml. Editors with a YAML language server read in it where the schema is.
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA_COPY}"
-# File next to odl.yaml: digests of the ids of forgotten documents, one per line.
+# File next to odl.yaml. Each line is the digest of the id of a document that `odl forget` removed.
 FORGOTTEN = listing.FORGOTTEN
 VERIFIED = ".verified.json"  # file in the results of odl run: digests of verified files
 DRIVER = "driver"  # key: "snakemake" if Snakemake runs the folder
-# File next to odl.yaml: answers of options.vectors.command, by digest of the text.
+# Cache next to odl.yaml: digest of a text -> vector that `options.vectors.command` returned.
 VECTORS = ".vectors.sqlite"
 NOTIFY = "notify"  # key: command that receives each alert
 ADDRESS = "address"  # key: address at which people open new.html, for links to events
 ADDRESS_SCHEMA = {"type": "string", "pattern": "(https?|file)://[^#\\s<>|]+"}
 ORDER_BY_VERDICTS = "order_by_verdicts"  # key: whether verdicts move headlines in lists
 OWN_KEYS = (DRIVER, NOTIFY, ADDRESS, ORDER_BY_VERDICTS)  # keys of odl.yaml that no study has
-# Keys of odl.yaml that describe its stream. The others are those of a study.
+# Keys of odl.yaml that describe its stream. All keys that are not here configure the study.
 STREAM_KEYS = ("sources", "options", "ties", "batches")
 KEEP = 20  # interval between retained checkpoints, in timesteps
 LEARNER = "levels"  # default run
@@ -119,7 +119,7 @@ def expand(config):
 
 
 def without_removed(config):
-    """Return (odl.yaml without removed keys of ``alerts``, names of these keys)."""
+    """Remove obsolete keys of ``alerts``; return (new configuration, names of these keys)."""
     alerts = config.get("alerts")
     removed = [key for key in alerts if key in Alerts.removed] if isinstance(alerts, dict) else []
     if not removed:
@@ -255,7 +255,7 @@ def orders_by_verdicts(folder):
 
 
 def refresh_schema(folder):
-    """Replace the copy of the schema next to odl.yaml if an earlier version of odl wrote it."""
+    """Update the copy of the schema next to odl.yaml if another version of odl wrote it."""
     copied, current = Path(folder) / SCHEMA_COPY, SCHEMA.read_bytes()
     if copied.is_file() and copied.read_bytes() != current:
         with atomic.replacing(copied) as temporary:
@@ -263,10 +263,10 @@ def refresh_schema(folder):
 
 
 def forgotten(folder):
-    """Return the digests of the ids of a folder's forgotten documents, which are not read.
+    """Return the digests of the ids of documents that `odl forget` removed from a folder.
 
-    A file without checksums is accepted if each line is a digest: earlier versions and users write
-    such files.
+    Rows of sources with these ids are not read. A file without checksums is accepted if each line
+    is a digest, because earlier versions and users write such files.
 
     Raises
     ------

@@ -39,29 +39,32 @@ def load_schema(path):
 
 
 def closed(properties: dict, *needed: str) -> dict:
-    """Return the schema of a map with these properties only; the keys in `needed` are required."""
+    """Return the schema of a map that allows only these properties and requires those `needed`."""
     required = {"required": list(needed)} if needed else {}
     return {"type": "object", "additionalProperties": False, "properties": properties, **required}
 
 
 def selecting(schema: dict, key: str, variants: dict, todo: str) -> dict:
-    """Return the schema of a map whose further properties depend on the value of one of its keys.
+    """Return the schema of a map in which the value of `key` selects further properties.
+
+    For example, ``algorithm: hierarchical`` allows the key ``tree`` in the settings of a learner.
 
     Parameters
     ----------
     schema : dict
-        Schema of the map with the properties that it always has (`closed`).
+        Schema with the properties of all variants (`closed`).
     key : str
-        One of these properties.
+        Property of `schema` whose value selects the variant.
     variants : dict
-        Value of the key to a schema with the further properties, and the required ones.
+        Value of the key -> schema with the further properties of this variant, and which of them
+        are required.
     todo : str
-        Advice for another value of the key.
+        Advice in the error message for a value that is not in `variants`.
 
     Returns
     -------
     dict
-        Schema with an ``if``/``then`` for each value, which editors read as well.
+        Schema with an ``if``/``then`` for each value, the form that editors understand.
     """
     any_value: dict = {name: {} for name in schema["properties"]}
     branches = [
@@ -79,7 +82,7 @@ def selecting(schema: dict, key: str, variants: dict, todo: str) -> dict:
 
 
 def variants_of(schema: dict) -> dict:
-    """Return the schemas of the ``if``/``then`` of a map, by the value that they depend on."""
+    """Return {value of the key: schema of its variant} of a schema that `selecting` returned."""
     return {
         key["const"]: branch["then"]
         for branch in schema.get("allOf", ())
@@ -128,7 +131,7 @@ def check_map(value, schema, path=""):
 
 
 def _check_keys(value, schema, path):
-    """Check the keys and values of a map against its schema, with the schema of its variant."""
+    """Check the keys and values of a map; the value of a key may select a variant (`selecting`)."""
     map_name = path or "the configuration"
     for branch in schema.get("allOf", ()):
         ((key, chosen),) = branch["if"]["properties"].items()
@@ -171,23 +174,24 @@ def _check_keys(value, schema, path):
 
 
 def _join_variant(shared, variant):
-    """Return the schema of a map with the further properties and keys of one of its variants."""
+    """Add the properties and required keys of a variant to the schema that all variants share."""
     properties = {**variant["properties"], **shared["properties"]}
     required = [*shared.get("required", ()), *variant.get("required", ())]
     return {**shared, **variant, "properties": properties, "required": required}
 
 
 def _is(value, kind):
-    """Return whether a value has a type of JSON schema; true and false are no numbers."""
+    """Return whether a value has a type of JSON schema, in which true and false are no numbers."""
     if kind in ("integer", "number") and isinstance(value, bool):
         return False
     return isinstance(value, PYTHON_TYPES[kind])
 
 
 def _within(value, schema):
-    """Return whether a value fits the limits of a schema.
+    """Return whether a value is within the limits of a schema.
 
-    These are the range of a number, length and pattern of a text, and the length of a list.
+    A number has a range, a text has a minimum length and a pattern, and a list has a minimum
+    length.
     """
     if isinstance(value, str):
         is_long_enough = len(value) >= schema.get("minLength", 0)

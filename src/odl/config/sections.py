@@ -23,8 +23,8 @@ __all__ = [
     "EvaluatedStream", "Evaluation", "Features", "FollowedAlerts", "Order", "Regret", "Report",
     "SmallDictionary", "Stream", "Study", "TopicEntry", "Weighting",
 ]  # fmt: skip
-# Pattern of the name of a study or a corpus: lower-case ASCII letters, letters of other scripts,
-# digits and hyphens.
+# Names of studies and corpora consist of lower-case ASCII letters, letters of other scripts, digits
+# and hyphens.
 NAME_PATTERN = r"[a-z0-9\u00aa-\u1fff\u2c00-\ufdff-]+"
 
 

@@ -29,20 +29,21 @@ ALERTS_FILE = RUN_FOLDER + "/alerts/{t}.h5"
 
 
 class Step(NamedTuple):
-    """Description of a step.
+    """Files and settings of a step.
 
     Attributes
     ----------
     reads : dict
-        Argument to pattern of the input files. ``{before}`` is the previous timestep.
+        Name of an argument -> path pattern of the input file. ``{before}`` is the previous
+        timestep.
     writes : dict
-        Argument to pattern of the output file, in the order of writing. The last file contains the
-        record that decides whether all of them are fresh.
+        Name of an argument -> path pattern of the output file, in the order of writing. The record
+        in the last file decides whether the step has to run again.
     settings : tuple of str
-        Arguments that are not files.
+        Names of the arguments that are not files.
     untraced : tuple of str
-        Members of `reads` that are not recorded, since another argument has a digest of the part
-        that is used.
+        Names in `reads` that the record leaves out. The step uses only a part of such a file, and
+        another argument has the digest of this part.
     """
 
     reads: dict
@@ -105,17 +106,17 @@ STEPS = {
 
 
 def record_of(name, arguments, digest_of):
-    """Return the record of a step: digests of its inputs, its settings, and the stamp of its code.
+    """Return the provenance record of a step: digests of inputs, settings, and digest of the code.
 
     Parameters
     ----------
     name : str
     arguments : dict
-        Arguments of the step: paths, settings, and ``code``, the stamp of its code ("" if unknown).
-        A value is a path, a list of paths, or a list of (name, path) for user files, whose names
-        are part of the documents.
+        Arguments of the step: files, settings, and ``code``, the digest of its code ("" if
+        unknown). A file is a path. Several files are a list of paths, or of (name, path) if the
+        names are part of the documents.
     digest_of : callable
-        Path to the digest of its content.
+        Maps a path to the digest of the file's content.
 
     Returns
     -------
@@ -134,9 +135,10 @@ def record_of(name, arguments, digest_of):
 
 
 def _as_recorded(key, value):
-    """Return the value of an argument without settings that earlier versions lacked and implied.
+    """Return a settings argument without new settings that have the effect of earlier versions.
 
-    For a run, `odl.config.chains.run_of` has done this already.
+    So a record does not change when a new version adds a setting. The argument ``run`` needs
+    nothing, since `odl.config.chains.run_of` has left out such settings.
     """
     earlier = {
         "settings": Alerts.earlier,
@@ -147,7 +149,7 @@ def _as_recorded(key, value):
 
 
 def _joint(paths, digest_of):
-    """Return the digest of a file, or one digest of several files and their names."""
+    """Return the digest of a file, or a joint digest of a list of files and their names."""
     if isinstance(paths, str):
         return digest_of(paths)
     names_and_paths = [path if isinstance(path, tuple) else ("", path) for path in paths]

@@ -17,18 +17,18 @@ FORMAT = 1  # version of the ledger file
 
 
 class Entry(NamedTuple):
-    """Digests of a file and of its provenance record.
+    """What the ledger stores about a file: a digest of its content, and where it comes from.
 
     Attributes
     ----------
     digest : str
         Digest of the content.
     origin : str
-        Digest of the provenance record without the digest of the code; "" without a record.
+        Digest of the step, settings and inputs in the provenance record; "" without a record.
     code : str
-        Digest of the code of the step that wrote the file.
+        Digest of the code that wrote the file.
     earlier_outputs : list of str
-        Digests of the files that the same run of the step finished before this one.
+        Digests of the files that the step wrote before this file, in the same run.
     """
 
     digest: str
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(digest, record=None):
-    """Return the entry of a file from the digest of its content and its provenance record."""
+    """Return the entry of a file with the given digest and provenance record, if it has one."""
     if not record:
         return Entry(digest)
     return Entry(
@@ -47,7 +47,7 @@ def entry_of(digest, record=None):
 
 
 def origin_of(record):
-    """Return the digest of step, settings and inputs of a provenance record."""
+    """Return a digest of the step, the settings and the inputs in a provenance record."""
     return provenance.joint(
         [provenance.text_of({key: record.get(key) for key in ("step", "settings", "inputs")})]
     )
@@ -110,7 +110,7 @@ class Ledger:
             self.facts[name], self.changed = value, True
 
     def digest(self, path):
-        """Return the digest of the content of a file, or None if it is missing or damaged."""
+        """Return the digest of a file's content, or None if the file is missing or damaged."""
         entry = self.entry(path)
         return entry and entry.digest
 
@@ -155,7 +155,7 @@ def _sync(path):
 
 
 def read(path, whole=True):
-    """Return (digest of the content, provenance record or None) of a file.
+    """Read a file; return the digest of its content, and its provenance record or None.
 
     Parameters
     ----------

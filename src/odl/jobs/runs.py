@@ -1,4 +1,4 @@
-"""A run: a learner with its settings on the batches of one seed, parsed from the JSON of a job."""
+"""Inputs of a job: the settings of a run, parsed from JSON, and the documents of a timestep."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ class Run:
     chain: dict
 
     def words_of(self, matrix, axis=0):
-        """Return the rows (axis 0) or columns (axis 1) of words, without those of pieces."""
+        """Remove the rows (axis 0) or columns (axis 1) of word pieces; those of words remain."""
         if not self.weighting.pieces:
             return matrix
         return matrix[pieces.BUCKETS :] if axis == 0 else matrix[:, pieces.BUCKETS :]
@@ -55,8 +55,8 @@ class Before(NamedTuple):
     Attributes
     ----------
     previous : path-like, optional
-        Output of the same step for the previous timestep, a checkpoint or a period; None for
-        timestep 0.
+        File that the same step wrote for the previous timestep: a checkpoint, or a period of
+        alerts. None for timestep 0.
     history : path-like, optional
         Folder of the features ``{t}.h5`` of all earlier timesteps, for learners that need them.
     corpus_features : path-like, optional

@@ -41,14 +41,16 @@ ANSWER_KEY = "odl"  # key of a line with the answer that was given to the docume
 
 
 class Inbox:
-    """The inbox of the working folder, for appending. The caller holds its lock (`alone`).
+    """Files of accepted documents in the working folder. The caller holds their lock (`alone`).
+
+    Each open period has a hidden file, to which documents are appended.
 
     Attributes
     ----------
     open : dict
-        Label of an open period -> its file.
+        Label of an open period -> its open file.
     sums : dict
-        Label of an open period -> `Sums` of its file.
+        Label of an open period -> `Sums`, the digests of the lines in its file.
     """
 
     def __init__(self):
@@ -120,14 +122,14 @@ class Inbox:
         return self.open[label]
 
     def publish(self, label):
-        """Rename the hidden file of a period so that `odl run` reads it; delete it if it is empty.
+        """Rename the hidden file of a period so that `odl run` reads it; delete an empty file.
 
         Returns
         -------
         path : str
-            Path of the renamed file.
+            Path of the file after renaming, also if it was deleted.
         n_lines : int
-            Number of its documents, 0 if it was deleted.
+            Number of documents in the file.
         """
         with self.open.pop(label) as file:
             pass
@@ -146,6 +148,9 @@ class Inbox:
 def remove(name):
     """Remove a document from all files of the inbox, also from the copies of damaged files.
 
+    A file is rewritten only if it contains the document. From the copies, each line in which the id
+    occurs is removed, since it may be incomplete JSON.
+
     Parameters
     ----------
     name : str
@@ -154,7 +159,7 @@ def remove(name):
     Raises
     ------
     BusyError
-        If a watch is running.
+        If a watch is running, which appends to these files.
     """
     if not os.path.isdir(FOLDER):
         return
@@ -167,17 +172,19 @@ def remove(name):
             ]
             if len(remaining) < len(lines):
                 _replace_lines(path, lines, remaining)
-        for path in glob.glob(f"{DAMAGED_FOLDER}/*.jsonl*"):  # their lines may be incomplete JSON
+        quoted_name = json.dumps(name).encode()
+        for path in glob.glob(f"{DAMAGED_FOLDER}/*.jsonl*"):
             lines, _ = lines_of(path)
-            remaining = [line for line in lines if json.dumps(name).encode() not in line]
+            remaining = [line for line in lines if quoted_name not in line]
             if len(remaining) < len(lines):
                 rewrite(path, remaining)
 
 
 def _replace_lines(path, lines, remaining):
-    """Replace the lines of a file by the remaining ones, and its digests by theirs.
+    """Rewrite a file with the remaining lines, and its digests with those of these lines.
 
-    The new digests are written first, under another name. After a kill, `check` completes it.
+    The new digests are written first, under another name. After a kill, `check` completes the
+    replacement.
     """
     removed = {*map(linesums.digest_of, lines)} - {*map(linesums.digest_of, remaining)}
     with contextlib.suppress(StorageError):  # `check` has reported damaged digests

@@ -85,9 +85,10 @@ class Sums:
 def check(mend=True):
     """Compare the files of the inbox with their digests; return a sentence for each difference.
 
-    A file with lines that were not accepted, or in another order, is copied to `DAMAGED_FOLDER` and
-    rewritten with the accepted lines. Files of earlier versions have no digests and get them. An
-    incomplete last line is left by a kill; its document was never answered, so the line is removed.
+    If a file contains lines that were not accepted, or its lines are in another order, it is copied
+    to `DAMAGED_FOLDER` and rewritten with the accepted lines. Files of earlier versions have no
+    digests and get them. A kill may leave an incomplete last line, whose document was never
+    answered; the line is removed.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def check(mend=True):
 
 
 def _check_file(path, grows, mend):
-    """Return how a file differs from its digests, "" if it does not; with `mend`, repair it.
+    """Compare a file with its digests; return a phrase about the difference, "" without one.
 
     Parameters
     ----------
@@ -128,6 +129,7 @@ def _check_file(path, grows, mend):
     grows : bool
         Whether it is the file of an open period.
     mend : bool
+        Whether to repair the file.
 
     Raises
     ------
@@ -195,7 +197,7 @@ def _line_numbers(positions):
 
 
 def _lost():
-    """Yield a sentence for each file of digests whose file of lines does not exist."""
+    """Yield a sentence for each file of digests if the lines that it describes have no file."""
     digest_paths = {sums_of(path) for path in paths("*.jsonl*")}
     for path in sorted(glob.glob(f"{FOLDER}/.*.sums")):
         with contextlib.suppress(StorageError):
@@ -209,9 +211,10 @@ def _lost():
 
 
 def lines_of(path):
-    """Return (lines, fault) of a file.
+    """Read a file of the inbox, packed or not; return (lines, fault).
 
-    If the file cannot be unpacked to its end, fault says so, and lines has those before.
+    If the file cannot be unpacked to its end, `fault` is a phrase about the error, and `lines` are
+    the lines before it. Otherwise `fault` is "".
     """
     lines = []
     try:
@@ -233,12 +236,12 @@ def _digests(path):
 
 
 def sums_of(path):
-    """Return the path of the digests of a file, also after it is published or packed."""
+    """Return the path of the digests of a file, which is the same for a hidden or packed file."""
     return f"{FOLDER}/.{os.path.basename(path).lstrip('.').partition('.')[0]}.sums"
 
 
 def read_sums(path):
-    """Return (digests, whether their file is complete) of a file; None if it has no digests."""
+    """Read the digests of a file's lines; return (digests, whether they are complete) or None."""
     sums = sums_of(path)
     return linesums.read(
         sums, f"look whether {path} is complete, then delete {sums}: it is written again"

@@ -32,34 +32,38 @@ from odl.text.stopwords import StopWords
 MAX_REASONS = 5  # words in the reasons of an answer
 # Columns for new words in the state, so that it is not widened for each group of documents.
 SPARE_COLUMNS = 1 << 12
-COMMAND_SECONDS = 60.0  # time limit of a command for vectors; the sender of the texts waits
-# Bytes of a line. To judge a line of this size whose words all differ takes 1.4 CPU s.
+# Time limit in seconds of `vectors.command`. It is short, because the sender of a document waits.
+COMMAND_SECONDS = 60.0
+# Maximum size of a line in bytes. A line of this size with only different words takes 1.4 CPU s.
 DOCUMENT_SIZE = 1 << 20
 MAX_AHEAD = 86_400_000  # milliseconds; largest difference of a document's time from the clock
 
 
 @dataclass
 class Arrival:
-    """A document that arrived.
+    """A document that arrived, and the answer to it.
 
     Attributes
     ----------
     number : hashable
-        Number of the line in its source.
+        Identifies the line in its source.
     columns : dict
         Column name -> value.
     identity : str
-        Id of the document; empty until it has one.
+        Id of the document; empty until `Arrivals.read` has parsed the line.
     time : int
-        Unix time in milliseconds; of a late document, the begin of the open period.
+        Unix time in milliseconds. A late document has the begin of the open period instead of its
+        own time.
     label : str
-        Name of the period in which it is accepted.
+        Name of the period that accepts the document.
     sent : str or None
-        Original time of a late document.
+        Original time of a late document, None for other documents.
     dated : bool
-        Whether the document came with a time; otherwise `time` is that of its arrival.
+        Whether the document came with a time; otherwise `time` is the time of its arrival.
     answer : dict or None
+        None until the document is judged.
     parsed : odl.corpora.collection.ParsedRow or None
+        Parsed fields and counted words; None until the line is parsed.
     """
 
     number: object
@@ -79,7 +83,7 @@ class Arrival:
 
 
 class Arrivals:
-    """Reader of documents as they arrive; it caches the words of earlier documents.
+    """Parser of documents as they arrive; it caches the words of earlier documents.
 
     Parameters
     ----------
@@ -197,16 +201,18 @@ def iso(moment):
 
 
 class DocumentWords(NamedTuple):
-    """Words of a few documents, in the order of their columns in the stream.
+    """Words that occur in a few documents, sorted by their columns in the matrices of the stream.
 
     Attributes
     ----------
     names : list of str
+        The words.
     terms : ndarray of int32
-        Columns of the words in the stream, ascending.
+        Column of each word in the matrices of the stream, ascending.
     frequencies : ndarray of int64
-        Number of documents of the stream with each word.
+        Number of documents of the stream that contain each word.
     counts : csr_array, shape (n_documents, n_words)
+        How often each document contains each word.
     """
 
     names: list
@@ -341,7 +347,7 @@ class DocumentJudge:
         return DocumentWords(names[order].tolist(), terms[order], frequencies[order], counts)
 
     def _weigh(self, own, pieces):
-        """Return the weights of documents: columns of pieces, then of words."""
+        """Return the weighted term matrix of documents; its first columns belong to pieces."""
         counts, weighting = own.counts, self.run.weighting
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
@@ -357,7 +363,7 @@ class DocumentJudge:
         )
 
     def _among_all(self, P, terms, n_pieces=0):
-        """Return a matrix with the columns of the stream from one with the columns of few words.
+        """Move the columns of a matrix of few words to their positions in the stream.
 
         Parameters
         ----------

@@ -134,7 +134,7 @@ def _groups(watch, ended):
 
 
 class SeenFile(NamedTuple):
-    """What the last scan saw of a file.
+    """State of a file when it was last scanned.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class SeenFile(NamedTuple):
     key : str or None
         Inode and checksum of the first line.
     unchanged : bool
-        Whether the scan before had seen the same state. Then the file was read to its end.
+        Whether two scans in a row found this state. Then the file has been read to its end.
     """
 
     state: tuple | None = None
@@ -154,9 +154,10 @@ class SeenFile(NamedTuple):
 class Files:
     """Reader of the growing files of a directory.
 
-    Offsets are stored, so that the next watch continues where this one ended. The key of a file is
-    its inode and the checksum of its first line. So a renamed file continues at its offset, and a
-    file that was emptied and written again is read from its beginning.
+    Offsets are stored, so that the next watch continues where this one ended. Each file is
+    identified by a key: its inode and the checksum of its first line. A renamed file therefore
+    continues at its offset, and a file that was emptied and written again starts from its
+    beginning.
 
     Attributes
     ----------
@@ -165,7 +166,7 @@ class Files:
     seen : dict
         Path -> `SeenFile` of the last scan.
     ignored : dict
-        Path -> reason for not reading it.
+        Path -> reason why the file is not read.
     """
 
     def __init__(self, directory):
@@ -175,8 +176,8 @@ class Files:
         """Yield groups of new numbered lines; an empty group after each scan that finds none.
 
         The watch stores the lines of a group in the inbox before it asks for the next group. Only
-        then are the offsets after these lines stored. So a watch that is killed in between reads
-        some lines twice, but skips none.
+        then are the offsets after these lines stored. If the watch is killed between the two
+        writes, the next watch reads some lines twice, but skips none.
 
         Parameters
         ----------
@@ -282,7 +283,7 @@ class Files:
             path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)
         ) as file:
             first = file.readline(MAX_LINE_SIZE)
-            # The line break is added, so that the key is the same before and after it is written.
+            # The first line has the same checksum before and after its line break is written.
             complete = first if _is_whole(first) else first + b"\n"
             key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(complete)}"
             self.seen[path] = SeenFile(state, key, unchanged)

@@ -12,10 +12,11 @@ from odl.live.judge import Arrival, iso
 from odl.stream import duplicates
 
 GROUP_SIZE = 512  # largest number of documents that are answered and stored together
-# Smallest shingles of a document, by which near-duplicates are looked up. A document with 80 % of
-# the shingles of another lacks all eight with probability .2^8.
+# The sketch of a document: number of its smallest shingle hashes. Near-duplicates are found by a
+# common hash. If two documents share 80 % of their shingles, they share none of these with
+# probability .2^8.
 SKETCH_SIZE = 8
-N_COMPARED = 3  # documents with which a document is compared: those that share most of its sketch
+N_COMPARED = 3  # number of documents with most common hashes whose shingles are compared
 
 
 class OpenPeriod:
@@ -90,9 +91,15 @@ class OpenPeriod:
         row.answer |= self._rank(row.answer, judge.settings if judge else None)
 
     def _rank(self, answer, settings):
-        """Count a document; return its rank in the period, and whether the budget includes it.
+        """Count a document, and return its rank by score in the open period.
 
-        Only documents whose tail probability is small enough for an alert have a rank.
+        Only documents whose tail probability is at most `alerts.tail` have a rank.
+
+        Returns
+        -------
+        dict
+            ``rank``, None without a rank; ``within_budget``, whether the rank is at most the budget
+            of alerts for the number of documents so far.
         """
         unranked = {"rank": None, "within_budget": False}
         if settings is None or answer["alike"] or answer["tail"] is None:
@@ -106,24 +113,24 @@ class OpenPeriod:
 
 
 class EarlierDocuments:
-    """The documents of a period so far, without near-duplicates.
+    """Index of the documents in a period, by which near-duplicates of a new document are found.
 
     Attributes
     ----------
     names : list of str
-        Their ids.
+        Ids of the documents.
     shingles : list of ndarray
-        Hashes of the shingles of each, ascending.
+        Hashes of each document's shingles, ascending.
     positions : dict
-        Hash of a shingle -> positions of the documents that have it among their `SKETCH_SIZE`
-        smallest ones.
+        Hash -> positions in `names` of the documents whose sketch contains it. A sketch is the
+        `SKETCH_SIZE` smallest hashes of a document.
     """
 
     def __init__(self):
         self.names, self.shingles, self.positions = [], [], {}
 
     def find(self, shingles):
-        """Return the id of an earlier near-duplicate of a document, None if there is none."""
+        """Return the id of an earlier document that is a near-duplicate, or None."""
         n_shared = Counter()
         for shingle in shingles[:SKETCH_SIZE].tolist():
             n_shared.update(self.positions.get(shingle, ()))

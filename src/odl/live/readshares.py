@@ -1,4 +1,4 @@
-"""Shares of the inbox that a watch writes from rows it has read; `odl run` need not read them."""
+"""Shares of the inbox, written by a watch from parsed documents so that `odl run` parses less."""
 
 import contextlib
 from concurrent import futures
@@ -12,7 +12,8 @@ from odl.errors import OdlError
 from odl.files import provenance
 from odl.live import inbox
 
-MAX_ROW_BYTES = 1 << 24  # bytes of the lines of a period whose parsed rows stay in memory
+# Parsed rows of a period stay in memory up to this total size of its lines, in bytes.
+MAX_ROW_BYTES = 1 << 24
 TELEMETRY = "resourceLogs"  # key of an object with several documents
 
 
@@ -34,14 +35,18 @@ class ReadShares:
     def __init__(self, folder, collection):
         self.folder, self.collection = folder, collection
         self.code = folder.code("share")  # stamp of this process's code, also after an upgrade
-        # By label of a period: its rows (None if a line is not usable), the size of their lines in
-        # bytes, and the numbers of the words that the rows refer to.
+        # Label of a period -> its parsed rows (None if a line is not usable), the size of their
+        # lines in bytes, and the map from words to the numbers in these rows.
         self.rows, self.sizes, self.numbers = {}, {}, {}
-        self.closed = {}  # path of a published file -> its rows, and the numbers of their words
+        self.closed = {}  # path of a published file -> (parsed rows, map from words to numbers)
         self.thread, self.last_write = futures.ThreadPoolExecutor(1), None
 
     def add(self, row, line):
-        """Add a row that is stored in the inbox as a line."""
+        """Add the parsed row of a line that was stored in the inbox.
+
+        If `odl run` could read the line differently, or the period is too large, the rows of the
+        period are dropped, and `odl run` reads its file.
+        """
         label, text, numbers = row.label, line.decode(), self.collection.counted.numbers
         rows = self.rows.setdefault(label, [])
         self.sizes[label] = self.sizes.get(label, 0) + len(line)
@@ -73,9 +78,11 @@ class ReadShares:
             futures.wait([self.last_write])
 
     def _write(self, paths):
-        """Write the share of the last of some published files; forget files of complete shares.
+        """Write the share that contains the last of the given published files.
 
-        The share may contain earlier files. It is not written if the rows of one are missing.
+        The share may also contain earlier files. It is not written if the rows of any file are
+        missing. Then forget the rows of all files that are not in the last share, since a share
+        grows only at its end.
         """
         growing = set()
         with contextlib.suppress(OdlError, OSError):  # `odl run` reads the lines, and reports it
@@ -94,7 +101,7 @@ class ReadShares:
                 del self.closed[path]
 
     def _store(self, folder, share, files):
-        """Write a share from the rows of its files, unless their words have different numbers."""
+        """Write a share from the rows of its files, unless the files number words differently."""
         _, numbers = self.closed[files[0][1]]
         gathered = self.collection.sibling(numbers)
         for name, path in files:

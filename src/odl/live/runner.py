@@ -49,7 +49,8 @@ class Runner:
     def wait(self):
         """Wait for the run; return its exit status and the lines that it printed.
 
-        A run is requested again if the process ended, idle, before it read the request.
+        An idle process ends by itself. If it ended before it read the request, a new process runs
+        the folder.
         """
         reply = self.process.stdout.readline()
         if not reply and self.process.wait() == 0 and not self.stopped:

@@ -144,17 +144,18 @@ def _finish_requests(server, timeout):
 
 @dataclass
 class Job:
-    """Documents of a request.
+    """Documents that one HTTP request sent, with the answers to them.
 
     Attributes
     ----------
     lines : list of bytes
+        One document as JSON per line.
     learn : bool
-        Whether to accept the documents (true) or only judge them.
+        True if the watch accepts the documents, false if it only judges them.
     answers : list of str or None
-        JSON answer to each line; None before it is answered.
+        JSON answer to each line; None until the watch has answered.
     taken : int
-        Number of lines that were passed to the watch so far.
+        Number of lines that the watch has taken so far.
     done : threading.Event
         Set when all lines are answered, or the watch ends.
     """
@@ -166,9 +167,9 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
 
     def take(self, n_lines, size):
-        """Take the next lines, at least one, at most `n_lines`, about `size` bytes in all.
+        """Take the next lines: at least one, at most `n_lines`, about `size` bytes in total.
 
-        Return the positions of these lines.
+        Return the positions of these lines in `lines`.
         """
         first = self.taken
         while (

@@ -39,7 +39,8 @@ FEEDBACK_FIELDS = (*feedback.FEEDBACK_COLUMNS, "judged", "by")  # fields of a re
 JSON_LINES_TYPES, JSON_TYPE = ("application/x-ndjson", "application/jsonl"), "application/json"
 UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
 TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)  # tail probabilities
-# Tag of the page that gets an attribute which enables its buttons. Feeds contain it escaped only.
+# Tag of new.html to which the service adds the attribute that enables the buttons of the page.
+# Texts on the page cannot contain this tag, because they are escaped.
 MAIN_TAG = b'<main id="main"'
 RESPONSE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -212,7 +213,7 @@ class Service:
             return reply(maps.event_map(watch, number))
 
     def document(self, request, ident):
-        """Return the reasons of a document's score, of the open period or a learned one."""
+        """Return why a document has its score; it may be in the open period or in a learned one."""
         if self.desk.watch and (answer := self.desk.watch.current.answers.get(ident)):
             return reply(answer)
         with self.reading():
@@ -333,7 +334,7 @@ def reply(body, status=200, allow=None, *, kind=JSON_TYPE, after=None, authentic
 
 
 def body_of(request, *kinds):
-    """Return the body of a request in one of the given media types.
+    """Return the body of a request, which must have one of the given media types.
 
     Raises
     ------
@@ -352,7 +353,7 @@ def body_of(request, *kinds):
 
 
 def entry_of(body):
-    """Return (line of feedback.csv, whether it is a verdict on a headline) of a JSON body.
+    """Parse a JSON body; return (line of feedback.csv, whether the line judges a headline).
 
     Raises
     ------
@@ -381,10 +382,10 @@ def entry_of(body):
 
 
 def drift(watch):
-    """Return the ratio of novel documents of the open period to those expected by chance.
+    """Return the number of novel documents in the open period divided by its expectation.
 
-    A document is novel if its tail probability is at most `alerts.tail`, which is also the share
-    of novel documents that chance brings.
+    A document is novel if its tail probability is at most `alerts.tail`. By chance, this share of
+    the documents is novel.
     """
     n_items = watch.current.n_items
     if watch.judge is None or not n_items:

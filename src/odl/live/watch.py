@@ -56,10 +56,10 @@ def print_line(text):
 class LiveWatch:
     """The watch of the working folder.
 
-    `take` reads a document, assigns it to a period, judges it with the dictionary learned so far,
-    stores it in the inbox and answers it. When a period has ended, `end` gives its file in the
-    inbox the name under which `odl run` reads it, and `learn` starts a run in another process.
-    `poll` and `finish` load what the run has learned.
+    `take` reads documents, assigns them to periods, judges them with the dictionary learned so far,
+    stores them in the inbox and answers them. When a period has ended, `end` renames its hidden
+    file in the inbox, so that `odl run` reads it. `learn` then starts a run in another process,
+    and `poll` and `finish` load the dictionary that the run has learned.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class LiveWatch:
         return len([*periods.paths(self.folder.folder_of("alerts"))]) - 1
 
     def _digest_of_alerts(self, t):
-        """Return the digest of the alerts of timestep t; "" for timestep -1."""
+        """Return the digest of the file of alerts of timestep t; "" if t is -1."""
         return storage.digest_of(self._path("alerts", t), periods.PERIOD_FILE) if t >= 0 else ""
 
     def _load(self):
@@ -362,13 +362,19 @@ class LiveWatch:
             print_line(text)
 
     def _judge(self, rows, period=None):
-        """Set the answers of documents; return (number, fault) of those that cannot be judged.
+        """Judge documents and store the answers in them.
 
         Parameters
         ----------
         rows : list of Arrival
+            Their `answer` is set, except for documents with a fault.
         period : OpenPeriod, optional
             Period to which the documents are added after they are compared with its documents.
+
+        Returns
+        -------
+        list of (hashable, str)
+            Number of the line, and fault, of each document that cannot be judged.
 
         Raises
         ------
@@ -407,7 +413,7 @@ class LiveWatch:
         return [(row.number, fault) for row, fault in zip(rows, faults, strict=True) if fault]
 
     def _faults_of(self, row):
-        """Judge a copy of a document; return a list with its (number, fault) if it has one."""
+        """Return [(number, fault)] if a document cannot be judged, else []; judges a copy of it."""
         columns = {**row.columns, self.columns["id"]: "-"}
         return self._judge([replace(row, identity="-", columns=columns)])
 
@@ -449,17 +455,20 @@ class LiveWatch:
             self.learned = self.thread.submit(self._run)
 
     def _run(self):
-        """Run the folder in the other process, and read what it learned.
+        """Run `odl run` in the other process and read its results, in a thread of the watch.
+
+        A failed or interrupted run returns the present judge and no records.
 
         Returns
         -------
         judge : DocumentJudge or None
+            Judge with the dictionary that the run learned.
         last : int
             Last learned timestep.
         records : list of (None, str)
-            Records of the periods that were learned.
+            Records of the periods that were not reported before.
         """
-        told, unchanged = self.last_learned, (self.judge, self.last_learned, [])
+        last_reported, unchanged = self.last_learned, (self.judge, self.last_learned, [])
         self.shares.wait()
         if not self.runner.start():  # a signal came
             return unchanged
@@ -473,19 +482,23 @@ class LiveWatch:
             return unchanged
         self.fault, (judge, _) = "", self._read_learned(self.current.begin)
         last = self._last_timestep()
-        # The last told period is told again if it has got more documents: a run learned its first
-        # documents before the watch accepted the others.
-        n_untold = last - told
-        if 0 <= told <= last:
-            n_untold += self._digest_of_alerts(told) != self.last_digest
-        if n_untold <= 0:
-            return judge, told, []
+        # A period is reported again if its alerts changed, because the watch accepted further
+        # documents of this period after it was reported.
+        n_unreported = last - last_reported
+        if 0 <= last_reported <= last:
+            n_unreported += self._digest_of_alerts(last_reported) != self.last_digest
+        if n_unreported <= 0:
+            return judge, last_reported, []
         self.last_digest = self._digest_of_alerts(last)
-        alerts = read.alerts_of(".", last=n_untold)
+        alerts = read.alerts_of(".", last=n_unreported)
         return judge, last, [(None, self.record_of(alerts, period)) for period in alerts.periods]
 
     def _print_warnings(self, lines):
-        """Print the lines of a run about the command of `notify`, and once that about versions."""
+        """Print warnings in the output of a run.
+
+        These are all lines about the command of the key ``notify``, and the line about results of
+        another version of odl, which is printed once.
+        """
         for line in lines:
             if line.startswith(COMMAND_PREFIXES):
                 print_line(line)
@@ -493,7 +506,11 @@ class LiveWatch:
                 self._print_once(VERSION_PREFIX, line)
 
     def poll(self):
-        """Load what was learned if a run has ended; end the period if it is over by the clock."""
+        """Report the periods of a run that has ended; end the open period if its time is over.
+
+        A period ends here only with `by_clock`, `tolerance` seconds after its end, and not while a
+        run is under way.
+        """
         if self.learned and self.learned.done():
             self.finish()
         begin = begin_of(clock() - self.tolerance, self.calendar)
@@ -512,7 +529,7 @@ class LiveWatch:
             self.learn()
 
     def _load_result(self):
-        """Wait for the run under way, load what it learned, and report its periods."""
+        """Wait for the run under way, replace the judge by its results, and report its periods."""
         if self.learned:
             self.judge, self.last_learned, records = self.learned.result()
             self.learned, self.n_learning = None, 0

@@ -1,4 +1,4 @@
-"""Safe writing: files are replaced atomically, folders are filled atomically, links are refused.
+"""Safe writing of files and folders under temporary names, locks, and refusal of links.
 
 A file is written under a temporary name in the same folder, then renamed. Standard library only,
 since the rules of the workflow import this module.

@@ -13,8 +13,8 @@ UNREAD = re.compile("[\xad\u202a-\u202e\u2066-\u2069\ufeff]")
 
 DRAWN_LINE = re.compile(r"([^\w\s])\1{4,}")  # a rule drawn with characters, such as =====
 
-# Escape sequences for terminals: CSI, strings such as OSC, character set selections, and sequences
-# of two characters.
+# Escape sequences for terminals: CSI, strings such as OSC, character set selections, and other
+# short sequences.
 ESCAPES = re.compile(
     r"(?P<csi>(?:\x1b\[|\x9b)[0-?]*[ -/]*(?P<end>[@-~]))"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"

@@ -25,9 +25,9 @@ SUFFIXES = {
     "log": (".log",),
 }
 KINDS = tuple(SUFFIXES)
-# Endings of rotated logs
+# What log rotation appends to the name of a log: a number, a date, .old or .prev
 ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")
-# Files of mail servers in folders of mail, and lock files of Microsoft Office.
+# Files that are no documents: what mail servers store in mail folders, and Microsoft Office locks.
 NO_DOCUMENTS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")
 NAME_ENDING = re.compile(r"\.[^\W\d]\w*$")
 # Kinds by name for which the content is inspected
@@ -56,7 +56,7 @@ def unpacked_name(name):
 
 
 def opened(path):
-    """Open a file for reading bytes; decompress it if it begins like gzip, bzip2 or xz."""
+    """Open a file for reading bytes. A file that begins like gzip, bzip2 or xz is decompressed."""
     file = open(path, "rb")  # noqa: SIM115
     head = file.peek(8)[:8]
     module = next((module for magic, module in MAGIC.items() if head.startswith(magic)), None)
@@ -66,7 +66,7 @@ def opened(path):
 
 
 class _Unpacked(io.RawIOBase):
-    """A decompressed file; closing it also closes the compressed one."""
+    """Stream of decompressed bytes. Closing it also closes the compressed file."""
 
     def __init__(self, unpacked, file):
         self.unpacked, self.file = unpacked, file
@@ -98,16 +98,16 @@ def bare_name(path):
 
 
 def kind_of(path):
-    """Return the kind of a file by its name, None if the name is of no kind."""
+    """Return the kind that the extension of a file name stands for, or None."""
     bare = bare_name(path)
     kind = next((kind for kind, ends in SUFFIXES.items() if bare.endswith(ends)), None)
     return None if kind == "parquet" and is_packed(path) else kind
 
 
 def kind_in(path):
-    """Return the kind of a file by its name and content, None if odl cannot read it.
+    """Return the kind of a file by its name and content; None if odl cannot read this kind.
 
-    If the content cannot be read, the kind is that by name.
+    If the file cannot be opened or decompressed, the name alone decides.
     """
     named = kind_of(path)
     if named not in INSPECTED_KINDS or str(path).lower().endswith(".md"):
@@ -121,7 +121,7 @@ def kind_in(path):
 
 
 def is_read(path):
-    """Return whether odl can read a file, by its name, or by its content without an ending."""
+    """Return whether odl can read a file: its extension is known, or it has none and is text."""
     return kind_of(path) is not None or (
         not NAME_ENDING.search(bare_name(path)) and kind_in(path) is not None
     )
@@ -195,16 +195,19 @@ def _order_key(path):
 
 
 def _hidden(name):
-    """Return whether a file is hidden, or is one of a mail server or a lock of Microsoft Office."""
+    """Return whether a file is hidden, or matches `NO_DOCUMENTS`."""
     parts = name.split("/")
     is_hidden = any(part.startswith(".") and part != ".." for part in parts)
     return is_hidden or NO_DOCUMENTS.fullmatch(parts[-1]) is not None
 
 
 def hidden_mail(sources):
-    """Return (folder, number of messages) of hidden folders of Maildir++ that are no sources.
+    """Find hidden Maildir++ folders with mail, such as .Sent, that are not among the sources.
 
-    An example is the folder .Sent.
+    Returns
+    -------
+    list of (str, int)
+        Path and number of messages of each folder.
     """
     bases = set()
     for source in sources:
@@ -225,7 +228,7 @@ def hidden_mail(sources):
 
 
 def _written(path):
-    """Return whether odl wrote a file: a file of a project, of its results, or of feedback."""
+    """Return whether odl wrote a file: a project file, a result, or the feedback table."""
     folder, name = os.path.split(path)
     roots = [folder] if name in PROJECT_FILES else []
     if "results" in path:
@@ -237,7 +240,7 @@ def _written(path):
 
 
 def _feedback(path):
-    """Return whether a file is the table of feedback of `odl mute`."""
+    """Return whether a file is the feedback table that `odl mute` writes."""
     if os.path.basename(path) != FEEDBACK_FILE:
         return False
     with open(path, "rb") as file:

@@ -1,7 +1,7 @@
-"""Provenance record of a file: its step, the digests of its inputs, settings and code.
+"""Provenance records: which step wrote a file, from which inputs, settings and code (digests).
 
-The record is stored in the file but is not part of its digest. So if a file is computed again from
-other inputs and its content is the same, later steps need not run again.
+The record is stored in the file but is not part of the file's digest. So if a file is computed from
+changed inputs and its content does not change, later steps need not run again.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from contextvars import ContextVar
 FORMAT = 3  # version of the layout of HDF5 files
 # Attributes of the root that are not part of the digest.
 ATTRIBUTES = ("digest", "made", "made_digest")
-# They enclose the record at the end of an HTML page.
+# Strings before and after the record at the end of an HTML page.
 RECORD_START, RECORD_END = "<!-- odl ", " -->\n"
 _current: ContextVar = ContextVar("record", default=None)
 
@@ -110,7 +110,7 @@ def goes_on(attributes):
 
 
 def joint(names):
-    """Return one digest of a sequence of texts, such as the digests of several files."""
+    """Return a single digest for a sequence of texts, such as the digests of several files."""
     return _sum("\n".join(names))
 
 

@@ -7,22 +7,23 @@ from odl.files import storage
 from odl.files.atomic import replacing
 from odl.files.escaping import clean, guarded, visible
 
-REASON_CHARACTERS = 200  # largest number of characters of a reason; longer reasons are cut
+REASON_CHARACTERS = 200  # longer reasons are cut to this number of characters
 REST_PREFIX = "after "  # beginning of `place` if the end of a file was not read
 DAMAGED_BUT_READ = "read"  # `place` if documents are damaged, but were read
 
 
 class Aside(NamedTuple):
-    """A document, a file or the end of a file that was set aside.
+    """A document, a file, or the end of a file that a reader set aside instead of using it.
 
     Attributes
     ----------
     file : str
         Name of the file.
     place : str
-        Position in the file, such as "line 3"; "after line 3" for the end of a file, "" for an
-        entire file, "read" for damaged documents that were read.
+        "line 3" for the document in this line, "after line 3" for the end of the file, "" for the
+        entire file, "read" for damaged documents that were used nevertheless.
     reason : str
+        Why it was set aside, on one line.
     """
 
     file: str

@@ -2,9 +2,9 @@
 
 Layout of every HDF5 file of the pipeline:
 
-- The bytes are in blocks that are verified before HDF5 reads them (`odl.files.blocks`).
-- The root has the attributes ``kind``, ``format`` and ``digest`` (digest of the content,
-  `odl.files.digests`).
+- The bytes are in blocks, each of which is verified before HDF5 reads it (`odl.files.blocks`).
+- The root has the attributes ``kind``, ``format`` and ``digest``. The latter is computed from the
+  content (`odl.files.digests`).
 - A CSR matrix is a group ``{data, indices, indptr}`` with the attribute ``shape``.
 - A list of strings is one compressed UTF-8 block with a newline between entries. h5py reads it many
   times faster than strings of variable length.
@@ -31,7 +31,7 @@ from odl.files.provenance import FORMAT
 
 EARLIER_FORMAT = 2  # format that can still be read; it differs in files of kind "alerts" only
 GZIP_LEVEL = 1
-CHUNK_BYTES = 1 << 15  # size of the compressed chunks of an array; smaller chunks take more time
+CHUNK_BYTES = 1 << 15  # bytes in a compressed chunk of an array; smaller chunks take more time
 # An array is compressed if this many bytes at its beginning compress well; smaller arrays are not.
 SAMPLE_BYTES = 4096
 LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD_BYTES}
@@ -125,13 +125,13 @@ class _Sink(io.FileIO):
 
 @contextmanager
 def reading(path, kind):
-    """Open a file that was written by `writing`.
+    """Open a file that was written by `writing`, and close it at the end of the block.
 
     Raises
     ------
     StorageError
-        If the file is missing, truncated, not HDF5, of another kind or of another format, was
-        changed after it was written, or if reading from it inside the block fails.
+        If the file is missing, is not HDF5, has another kind or format, or was truncated or changed
+        after it was written. Also if an error occurs inside the block while the file is read.
     """
     path = os.fspath(path)
     expected = f"a file of kind '{kind}'" if kind else "a file"
@@ -185,9 +185,9 @@ def reading(path, kind):
 
 
 def opened(path):
-    """Open a file for reading; its blocks are verified as they are read.
+    """Open a file for reading; each block is verified when it is read.
 
-    The file is closed with its last reference.
+    The file is closed when the last reference to it or to an object in it is deleted.
     """
     return h5py.File(blocks.Verified(path), "r", rdcc_nbytes=CACHE_BYTES)
 
@@ -207,7 +207,7 @@ def is_earlier(file):
 
 
 def digest_of(path, kind):
-    """Return the digest of the content of a file, which must be of the given kind."""
+    """Return the content digest that a file of the given kind stores."""
     with reading(path, kind) as file:
         return str(file.attrs["digest"])
 
@@ -284,9 +284,10 @@ def dataset_of(group, name, kinds="iufb"):
 
 
 def _open_dataset(group, name, kinds):
-    """Return (`DatasetID`, dtype) of a dataset, whose ``dtype.kind`` must be one of `kinds`.
+    """Open a dataset by h5py's low-level interface; return (`DatasetID`, dtype).
 
-    The high-level objects of h5py take three times as long.
+    ValueError is raised if its ``dtype.kind`` is not in `kinds`. The high-level interface takes
+    three times as long.
     """
     item = h5py.h5o.open(group.id, name.encode())
     dtype = item.dtype if isinstance(item, h5py.h5d.DatasetID) else None
@@ -301,7 +302,10 @@ def read_array(group, name, kinds="iufb", ndim=1):
 
 
 def _values_of(name, item, dtype, ndim=1):
-    """Read the values of the dataset `item`, whose name is for messages; check its dimensions."""
+    """Read the values in the dataset `item`; raise ValueError if its number of dimensions is wrong.
+
+    `name` is for the error message.
+    """
     values = np.empty(item.shape, dtype)
     if ndim is not None and values.ndim != ndim:
         raise ValueError(f"{name} has {values.ndim} dimensions instead of {ndim}")
@@ -378,7 +382,7 @@ def write_strings(group, name, strings):
 
 
 def joined_strings(name, strings):
-    """Return strings in UTF-8, one on each line; raise DataError if one contains a newline."""
+    """Join strings by newlines and encode them in UTF-8; DataError if one contains a newline."""
     block = "\n".join(strings)
     if block.count("\n") != max(len(strings) - 1, 0):
         bad = next(text for text in strings if "\n" in text)

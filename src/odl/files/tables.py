@@ -1,17 +1,17 @@
 """Tab-separated tables and JSON maps between steps, with digests that detect changes.
 
-The last column of a table, ``digest``, is the first 16 hexadecimal digits of the sha256 of the
-column names, the number of rows, the position of the row and its cells. It detects edited, moved,
-added and missing rows. A table without rows has its digest in the name of that column, which
-detects that all rows were deleted.
+The last column of a table, ``digest``, detects edited, moved, added and missing rows. It contains
+the first 16 hexadecimal digits of a sha256 over the column names, the number of rows, the position
+of the row and its cells. In a table without rows, the name of this column contains a digest, so
+that the deletion of all rows is detected.
 
-The last key of a JSON map, ``digest``, is the sha256 of the other keys and values as ``json.dumps``
-writes them without white space, in the order of the file. White space may be changed; values and
-order may not.
+The last key of a JSON map, ``digest``, is a sha256 over the other keys and values. They are hashed
+as ``json.dumps`` writes them without white space, in the order of the file. So white space may be
+changed, but not values and order.
 
-Standard library only, since the rules of the workflow read the index of a stream with this module.
-Benchmarks of Snakemake and tables of the user have no digests; `odl.evaluation.study` and
-`odl.corpora.formats` read them.
+Only the standard library is used, since the workflow's rules read the index of a stream with this
+module. Snakemake's benchmarks and user's tables have no digests; they are read by
+`odl.evaluation.study` and `odl.corpora.formats`.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from odl.errors import StorageError, changed
 from odl.files.atomic import replacing
 from odl.files.escaping import visible
 
-DIGEST = "digest"  # name of the column of digests in a table, and of the key in a JSON map
+DIGEST = "digest"  # column of a table, and key of a JSON map, that contains the digest
 DIGEST_DIGITS = 16  # hexadecimal digits of a digest in a table
 # Columns that are not converted. Cells of other columns become numbers if possible, and nan if they
 # are empty.
@@ -85,7 +85,7 @@ def write_table(
 
 
 def sealed(columns, lines):
-    """Return the text of a table with its column of digests, from lists of cells."""
+    """Return the text of a table, with a column of digests added to its cells."""
     digests = _digests(columns, lines)
     last = DIGEST if lines else f"{DIGEST}-{digests[0]}"
     rows = [
@@ -96,7 +96,7 @@ def sealed(columns, lines):
 
 
 def _digests(columns, lines):
-    """Return a list with the digest of each row; of the header if there are no rows."""
+    """Return one digest per row or, for a table without rows, a digest of the header."""
     head = hashlib.sha256(("\t".join(columns) + f"\n{len(lines)}\n").encode())
     digests = []
     for position, line in enumerate(lines or [()]):
@@ -218,7 +218,7 @@ def read_table(
 
 
 def digest_of(content):
-    """Return the digest of a JSON map: the sha256 of its text without white space."""
+    """Return the digest of a JSON map: a sha256 over its JSON text without white space."""
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
 
 

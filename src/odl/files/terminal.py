@@ -1,7 +1,7 @@
-"""Text in a terminal: its width in columns of any script, colours and progress bars.
+"""Text for terminals: width in columns for every script, colours and progress bars.
 
-Texts contain the escape codes of colours until they are printed; `for_stream` removes them for a
-stream without colours. Texts of documents contain no escape codes (`odl.files.escaping`).
+A text contains escape codes for colours until it is printed. `for_stream` then removes them if the
+stream has no colours. Texts from documents never contain escape codes (`odl.files.escaping`).
 """
 
 import os
@@ -18,7 +18,7 @@ EMOJI = "\ufe0f"  # variation selector that asks for the emoji form of a charact
 STYLE_CODE = re.compile("\x1b\\[\\d+m")  # escape code of a style (`STYLES`), which takes no column
 PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
-# Style -> (code that begins it, code that ends it), both of ECMA-48
+# Style -> (code that begins the style, code that ends it), both from the standard ECMA-48
 STYLES = {
     "bold": (1, 22),
     "faint": (2, 22),
@@ -45,7 +45,10 @@ def padded(text, n, right=False):
 
 
 def widths(rows):
-    """Return the width of the widest cell of each column of some rows of text."""
+    """Return the width of each column in a table: the largest width among its cells.
+
+    `rows` contains rows of equal length with one text per cell.
+    """
     return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
 
 
@@ -166,7 +169,7 @@ def duration(seconds):
 
 
 def styled(text, style):
-    """Return a text between the codes of a style; unchanged if it is empty or the style is None.
+    """Return a text in a style: between two escape codes, or unchanged if text or style is empty.
 
     Examples
     --------
@@ -228,7 +231,7 @@ def redraw(text, stream, done=0, total=0):
 
 
 def bar(done, total, columns, stream):
-    """Return a progress bar of a number of columns; in ASCII if the stream cannot encode "━".
+    """Return a progress bar that is `columns` wide, in ASCII if the stream cannot encode "━".
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Verification of a finished study by digests.
 
-Each file must have its own digest, and its inputs must have the digests in its provenance record.
-Benchmarks of Snakemake, logs, figures, the report of a study and files that the user added have no
-digests. The page of new topics contains its own digest and those of its feeds.
+The content of each file must match the digest stored in it, and its inputs must match the digests
+in its provenance record. The page of new topics stores the digests of its feeds too. No digests are
+stored for Snakemake's benchmarks, logs, figures, the report of a study and files of the user.
 """
 
 import glob
@@ -16,7 +16,7 @@ from odl.files.tables import read_cells, read_json
 
 BENCHMARK_START = b"s\th:m:s\t"  # first bytes of the files of Snakemake's directive `benchmark`
 LOGS, PLAN = "logs", "plan.json"
-FEED_SUFFIXES = (".atom", ".json")  # feeds of a page of new topics, in the order of writing
+FEED_SUFFIXES = (".atom", ".json")  # extensions of a page's feeds, in the order of their digests
 
 
 def verify(
@@ -126,10 +126,11 @@ def _path_to_delete(path, folder):
 
 
 def content(path, arrays=True):
-    """Return the attributes of an HDF5 file as a dict, after a verification of its bytes.
+    """Verify the bytes of an HDF5 file, and return its attributes as a dict.
 
-    With `arrays` all bytes are verified, otherwise only those of the attributes. For the network's
-    file of a distributed checkpoint, ``agents`` has the digests of the agents' files.
+    With `arrays`, all bytes are verified, otherwise only the bytes that contain the attributes. For
+    the network's file of a distributed checkpoint, the key ``agents`` is added: the digests of the
+    agents' files.
     """
     if arrays and os.path.isfile(path):
         with blocks.Verified(path) as file:

@@ -37,13 +37,13 @@ OMITTED_IF_EMPTY = (
 
 
 class FileData(NamedTuple):
-    """Data of a complete file that is read once for all batches.
+    """Data about a corpus file that is read once and used for all batches.
 
     Attributes
     ----------
     vocabulary : list of str
     ends : dict
-        Name of a string array -> positions of the line breaks after its strings.
+        Name of an array of strings -> positions of the line breaks that end its strings.
     """
 
     vocabulary: list
@@ -51,16 +51,16 @@ class FileData(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The documents of a batch that are stored in one file.
+    """The documents in a batch that come from one corpus file.
 
     Attributes
     ----------
     file : h5py.File
     data : FileData
     rows : ndarray of int64
-        Rows in the file.
+        Row of each document in the file.
     positions : ndarray of int64
-        Positions in the batch, ascending.
+        Position of each document in the batch, ascending.
     """
 
     file: Any
@@ -210,7 +210,13 @@ def _data_of(file):
 
 
 def _pieces(parts, name):
-    """Return (number of the part, rows of its matrix, positions in the batch) of blocks of rows."""
+    """Read the rows of the batch from the matrix `name` in each part, in blocks.
+
+    Returns
+    -------
+    list of (int, csr_array, ndarray)
+        Number of the part, some of its rows, and their positions in the batch.
+    """
     pieces = []
     for number, part in enumerate(parts):
         matrix, rows = Matrix(part.file, name), part.rows
@@ -224,10 +230,15 @@ def _pieces(parts, name):
 
 
 def _stack(pieces, n_columns, columns=None):
-    """Return the rows of `_pieces` as one matrix in the order of the batch.
+    """Join the blocks of rows that `_pieces` returned to one matrix, in the order of the batch.
 
-    `columns` has for each part the new number of each of its columns; by default columns do not
-    change.
+    Parameters
+    ----------
+    pieces : list of (int, csr_array, ndarray)
+    n_columns : int
+        Number of columns of the result.
+    columns : list of ndarray, optional
+        For each part, the new column of each of its columns. By default, columns do not change.
     """
     moved = [
         sparse.csr_array(
@@ -247,14 +258,15 @@ def _stack(pieces, n_columns, columns=None):
 
 
 def _columns(parts, pieces):
-    """Return the columns and words of the batch.
+    """Number the words that occur in the batch.
 
     Returns
     -------
     columns : list of ndarray of int32
-        For each part, the column in the batch of each of its terms; 0 for terms that do not occur.
+        For each part, the batch column of each term in the part's vocabulary; 0 for terms that do
+        not occur in the batch.
     words : list of str
-        Sorted.
+        Words of the batch, sorted; the column of a word is its position.
     """
     occurs = [np.zeros(len(part.data.vocabulary), dtype=bool) for part in parts]
     for number, piece, _ in pieces:

@@ -1,9 +1,9 @@
 """Order the documents of a stream and cut them into batches.
 
-With the protocol ``by-date`` all documents are used. With ``topic-entry`` each topic of a random
-set enters at a random batch; its earlier documents are dropped, so the novel documents are known
-even if all topics occur from the start. Random choices are hashes of the seed and a name, not of a
-position, so that appended documents do not change earlier choices.
+With the protocol ``by-date`` all documents are used. With ``topic-entry`` some random topics are
+held back: each enters at a random batch, and its earlier documents are dropped. So it is known
+which documents are novel, even if all topics occur from the start. Random choices are hashes of the
+seed and a name, not of a position, so that appended documents do not change earlier choices.
 """
 
 import contextlib
@@ -208,7 +208,11 @@ def periods_of(times, period):
 
 
 def begin_of(time, period):
-    """Return the begin of the calendar period (UTC) of a time, both in milliseconds."""
+    """Return the begin of the calendar period (UTC) that contains a time.
+
+    Both times are in milliseconds since 1970; `period` is a key of `PERIODS`. A week begins on
+    Monday.
+    """
     shift = 3 * 86_400_000 if period == "week" else 0
     start = np.datetime64(int(time) + shift, "ms").astype(f"datetime64[{PERIODS[period]}]")
     return int(start.astype("datetime64[ms]").astype(np.int64)) - shift
@@ -229,7 +233,7 @@ def _keys(rows, documents, how):
 
 
 def fingerprint(digests):
-    """Return the sha256 of a batch, computed from the digests of its documents in order."""
+    """Return the sha256 over the digests of a batch's documents, in their order."""
     return hashlib.sha256(np.ascontiguousarray(digests).tobytes()).hexdigest()
 
 

@@ -1,15 +1,14 @@
 """Remove boilerplate from term counts.
 
-Boilerplate is a passage such as a footer that many otherwise different documents share. A passage
-(`odl.text.shingles`) is boilerplate if at least a number and a share of the documents of a window
-have it. Copies of a text share all passages, although these are not boilerplate. Therefore a
-document counts with a weight: the share of its characters in passages that no earlier document has.
-An exact copy has weight 0.
+Boilerplate is a passage (`odl.text.shingles`), such as a footer, that many otherwise different
+documents share. A window contains the documents in the last timesteps. A passage is boilerplate if
+it occurs in enough documents of the window, both as a number and as a share. Copies of a text share
+all passages, although these are not boilerplate. Therefore a document counts with a weight: the
+share of its characters in passages that no earlier document has. An exact copy has weight 0.
 
-The feature file of a timestep stores the weighted counts of its passages. The window is the sum of
-those of the last timesteps; it takes 16 bytes of memory per passage. Decisions use the documents of
-the timestep and earlier ones only, so the files do not depend on whether a stream is appended or
-run at once.
+The feature file of a timestep stores the weighted count of each passage. These counts are added for
+the window, which takes 16 bytes of memory per passage. Decisions use documents in the timestep and
+in earlier ones only. So the files do not depend on whether a stream is appended or run at once.
 """
 
 import os
@@ -28,9 +27,9 @@ MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE = 10, 0.01
 # A passage that no earlier timestep has (a new footer) must occur in this share of the documents of
 # the timestep.
 MIN_TIMESTEP_SHARE = 0.1
-WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest window; it has at least both numbers
-MAX_WINDOW_FILES = 64  # largest number of timesteps in the window
-COUNT_UNIT = 1000  # count of a passage in one document of weight 1
+WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest numbers in a window; both are reached
+MAX_WINDOW_FILES = 64  # timesteps; a window ends here even if it has fewer documents
+COUNT_UNIT = 1000  # what a document of weight 1 adds to the integer count of its passages
 
 
 @dataclass
@@ -148,7 +147,7 @@ class Cut:
         return remaining
 
     def sums(self):
-        """Return (number of documents with boilerplate, number of characters of boilerplate)."""
+        """Return (number of documents with boilerplate, number of characters in boilerplate)."""
         return int(np.count_nonzero(self.taken)), int(self.taken.sum(dtype=np.int64))
 
 

@@ -1,4 +1,4 @@
-"""Vectors of documents, centred by the mean of the vectors of earlier documents."""
+"""Document vectors, from which the mean vector of earlier documents is subtracted."""
 
 import numpy as np
 

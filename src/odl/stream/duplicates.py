@@ -1,16 +1,16 @@
-"""Groups of near-duplicates in a stream. The documents of a group are one item of the alerts.
+"""Groups of near-duplicates in a stream. Alerts count all documents in a group as one item.
 
-Two documents are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their sets of shingles
-is at least `MIN_JACCARD`. Groups are the connected components of these pairs among the documents of
-a timestep and the `COMPARED_TIMESTEPS` before it. The name of a group is the id of its first
-document. If a later document connects two groups, they continue with the name of the older one;
-earlier files are not changed.
+Two documents are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their shingle sets is at
+least `MIN_JACCARD`. The documents in a timestep and in the `COMPARED_TIMESTEPS` before it are the
+nodes of a graph, and near-duplicates are its edges. A group is a connected component. Its name is
+the id of its first document. If a later document connects two groups, both continue under the name
+of the older group; earlier files are not changed.
 
 Candidate pairs have an equal band in their MinHash signatures (Broder 1997; Leskovec, Rajaraman and
-Ullman, Mining of Massive Datasets, section 3.4); then their sets are compared. So a reported pair
-is always correct, and a pair with index .8 is missed with probability (1 - .8^4)^24 = 3e-6. The
-hash functions are constants, so that results do not depend on whether a stream is appended or run
-at once.
+Ullman, Mining of Massive Datasets, section 3.4). The shingle sets of candidates are then compared.
+So a reported pair is always correct, and a pair with index .8 is missed with probability
+(1 - .8^4)^24 = 3e-6. The hash functions are constants, so that results do not depend on whether a
+stream is appended or run at once.
 """
 
 import hashlib
@@ -43,18 +43,20 @@ BAND_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass
 class Groups:
-    """Groups of near-duplicates among the documents of successive timesteps.
+    """Groups of near-duplicates among the documents in successive timesteps.
+
+    Every document has a group, which may contain this document only.
 
     Attributes
     ----------
     t : int
         The last timestep.
     starts : ndarray of int64
-        The documents of the first timestep are ``starts[0]:starts[1]``, and so on.
+        Documents ``starts[i]:starts[i + 1]`` belong to timestep i, counted from the first one here.
     names : list of str
-        Name of the group of each document.
+        Group name for each document.
     born : ndarray of int64, shape (n_documents, 2)
-        Timestep and row of the first document of each document's group.
+        For each document, the timestep and row of the first document in its group.
     """
 
     t: int
@@ -63,13 +65,19 @@ class Groups:
     born: np.ndarray
 
     def own(self):
-        """Return the name of the group of each document of timestep t."""
+        """Return the group name for each document in timestep t."""
         return self.names[self.starts[-2] :]
 
     def items(self):
-        """Return arrays over the documents of timestep t: (item, whether the item is older).
+        """Return the item of each document in timestep t, and whether its group is older than t.
 
-        The item is the row of the first document of the same group in timestep t.
+        Documents in the same group are one item. Its number is the row of the first of them in
+        timestep t.
+
+        Returns
+        -------
+        items : ndarray of int64
+        is_older : ndarray of bool
         """
         rows = {}
         first = np.array(
@@ -82,20 +90,20 @@ NO_GROUPS = Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=n
 
 
 def decide(batch, before):
-    """Group the documents of a batch with each other and with those of the timesteps before.
+    """Group the documents in a batch with each other and with documents in earlier timesteps.
 
     Parameters
     ----------
     batch : h5py.File
-        An open batch; the earlier ones are in the same folder, as ``{t}.h5``.
+        An open batch. Earlier batches are in the same folder, as ``{t}.h5``.
     before : odl.stream.features.FeatureFile or None
         Features of the timestep before; None for timestep 0.
 
     Returns
     -------
     groups : Groups or None
-        Groups of the documents that the next timestep is compared with; the batch is last. None if
-        the corpus is read without ``duplicates``.
+        Groups of all documents that the next timestep is compared with; those in the batch come
+        last. None if the corpus is read without ``duplicates``.
     sets : list of ndarray
         Shingles of these documents.
     """
@@ -160,7 +168,7 @@ def extend_groups(past, earlier, new, ids):
 
 
 def _earlier_sets(batch, past):
-    """Return the sets of shingles of the documents of earlier groups, read from their batches."""
+    """Read the shingle set of each document in `past` (`Groups`) from the earlier batches."""
     folder, sets = os.path.dirname(os.path.abspath(blocks.path_of(batch))), []
     for path in storage.earlier(folder, past.t + 1, len(past.starts) - 1):
         with storage.reading(path, "batch") as file:
@@ -169,7 +177,7 @@ def _earlier_sets(batch, past):
 
 
 def _sets(batch):
-    """Return the set of shingles of each document of an open batch."""
+    """Return a list with the shingle set (an int array) of each document in an open batch."""
     matrix = storage.read_csr(batch, "shingles")
     return np.split(matrix.indices, matrix.indptr[1:-1])
 
@@ -258,11 +266,12 @@ def _connect_bucket(members, filled, sets, signatures, roots, n_old):
 
 
 def share_enough(sets):
-    """Return the mask of sets that may have a near-duplicate.
+    """Return a mask of the shingle sets that may have a near-duplicate.
 
-    At least a share `MIN_JACCARD` of their shingles occurs in other sets. Shingles are counted by
-    their last bits only, so some sets are returned needlessly, but none is missed. Most sets of a
-    stream are excluded and need no signature. Sets must not be empty.
+    A near-duplicate shares at least `MIN_JACCARD` of a set's shingles, so the mask is True if that
+    share of the shingles occurs in other sets. Only the last bits of shingles are compared: some
+    sets pass without need, but none is missed. Most sets in a stream do not pass and need no
+    signature. Sets must not be empty.
     """
     flat = np.concatenate(sets)
     bits = flat & np.int32(min((1 << (len(flat).bit_length() + 1)) - 1, np.iinfo(np.int32).max))

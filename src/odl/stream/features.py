@@ -340,9 +340,9 @@ def follow(
 
 
 def label(topics: Collection[str], seen: Collection[str]) -> int:
-    """Return the label of a document by its topics.
+    """Return the novelty label of a document with the given topics.
 
-    It is 1 (novel) if none of its topics is in `seen`, 0 if a topic is, -1 without topics.
+    The label is 1 (novel) if no topic is in `seen`, 0 if a topic is, -1 without topics.
 
     Examples
     --------

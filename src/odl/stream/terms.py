@@ -20,17 +20,16 @@ FULL_INTERVAL = 32
 
 
 class Base(NamedTuple):
-    """Reference to an earlier feature file in the same folder.
-
-    It stores the first words of the vocabulary.
+    """Reference to an earlier feature file in the same folder, which stores the first words.
 
     Attributes
     ----------
     file : str
-        Name of the file.
+        Name of the earlier file.
     words : int
-        Number of words in it.
+        Number of words in the vocabulary of the earlier file.
     digest : str
+        Digest of the earlier file.
     """
 
     file: str
@@ -81,11 +80,11 @@ def base_of(before, output):
 
 
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
-    """Return the positions of the `most` terms that remain in the vocabulary.
+    """Return the positions of the terms that remain in a vocabulary with at most `most` terms.
 
-    Terms that have not occurred for longest are forgotten first; among these the rarest, then those
-    with the smallest id. By rarity alone, the words of new topics would be forgotten first, and
-    words that were frequent once would remain forever.
+    Terms whose last occurrence is oldest are forgotten first. Ties are broken by rarity (the rarest
+    first), then by the smallest id. If rarity alone decided, the words of new topics would be
+    forgotten first, and words that were frequent once would remain forever.
 
     Parameters
     ----------
@@ -115,7 +114,9 @@ def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: 
 
 
 def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the position of each id in `wanted`, -1 if it is not there; both arrays are ascending.
+    """Return the position of each id in the array `wanted`, or -1 if it is not in the array.
+
+    Both arrays are ascending.
 
     Examples
     --------
@@ -131,10 +132,10 @@ def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def aligned(earlier, batch):
-    """Return the counts of an earlier timestep under the columns of a later one.
+    """Return the term counts of an earlier timestep, with columns renumbered as in a later batch.
 
-    Terms forgotten since then get extra columns at the end, so that the lengths of documents do not
-    change.
+    Terms that were forgotten since then get extra columns at the end, so that the lengths of the
+    documents do not change.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def number_terms(words, vocabulary, ids=None):
     """
     ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
     columns = np.empty(len(words), dtype=np.int32)
-    # The words of a batch are sorted, so new words of one batch get ids in alphabetical order.
+    # `words` is sorted, so the new words in one batch get ids in alphabetical order.
     for column, word in enumerate(words):
         number = ids.get(word)
         if number is None:

@@ -1,6 +1,7 @@
-"""TF-IDF weights of term counts.
+"""TF-IDF weights for term counts.
 
-They are computed when features are read, so that each learner can have its own settings.
+Files store counts only. The weights are computed when a learner reads features, so that each
+learner can have its own settings.
 """
 
 from copy import copy
@@ -22,9 +23,9 @@ DEFAULT_WEIGHTING = Weighting()
 
 
 class Weighed:
-    """Documents of a timestep, weighed by the settings of one learner.
+    """The documents in a timestep as weighted rows, by the settings of one learner.
 
-    ``weighed[first:last]`` reads rows, ``weighed[:]`` all rows, as CSR.
+    ``weighed[first:last]`` reads and weighs some rows, ``weighed[:]`` all rows; both return CSR.
 
     Parameters
     ----------
@@ -83,15 +84,15 @@ class Weighed:
         return self.weigh(self.counts[span])
 
     def without_stop_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts of the terms of the batch without stop words; rare words remain."""
+        """Return counts (CSR, columns of the batch) without stop words and too frequent words."""
         return without_stop_words(
             counts, self.frequencies, self.n_documents, self.weighting, self.stop_words
         )
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts (CSR, columns of the batch) with the term weights of the batch.
+        """Weigh counts (CSR, columns of the batch) by the term weights of this timestep.
 
-        The counts may be of earlier documents.
+        The rows of the counts may be earlier documents.
         """
         return self._weigh(counts, self.weighting, self.norm, self.pieces)
 
@@ -108,7 +109,11 @@ class Weighed:
 
 
 def _frequencies(batch, idf, corpus):
-    """Return (document frequencies of the terms of a batch, number of counted documents)."""
+    """Return (document frequency of each term in a batch, number of documents counted).
+
+    `idf` says which documents are counted. ParameterError is raised if it is "corpus" and the
+    features of the last timestep, `corpus`, are missing or cannot be used.
+    """
     if idf == "corpus":
         if corpus is None:
             raise ParameterError(
@@ -264,10 +269,10 @@ def weigh_for_comparison(
 
 
 class Pieces:
-    """Weights of pieces of words (`odl.stream.pieces`), in addition to the weights of words.
+    """Weights for the pieces of words (`odl.stream.pieces`), in addition to weights for words.
 
-    They are computed from the words, so nothing is stored. The document frequency of a piece is the
-    sum of those of its words, at most the number of documents.
+    Pieces are computed from the words, so nothing is stored. The document frequency of a piece is
+    the sum of the document frequencies of its words, but at most the number of documents.
 
     Parameters
     ----------
@@ -298,7 +303,7 @@ class Pieces:
         weighting: Weighting,
         norm: str | None,
     ) -> sparse.csr_array:
-        """Return the weights of the pieces, followed by those of the words, as one matrix.
+        """Return one matrix with the weights of the pieces in the first columns, then of the words.
 
         With the l2 norm, the cosine of two documents is `share` times the cosine of their pieces
         plus 1 - `share` times the cosine of their words.

@@ -13,7 +13,7 @@ __all__ = ["NoveltyDetector", "TextNovelty", "__version__", "sparse_code"]
 
 
 def __getattr__(name):
-    # Lazy, so that a job (and the workflow itself) imports only what it uses.
+    # Lazy imports: a step of the workflow loads only the modules that it uses.
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module 'odl' has no attribute {name!r}")

@@ -1,11 +1,11 @@
 """Errors that users can cause.
 
-Each message says what was given, what was expected and what to do.
+The message of an error states what was given, what was expected, and what to do.
 """
 
 import os
 
-# Maximum number of characters of each part of a message
+# Maximum length of the three parts of a message, in characters. A longer part is cut.
 MAX_CHARACTERS = {"given": 1200, "expected": 800, "todo": 400}
 
 

@@ -158,8 +158,8 @@ def _receive(connection):
     ):
         os.dup2(stream, number)
         os.close(stream)
-        # The stream object was made for the file of this process. That of the client may be of
-        # another type (terminal, pipe or regular file), so it gets a new stream object.
+        # The existing stream object fits the server's file. The client's file may be of another
+        # type (terminal, pipe or regular file) and needs a new stream object.
         encoding = getattr(sys, name).encoding
         setattr(sys, name, open(number, mode, buffering=1, encoding=encoding, closefd=False))  # noqa: SIM115
     os.chdir(folder)

@@ -12,7 +12,8 @@ from functools import cached_property
 from odl.errors import ParameterError
 
 ROOT = -1  # parent of a root
-MAX_DIGITS = 18  # digits of a number in a description; Python refuses to parse thousands of digits
+# Maximum number of digits of a number in a description; `int` raises ValueError above 4300 digits.
+MAX_DIGITS = 18
 MAX_NODES = 10_000_000  # nodes of a tree; a typo in a branching factor must not fill the memory
 
 
@@ -108,7 +109,7 @@ def _error(defect, expected, todo="correct the tree"):
 
 
 def _integers(values, role):
-    """Return values as a tuple of int; raise ParameterError for others, such as True or 1.5."""
+    """Return integers as a tuple of int; raise ParameterError for a value such as True or 1.5."""
     try:
         values = tuple(values)
         integers = tuple(int(value) for value in values)

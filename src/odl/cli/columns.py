@@ -430,20 +430,33 @@ def _may_be_id(value):
 
 
 def _topics(columns, n_rows, roles):
-    """Choose a column named for the role whose values repeat, since each topic has documents."""
-    named = [column for column in columns if column.values and column.rank("topics")]
-    named = [column for column in named if column.share(_may_be_topics) >= MIN_SHARE]
-    fitting = [column for column in named if len(column.distinct) <= max(2, n_rows // 3)]
-    best = max(fitting, key=lambda column: column.rank("topics"), default=None)
-    if best is None:
+    """Choose the column of topics by its name and values; return (column or None, reason).
+
+    A column of topics has at most n_rows / 3 distinct values, since a topic has several documents
+    (of few rows, at most two values).
+    """
+    fitting = [
+        column
+        for column in columns
+        if column.values
+        and column.rank("topics")
+        and column.share(_may_be_topics) >= MIN_SHARE
+        and len(column.distinct) <= max(2, n_rows // 3)
+    ]
+    if not fitting:
         return None, "none; they are not needed"
+    best = max(fitting, key=lambda column: column.rank("topics"))
     alternatives = " or ".join(repr(column.name) for column in fitting if column is not best)
     note = f", rather than {alternatives} (--topics)" if alternatives else ""
     return best, f"{len(best.distinct)} different{note}"
 
 
 def _author(columns, n_rows, roles):
-    """Choose a column named for the role if most rows have a value and some values repeat."""
+    """Choose the column of authors; return (column or None, reason).
+
+    Its name is one of the role's names, most rows have a value, and some values repeat. A column
+    whose values are all different would be ids.
+    """
     named = [
         column for column in columns if column.rank("author") > 50 and column.filled > n_rows / 2
     ]
@@ -458,7 +471,7 @@ def _author(columns, n_rows, roles):
 
 
 def _is_place(column):
-    """Return whether a column "from" has no mail addresses, so that it may name a place."""
+    """Return whether a column is called "from" without mail addresses: places, not authors."""
     return (
         column.name.strip().lower() == "from"
         and column.share(lambda value: "@" in str(value)) < MIN_SHARE

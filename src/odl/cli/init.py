@@ -484,13 +484,31 @@ def _plain(value):
 
 
 def _categories(report, column, name):
-    """Use the categories of feeds as topics if they are few, or if the user says so."""
+    """Set the categories of feeds as topics if there are few, or if the user asks for it.
+
+    Parameters
+    ----------
+    report : Survey
+        Its options are changed, and a line about topics is added.
+    column : odl.cli.columns.Column
+        Categories of all feeds.
+    name : str or None
+        Value of --topics: `CATEGORY`, "" for no topics, or None to decide by the number of
+        categories.
+
+    Raises
+    ------
+    ConfigError
+        If --topics has another value.
+    """
     n = len(column.distinct)
     if name not in (None, "", CATEGORY):
         raise ConfigError(
             f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct the name"
         )
-    if name == CATEGORY or (name is None and n and n <= max(2, report.n_documents // 3)):
+    # A topic has several documents, so more categories than a third of them are no topics.
+    has_few = 0 < n <= max(2, report.n_documents // 3)
+    if name == CATEGORY or (name is None and has_few):
         report.options["columns"] = {"topics": CATEGORY}
         report.say(
             "topics",

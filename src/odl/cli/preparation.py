@@ -105,17 +105,32 @@ def tokens_of(texts, stop_words):
 
 
 def meaning_of(texts, tokens, asked):
-    """Return (options, features, reason) for comparing texts by vectors as well as by words.
+    """Return the settings that compare texts by vectors as well as by words.
 
-    Unless the user asked for vectors, options and features are empty. Then the reason recommends
-    vectors for short English texts; for other texts it is "".
+    Parameters
+    ----------
+    texts : list of str
+        Sample of the texts.
+    tokens : dict
+        Option ``tokens``, by which words are counted.
+    asked : bool
+        Whether the user asked for vectors (--meaning).
+
+    Returns
+    -------
+    options, features : dict
+        Keys of the sections ``options`` and ``features``; empty if the user did not ask.
+    reason : str
+        What was set and why. If the user did not ask, a recommendation for short English texts,
+        and "" for other texts.
 
     Raises
     ------
     ConfigError
-        If the encoder cannot be loaded.
+        If the user asked, and the encoder cannot be loaded.
     """
     counts, _, english = _count(texts, tokens)
+    # Median number of distinct words per text: the rows of `counts` are texts.
     length = np.median(np.diff(counts.indptr)) if len(texts) else 0
     if asked:
         encoder.encoder_of(ENCODER)  # raises ConfigError without the extra

@@ -1,1 +1,1 @@
-"""The loop of `odl run`: the steps of one stream, in one process."""
+"""The loop of `odl run`, which runs the steps for one stream in one process."""

@@ -80,7 +80,7 @@ def batch(arguments):
 
 
 def features(arguments, previous=None):
-    """Compute the features of a batch from those of the batch before; return them open."""
+    """Compute the features of a batch from the previous features; return the open file."""
     from odl.stream import features
 
     paths = arguments["output"], arguments["batch"], previous or arguments["previous"] or None
@@ -88,7 +88,7 @@ def features(arguments, previous=None):
 
 
 def update(arguments, data=None, before=None):
-    """Score one timestep and learn from it; return the scores and the learned state."""
+    """Score a timestep and learn from it; return scores and state (`odl.jobs.update.Learned`)."""
     from odl.jobs import runs, update
 
     paths = [arguments.get(name) or None for name in ("state", "scores", "timings")]
@@ -114,7 +114,7 @@ def alerts(arguments, learned=None, carried=None):
 
 
 def newpage(arguments):
-    """Write the page about what is new and the feeds; return what they show."""
+    """Write new.html and the feeds; return the alerts that they show."""
     from odl.report import newpage
 
     options = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}

@@ -1,4 +1,4 @@
-"""The user's folder: its checked configuration, the settings of its chain, paths of its files."""
+"""The user's folder: its checked configuration, settings of its only run, and paths of files."""
 
 import functools
 import json
@@ -28,11 +28,11 @@ class Folder(NamedTuple):
     config : dict
         Configuration with all defaults.
     names : dict
-        Values of root, corpus, seed, run and k in the patterns of files (`odl.config.steps`).
+        Values for the names root, corpus, seed, run and k in path patterns (`odl.config.steps`).
     chain : dict
-        Settings of the run.
+        Settings of the run, as JSON.
     registry : dict
-        Registry of the schema, which lists the modules of each step.
+        Part ``registry`` of the configuration schema. It lists the modules of each step.
     """
 
     config: dict
@@ -118,10 +118,10 @@ def earlier_error(folder, named, removed=()):
 
 
 def changed_settings(folder, n):
-    """Return the names of settings of odl.yaml that have changed since n timesteps were learned.
+    """Return the names of settings in odl.yaml that changed since n timesteps were learned.
 
-    Compared are the settings of the steps read, index, features and update with those that the
-    files of the last timestep record. A file without a record is not compared.
+    The settings of the steps read, index, features and update are compared with the records in the
+    files of the last timestep. A file without a record is not compared.
     """
     arguments = {
         **folder.stream,
@@ -232,13 +232,15 @@ def _check_alone(config):
 
 
 def files_of(folder):
-    """Return the source files of a folder.
+    """Return the source files of a folder, and how they are divided into shares.
+
+    Each share is read by a step of its own.
 
     Returns
     -------
     files : list of (name, path)
     shares : dict of str to list of (name, path)
-        Files of each share; empty if one step reads all files.
+        Name of a share -> its files; empty if one step reads all files.
     """
     all_files = chains.own_files(folder.config, folder.names["corpus"])
     # `odl run` prints the files whose names are not UTF-8.

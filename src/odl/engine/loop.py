@@ -21,8 +21,9 @@ from odl.files import provenance, tables
 TIMESTEP_STEPS = ("batch", "features", "update", "alerts")  # steps that run for every timestep
 SAVE_INTERVAL = 20.0  # seconds between two writes of the ledger
 CARRIED_STEPS = ("features", "update", "alerts")  # steps whose result the next timestep uses
-# Results of the last run in this process, for the next run of the same folder (`odl watch` runs a
-# folder repeatedly): (path of the ledger, step) -> (timestep, digests of the outputs, result).
+# Cache of the results of the last run: (path of the ledger, step) -> (timestep, digests of the
+# outputs, result). A global, because `odl watch` runs a folder repeatedly in one process, and the
+# next run then need not read the last checkpoint.
 _carried: dict = {}
 
 
@@ -162,14 +163,21 @@ class Loop:
             self.ledger.set_fact("forgotten", current)
 
     def _record_times(self, files):
-        """Set the modification time of each file to the time when its content was first read."""
+        """Record the modification times of source files, so that a copy does not change results.
+
+        The reader uses the modification time as the time of texts, and for years of logs. It gets
+        the recorded time as long as the content of the file is unchanged.
+        """
         from odl.corpora import formats
 
-        before, times = self.ledger.facts.get("times", {}), {}
+        recorded, times = self.ledger.facts.get("times", {}), {}
         for name, path in files:
-            digest, first = self.ledger.digest(path), before.get(name)
-            times[name] = first if first and first[0] == digest else [digest, formats.changed(path)]
-            formats.recorded[path] = times[name][1]
+            digest = self.ledger.digest(path)
+            recorded_digest, time_s = recorded.get(name, (None, None))
+            if time_s is None or recorded_digest != digest:
+                time_s = formats.changed(path)
+            times[name] = [digest, time_s]
+            formats.recorded[path] = time_s
         self.ledger.set_fact("times", times)
 
     def _read_in_parallel(self, reads):
@@ -238,7 +246,10 @@ class Loop:
             self.make(name, t, arguments, reason)
 
     def _arguments(self, name, t, arguments):
-        """Return all arguments of a step: the given ones, paths of its files, t, and its code."""
+        """Complete the arguments of a step: add paths of its files, t, and the digest of its code.
+
+        Paths with ``{last}`` or ``{share}`` are never added, since they do not follow from t.
+        """
         if name not in self.codes:
             self.codes[name] = self.folder.code(name)
         files = {}
@@ -270,7 +281,7 @@ class Loop:
         return ""
 
     def _digest(self, path):
-        """Return the digest of a file, also of one that does not exist but is in `absent`."""
+        """Return the digest of a file, or the digest that a pruned checkpoint in `absent` had."""
         return self.ledger.digest(path) or self.absent.get(path, "")
 
     @staticmethod
@@ -325,9 +336,10 @@ class Loop:
         return {}
 
     def _result(self, name, t):
-        """Return the result of a step of timestep t if it is in memory, else None.
+        """Return the result of a step for timestep t if it is in memory, else None.
 
-        It is in memory if this run or the last one in this process ended with this timestep.
+        It is in memory if this timestep was the last one that this run, or the previous run in this
+        process, has learned. A result of the previous run is used only if its files are unchanged.
         """
         last, result = self.results.get(name, (None, None))
         if last == t:
@@ -344,19 +356,24 @@ class Loop:
         return [self.ledger.digest(self.folder.path(pattern, t)) for pattern in patterns]
 
     def _carry(self):
-        """Store the results of the last timestep for the next run of this folder in this process.
+        """Cache the results of the last timestep for the next run of this folder in this process.
 
-        Results of other folders are removed.
+        The cache stores one result per step, so results of other folders do not fill the memory.
         """
         for name in CARRIED_STEPS:
-            last, result = self.results.get(name, (None, None))
-            if last == self.n - 1:
-                for key in [key for key in _carried if key[1] == name]:
+            t, result = self.results.get(name, (None, None))
+            if t != self.n - 1:
+                continue
+            for key in list(_carried):
+                if key[1] == name:
                     del _carried[key]
-                _carried[self._carried_key(name)] = last, self._output_digests(name, last), result
+            _carried[self._carried_key(name)] = t, self._output_digests(name, t), result
 
     def restore(self, t):
-        """Compute a checkpoint again that was deleted to save space; its bytes are the same."""
+        """Compute the checkpoint of timestep t again if it was pruned; its bytes are the same.
+
+        Learning starts from the last checkpoint that exists.
+        """
         missing = t
         while missing >= 0 and not os.path.exists(
             self.folder.path(STEPS["update"].writes["state"], missing)
@@ -397,7 +414,7 @@ class Loop:
                         self.ledger.forget(os.path.join(folder, file))
 
     def write_costs(self):
-        """Write the CPU seconds of each step of this run, and why it ran, to run.tsv."""
+        """Write run.tsv: the CPU seconds of each step in this run, and the reason why it ran."""
         if self.done and not self.dry:
             rows = [
                 {"step": run.step, "t": run.t, "cpu_s": run.cpu, "reason": run.reason}

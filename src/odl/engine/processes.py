@@ -173,7 +173,7 @@ def each(function, tasks, cores):
         for first in range(min(cores, len(tasks))):
             child = os.fork()
             if child == 0:
-                _work(function, tasks[first::cores])
+                _run_and_exit(function, tasks[first::cores])
             children.append(child)
         while children:
             os.waitpid(children[0], 0)
@@ -185,17 +185,21 @@ def each(function, tasks, cores):
                 os.waitpid(child, 0)
 
 
-def _work(function, tasks):
-    """Run tasks in a forked process, and end the process with status 0 if no task failed."""
+def _run_and_exit(function, tasks):
+    """Call a function for each task in a forked process, then end the process; never returns.
+
+    The exit status is 0 if no call failed. Errors are not reported, since the parent repeats a task
+    that failed.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and terminates us
     status = 1
-    # No exception may reach the code of the parent, which this process has a copy of. The parent
-    # repeats a task that failed, and gets its error.
+    # A forked process has a copy of the parent's stack. An exception would unwind it and run the
+    # handlers of the parent a second time, so none may leave this function.
     with contextlib.suppress(BaseException):
         for task in tasks:
             function(*task)
         status = 0
-    os._exit(status)
+    os._exit(status)  # without the exit handlers of the parent
 
 
 def cores():

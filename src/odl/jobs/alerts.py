@@ -33,7 +33,9 @@ class Written(NamedTuple):
 
 
 def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP, batch=None):
-    """Decide what is new in one period; write decision, reasons and the state for the next period.
+    """Decide what is new in one period, and write the file of the period.
+
+    The file contains the decision, its reasons, and the state that the next period needs.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ def _read_carried(previous, run, settings, t):
 
 
 def _new_numbers(carried, data, previous):
-    """Return the new number of each term of the previous period, None if numbers did not change."""
+    """Return the present number of each term of the previous period; None if all are unchanged."""
     return runs.places_of(carried.terms, data.terms, previous) if previous else None
 
 
@@ -288,9 +290,11 @@ def _atom_words(A, atoms, vocabulary):
 
 
 def _atoms(carried, data, Q, after):
-    """Return two sequences over the atoms after learning.
+    """Return two sequences with a value for each atom of the dictionary after learning.
 
-    They have the number of the document that opened each atom, and the id of its nearest document.
+    The first contains the number of the document that opened the atom. The second contains the id
+    of the document that is nearest to it: of this period if any is assigned to the atom, else the
+    stored one.
     """
     A = after.dictionary
     k = A.shape[1]
@@ -299,7 +303,8 @@ def _atoms(carried, data, Q, after):
     for atom in np.flatnonzero(carried.opened[:k] == opened[: len(carried.opened)]):
         documents[atom] = carried.documents[atom]
     atoms, cosines = (values[:, 0] for values in reasons.nearest_atoms(Q, A, 1))
-    # The last assignment of an atom is its most similar document, the first of equal ones.
+    # Rows are in ascending order of cosine, so the most similar document of an atom is assigned
+    # last. Of documents with equal cosines this is the first row.
     for row in np.lexsort((-np.arange(len(atoms)), cosines)).tolist():
         if atoms[row] >= 0:
             documents[atoms[row]] = data.ids[row]

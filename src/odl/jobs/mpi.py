@@ -28,7 +28,7 @@ from odl.stream import features
 
 
 class Share(NamedTuple):
-    """Data of a rank for one timestep.
+    """What a rank reads for one timestep: all documents, and the atoms of its own agents.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class Share(NamedTuple):
     P : csr_array
         Weighted documents of the timestep.
     agents : odl.distributed.messages.Agents
-        Agents of the rank, with their atoms.
+        Agents that run on this rank, with their atoms.
     updates : int
-        Number of updates so far.
+        Number of dictionary updates before this timestep.
     previous, features : str
-        Digests of the previous checkpoint and of the features.
+        Digest of the previous checkpoint, and digest of the features.
     """
 
     data: features.FeatureFile
@@ -52,7 +52,9 @@ class Share(NamedTuple):
 
 
 def prepare(comm, source, *, run, previous=None, corpus_features=None):
-    """Read the data of a rank. Of the previous checkpoint, only the files of its agents are read.
+    """Read the documents of a timestep and the atoms of this rank's agents.
+
+    The previous checkpoint has a file for each agent. Only those of the rank's agents are read.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
 
 
 def _read_own(previous, chain, t, agents, is_own):
-    """Return (own atoms, updates, digest, ids of terms) of the previous checkpoint."""
+    """Read (atoms of these agents, updates, digest, ids of terms) from the previous checkpoint."""
     if not agentfiles.of_network(previous):  # one process had all the atoms
         earlier = checkpoints.read_checkpoint(previous, chain, t)
         return earlier.dictionary[:, is_own], earlier.updates, earlier.digest, earlier.terms
@@ -101,7 +103,7 @@ def _read_own(previous, chain, t, agents, is_own):
 
 
 def with_terms(A, earlier, data, previous):
-    """Return atoms of the previous checkpoint with the rows of the terms of a timestep."""
+    """Return atoms whose rows are moved from the terms of `earlier` to those of a timestep."""
     positions = places_of(earlier, data.terms, previous)
     if positions is None:
         return A

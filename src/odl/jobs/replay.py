@@ -9,11 +9,11 @@ from odl.text.stopwords import StopWords, mix
 
 
 def replay(path, run, settings, n_periods, corpus_features=None):
-    """Yield the periods of a stream decided with each of several settings, oldest first.
+    """Decide the periods of a stream with each of several settings; yield them, oldest first.
 
-    A decision does not depend on later periods, so the alerts equal those that a run with these
-    settings stores. Each file is read once. Documents have no reasons, because computing these
-    needs checkpoints, which may be pruned.
+    A decision does not depend on later periods, so the alerts equal those of a run with these
+    settings. Each file is read once. Documents have no reasons, because these need checkpoints,
+    which may be pruned.
 
     Parameters
     ----------
@@ -61,7 +61,10 @@ def replay(path, run, settings, n_periods, corpus_features=None):
 
 
 def _documents(period, data, origins):
-    """Return {row: `Document`} of examples and first rows of headlines, and of novel documents."""
+    """Return {row: `Document`} for the documents that lists show.
+
+    These are the examples and the first document of each headline, and the novel documents.
+    """
     headlines = (*period.headlines, *period.below)
     rows = {row for headline in headlines for row in (*headline.examples, *headline.rows[:1])}
     documents = {}

@@ -18,22 +18,24 @@ from odl.learners.sparse_atoms import renumber_terms
 from odl.stream import features, terms
 from odl.stream.weighting import Weighed
 
-TOP_DOCUMENTS = 20  # most novel documents of a timestep whose unexplained words are stored
-ALL_ATOMS = 500  # atoms above which top words are stored only for atoms that the timestep used
+TOP_DOCUMENTS = 20  # number of most novel documents whose unexplained words are stored
+# Dictionary size above which top words are stored only for atoms that the timestep used.
+ALL_ATOMS = 500
 
 
 class Learned(NamedTuple):
-    """Result of `update`, for the steps that follow in the same process.
+    """Result of `update` in memory, so that the next step in this process reads no files.
 
     Attributes
     ----------
     step : odl.jobs.runs.Timestep
         Documents of the timestep.
     counts, P : csr_array
-        Counts of terms of the documents, and their weights.
+        Term counts of the documents, and the weighted counts.
     state : odl.learners.State
-        State that scored the documents.
+        State before learning, which scored the documents.
     novelty : odl.novelty.Novelty
+        Scores of the documents.
     after : odl.files.checkpoints.Checkpoint
         Checkpoint after learning.
     """
@@ -47,7 +49,7 @@ class Learned(NamedTuple):
 
 
 def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TIMESTEP):
-    """Score one timestep, learn from it, and write its checkpoint and scores.
+    """Score the documents of a timestep, learn from them, and write checkpoint and scores.
 
     Timestep 0 initialises the dictionary.
 
@@ -145,7 +147,10 @@ def write_timings(path, phases, n_documents):
 
 
 def _top_atoms(A, use):
-    """Return the top terms of each atom; an empty list for unused atoms of a large dictionary."""
+    """Return a list with the top terms of each atom.
+
+    Above `ALL_ATOMS` atoms, it is empty for atoms that no document of the timestep used.
+    """
     used = np.flatnonzero(use) if A.shape[1] > ALL_ATOMS else np.arange(A.shape[1])
     lists = [[] for _ in range(A.shape[1])]
     for atom, pairs in zip(

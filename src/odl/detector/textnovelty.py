@@ -285,8 +285,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def events_(self) -> pd.DataFrame:
         """Table of all events so far, one row per event, indexed by event number.
 
-        The columns are name, words, state ("new", "growing" or "returning"), birth (number of the
-        first batch) and documents (number of documents so far).
+        The columns are name, words, state ("new", "ongoing", "growing", "returning" or "ended"),
+        birth (number of the first batch) and documents (number of documents so far).
         """
         self._check_learned()
         events = self.past_.events

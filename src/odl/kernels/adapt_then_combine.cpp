@@ -75,7 +75,7 @@ class AgentNetwork {
         }
     }
 
-    // Take a learning step of the atoms of every agent with its own nu_k and y_k.
+    // Update the atoms of every agent k by one learning step, from nu_k and y_k.
     void learn(double step, double beta) {
         // The dual variables are combinations of atoms, so all are read before any atom changes.
         std::vector<std::vector<double>> nu(work.candidates.size());
@@ -106,10 +106,11 @@ class AgentNetwork {
     const Atoms &learned() const { return atoms; }
 
   private:
-    // Screen the atoms; set the dual variable of each agent to the optimum without atoms, or to 0 if it does not see x.
+    // Screen the atoms, and set the initial dual variables: the optimum without atoms for agents that see x, else 0.
     //
-    // With the Huber loss, all terms of the document are plain; from the fixed point on only those on which x without
-    // atoms could be clipped.
+    // Terms on which the projection may clip are stored as plain terms. With the squared loss there are none. With the
+    // Huber loss they are all terms of the document. A start at the fixed point needs only those terms on which x
+    // alone, without atoms, could be clipped.
     void begin() {
         int64_t n_agents = diffusion.n_agents(), n_seeing = 0;
         for (double share : diffusion.shares) n_seeing += share > 0.0;
@@ -122,7 +123,9 @@ class AgentNetwork {
         if (eta > 0.0)
             for (auto [term, value] : document) {
                 double most = value * n_agents / n_seeing;
-                bool is_bounded = 0.0 <= most && most < 0.999 * eta;  // below 0 the atoms would add to it
+                // From 0 to eta, x alone is not clipped; 0.999 allows for rounding. Below 0, atoms would move the value
+                // towards the limit -eta.
+                bool is_bounded = 0.0 <= most && most < 0.999 * eta;
                 if (!model.is_signed && at_fixed_point && is_bounded) continue;
                 basis->x_plain[basis->n_plain] = value;
                 basis->add_plain(term);

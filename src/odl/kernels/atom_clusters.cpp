@@ -38,7 +38,7 @@ struct Pieces {
     static constexpr auto members() { return std::tuple{&Pieces::documents, &Pieces::atoms, &Pieces::lists}; }
 };
 
-// Return the atom with the fewest documents; of several, the least recently used.
+// Return the atom with the fewest documents; for ties, the least recently used one.
 int64_t find_smallest(int64_t n_atoms, Span<const double> documents, Span<const int64_t> used) {
     int64_t smallest = 0;
     for (int64_t j = 1; j < n_atoms; j++) {
@@ -48,8 +48,9 @@ int64_t find_smallest(int64_t n_atoms, Span<const double> documents, Span<const 
     return smallest;
 }
 
-// The slot (atom) of each piece. Most atoms of the start of the block are still in the slot of their own number: `own`
-// has their weights, and 0 for the other ones. `moved` has the other atoms and all documents.
+// The slot (atom) that owns each piece. A piece that was an atom at the start of the block usually still owns the slot
+// with its own number. `own` contains the weights of these pieces, and 0 for all other slots. `moved` lists the pieces
+// that changed their slot, and the documents.
 struct Owners {
     Span<int64_t> owner;
     Span<const double> weight;
@@ -89,7 +90,10 @@ struct Owners {
     }
 };
 
-// Return a slot that has been freed for a document, or -1 if the document should join the nearest atom instead.
+// Free a slot for a document and return it; return -1 if the document should join the nearest atom instead.
+//
+// `full` chooses the action: MERGE the two atoms with the lowest cost unless joining costs less, JOIN, or RETIRE the
+// smallest atom.
 int64_t make_room(int64_t nearest, double cosine, double worth, int64_t full, Owners &owners, const Atoms &atoms,
                   Span<int64_t> used, Span<const int64_t> birth) {
     auto documents = atoms.documents;
@@ -266,7 +270,7 @@ ODL_AVX2 static void scale_row(const float *__restrict cosines, double norm, con
 
 void renew(Span<const int64_t> changed, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
            Span<const double> sizes, const Atoms &atoms) {
-    constexpr int64_t SHARE = 4;  // rows are completed when a quarter of the atoms has changed since they were
+    constexpr int64_t SHARE = 4;  // `gram` is completed when a quarter of the atoms has changed since the last time
     Vector<double> norms(sizes.size());
     Vector<float> cosines(sizes.size());
     std::vector<uint32_t> numbers;

@@ -84,7 +84,7 @@ double simplex_level(Span<double> sizes, double largest) {
     }
 }
 
-// Project an atom on its set, in place; a feasible one is not changed. Work space is as long as the atom.
+// Project an atom on its constraint set, in place. A feasible atom is not changed. `work` has the length of the atom.
 void project(Span<double> d, const AtomSet &set, Span<double> work) {
     auto [mu, nonnegative, epsilon] = set;
     int64_t count = 0;

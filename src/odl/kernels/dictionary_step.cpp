@@ -14,9 +14,10 @@ namespace {
 
 using std::int32_t, std::int64_t, std::uint32_t;
 
-// Sum the codes of one term's documents by atom into `inside` (g_j); set `place` to 1 if 2 g_j > c_j, else -1.
+// Find the atoms that may contain a term, given the documents with this term.
 //
-// `listed` receives the atoms of these codes; return their number.
+// `listed` receives all atoms in the codes of these documents; their number is returned. For each of them, `inside`
+// receives the sum of its codes (g_j), and `place` receives 1 if 2 g_j > c_j, else -1.
 int64_t find_pairs(Span<const uint32_t> documents, const Rows &codes, Span<const double> total, Span<double> inside,
                    Span<int64_t> listed, Span<int64_t> place) {
     int64_t met = 0;
@@ -45,7 +46,7 @@ std::tuple<int64_t, int64_t, int64_t> reduce(
         auto documents = p_document.part(p_start[term], p_start[term + 1]);
         int64_t met = find_pairs(documents, codes, total, inside, listed, place), first = pair;
         for (int64_t atom : listed.part(0, met))
-            if (place[atom] > 0) {  // in its place among those before: few atoms hold a term
+            if (place[atom] > 0) {  // insertion into the sorted pairs of this term; a term has few pairs
                 int64_t at = pair;
                 for (; at > first && atom_of[at - 1] > atom; at--) atom_of[at] = atom_of[at - 1];
                 atom_of[at] = atom;
@@ -88,7 +89,7 @@ void project(Span<const int64_t> begin, Span<const int64_t> members, Span<double
                     speed += steps[pair];
                 }
             }
-            // Convex and falling in theta: Newton's method approaches from the left and ends at the breakpoint.
+            // The sum is convex and decreasing in theta, so Newton's method approaches the root from the left.
             if (!(total > 1.0 + 1e-14) || speed == 0.0) break;
             double further = theta + (total - 1.0) / speed;
             if (!(further > theta)) break;

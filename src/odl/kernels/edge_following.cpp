@@ -93,10 +93,11 @@ struct Certificate {
     double primal, gap;
 };
 
-// Return the primal objective of the codes, and its distance from a feasible dual value.
+// Return the primal objective of the codes, and its duality gap.
 //
-// Dual: max p^T y - ||p||_1 over 0 <= y <= 2, A^T y <= c + lam; y = 1 + side, or 1 + price where held, is clipped and
-// scaled until it is feasible.
+// The dual problem is max p^T y - ||p||_1 over 0 <= y <= 2, A^T y <= c + lam. The dual point is y_i = 1 + side_i, or 1
+// plus the price of the edge for a residual that is held at zero. It is clipped to [0, 2], then scaled until it is
+// feasible.
 static Certificate certify(int64_t rows, int64_t atoms, Work &work) {
     for (int64_t k = 0; k < atoms; k++)
         if (work.form[k] >= 0) work.side[work.form[k]] = std::min(std::max(work.price[k], -1.0), 1.0);
@@ -122,8 +123,9 @@ static Certificate certify(int64_t rows, int64_t atoms, Work &work) {
 
 // Fill `code`; return the objective on the compact rows, and the gap.
 //
-// Two routes, each checked by its certificate: plain; on shaken targets, whose last vertex is then read with the true
-// ones. Each has a second try after recomputing its last vertex.
+// The first attempt uses the true targets. If its gap is not accepted, a second one uses perturbed targets to avoid
+// cycles, and evaluates the last vertex with the true targets. In both attempts, a gap that is not accepted leads to a
+// new descent, after edges and residuals of the last vertex were recomputed from the data.
 static Certificate solve(int64_t rows, int64_t atoms, Work &work, int64_t limit, double accepted) {
     Certificate found{INFINITE, INFINITE};
     int64_t steps = limit >= 0 ? limit : 100 + 20 * (rows + atoms);
@@ -172,7 +174,8 @@ static Codes code_documents(const Rows &batch, const Rows &by_term, const Rows &
         double enough = ACCEPTED * (objective[d] / unit);
         auto [primal, gap] = solve(rows, atoms, work, limit, enough);
         gaps[d] = gap * unit, failed[d] = !(gap <= enough);
-        if (!(rest + primal * unit >= objective[d])) {  // or no number
+        // The objective of the code 0 is in objective[d]. The comparison is negated so that nan is written, too.
+        if (!(rest + primal * unit >= objective[d])) {
             objective[d] = rest + primal * unit;
             lengths[d] = write(atoms, unit, work, atom.from(used), value.from(used));
             used += lengths[d];

@@ -2,7 +2,7 @@
 // flattening, coding on a few atoms, pruning to the largest weights.
 //
 // The inner products of a document with all rows are sums over the lists of the document's terms. Rows are atoms or
-// documents, with consecutive numbers for the terms in use (`odl.learners.likeness.Numbers`).
+// documents, with consecutive numbers for the terms in use (`odl.learners.likeness.TermNumbers`).
 #include "inverted_lists.h"
 
 #include <cmath>
@@ -84,7 +84,7 @@ struct Compared {
     static constexpr auto members() { return std::tuple{&Compared::lists, &Compared::owner, &Compared::rows}; }
 };
 
-constexpr int64_t SCALED = 64;  // products that are scaled at once
+constexpr int64_t SCALED = 64;  // number of products in a block that is scaled at once
 
 // Multiply `total` by `scale` into `products`; return the number of products that are at least `least`.
 ODL_AVX2 static int32_t scale_products(const float *__restrict total, const float *__restrict scale, int64_t size,
@@ -106,7 +106,8 @@ class Largest {
         std::copy(scale.begin(), scale.end(), single.data);
     }
 
-    // Fill `neighbours` with the rows of the largest products in single precision, descending; for ties, the first row.
+    // Fill `neighbours` with the rows of the largest products, descending; for ties, the first row. All products are in
+    // single precision.
     void find(Span<const float> total, Span<int64_t> neighbours, Span<double> products) {
         int64_t most = neighbours.size();
         select(total, most);
@@ -116,11 +117,13 @@ class Largest {
         }
     }
 
-    // Do the same, and compute the products with these rows in double precision.
+    // Fill `neighbours` like `find`, but rank the best rows by products that are computed in double precision.
     void find_exactly(Span<const float> total, Span<const double> document, Span<int64_t> neighbours,
                       Span<double> products) {
-        constexpr int64_t MORE = 2;       // number of further rows that may be among the largest, given rounding
-        constexpr float NEAR = 0.99999f;  // smallest product of such a row, relative to the last of the largest
+        // Rows after the `most` best ones in single precision may belong to them in double precision. Up to MORE rows
+        // are examined, if their product is at least NEAR times that of the last of the `most` best ones.
+        constexpr int64_t MORE = 2;
+        constexpr float NEAR = 0.99999f;
         int64_t most = neighbours.size();
         select(total, most + MORE);
         neighbours.fill(-1), products.fill(0.0);
@@ -206,7 +209,8 @@ void invert(const Rows &compressed, const PlainLists &lists) {
             int64_t place = offsets[terms[entry]]++;
             rows[place] = static_cast<uint32_t>(row), values[place] = static_cast<float>(weights[entry]);
         }
-    for (int64_t term = offsets.size() - 1; term > 0; term--) offsets[term] = offsets[term - 1];  // ends of lists now
+    // The loop above has moved each offset to the end of its list, which is the start of the next list.
+    for (int64_t term = offsets.size() - 1; term > 0; term--) offsets[term] = offsets[term - 1];
     offsets[0] = 0;
 }
 
@@ -225,7 +229,8 @@ bool rebuild(Span<const int64_t> owner, Table<const int64_t> spans, const OldEnt
     int64_t count = static_cast<int64_t>(sizes.size());
     for (int64_t size : sizes) free += size;
     counters[0] = count, counters[1] = free;
-    if (2 * count > limits.size() || 2 * free > pieces.size()) return false;  // too little room for changes
+    // At least half of the space must be free for later changes; otherwise the caller allocates more.
+    if (2 * count > limits.size() || 2 * free > pieces.size()) return false;
     bounds.fill(0), limits.fill(0);
     free = 0;
     for (int64_t number = 0; number < count; number++) {
@@ -255,7 +260,7 @@ void take(Table<const int64_t> spans, const OldEntries &entries, const NewRows &
     result.starts[spans.rows] = free;
 }
 
-// Replace the weights of a row in the list of a term, or remove the row from the list (entry -1).
+// Replace the weights of a row in the list of a term by those of `entry`; if `entry` is -1, remove the row.
 void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entries, const NewLists &lists) {
     const auto &[bounds, owners, values, raised] = lists;
     constexpr int64_t WIDTH = 16;  // number of rows that are compared at once
@@ -444,9 +449,10 @@ int64_t add_up(Span<const int64_t> places, Span<const double> factors, double la
     return free;
 }
 
-// Move the `most` largest weights of a row to `free`, for ties the first ones; return their end.
+// Copy the `most` largest weights of a row and their terms to `free`; for ties, the first ones. Return the position
+// after the last copied entry.
 int64_t cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_t> terms, Span<double> weights) {
-    int64_t n_ties = 0;  // number of weights equal to `least` that remain
+    int64_t n_ties = 0;  // number of weights equal to `least` that are copied
     double least = 0.0;
     if (end - begin > most) {
         if (most < 1) throw std::invalid_argument("no entry of a row may remain; expected 1 or more");

@@ -34,7 +34,7 @@ struct Event {
     int64_t place, atom;
 };
 
-// Return the next change: an active atom leaves from a place, or an atom enters.
+// Return the next event on the path, with its mu: the active atom at `place` leaves, or `atom` enters.
 static Event find_event(int64_t count, double current, double level, const Work &work) {
     Event event{0.0, -1, -1};
     for (int64_t j = 0; j < work.alpha.size(); j++) {
@@ -94,7 +94,8 @@ static Point follow(Span<const uint32_t> terms, Span<const double> values, doubl
             work.state[work.active[place]] = 0;
             remove(place, count, gram, work);
             count--;
-            for (uint8_t &state : static_cast<Span<uint8_t> &>(work.state)) state &= 1;  // atoms that have left
+            // Atoms that depended on the active atoms (state 2) may be independent now, and are free to enter (0).
+            for (uint8_t &state : static_cast<Span<uint8_t> &>(work.state)) state &= 1;
         } else if (count + 1 < work.active.size() && append(atom, count, gram, work, settings.dependent)) {
             work.state[atom] = 1;
             count++;
@@ -106,7 +107,7 @@ static Point follow(Span<const uint32_t> terms, Span<const double> values, doubl
 }
 
 struct Coded {
-    double residual, objective, gap;  // the first one is a norm
+    double residual, objective, gap;  // residual: ||p - A x||_2
 };
 
 // Return the objective and its distance from the dual value of the residual, scaled into the feasible set.
@@ -148,7 +149,7 @@ static Coded read(const Point &point, Table<const double> gram, double noise, do
     }
     double residual = std::sqrt(point.constant + mu * mu * point.growth);
     if (residual > 0.0 || squared) return with_gap(residual, mass, fitted, steepest, lam, squared);
-    // The document is in the span: the dual point is the direction in which the residual vanishes.
+    // The residual is zero, so it gives no dual point. The limit of its direction for mu -> 0 is used instead.
     double dual = 0.0;
     for (int64_t i = 0; i < point.count; i++) dual += lam * work.turn[i] * work.product[work.active[i]];
     return {residual, lam * mass, std::max(lam * mass - dual / std::max(1.0, spread), 0.0)};
@@ -198,7 +199,8 @@ static Codes code_documents(const Rows &documents, const Rows &by_term, const Ro
         lengths[d] = used - first;
         double norm = std::sqrt(square) * unit;
         if (used == first && std::fabs(norm - 1.0) <= (4 + terms.size()) * settings.rounding)
-            residual[d] = 1.0, objective[d] = squared ? 0.5 : 1.0;  // so that ties tie
+            // Without a code, documents of unit norm up to rounding get exactly equal scores.
+            residual[d] = 1.0, objective[d] = squared ? 0.5 : 1.0;
     }
     out_atom.shorten(used), out_value.shorten(used);
     return {std::move(lengths),  std::move(out_atom),  std::move(out_value),

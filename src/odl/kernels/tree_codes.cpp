@@ -45,7 +45,7 @@ struct Result {
     int64_t iterations;
 };
 
-// Vectors of one document, over atoms, reused from document to document.
+// Work space for one document, with an entry per atom; all documents use the same.
 struct Vectors {
     explicit Vectors(int64_t n_atoms)
         : x(n_atoms), gx(n_atoms), last(n_atoms), glast(n_atoms), point(n_atoms), dual(n_atoms), work(n_atoms),
@@ -53,7 +53,7 @@ struct Vectors {
 
     Vector<double> x;               // code
     Vector<double> gx;              // D^T D x
-    Vector<double> last, glast;     // code before
+    Vector<double> last, glast;     // x and D^T D x of the last iteration
     Vector<double> point;           // extrapolated code y
     Vector<double> dual;            // D^T (p - D x)
     Vector<double> work, factor;
@@ -151,7 +151,9 @@ class Normal {
     Vector<double> image;
 };
 
-// Return the objective less the dual at s k, s at best, for k^T p, ||k||^2 and a bound of Omega*(D^T k).
+// Return the duality gap: `value` of the objective minus the dual value at s k for the best feasible s.
+//
+// `inner` is k^T p, `length` is ||k||^2, and `bound` is an upper bound on Omega*(D^T k).
 double dual_gap(double value, double inner, double length, double lam, double bound) {
     double most = bound > lam ? lam / bound : 1.0;  // larger s may be feasible too; near the optimum none helps
     double scale = length > 0.0 ? std::min(std::max(inner / length, 0.0), most) : 0.0;

@@ -159,9 +159,9 @@ def _headline_counts(periods):
 def span_rows(before, alternatives):
     """Return the rows of the table of periods.
 
-    A row is a tuple of texts: a span of time, its number of documents, and the number of headlines
-    in it under each of the settings. A span is a period, or a month or a year if there are more
-    than `MAX_SPANS` periods.
+    A row is a tuple of texts: a span of time, its document count, and its headline count under the
+    stored settings and under each alternative. A span is a period, or a month or a year if there
+    are more than `MAX_SPANS` periods.
     """
     spans = _span_names(before)
     lists = [before, *(alternative.periods for alternative in alternatives)]
@@ -185,7 +185,7 @@ def _span_names(periods):
 
 
 def as_text(watch, before, alternatives):
-    """Return the tables of settings and of periods, and the changes to each alternative, as text.
+    """Return the comparison as text: a table of settings, a table of periods, and the changes.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def as_text(watch, before, alternatives):
     """
     names = [alternative.name for alternative in alternatives]
     parts = [[views.list_heading(watch, before), *settings_lines(alternatives)]]
-    if sum(map(width, names)) > show.terminal_width() // 2:  # columns have numbers instead
+    if sum(map(width, names)) > show.terminal_width() // 2:  # too wide: number the columns
         alternatives = [
             alternative._replace(name=f"{number}: {alternative.name}")
             for number, alternative in enumerate(alternatives, 1)
@@ -207,8 +207,11 @@ def as_text(watch, before, alternatives):
     parts.append(_count_table(spans))
     for alternative in alternatives:
         changes = [change.cells for change in alternative.changes]
-        parts.append([f"{alternative.title}{':' if changes else '.'}"])
-        parts[-1] += [show.table_of(changes, show.terminal_width())] if changes else []
+        if changes:
+            table = show.table_of(changes, show.terminal_width())
+            parts.append([f"{alternative.title}:", table])
+        else:
+            parts.append([f"{alternative.title}."])
     return terminal.for_stream("\n\n".join("\n".join(lines) for lines in parts))
 
 

@@ -228,18 +228,22 @@ def _span_of(word, chunk, start, between):
 
 
 def _with_marks(chunk, first, last):
-    """Return a span extended to complete letters.
+    """Extend the span of a word to complete letters; return the new (first, last).
 
-    Marks after the span and the letter of a mark at its start are added. Vowels of Thai and Lao go
-    with their letters, a mute letter with the letter before, and n't with its verb.
+    Marks after the span are added, and the letter before a mark at its start. Vowels of Thai and
+    Lao go with their letters, a mute letter with the letter before, and n't with its verb.
     """
     while last < len(chunk) and _is_mark(chunk[last]):
         last += 1
     while first and (_is_mark(chunk[first]) or chunk.startswith(MUTE, first + 1)):
         first -= 1
-    last += 2 * chunk[last - 1 : last + 2].casefold().startswith(ELIDED)
-    first -= first > 0 and chunk[first - 1] in VOWELS_BEFORE
-    return first, last - (chunk[last - 1] in VOWELS_BEFORE)
+    if chunk[last - 1 : last + 2].casefold().startswith(ELIDED):  # the span ends with n of n't
+        last += 2
+    if first > 0 and chunk[first - 1] in VOWELS_BEFORE:
+        first -= 1
+    if chunk[last - 1] in VOWELS_BEFORE:  # this vowel belongs to the next letter
+        last -= 1
+    return first, last
 
 
 def _is_mark(sign):
@@ -299,8 +303,9 @@ def marks(text, words):
 def excerpt(text, words, longest=EXCERPT_CHARACTERS):
     """Return the passage of a text that contains most of the given words.
 
-    It has at most `longest` characters, and ``…`` where the text is cut. The passage with the
-    largest number of different words is chosen, then of occurrences; the first of equal passages.
+    It has at most `longest` characters, and ``…`` where the text is cut. The passage with the most
+    different words is chosen. If several have the same number of them, the one with the most
+    occurrences of words is chosen, then the first.
 
     Examples
     --------

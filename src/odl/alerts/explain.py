@@ -312,10 +312,12 @@ def share_rows(document):
     The rows are: each of the largest shares of words or phrases, the sum of the smaller positive
     shares, the sum of the negative shares, the context, and the meaning.
     """
-    unused, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
+    # The share of a word counts once: in its first phrase, or for itself if no phrase has it.
+    unused = {reason.word: reason.share for reason in document.reasons}
+    share_of = Counter()
     for phrase, words in [*document.phrases, *((word, (word,)) for word in unused)]:
-        summed[phrase] += sum(unused.pop(word, 0.0) for word in words)
-    ordered = [(share, phrase) for phrase, share in summed.most_common()]
+        share_of[phrase] += sum(unused.pop(word, 0.0) for word in words)
+    ordered = [(share, phrase) for phrase, share in share_of.most_common()]
     raising = [row for row in ordered if row[0] > 0]
     lowering = [row for row in reversed(ordered) if row[0] < -SHARE_ROUNDING]
     rows, smaller = raising[:ITEMS_LISTED], raising[ITEMS_LISTED:]

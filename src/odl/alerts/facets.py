@@ -43,9 +43,13 @@ class Facet(NamedTuple):
 
     @property
     def text(self):
-        """Name, values and counts as text: "airline: JetBlue 140 of 144 (usually 15 %)"."""
-        largest = self.values[0][1]
-        shown = self.values[: 1 if 2 * largest >= self.documents else None]
+        """Name, values and counts as text: "airline: JetBlue 140 of 144 (usually 15 %)".
+
+        If the most frequent value has at least half of the documents, only this value is named.
+        """
+        largest_count = self.values[0][1]
+        has_majority = 2 * largest_count >= self.documents
+        shown = self.values[:1] if has_majority else self.values
         counts = ", ".join(f"{isolated(value)} {n:,}" for value, n in shown)
         usual = f" (usually {100 * self.usual:.0f} %)" if len(shown) == 1 else ""
         return f"{isolated(self.name)}: {counts} of {self.documents:,}{usual}"

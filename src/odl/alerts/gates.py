@@ -1,7 +1,7 @@
 """Gates: statistical tests of whether something in a period is new.
 
-There are four: of the words of a period, of the words of two periods together, of the number of
-documents (volume), and of single documents (lone documents).
+Four gates test the words of a period, the words of two periods together, the number of documents
+(volume), and single unusual documents (lone documents).
 
 The p of a gate is the probability that a period in which nothing is new is as unusual as this one.
 
@@ -256,8 +256,8 @@ def judge_volume(n, past, weekday):
 def remember_volume(past, n, weekday, spoke):
     """Return the counts and weekdays `past` with a row for a period of n documents.
 
-    If the period has a headline about its volume (`spoke`), the .95 quantile of usual counts is
-    stored instead of n, so that the history remains one of usual periods.
+    If the period has a headline about its volume (`spoke`), its n is not usual. Then the .95
+    quantile of usual counts is stored instead, so that later periods are compared with usual ones.
     """
     if spoke:
         usual, spread = usual_volume(past, weekday)
@@ -351,7 +351,7 @@ def _own_volume(past, row):
 
 
 def pareto_tail(scores, recent):
-    """Return P(s) of (4) for each score; 1 for scores outside of the tail of recent scores.
+    """Return P(s), equation (4), for each score; 1 for scores below the tail of recent scores.
 
     See equation `lone-gate` of docs/method.md.
     """

@@ -17,20 +17,21 @@ from odl.text import scripts
 from odl.text.scripts import LETTERED
 
 PHRASE_WORDS = 3  # largest number of words of a phrase
-MIN_ASSOCIATION = 0.3  # smallest `association` of the two parts of a phrase, wherever it is cut
-MIN_END_WEIGHT = 0.25  # weight of its first and last word as a share of that of its heaviest word
+MIN_ASSOCIATION = 0.3  # smallest `association` between the left and right part of a phrase
+# Smallest weight of the first and last word of a phrase, relative to the heaviest word in it.
+MIN_END_WEIGHT = 0.25
 # A run of overlapping pieces is cut at a piece that is in this many times fewer texts than its
 # neighbours.
 CUT_RATIO = 1.5
-# Smallest ratio of the number of texts to the number of texts with a word in an association.
+# An association is computed as if there were this many times as many texts as texts with the word.
 MIN_TEXTS_RATIO = 4
-# Share of the occurrences of a run without spaces that have the same character next to them.
+# A run without spaces is extended by a character that is next to this share of its occurrences.
 MIN_NEIGHBOUR_SHARE = 0.8
 RUN_CHARACTERS = 24  # characters of the longest run without spaces that is extended
 WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # texts between two words of a phrase
 HIRAGANA, PARTICLE_LETTERS = "\u3041-\u309f", "はがをにのでともへやな"
-# Particles at the ends of a phrase. Also endings of the word before (買った), and 的 of Chinese,
-# which begins few words.
+# Grammatical particles that are removed from the ends of a phrase. Also removed from its beginning
+# are endings of the word before (買った), and the Chinese 的, with which few words begin.
 PARTICLE_AT_END = re.compile(
     f"^(?:[{PARTICLE_LETTERS}]+|[いしれっ]?た)(?=[^{HIRAGANA}])|^的(?=[^士确哥姐黎].)"
     f"|(?<=[^{HIRAGANA}])(?:[{PARTICLE_LETTERS}]+|ですが?|でした)$"
@@ -58,7 +59,7 @@ class Texts:
 
 
 class PeriodTexts:
-    """Texts of the items of a period, in which occurrences of phrases are counted.
+    """Texts of all items in a period, in which phrases are counted.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class PeriodTexts:
 
     @classmethod
     def from_counts(cls, texts, X, vocabulary):
-        """Return the texts of items whose counts of words are the rows of `X`."""
+        """Create the object from the texts of items and their word counts, the rows of `X`."""
         holders = np.bincount(X.indices)
         terms = np.flatnonzero(holders)
         words = map(vocabulary.__getitem__, terms.tolist())
@@ -125,8 +126,8 @@ def _compose(text):
 def association(both, one, other, n):
     """Return the association of two phrases, from -1 to 1.
 
-    It is normalised pointwise mutual information (Bouma 2009) times both / (both + 1), so that few
-    texts count less (Pantel and Lin 2002).
+    The association is the normalised pointwise mutual information of the phrases (Bouma 2009). It
+    is multiplied by both / (both + 1), because a few texts are weak evidence (Pantel and Lin 2002).
 
     Parameters
     ----------
@@ -149,14 +150,14 @@ def association(both, one, other, n):
 
 
 def phrases(texts, words, min_texts=1, period=None):
-    """Return phrases of words as texts spell them; words that belong together form one phrase.
+    """Group words into phrases, and spell words and phrases as the texts do.
 
-    A phrase has two adjacent words, or three if at least two texts of the period have it. Wherever
-    it is cut in two, the `association` of its parts in the period is at least `MIN_ASSOCIATION`.
-    Its first and its last word have at least `MIN_END_WEIGHT` of the weight of its heaviest word.
-    Overlapping pairs of letters form one run, which is cut at pairs that are `CUT_RATIO` times less
-    frequent than their neighbours. Of phrases that share a word, the one with the largest product
-    of number of words and number of texts is chosen.
+    A phrase has two adjacent words, or three if at least two texts of the period contain it. For
+    each way to cut it in two, the `association` of both parts is at least `MIN_ASSOCIATION`. The
+    first and the last word of a phrase have at least `MIN_END_WEIGHT` times the weight of its
+    heaviest word. In scripts without spaces, words are overlapping pairs of letters, which form one
+    run. It is cut at pairs that are `CUT_RATIO` times less frequent than their neighbours. If
+    phrases share a word, the one with the largest (number of words) x (number of texts) is chosen.
 
     Parameters
     ----------
@@ -216,7 +217,11 @@ def phrases(texts, words, min_texts=1, period=None):
 
 
 def _chosen(spellings, n_texts, words, min_texts, period):
-    """Choose phrases among runs of words; return {word: phrase}, a phrase as a tuple of units."""
+    """Choose phrases among runs of adjacent words; return {word: phrase that contains it}.
+
+    A phrase is a tuple of units. A unit is a tuple of words: one word, or overlapping pieces of a
+    run without spaces.
+    """
     weights = words if isinstance(words, dict) else {}
 
     @cache
@@ -302,20 +307,18 @@ def _whole_run(texts, run, period):
 
 def _whole_katakana(texts, run):
     """Extend a run that begins or ends inside a word of katakana to the complete word."""
-    first, last = (
-        f"{KATAKANA}{{,{RUN_CHARACTERS}}}" if re.match(KATAKANA, end) else ""
-        for end in (run[:1], run[-1:])
-    )
-    if not (first or last):
+    more_katakana = f"{KATAKANA}{{,{RUN_CHARACTERS}}}"
+    before = more_katakana if re.match(KATAKANA, run[:1]) else ""
+    after = more_katakana if re.match(KATAKANA, run[-1:]) else ""
+    if not (before or after):
         return run
-    pattern = re.compile(first + re.escape(run) + last)
-    return _most_usual(
-        Counter(match[0] for text in texts for match in pattern.finditer(text)) or {run: 1}
-    )
+    pattern = re.compile(before + re.escape(run) + after)
+    counts = Counter(match[0] for text in texts for match in pattern.finditer(text))
+    return _most_usual(counts) if counts else run
 
 
 def spell_remaining(text, words, covering, extend):
-    """Return phrases of words (`phrases`) from the parts of a text that other words do not cover.
+    """Spell words as phrases, using only the parts of a text that other words do not cover.
 
     Parameters
     ----------

@@ -220,9 +220,9 @@ def nearest_atoms(P, A, max_atoms):
 def word_shares(parts, counts, pieces=None):
     """Return the share of each word in each document's score, as float32.
 
-    The result is a matrix with the sparsity pattern of `counts`.
-    `parts` has the shares that `odl.novelty.shares` returns. If its first columns are pieces of
-    words (`odl.stream.weighting.Pieces`), the shares of pieces are added to those of their words.
+    The result is a matrix with the sparsity pattern of `counts`. `parts` contains the shares that
+    `odl.novelty.shares` returns. If `pieces` (`odl.stream.weighting.Pieces`) are given, the first
+    columns of `parts` are pieces of words, and each piece's share is added to its words.
     """
     parts = pieces.folded(parts, counts) if pieces else parts
     return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
@@ -344,7 +344,11 @@ def join(item, words, text, period):
 
 
 def origins(batch, n):
-    """Return the `Origins` of n documents, read from a batch file if it exists."""
+    """Return the `Origins` of the n documents of a batch.
+
+    They are read from the batch file. Entries are empty if the file, or a data set in it, does not
+    exist. Without the data set "sources", the source of a document is its file.
+    """
     columns = {name: [""] * n for name in ("files", "urls", "texts")}
     columns |= {"authors": [], "sources": []}
     if batch is not None and os.path.exists(batch):

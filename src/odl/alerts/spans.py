@@ -23,8 +23,8 @@ def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
     """Return the begin and the end (exclusive) of a span of time, in milliseconds since 1970.
 
     Days, weeks, months and years begin in UTC. "7d" or "2w" is the day that many days or weeks ago,
-    "12h" the hour that begins 12 hours ago. A time of day is a span of one minute, or of one second
-    if it has seconds.
+    "12h" the hour that begins 12 hours ago. A time without seconds, such as 2026-03-01T12:00, means
+    one minute; a time with seconds means one second.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ FLOOR = 1 / 2000
 SPREAD = 0.04
 HALF_LIFE = 30  # periods in which the weight of earlier documents halves
 FEW = 25  # titles count double in periods with fewer documents
-TITLE_WEIGHT = 2.0  # weight of the evidence of titles in such periods
+TITLE_WEIGHT = 2.0  # factor of t_w for title words in periods with fewer than `FEW` documents
 LEAST_TAIL = 1e-300  # lower bound of a tail probability, so that its logarithm is finite
 MIN_STORED_COUNT = 1e-3  # smaller weighted counts are stored as 0
 
@@ -84,7 +84,10 @@ class Counts(NamedTuple):
         )
 
     def plus(self, other):
-        """Add the counts of other documents, none of which is counted here."""
+        """Return the sum of these counts and the counts of other documents.
+
+        No document may be in both.
+        """
         return Counts(self.words + other.words, self.titles + other.titles, self.n + other.n)
 
     def padded(self, n_terms):

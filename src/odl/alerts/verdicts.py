@@ -192,7 +192,8 @@ def read_judged(watch):
 def _headline_of(period, what):
     """Return the headline of a period that a verdict is about, or None.
 
-    With `gates: false` a stored document has a headline of its own.
+    `what` names an event ("event:12") or has the id of a document. With `gates: false` documents
+    have no headlines, so a headline of a lone document is made for it.
     """
     number = feedback.FeedbackLine(what, "").event
     if number:
@@ -200,8 +201,10 @@ def _headline_of(period, what):
         return next((item for item in candidates if item.event == number), None)
     documents = period.documents_of
     row = next((row for row, item in documents.items() if what in item.members), None)
-    headline = None if row is None else _headline_over(period, row)
-    if headline is None and row is not None and not period.settings["gates"]:
+    if row is None:
+        return None
+    headline = _headline_over(period, row)
+    if headline is None and not period.settings["gates"]:
         return Headline((), (), 0.0, 0.0, 0.0, (row,), math.nan, 1.0, "lone", examples=(row,))
     return headline
 

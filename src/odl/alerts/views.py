@@ -315,10 +315,11 @@ def rows_of(periods):
 
 
 def _with_examples(rows):
-    """Return copies of rows with example documents, each document in at most one row.
+    """Return copies of rows with example documents, without those that an earlier row shows.
 
-    A row whose documents are all shown by earlier rows shows them again. If several documents are
-    about the same merged request (`DocumentView.key`), only the first is an example.
+    A row shows its first `EXAMPLES_SHOWN` examples. If earlier rows show all its documents, it
+    shows them again. If several documents are about the same merged request (`DocumentView.key`),
+    only the first is an example.
     """
     shown: set[str] = set()
     completed = []
@@ -327,8 +328,9 @@ def _with_examples(rows):
         for number in row.headline.examples:
             view = DocumentView(row.period.documents_of[number], row.period)
             views.setdefault(view.key, view)
-        keys = [key for key in views if key not in shown] or [*views]
-        shown |= {*keys[:EXAMPLES_SHOWN]}
+        unshown = [key for key in views if key not in shown]
+        keys = unshown or [*views]
+        shown.update(keys[:EXAMPLES_SHOWN])
         completed.append(row._replace(examples=tuple(views[key] for key in keys)))
     return completed
 
@@ -448,7 +450,7 @@ def urn_of(watch, kind="", ident=""):
 
 
 def list_heading(watch, periods):
-    """Return the first line of a list: stream, dates and number of documents of the periods."""
+    """Return the first line of a list: stream, dates, and number of documents."""
     size = plural(sum(period.documents for period in periods), "document")
     if len(periods) > 1:
         size += f" in {plural(len(periods), 'period')}"

@@ -95,7 +95,11 @@ def _picture(selection, streams, name, entry):
 
 
 def _corpus(selection, streams):
-    """Yield (key, title, tables and figures in order) of the non-empty sections of a corpus."""
+    """Yield (key, title, contents) for each section of a corpus that is not empty.
+
+    The key is the id of the section in the page. Its contents are the HTML of tables and figures,
+    sorted by position.
+    """
     tables, sections = page.macros("studysections.jinja", facts=FACTS), {}
     for title, names in SECTION_TABLES.items():
         shows = [*(getattr(tables, name) for name in names), *streams.sections.get(title, ())]
@@ -270,14 +274,18 @@ def paired_difference(selection, name):
 
 
 def stream(selection):
-    """Return facts about the stream: seeds, batches, documents, novel ones, listed timesteps."""
-    novel, steps = (
-        selection.tables["novel"],
-        sorted({len(entry["timesteps"]) for entry in selection.plan}),
-    )
+    """Return facts about the stream of a corpus as a dict.
+
+    They are the seeds, the number of batches as text ("5", or "5 to 8" if runs differ), the number
+    of documents, the mean number of novel documents, and the timesteps whose novel documents are
+    listed.
+    """
+    novel = selection.tables["novel"]
+    n_batches = {len(entry["timesteps"]) for entry in selection.plan}
+    limits = sorted({min(n_batches), max(n_batches)})  # one number if they are equal
     return {
         "seeds": sorted({entry["seed"] for entry in selection.plan}),
-        "batches": " to ".join(map(str, dict.fromkeys([steps[0], steps[-1]]))),
+        "batches": " to ".join(map(str, limits)),
         "documents": sum(row["documents"] for row in novel),
         "novel": sum(row["novel_mean"] for row in novel),
         "listed": [row["t"] for row in novel if row["seeds_listed"] > 0],
@@ -286,16 +294,16 @@ def stream(selection):
 
 def runs(selection):
     """Return (name, algorithm, numbers of atoms, parameters) of each learner's run, as texts."""
-    rows = {}
+    entries_of = {}
     for entry in selection.plan:
         if entry["algorithm"] != BASELINE:
-            row = rows.setdefault(
-                entry["run"], (entry["algorithm"], {}, parameters_text(entry["parameters"]))
-            )
-            row[1][str(entry["k"])] = None
-    return [
-        (run, algorithm, ", ".join(sizes), text) for run, (algorithm, sizes, text) in rows.items()
-    ]
+            entries_of.setdefault(entry["run"], []).append(entry)
+    rows = []
+    for run, entries in entries_of.items():
+        sizes = dict.fromkeys(str(entry["k"]) for entry in entries)  # each once, in plan order
+        parameters = parameters_text(entries[0]["parameters"])
+        rows.append((run, entries[0]["algorithm"], ", ".join(sizes), parameters))
+    return rows
 
 
 def by_timestep(selection):
@@ -304,14 +312,12 @@ def by_timestep(selection):
     A row has the number of a batch, its dates and document counts, whether its novel documents are
     listed, and the AUC of each run and baseline in the names.
     """
-    sizes, drawn = (
-        selection.sizes(),
-        references(row["run"] for row in selection.tables["timesteps"]),
-    )
+    sizes = selection.sizes()
+    baselines = references(row["run"] for row in selection.tables["timesteps"])
     values = {
         (row["run"], row["t"]): mean_sd(row["auc_mean"], row["auc_sd"])
         for row in selection.tables["timesteps"]
-        if row["run"] in drawn or sizes.get(row["run"]) == row["k"]
+        if row["run"] in baselines or sizes.get(row["run"]) == row["k"]
     }
     rows = []
     for row in selection.tables["novel"]:
@@ -320,9 +326,9 @@ def by_timestep(selection):
             number(row[name], ".4g")
             for name in ("documents", "novel_mean", "known", "unlabelled", "empty")
         ]
-        texts = [values.get((run, row["t"]), "") for run in [*sizes, *drawn]]
+        texts = [values.get((run, row["t"]), "") for run in [*sizes, *baselines]]
         rows.append([row["t"], dates, *counts, "yes" if row["seeds_listed"] > 0 else "", *texts])
-    return [*_labels_with_size(sizes), *drawn], rows
+    return [*_labels_with_size(sizes), *baselines], rows
 
 
 def _labels_with_size(sizes):

@@ -1,6 +1,7 @@
 """Average AUC against one parameter of each algorithm, with all others fixed."""
 
 import json
+import math
 from operator import itemgetter
 
 from odl.evaluation.study import BASELINE
@@ -37,7 +38,9 @@ def draw(selection):
 
 
 def find_sweeps(averages, prefer=None):
-    """Find runs of one algorithm and k that differ in one numeric parameter only.
+    """Find groups of runs (sweeps) with the same algorithm and k that differ in one parameter only.
+
+    The parameter must be a number and have at least two values.
 
     Parameters
     ----------
@@ -53,31 +56,27 @@ def find_sweeps(averages, prefer=None):
     """
     import pandas  # slow to import, and the page only needs PLACE
 
-    rows, flattened = (
-        [],
-        pandas.json_normalize([json.loads(text) for text in averages["parameters"]]),
-    )
-    for row, flat in zip(averages.to_dict("records"), flattened.to_dict("records"), strict=True):
-        for name, value in flat.items():
-            if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-                fixed = json.dumps(
-                    {key: setting for key, setting in flat.items() if key != name}, sort_keys=True
-                )
-                key = {"parameter": name, "value": float(value), "others": fixed}
-                rows.append(
-                    {
-                        **{column: row[column] for column in ("algorithm", "k", "seed", "average")},
-                        **key,
-                    }
-                )
-    sweeps = {}
+    rows = []  # one for each run and numeric parameter
+    flattened = pandas.json_normalize([json.loads(text) for text in averages["parameters"]])
+    for run, settings in zip(
+        averages.to_dict("records"), flattened.to_dict("records"), strict=True
+    ):
+        for name, value in settings.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or math.isnan(value):  # NaN: the run has no such parameter
+                continue
+            others = {other: setting for other, setting in settings.items() if other != name}
+            row = {column: run[column] for column in ("algorithm", "k", "seed", "average")}
+            row |= {"parameter": name, "value": float(value)}
+            rows.append(row | {"others": json.dumps(others, sort_keys=True)})
     if not rows:
         return []
-    for (algorithm, k, name, _), group in pandas.DataFrame(rows).groupby(
-        ["algorithm", "k", "parameter", "others"]
-    ):
+    sweeps = {}
+    groups = pandas.DataFrame(rows).groupby(["algorithm", "k", "parameter", "others"])
+    for (algorithm, k, name, _), group in groups:
         rank = (group["value"].nunique(), k == prefer)
-        if rank[0] > 1 and rank > sweeps.get((algorithm, name), ((0, False),))[0]:
+        best_rank = sweeps[algorithm, name][0] if (algorithm, name) in sweeps else (1, True)
+        if rank > best_rank:
             sweeps[algorithm, name] = (rank, k, group[["value", "seed", "average"]])
     return [
         (algorithm, k, name, group)

@@ -15,8 +15,8 @@ from odl.text import encoder
 from odl.text.tokens import count_words
 
 FETCH = "download it again, or replace it by the right file"  # advice for a damaged download
-MAX_LINE = 1 << 26  # largest number of characters of a line
-MAX_MEMBER_BYTES = 1 << 28  # largest number of bytes of a file in an archive
+MAX_LINE = 1 << 26  # characters; longer lines are refused, since they would fill the memory
+MAX_MEMBER_BYTES = 1 << 28  # bytes; larger files in an archive are refused
 
 
 class Unreadable(str):

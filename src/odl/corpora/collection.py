@@ -35,7 +35,7 @@ DEFAULT_COLUMNS = {
 }
 COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "source", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
-# A table that lacks a column named for one of these is refused.
+# Roles whose columns must exist in a table if the option `columns` names them.
 NEEDED_ROLES = ("id", "time", "text", "counts", "vector")
 NAMED_ONLY = ("author", "source")  # roles that are read only if the option `columns` names them
 OPTIONS = {
@@ -224,9 +224,10 @@ def values_by_role(row, columns):
 
 
 def documents_in(name, path, form, columns, strict=True):
-    """Yield (location, row, with_ids) of each document of a file.
+    """Yield (location, row, with_ids) for each document in a file.
 
-    The row maps roles to values; with_ids says whether it must have an id.
+    The row maps roles to values. The boolean with_ids says whether the row must have an id; in a
+    table it must if the first row has one.
 
     Parameters
     ----------
@@ -236,15 +237,15 @@ def documents_in(name, path, form, columns, strict=True):
     columns : dict
         Result of `columns_of`.
     strict : bool
-        Whether a fault raises an error. Otherwise the row is an `Unreadable`. It applies to one
-        document; if the location begins with ``after``, to the remainder of the file; if the
-        location is empty, to the complete file. With the location ``read``, its text is the number
-        of documents that were read but are damaged.
+        Whether a document that cannot be read raises an error. Otherwise, its row is an
+        `Unreadable`. If the location begins with ``after``, the `Unreadable` concerns the remainder
+        of the file, and if the location is empty, the entire file. With the location ``read``, its
+        text says how many documents are damaged, but were read.
 
     Raises
     ------
     DataError
-        For a fault, if strict.
+        If `strict` is true and the file or a document in it cannot be read.
     """
     kind = form.kind_of(path)
     tabular = kind in listing.TABULAR
@@ -282,9 +283,9 @@ def documents_in(name, path, form, columns, strict=True):
 
 
 def _check_header(path, kind, row, columns, strict):
-    """Refuse a file whose first row lacks required columns.
+    """Raise DataError if the first row of a file lacks required columns.
 
-    If not strict, only formats in which all rows have the same columns are checked.
+    If `strict` is false, only tables are checked, in which all rows have the same columns.
     """
     has_same_columns = kind in ("csv", "parquet")
     if strict or has_same_columns:
@@ -552,7 +553,11 @@ class Collection:
         self._begin()
 
     def add_file(self, name, path, form):
-        """Add the documents of a file. A fault is set aside; if strict, it raises `DataError`."""
+        """Add all documents in a file.
+
+        A document that cannot be read is set aside with its reason. In strict mode, DataError is
+        raised instead.
+        """
         kind = form.kind_of(path)
         for location, row, with_ids in documents_in(name, path, form, self.columns, self.strict):
             if isinstance(row, Unreadable):
@@ -760,7 +765,7 @@ def subject_of(text):
 
 
 def check_held(documents, options, n_terms):
-    """Refuse documents without any token."""
+    """Raise DataError if no document has a token; the message names the most likely cause."""
     if not len(documents) and not documents.dropped and documents.aside:
         file, place, reason = documents.aside[0]
         location = f"{file} {place}" if place else file

@@ -100,16 +100,17 @@ MAX_ITEM_BYTES = 1 << 24  # largest number of bytes of an item that is repaired
 
 
 def feed_rows(file, path, encoding=UTF8):
-    """Yield (location, row) of each item of a feed.
+    """Yield (location, row) for each item in a feed.
 
-    A row has id, time, text, title and url, and, if the item has them, author and category (a
-    list).
+    A row has id, time, text, title and url. It has author and category (a list) if the item has
+    them.
 
-    The id is the item's guid or id, or else its address. The text is the title and the first
-    element of `PREFERENCES` with text; the time is the first one that is a date. ``repaired`` is
-    true if the item is not valid XML; ``replaced`` is the number of characters that could not be
-    decoded. An item that cannot be repaired is an `Unreadable`. One item is in memory at a time; a
-    JSON feed is read at once.
+    The id is the item's guid or id, or else its address. The text is the title, followed by the
+    first text element that is not empty; the time is the first time element that is a date. The
+    order of elements is that of `PREFERENCES`. The key ``repaired`` is true if the item is not
+    valid XML; ``replaced`` is the number of characters that could not be decoded. An item that
+    cannot be repaired is an `Unreadable`. One item is in memory at a time, but a JSON feed is read
+    completely.
 
     Parameters
     ----------
@@ -137,7 +138,11 @@ def feed_rows(file, path, encoding=UTF8):
 
 
 def _xml_rows(first, blocks, path):
-    """Yield the rows of RSS or Atom, given by its first block and the others."""
+    """Yield the rows of an RSS or Atom feed. After a syntax error, items are repaired one by one.
+
+    DataError is raised if there is a syntax error and no item. The feed consists of the block of
+    bytes `first` and the iterator `blocks`.
+    """
     parser, blocks, has_rows = _ItemParser(path), chain([first] if first else [], blocks), False
     try:
         for block in chain(blocks, [b""]):
@@ -157,7 +162,7 @@ def _xml_rows(first, blocks, path):
 
 
 def _blocks(file, encoding):
-    """Yield the bytes of a feed in UTF-8, from the start of the XML."""
+    """Yield blocks of a feed converted to UTF-8; bytes before the first XML tag are skipped."""
     block = file.read(FEED_BYTES)
     name, errors = _encoding_of(file, block, encoding)
     decoder, start = codecs.getincrementaldecoder(name)(errors), True
@@ -191,7 +196,7 @@ def _encoding_of(file, head, encoding):
 
 
 def _fits(file, name):
-    """Return whether a complete file is in an encoding; its position does not change."""
+    """Return whether all bytes in a file fit an encoding. The file's position is restored."""
     position, decoder = file.tell(), codecs.getincrementaldecoder(name)()
     file.seek(0)
     try:
@@ -314,7 +319,7 @@ class _ItemParser:
         return self.names[name]
 
     def _check_root(self, bare):
-        """Refuse a file whose root element is not that of a feed."""
+        """Raise DataError if the root element is not the root of an RSS or Atom feed."""
         if bare not in ROOT_ELEMENTS:
             raise DataError(
                 f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it"
@@ -401,7 +406,7 @@ def _is_binary(bare, attributes):
 
 
 def _feed_row(item):
-    """Return the row of an item, given as role -> rank -> pieces of text."""
+    """Convert a parsed item to a row. `item` maps role -> rank (see `PREFERENCES`) -> texts."""
     title, text, url, identity = (_first(item.get(role)) for role in ("title", "text", "url", "id"))
     row = {"title": title, "text": f"{title}\n{text}", "time": _time(item.get("time")), "url": url}
     names = [" ".join(name.split()) for name in "".join(item[CATEGORY][0]).split("\n")]

@@ -72,14 +72,14 @@ MAX_NOTICE_WORDS = 40  # largest number of words of a plain part that only refer
 
 
 def mail_rows(file, path, encoding):
-    """Yield (location, row) of each message; the row has id, time, text, title and author.
+    """Yield (location, row) for each message; the row has id, time, text, title and author.
 
-    For a message that cannot be parsed, the row is an `Unreadable`. The text has the subject and
-    the parts that a mail program shows: of alternatives the plain one, unless it is empty.
-    Attachments are used if there is no other text. The time is the first date in the headers
-    `DATE_HEADERS` or in the From line; without a date, the text of Date, or None. ``replaced`` is
-    the number of characters that could not be decoded. The location is "message 3". One message is
-    in memory at a time.
+    A message that cannot be parsed gives an `Unreadable` as row. The text consists of the subject
+    and the parts that a mail program shows. If a part has alternatives, the plain text is used,
+    unless it is empty. Attachments are used if there is no other text. The time is the first valid
+    date in the headers `DATE_HEADERS` or in the From line, else the text of Date, else None. The
+    key ``replaced`` is the number of characters that could not be decoded. The location is
+    "message 3". One message is in memory at a time.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def mail_rows(file, path, encoding):
 
 
 def _messages(file, path):
-    """Yield (From line, bytes) of each message; b"" without such a line."""
+    """Yield (From line, message) for each message in a file; the line is b"" if it is missing."""
     file = file if hasattr(file, "peek") else io.BufferedReader(file)
     if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         file, _ = recoded(file, path, UTF8)
@@ -194,14 +194,14 @@ def _stated_size(body):
 
 
 def _parts(envelope, body, inner_starts, n_bytes_beyond):
-    """Yield a message, or the messages in it if its Content-Length was wrong.
+    """Yield a message, or split it into several messages if its Content-Length was wrong.
 
     Parameters
     ----------
     envelope : bytes
-        Its From line.
+        From line of the message.
     body : list of bytes
-        Its lines.
+        Lines of the message.
     inner_starts : list of int
         Positions in `body` of lines that may begin a message.
     n_bytes_beyond : int
@@ -237,7 +237,7 @@ def _mail_row(data, envelope, encoding):
 
 @dataclass(frozen=True)
 class _Text:
-    """Text of a part of a message.
+    """Text in one MIME part of a message.
 
     Parameters
     ----------
@@ -260,7 +260,10 @@ class _Text:
 
 
 def _shown(texts):
-    """Return the texts of the best rank; a named file at the beginning counts as text."""
+    """Return the texts that a mail program shows: those with the best rank.
+
+    A part with a file name counts as ordinary text if it comes first.
+    """
     texts = [text for text in texts if text.words()]
     if texts and texts[0].rank == NAMED:
         texts[0] = replace(texts[0], rank=TEXT)
@@ -269,7 +272,7 @@ def _shown(texts):
 
 
 def _texts(part, encoding):
-    """Return the texts of a part of a message, in order."""
+    """Return the list of all texts in a MIME part and its subparts, in their order."""
     kind = part.get_content_type()
     if kind in SKIPPED_TYPES:
         return []
@@ -334,9 +337,9 @@ def _without_renditions(texts):
 
 
 def _leaf(part, kind, encoding):
-    """Return the text of a part without parts, as a list; empty if it is not text.
+    """Return a list with the text of a MIME part without subparts; [] if it is not text.
 
-    `kind` is its content type, `encoding` the default of `mail_rows`.
+    `kind` is the content type of the part, `encoding` the default encoding of `mail_rows`.
     """
     if not kind.startswith(("text/", "multipart/")) and kind != "application/xhtml+xml":
         return []
@@ -359,10 +362,11 @@ def _is_base64(part):
 
 
 def _payload(part, inner=None):
-    """Return the decoded bytes of a part, whose encoded lines may be in the part `inner`.
+    """Decode the transfer encoding of a MIME part; return bytes.
 
-    Mailing lists add plain text below base64. It begins at the first line that is not base64, after
-    the last line that surely is.
+    Mailing lists add plain text below base64, which is returned too. This text begins at the first
+    line that does not look like base64 and is below all lines that surely are base64. If `inner` is
+    given, the encoded lines are read from that part.
     """
     if not _is_base64(part):
         return part.get_payload(decode=True) or b""

@@ -1,9 +1,9 @@
-"""Reading of user files in shares: each job reads some files; a list joins all documents.
+"""Reading of user files in shares: each job reads some files, and a list joins all documents.
 
-A share contains words. The list contains only what orders a stream, so adding a file to a long
-stream is cheap. The documents and errors are those of reading all files at once
-(`odl.corpora.collection`). If an error concerns several shares, the files are read at once to raise
-it.
+A share contains the words of its documents. The list contains only what is needed to order a
+stream, so adding a file to a long stream is cheap. Documents and errors are the same as if
+`odl.corpora.collection` read all files at once. For an error that concerns several shares, all
+files are read again.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ FILES_CHANGED = "files that do not change while they are read", "run the same co
 
 
 def members(sources, options, first, last):
-    """Return (name, path) of the files of the sources from the path `first` to the path `last`.
+    """Return (name, path) of each source file from the path `first` to the path `last`.
 
     Raises
     ------
     DataError
-        If one of the two does not exist any more.
+        If `first` or `last` is no longer among the files of the sources.
     """
     files = find_files(sources, options.get("kind"))
     paths = [Path(path) for _, path in files]
@@ -45,9 +45,9 @@ def write(output, files, options):
     Parameters
     ----------
     output : path-like
-        Share: the documents, a digest of each document's content (``contents``, of documents with
-        too few words last), id and content of repeated rows (``again``), and the length of vectors
-        (attribute ``dimensions``, 0 without vectors).
+        Share to write. It contains the documents; ``contents``, a digest of each row's content,
+        where documents with too few words come last; ``again``, ids and digests of repeated rows;
+        and the attribute ``dimensions``, the length of vectors (0 without vectors).
     files : list of (str, path-like)
         Names and paths.
     options : dict
@@ -143,7 +143,10 @@ def join(output, paths, sources, options, digests=None, appended=True):
 
 
 def _read_unchanged(path, share_digests):
-    """Return (parts, sizes, accounts) of the unchanged first shares of an existing list."""
+    """Read from an existing list what belongs to its first shares, up to the first changed share.
+
+    Returns (parts, sizes, accounts), where `parts` contains the documents of these shares.
+    """
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:
             shares, accounts = docs.read_shares(file), docs.read_accounts(file)

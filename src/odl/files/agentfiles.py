@@ -178,9 +178,9 @@ def read_whole(path, chain=None, t=None, **options):
 
 
 def prune(path, stays):
-    """Delete the checkpoints of a chain that are not retained.
+    """Delete the checkpoints in a chain, except those that `stays` selects.
 
-    They can be computed again from the last retained checkpoint before them.
+    A deleted checkpoint can be computed again from the last retained one before it.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2} | {
     f"/dev/fd/{number}": number for number in range(1, 64)
 }
-# Files that odl writes next to odl.yaml. Names that begin with one of these are checked.
+# Files that odl writes next to odl.yaml. `refuse_links` checks all names with these beginnings.
 WRITTEN = (
     "odl.yaml", "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json",
     ".notified.txt", ".vectors.sqlite", "inbox",
@@ -109,7 +109,7 @@ def locked(path):
 
 
 def _temporary(path):
-    """Create the parent folder of a path; return a temporary path in it."""
+    """Return a temporary path next to a path; create its folder and clear it of old files."""
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)
@@ -119,12 +119,13 @@ def _temporary(path):
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_own_start_time(os.getpid())}.part")
 
 
-# Folder -> id of the process that removed temporary files from it; once per process, to save time
+# Folder -> id of the process that last removed old temporary files from it. A process does so once
+# per folder, to save time; a forked process does so again.
 _cleared = {}
 
 
 def _clear(folder, host):
-    """Remove the temporary files of killed processes of this host from a folder."""
+    """Remove temporary files from a folder that killed processes on this host left there."""
     _cleared[os.path.abspath(folder)] = os.getpid()
     for temporary in glob.glob(os.path.join(glob.escape(folder or "."), f".*.{host}-*.part")):
         process, _, began = temporary.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")

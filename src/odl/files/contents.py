@@ -183,7 +183,7 @@ def kind_in(head, named=None):
         lines = lines[:-1]  # the last line may be incomplete
     lines = [line for line in lines if line.strip()][:INSPECTED_LINES]
     if named is None and not lines:
-        return None if head.strip() else "text"  # None: a line of more than `INSPECTED_BYTES`
+        return None if head.strip() else "text"  # None if the first line is too long to inspect
     if named == "jsonl" or not lines:
         return named
     if _is_json(lines):

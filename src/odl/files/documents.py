@@ -60,8 +60,10 @@ class Repeats(NamedTuple):
 
     Attributes
     ----------
-    same, changed : int
-        Rows with the same content, and with another content.
+    same : int
+        Number of rows whose content is that of the earlier row.
+    changed : int
+        Number of rows with other content.
     """
 
     same: int = 0
@@ -162,6 +164,7 @@ class Documents:
     aside: list = field(default_factory=list)
 
     def __post_init__(self):
+        """Convert the arrays to their standard types; raise DataError if lengths do not match."""
         self.counts = scipy.sparse.csr_array(self.counts)
         self.counts.sum_duplicates()
         self.counts.eliminate_zeros()
@@ -268,7 +271,7 @@ class Documents:
 
 
 def _select_rows(values, rows):
-    """Return the given rows of a list or an array; absent fields (None, []) are unchanged."""
+    """Return some rows of a list or array. None and [], which stand for no field, are returned."""
     if values is None or (isinstance(values, list) and not values):
         return values
     return [values[row] for row in rows] if isinstance(values, list) else values[rows]

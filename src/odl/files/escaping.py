@@ -43,10 +43,10 @@ def visible(text):
 
 
 def isolated(text, whole=""):
-    """Return a text with right-to-left letters in Unicode isolates, other texts unchanged.
+    """Enclose a text with right-to-left letters in Unicode isolates; return others unchanged.
 
-    The letters then do not reorder the text around it. If the text is a line of a longer text
-    `whole`, the direction is that of `whole`.
+    Without isolates, such letters would reorder the text printed around them. If the text is a line
+    of a longer text `whole`, `whole` determines the direction.
     """
     if not LEFTWARD.search(whole or text):
         return text

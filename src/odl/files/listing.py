@@ -128,10 +128,10 @@ def is_read(path):
 
 
 def expand(source, kind=None):
-    """Return (name, path) of the files of a source, sorted by path.
+    """Return (name, path) of each file in a source, sorted by path.
 
-    Hidden files and those that odl wrote are omitted. Rotated logs are in the order in which they
-    were written: app.log.2.gz, app.log.1, app.log.
+    Hidden files and files that odl wrote are omitted. Rotated logs are sorted by age, the oldest
+    first: app.log.2.gz, app.log.1, app.log.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def not_utf8(sources, kind=None):
 
 
 def _order_key(path):
-    """Return a sort key of paths; rotated logs are sorted before the current one, oldest first."""
+    """Return the sort key of a path. Rotated logs sort before the current log, oldest first."""
     name = os.path.basename(path)
     match = re.fullmatch(r"(.+?\.log|[^.]+)\.(\d{1,4})(\.\w+)?", name)
     log = match[1] if match else name
@@ -310,9 +310,9 @@ def find_files(sources, kind=None):
 
 
 def packed_copies(paths):
-    """Return the compressed files whose content another file has too, with that file.
+    """Return {compressed file: uncompressed file} for files that are present in both forms.
 
-    An example is {"app.log.1.gz": "app.log.1"}.
+    An example is {"app.log.1.gz": "app.log.1"}. The contents must be equal.
     """
     paths = set(map(str, paths))
     pairs = [(path, unpacked_name(path)) for path in paths if is_packed(path)]

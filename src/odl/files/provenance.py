@@ -57,7 +57,7 @@ def finish(file, digest):
 
 
 def note(digest):
-    """Add the digest of a file without a record to the outputs of the current step."""
+    """Add a digest to the outputs of the current step, for a file that cannot store a record."""
     if _current.get() is not None:
         _current.get()[1].append(digest)
 
@@ -74,9 +74,9 @@ def page(text):
 
 
 def of_page(text):
-    """Return (digest of the content, record) of a page.
+    """Return (digest of the content, provenance record) for the text of an HTML page.
 
-    The record is None if it is missing or does not match the content.
+    The record is None if the page has no record, or if its digest does not match the content.
     """
     content, mark, text_of_record = text.rpartition(RECORD_START)
     if not mark:
@@ -90,7 +90,7 @@ def of_page(text):
 
 
 def of_attributes(attributes):
-    """Return the record in the attributes of an HDF5 file, None without a record."""
+    """Return the provenance record in the attributes of an HDF5 file, or None."""
     text = attributes.get("made")
     with contextlib.suppress(ValueError, TypeError):
         record = json.loads(text)
@@ -99,9 +99,9 @@ def of_attributes(attributes):
 
 
 def goes_on(attributes):
-    """Return whether the current step wrote the HDF5 file with these attributes.
+    """Return whether the current step wrote an HDF5 file, with the same settings and code.
 
-    It must have the same settings and code.
+    `attributes` are the attributes of the file.
     """
     if _current.get() is None or not (record := of_attributes(attributes)):
         return False

@@ -29,10 +29,10 @@ from odl.files import blocks, digests, provenance
 from odl.files.atomic import replacing
 from odl.files.provenance import FORMAT
 
-EARLIER_FORMAT = 2  # format that can still be read; it differs in files of kind "alerts" only
+EARLIER_FORMAT = 2  # an earlier format that can be read; only files of kind "alerts" differ
 GZIP_LEVEL = 1
 CHUNK_BYTES = 1 << 15  # bytes in a compressed chunk of an array; smaller chunks take more time
-# An array is compressed if this many bytes at its beginning compress well; smaller arrays are not.
+# Number of first bytes of an array that are compressed as a test. Smaller arrays stay uncompressed.
 SAMPLE_BYTES = 4096
 LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD_BYTES}
 CACHE_BYTES = 1 << 20  # HDF5's chunk cache of an open array; the default is eight times as large
@@ -160,7 +160,7 @@ def reading(path, kind):
         raise
     except OSError as error:
         if error.filename not in (None, path):
-            raise  # the error is of another file, which is written while this one is read
+            raise  # the caller writes another file in the block, and this file caused the error
         if isinstance(error, PermissionError):
             raise StorageError(
                 f"{path} may not be read", "a readable file", "correct its permissions"
@@ -213,9 +213,9 @@ def digest_of(path, kind):
 
 
 def write_array(group, name, values, packed=True):
-    """Store an array, and return its `DatasetID`.
+    """Store an array in a group, and return its `DatasetID`.
 
-    It is compressed if `packed` is true and compression saves a fifth of its bytes.
+    The array is compressed if `packed` is true and a test on its first bytes saves a fifth.
     """
     values = np.asarray(values, order="C")
     if not values.shape or not values.size:

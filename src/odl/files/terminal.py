@@ -29,7 +29,7 @@ STYLES = {
 }
 # State of an event -> style.
 STATE_STYLES = {"new": "yellow", "growing": "green", "returning": "magenta"}
-BAR_COLUMNS = (6, 24)  # smallest and largest number of characters of a progress bar
+BAR_COLUMNS = (6, 24)  # smallest and largest width of a progress bar, in columns
 
 
 def width(text):
@@ -105,11 +105,11 @@ def wrapped(text, width, **options):
 
 
 def _columns(text):
-    """Return the width of each character in columns of a terminal.
+    """Return a list with the number of terminal columns that each character takes.
 
-    Wide East Asian characters have 2, combining marks, joiners and variation selectors 0. Joined
-    emoji, emoji with a skin tone and pairs of flag letters have the width of their first character.
-    Codes of styles have 0.
+    Wide East Asian characters take 2 columns; combining marks, joiners, variation selectors and
+    style codes take 0. Joined emoji, an emoji with a skin tone and a pair of flag letters take
+    together as many columns as their first character.
     """
     columns = [1] * len(text) if text.isascii() else _wide_columns(text)
     for code in STYLE_CODE.finditer(text) if "\x1b" in text else ():
@@ -134,13 +134,14 @@ def _wide_columns(text):
 
 
 def _width(sign):
-    """Return the width of a single character in columns of a terminal."""
-    category = unicodedata.category(sign)
+    """Return the number of terminal columns (0, 1 or 2) that a single character takes."""
+    if sign == "\xad":  # the soft hyphen, which is printed although its category is Cf
+        return 1
     # \u1160 to \u11ff are vowels and final consonants of Hangul, which combine with the consonant
-    # before them. A soft hyphen is of category Cf, but is printed.
-    if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":
-        return sign == "\xad"
-    return 1 + (unicodedata.east_asian_width(sign) in "WF")
+    # before them.
+    if unicodedata.category(sign) in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in ("W", "F") else 1
 
 
 def shortened(text, width):

@@ -120,7 +120,10 @@ def _has_digest(path, folder):
 
 
 def _path_to_delete(path, folder):
-    """Return the path to delete so that a file is computed again: the file, or its experiment."""
+    """Return what a user has to delete so that a file is computed again.
+
+    This is the folder of the experiment for a file of an experiment, else the file.
+    """
     inner = path.relative_to(folder).parts
     return folder.joinpath(*inner[:2]) if inner[0] == "experiments" and len(inner) > 2 else path
 

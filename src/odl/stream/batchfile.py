@@ -285,7 +285,7 @@ def _columns(parts, pieces):
 
 
 def _read_rows(parts, name):
-    """Return the rows of an array in the order of the batch."""
+    """Read the rows of the array `name` that belong to the batch, in the order of the batch."""
     values = []
     for part in parts:
         dataset, low = storage.dataset_of(part.file, name, "iuf"), int(part.rows.min())

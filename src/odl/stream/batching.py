@@ -290,9 +290,10 @@ def _warn_of_late_documents(made, table, sums):
 
 
 def _digests_of(made, table):
-    """Return the sha256 of the batches in a folder by timestep.
+    """Return {timestep: sha256} for the batch files in the folder `made`.
 
-    They are read from the earlier index if it exists, otherwise from the batches.
+    The digests are read from the earlier index (`table`) or, if it does not exist, from the batch
+    files. Damaged batch files are omitted.
     """
     paths = {path.stem: path for path in Path(made).glob("*.h5")} if made else {}
     with contextlib.suppress(StorageError):

@@ -22,10 +22,11 @@ from odl.files import documents as docs
 from odl.files import passages as stored
 from odl.files import storage
 
-# Boilerplate occurs in at least this number and share of the documents of the window.
+# A passage is boilerplate only if it occurs in at least this number, and at least this share, of
+# the documents in the window.
 MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE = 10, 0.01
-# A passage that no earlier timestep has (a new footer) must occur in this share of the documents of
-# the timestep.
+# A passage that occurs in no earlier timestep, such as a new footer, must occur in at least this
+# share of the documents in the timestep.
 MIN_TIMESTEP_SHARE = 0.1
 WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest numbers in a window; both are reached
 MAX_WINDOW_FILES = 64  # timesteps; a window ends here even if it has fewer documents
@@ -96,14 +97,14 @@ def tally(starts, keys, sizes, before):
 
 
 def find_boilerplate(own, before):
-    """Return the mask of the passages of a timestep that are boilerplate.
+    """Return a mask: whether each passage in a timestep is boilerplate.
 
     Parameters
     ----------
     own : PassageCounts
-        Counts of the timestep.
+        Counts in the timestep.
     before : PassageCounts
-        Counts of the window before it; without documents at timestep 0.
+        Counts in the window before the timestep; without documents for timestep 0.
 
     Returns
     -------
@@ -123,7 +124,7 @@ def find_boilerplate(own, before):
 
 @dataclass
 class Cut:
-    """Boilerplate of the documents of a timestep.
+    """The boilerplate in the documents of one timestep.
 
     Parameters
     ----------
@@ -235,10 +236,10 @@ def read(file):
 
 
 def sentence(documents, features):
-    """Return a sentence about what was removed from a stream.
+    """Return a sentence for the user that says what was removed from a stream; "" if nothing.
 
-    It has the characters that cleaners removed, boilerplate, short documents, and words that
-    `max_terms` made the stream forget.
+    It counts the characters that each cleaner removed, the boilerplate, the documents with too few
+    words, and the words that were forgotten because of `max_terms`.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ def sentence(documents, features):
 
 
 def _of_features(path):
-    """Return (sums of boilerplate, sentence about forgotten words) of a feature file."""
+    """Read a feature file; return (sums of boilerplate, sentence about forgotten words)."""
     if not os.path.exists(path):
         return (0, 0), ""
     with storage.reading(path, "features") as file:

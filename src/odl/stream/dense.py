@@ -36,10 +36,10 @@ def total(vectors: np.ndarray) -> np.ndarray:
 
 
 def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return the unit vectors minus a mean, scaled to unit norm again.
+    """Scale vectors to unit norm, subtract a mean, and scale them to unit norm again.
 
-    Vectors of zeros are unchanged. Encoders map all texts of a language near one direction; only
-    the difference from this direction distinguishes documents.
+    Vectors of zeros are unchanged. The mean is subtracted because encoders map all texts in a
+    language near one direction; only the difference from it distinguishes documents.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def total_after(file):
-    """Return the sum of the unit vectors up to and including the batch of an open feature file."""
+    """Return the sum of all unit vectors up to the timestep of an open feature file, inclusive."""
     before = storage.read_array(file, "vector_total", "f") if int(file.attrs["t"]) else 0.0
     return total(storage.read_array(file, "vectors", "f", 2)) + before
 

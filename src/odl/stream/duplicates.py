@@ -29,9 +29,9 @@ N_BANDS, BAND_SIZE = 24, 4  # bands of a signature, and hashes per band
 # standard deviations below `MIN_JACCARD`.
 MIN_ESTIMATE = 0.6
 COMPARED_TIMESTEPS = 4  # number of earlier timesteps with which documents are compared
-PAIRS_AT_ONCE = 64  # pairs whose signatures are compared in one call
-MIN_COSINE = 0.9  # smallest cosine of near-duplicates of documents without shingles
-BLOCK_ROWS = 1000  # documents whose cosines are computed in one call
+PAIRS_AT_ONCE = 64  # number of pairs whose signatures are compared in one call
+MIN_COSINE = 0.9  # smallest cosine of near-duplicates, if documents have no shingles
+BLOCK_ROWS = 1000  # number of documents whose cosines are computed in one call
 # Parameters of the hash functions (factor x + term) / 2^32, of uint64.
 _DRAWN = np.frombuffer(
     hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * N_BANDS * BAND_SIZE), dtype="<u8"
@@ -339,7 +339,7 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
         rows, earlier = cosines.row[similar] + start, cosines.col[similar]
         order = np.lexsort((-earlier, rows))  # so that the first of several is assigned last
         first[rows[order]] = earlier[order]
-    # Rows are in ascending order, so the earlier document already has its final group.
+    # Rows are visited in ascending order, so an earlier document already has its final group.
     for row in np.flatnonzero(first < np.arange(len(first))):
         first[row] = first[first[row]]
     return first

@@ -116,7 +116,7 @@ class FeatureFile:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Column of each word; the next timestep copies it."""
+        """Dictionary from each word to its column. The next timestep copies and extends it."""
         return {word: number for number, word in enumerate(self.vocabulary)}
 
     @cached_property
@@ -153,7 +153,7 @@ class FeatureFile:
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
     def vector_mean_after(self) -> np.ndarray:
-        """Return the mean of the unit vectors including this batch; it centres the next batch."""
+        """Return the mean of all unit vectors up to this batch, which centres the next batch."""
         return dense.total_after(self.file) / max(1, self.n_before + len(self.raw_vectors))
 
     @cached_property
@@ -185,7 +185,7 @@ class FeatureFile:
     def weighed(
         self, norm: str | None = "l1", corpus: "FeatureFile | None" = None, **settings: Any
     ) -> Weighed:
-        """Return the documents with weights; `settings` are those of `Weighting`."""
+        """Return the documents with term weights; `settings` are fields of `Weighting`."""
         return Weighed(self, Weighting(**settings), norm, corpus)
 
     def write_names(self, file: Any) -> None:
@@ -289,7 +289,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     data = FeatureFile(storage.opened(output))
-    # So that they are not read again.
+    # The caller continues with these values; otherwise they would be read from the new file.
     data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets
     return data
 

@@ -210,9 +210,16 @@ def under(counts, columns, n_terms):
 
 
 def number_terms(words, vocabulary, ids=None):
-    """Return the column of each word of a batch.
+    """Return the column of each word in a batch; add new words to `vocabulary` and `ids` in place.
 
-    New words are appended to `vocabulary` and `ids` in place.
+    Parameters
+    ----------
+    words : sequence of str
+        Words of the batch, sorted.
+    vocabulary : list of str
+        Word of each column; changed.
+    ids : dict of str to int, optional
+        Column of each word; changed. By default computed from the vocabulary.
     """
     ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
     columns = np.empty(len(words), dtype=np.int32)

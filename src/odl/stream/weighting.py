@@ -76,7 +76,7 @@ class Weighed:
         self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
         self.terms = batch.terms
         if self.pieces and batch.terms is not None:
-            # Pieces are never forgotten; they get negative ids.
+            # The ids of pieces are negative, and thus differ from term ids; no piece is forgotten.
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
         self.stop_words = _stop_words(batch, self.frequencies) if weighting.languages else None
 
@@ -141,26 +141,28 @@ def _frequencies(batch, idf, corpus):
 
 
 def _stop_words(batch, frequencies):
-    """Return the `StopWords` of a batch. The import reads the lists, so it is done on demand."""
+    """Return the `StopWords` for a batch; the import, which reads all lists, is done on demand."""
     from odl.text.stopwords import StopWords
 
     return StopWords(batch.vocabulary, frequencies)
 
 
 def drop_columns(matrix, mask):
-    """Return the CSR matrix without the entries of columns outside the mask; same shape."""
+    """Return a CSR matrix of the same shape, with only the entries in columns in a mask."""
     return select_entries(matrix, mask[matrix.indices])
 
 
 def select_entries(matrix, mask):
-    """Return a CSR matrix of the same shape with only the stored entries in a mask."""
+    """Return a CSR matrix of the same shape, with only the stored entries that a mask selects."""
     totals = np.concatenate([[0], np.cumsum(mask)])
     indptr = totals[matrix.indptr].astype(matrix.indptr.dtype)
     return sparse.csr_array((matrix.data[mask], matrix.indices[mask], indptr), shape=matrix.shape)
 
 
 def select_words(counts, mask):
-    """Return counts with only the entries in a mask; a document without any of them is unchanged.
+    """Return counts with only the entries that a mask selects.
+
+    A document without a selected entry remains unchanged, so that no document becomes empty.
 
     Parameters
     ----------
@@ -174,16 +176,20 @@ def select_words(counts, mask):
 
 
 def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=None):
-    """Return counts without stop words and words of too many documents, see `weigh`."""
+    """Return counts without stop words and without words that occur in too many documents.
+
+    A word is too frequent if it occurs in more than the share ``weighting.max_share`` of the
+    documents and in at least `MIN_STOP_WORD_DOCUMENTS`. For the other parameters see `weigh`.
+    """
     if weighting.max_share == 1 and stop_words is None:
         return counts
-    rare = (frequencies <= weighting.max_share * n_documents) | (
+    is_rare = (frequencies <= weighting.max_share * n_documents) | (
         frequencies < MIN_STOP_WORD_DOCUMENTS
     )
-    content = rare[counts.indices]
+    is_content = is_rare[counts.indices]
     if stop_words is not None:
-        content = content & stop_words.is_content(counts)
-    return select_words(counts, content)
+        is_content = is_content & stop_words.is_content(counts)
+    return select_words(counts, is_content)
 
 
 def weigh(
@@ -327,9 +333,10 @@ class Pieces:
         return sparse.csr_array(sparse.hstack([P * factors[0], words * factors[1]], format="csr"))
 
     def folded(self, shares: sparse.csr_array, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return values of words from values of pieces and words.
+        """Add the values of pieces to the values of the words that contain them.
 
-        The value of a piece is divided among the words of the document that have the piece.
+        Within a document, the value of a piece is divided among the words with this piece, in
+        proportion to its occurrences.
 
         Parameters
         ----------
@@ -355,7 +362,7 @@ class Pieces:
         positions = np.arange(len(entry)) + np.repeat(
             self.table.indptr[words.indices] - ends + lengths, lengths
         )
-        # Occurrences of each piece of each word in each document, and their sums over words
+        # Occurrences of each piece in each word in each document; `totals` sums them over words.
         occurrences = self.table.data[positions] * times[entry]
         columns = self.table.indices[positions]
         totals = sparse.csr_array((occurrences, (rows[entry], columns)), shape=parts.shape)

@@ -76,7 +76,7 @@ class Encoder:
             self._flush()
 
     def add_vector(self, vector):
-        """Add the vector of the next text, if no text waits for its own."""
+        """Add a known vector for the next text. No earlier text may wait for its vector."""
         self.rows.append(vector)
 
     def through(self, texts):

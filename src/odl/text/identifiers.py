@@ -39,9 +39,9 @@ def simplify_addresses(piece):
 
 
 def _host(match):
-    """Return the host of an address between NUL characters, or a space if it has no letter.
+    """Return the host in an address between NUL characters, or a space if it contains no letter.
 
-    GUIDs are removed from it, since they would become spaces within the host.
+    GUIDs are removed first, since a later step would replace them by spaces inside the host.
     """
     host, n_guids = GUID.subn("", match[1].lower())
     host = re.sub(r"\.{2,}", ".", host) if n_guids else host
@@ -84,9 +84,9 @@ changes_of = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)").findall  # where letters
 
 
 def names(word):
-    """Return [word] if it is a name with digits, else its parts without digits.
+    """Return [word] if the word is a name with digits, else a list of its parts without digits.
 
-    A word without digits is split by script, another one at its hyphens.
+    A word without digits is split where its script changes, a word with digits at its hyphens.
     """
     if not HAS_DIGIT(word):
         return parts_by_script(word)

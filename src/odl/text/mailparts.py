@@ -71,8 +71,8 @@ CLOSING = re.compile(
     r"|敬具|(?:どうぞ)?よろしくお願い(?:いた|致)?します|ขอแสดงความนับถือ)\s*[,.!，。！]?\s*$",
     re.I,
 )
-# End of a sentence. A signature contains none, so that よろしくお願いします before ordinary text is
-# no closing formula.
+# End of a sentence in Chinese or Japanese. Signatures contain no sentences, so よろしくお願いします
+# above ordinary text does not begin a signature.
 SENTENCE = re.compile(r"[。？]\s*$")
 DEVICE = re.compile(
     r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的"
@@ -114,9 +114,9 @@ def drop_headers(text: str) -> str:
 
 
 def _header_block(lines, first, top):
-    """Return (end, subject) of the block of headers that begins at line `first`.
+    """Find the block of mail headers that begins at line `first`; return (end, subject).
 
-    The end is `first` if no block begins there.
+    `end` is the number of the line after the block, or `first` if no block begins there.
     """
     number = first + bool(top and MBOX.match(lines[first]))
     header_names, subject, name = set(), [], None
@@ -154,12 +154,11 @@ def _without_prefixes(subject):
 
 
 def drop_quotes(text: str) -> str:
-    """Drop quoted lines and the lines that introduce them ("X wrote:").
+    """Drop quoted lines, the lines that introduce them ("X wrote:"), and forwarded messages.
 
-    All lines below "Original Message" are dropped as well.
-
-    A line is quoted if it begins with ">" (up to four initials may precede it), or with "|", ":" or
-    "}" and is next to a quoted line.
+    A line is quoted if it begins with ">", which up to four initials may precede. A line that
+    begins with "|", ":" or "}" is quoted only if it is next to a quoted line. All lines from
+    "Original Message" on are dropped.
 
     Examples
     --------
@@ -176,8 +175,8 @@ def drop_quotes(text: str) -> str:
     )
     end = next((number for number in short if ORIGINAL.match(lines[number])), len(lines))
     kinds = [_kind(line) for line in lines[:end]]
-    # The text is read backwards: whether the next line that is not blank, and the next line, is
-    # dropped.
+    # The lines are read from the last to the first, since an introduction is dropped only if a
+    # dropped line follows. `next_dropped` ignores blank lines, `adjacent_dropped` does not.
     retained, next_dropped, adjacent_dropped = [], False, False
     for number in range(end - 1, -1, -1):
         kind = kinds[number]

@@ -61,6 +61,7 @@ class WordDigests(dict):
     """
 
     def __missing__(self, piece):
+        """Compute the digests of a piece that is not in the cache."""
         digests = _digests(piece)
         if len(piece) <= MAX_CACHED_PIECE:
             if len(self) >= MAX_CACHED:

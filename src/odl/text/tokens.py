@@ -110,7 +110,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return tokenising options with the tokeniser ``words`` unless they set one or a pattern."""
+    """Return the options with the tokeniser ``words`` as default, if they set no pattern."""
     tokens = {} if tokens is None else dict(tokens)
     return tokens if tokens.keys() & {"tokeniser", "pattern"} else {"tokeniser": "words"} | tokens
 
@@ -134,7 +134,10 @@ class TokenError(ConfigError, ValueError):
 
 
 def check_words(tokens_found, tokens):
-    """Return the tokens of a pattern; raise `TokenError` if one is empty or has white space."""
+    """Return the tokens that a pattern found; raise `TokenError` if it found an invalid token.
+
+    A token is invalid if it is empty or contains white space.
+    """
     invalid = next((word for word in tokens_found if word.split() != [word]), None)
     if invalid is not None:
         raise TokenError(
@@ -185,9 +188,9 @@ def pieces_of(text):
 
 
 class PieceCache:
-    """Counts words through a cache of pieces of text and their words.
+    """Counts the words in texts, with a cache from pieces of text to the words in them.
 
-    An instance must not be shared by threads.
+    An instance must not be used by several threads.
 
     Parameters
     ----------
@@ -267,7 +270,7 @@ class PieceCache:
         return array("i", numbers[:n_words].tobytes()), array("i", counts[:n_words].tobytes())
 
     def _of_piece(self, piece):
-        """Return the numbers of the words of a piece, without stop words."""
+        """Return the number of each word in a piece that is not a stop word."""
         return [self.numbers[word] for word in self.split(piece) if word not in self.stop_words]
 
     def _learn(self, n_pieces):
@@ -378,7 +381,7 @@ class Tally:
         return [token for token in tokens if token not in self.stop_words]
 
     def count(self, text):
-        """Return the distinct numbers of the tokens of a text and their counts."""
+        """Count the tokens in a text; return (distinct token numbers, count of each)."""
         if self.separators:
             return self.pieces.count(self.encode(self.prepare(text + " ")))
         words = check_words(self.words(text), self.tokens)
@@ -401,9 +404,9 @@ class Tally:
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def sibling(self, numbers):
-        """Return a tally without documents and with other word numbers.
+        """Return an empty tally that uses other word numbers (`numbers`).
 
-        Documents that are already counted are added to it by `add`.
+        Documents that were counted with these numbers are added by `add`.
         """
         other = copy(self)
         other.numbers = numbers
@@ -423,7 +426,7 @@ class Tally:
         return sparse.csr_array(parts, shape=shape), words
 
     def columns(self, words):
-        """Return the column of each word number if `words` are the columns; 0 for other words."""
+        """Return an array: word number -> position of the word in `words`, or 0 for other words."""
         columns = np.zeros(len(self.numbers), dtype=np.int32)
         columns[[self.numbers[word] for word in words]] = np.arange(len(words))
         return columns

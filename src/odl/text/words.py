@@ -69,8 +69,8 @@ PLAIN = bytes(
     sign if sign > 127 or chr(sign).isalnum() or chr(sign) == "_" else 32 for sign in range(256)
 )
 
-# Pieces in ASCII that need more than `PLAIN`: digits, tags, addresses, names such as t-SNE, AT&T
-# and C++.
+# Finds what splitting an ASCII piece by `PLAIN` would destroy: digits, tags, addresses, and names
+# such as t-SNE, AT&T and C++.
 is_special = re.compile(
     rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-z]|[A-Z][&/][A-Z]|\+\+"
 ).search
@@ -89,8 +89,8 @@ NAME_WITH_SIGNS = (
     r")(?![{whole}&+#])"
 )
 
-# Apostrophes and quotes within words of Cyrillic and Hebrew become letters, so that they do not end
-# the word. The first byte of these scripts in UTF-8 occurs in no other script.
+# Apostrophes and quotes inside Cyrillic and Hebrew words become letters, so that they do not end
+# the word. In UTF-8 these letters begin with bytes that occur in no other script.
 CYRILLIC, CYRILLIC_BYTES = "[\u0400-\u047f]", (0xD0, 0xD1)
 HEBREW, HEBREW_BYTE = "[\u0591-\u05ea]", 0xD7
 APOSTROPHE_LETTER, GERESH = "\N{MODIFIER LETTER APOSTROPHE}", "\N{HEBREW PUNCTUATION GERESH}"
@@ -305,7 +305,7 @@ class Words:
         return self._words(self.scan_ascii(simplify_addresses(text)))
 
     def _words(self, matches):
-        """Return the words of the matches of a scanner."""
+        """Convert the matches of the regular expression for names, words and emoji to words."""
         tokens = []
         for match in matches:
             group = match.lastindex

@@ -1,7 +1,8 @@
 """The ``odl`` command: parsing of its subcommands, and their exit status.
 
-A command for users is declared by `subcommand` next to its function; a step of the workflow by
-`step`. Each checks its arguments and calls one module, which is imported only then.
+The decorator `subcommand` declares a function as a command for users, and `step` declares one as a
+step of the workflow. The function imports the modules that it needs when it is called, so that
+``odl --help`` starts quickly.
 """
 
 import argparse
@@ -36,10 +37,21 @@ STEPS_SUMMARY = (
 
 
 class Declared(NamedTuple):
-    """Declaration of a command or step, from which its parser and its help are made.
+    """Declaration of a command or step, by which its arguments are parsed and its help is printed.
 
-    `help` is its line in the list of commands, `details` and `examples` follow in its own help.
-    `arguments` are pairs of flags and options (`argument`).
+    Attributes
+    ----------
+    name : str
+    function : callable
+        Function that runs the command with the parsed arguments.
+    help : str
+        Line in the list of all commands.
+    arguments : tuple
+        Pairs of flags and options (`argument`).
+    details : str
+        Text below the usage in the help of the command.
+    examples : tuple of str
+        Command lines at the end of that help.
     """
 
     name: str
@@ -53,8 +65,7 @@ class Declared(NamedTuple):
 def subcommand(help, *arguments, details="", examples=()):
     """Return a decorator that declares a function as the subcommand with its name.
 
-    The function gets the parsed arguments. `help` is the line in the list of commands; `details`
-    and `examples` follow it in the help of the command.
+    The function gets the parsed arguments. The other parameters are those of `Declared`.
     """
 
     def declared(function):
@@ -67,10 +78,12 @@ def subcommand(help, *arguments, details="", examples=()):
 
 
 def step(function):
-    """Declare a function as the step with its name, from its docstring and signature.
+    """Declare a function as a step of the workflow (decorator).
 
-    The attribute ``begins_in`` of a step names the files where the code of its result begins, if
-    these are not the imports of the function (`odl.config.sources`).
+    Name and signature of the function give the command line, and its docstring gives the help. The
+    digest of a step's code covers everything that the function imports (`odl.config.sources`). If
+    the function has the attribute ``begins_in``, the digest covers these files and their imports
+    instead.
     """
     first, _, details = inspect.getdoc(function).partition("\n\n")
     arguments = tuple(map(_argument_of, inspect.signature(function).parameters.values()))
@@ -106,7 +119,10 @@ def _argument_of(parameter):
 
 
 def declared_in(*modules):
-    """Return {name: `Declared`} of the subcommands in some modules, in the order of the modules."""
+    """Return {name: `Declared`} of all functions in the given modules that a decorator declared.
+
+    They are in the order of their definition.
+    """
     values = (value for module in modules for value in vars(module).values())
     declarations = (value.declared for value in values if hasattr(value, "declared"))
     return {declared.name: declared for declared in declarations}
@@ -172,7 +188,7 @@ def commands():
 
 
 def steps():
-    """Return {name: `Declared`} of the steps of the workflow, in the order of a study."""
+    """Return {name: `Declared`} of the workflow's steps, in the order in which they run."""
     from odl.cli import studysteps
     from odl.config import places
 

@@ -359,7 +359,11 @@ def _text(columns, n_rows, roles):
 
 
 def _title(columns, n_rows, roles):
-    """Choose a column by its name, or the only one with lines that are shorter than the texts."""
+    """Choose the column of titles; return (column or None, reason).
+
+    It is the best column by its name. Otherwise it is the only column with lines whose mean length
+    is less than half of that of the texts; if there are several, none is chosen.
+    """
     best = _best(
         columns,
         "title",

@@ -342,7 +342,13 @@ def _encoding(report, files, answers):
 
 
 def _rows(report, files):
-    """Yield (path of a table or None, row) of at most `MAX_SURVEYED_ROWS` readable rows."""
+    """Yield (path of the table or None, row) for each readable row, up to `MAX_SURVEYED_ROWS` rows.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, and no other file has a row.
+    """
     form, n_rows, first_error = collection.form_of(report.options), 0, None
     for name, path in files:
         table = path if form.kind_of(path) in listing.TABULAR else None

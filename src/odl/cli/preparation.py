@@ -19,7 +19,8 @@ from odl.text.tokens import count_words
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 HANGUL_SYLLABLE = re.compile("[\uac00-\ud7a3]")
-MIN_HANGUL_SHARE = 0.05  # share of letters above which Korean is cut into pairs of syllables
+# Share of Hangul among the letters above which Korean words are cut into pairs of syllables.
+MIN_HANGUL_SHARE = 0.05
 MAX_DETECTED_CHARACTERS = 5000  # characters of a text by which its language is detected
 MIN_CLEANED_SHARES = {  # cleaner -> share of changed documents from which it is used
     "headers": 0.05,
@@ -33,7 +34,7 @@ MIN_CLEANED_SHARES = {  # cleaner -> share of changed documents from which it is
 STOP_WORD_SHARE = 0.5  # share of documents above which a word is a stop word
 MIN_MEDIAN_PERIOD = 7  # documents of the median period; with fewer, a longer period is used
 UNDATED_BATCHES = 40  # number of batches of a stream without times
-# Distinct words of a text up to which vectors have half of the weight or more
+# Number of distinct words in a text up to which its vector has at least half of the weight
 # (docs/method.md#meaning-beside-words).
 MAX_SHORT_TEXT = 16
 ENCODER, ENCODER_COST = "wordllama", "about .1 ms and 3 kB per document, 320 kB per checkpoint"
@@ -46,8 +47,8 @@ FIRST_BATCH = 100  # maximum number of documents in the first batch
 def stop_words_of(texts, name=None):
     """Return (option ``stop_words``, section ``features``, reason).
 
-    With a `name`, it is the language whose stop words are ignored, or "none". Otherwise the
-    languages of the texts are detected.
+    The user may give the `name` of the language whose stop words are ignored, or "none". Without a
+    name, the languages are detected from the texts.
     """
     if name is not None:
         if name not in ("none", *stopwords.LANGUAGES):
@@ -158,9 +159,10 @@ def pieces_of(texts, tokens, cleaners, n_documents):
 
 
 def cleaners_of(texts):
-    """Return {name: share of changed texts} of the cleaners that change enough texts.
+    """Return {name of a cleaner: share of the texts that it changes}, for cleaners worth using.
 
-    Each cleaner is applied to the result of the one before.
+    These change at least the share `MIN_CLEANED_SHARES` of the texts. Each cleaner gets the texts
+    as the previous one has cleaned them.
     """
     shares = {}
     for name, clean in CLEANERS.items():

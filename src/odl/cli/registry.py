@@ -3,7 +3,8 @@
 ``workflow/schemas/config.schema.json`` contains the sections of a configuration
 (`odl.config.sections`), the settings of every learner, reader and experiment, and under
 ``registry`` the facts that the rules need. ``workflow/schemas/odl.schema.json`` is the schema of
-odl.yaml, for editors. `odl step schema --write` writes both; a test fails if one is stale.
+odl.yaml, for editors. `odl step schema --write` writes both files, and a test fails if they are out
+of date.
 """
 
 import ast
@@ -107,7 +108,7 @@ def folder_schema(study_schema):
 
 
 def _variant(schema, name):
-    """Return the schema of a map for one value of the key that its further properties depend on."""
+    """Return the schema of one variant: its own properties and those that all variants share."""
     return closed({**variants_of(schema)[name]["properties"], **schema["properties"]})
 
 

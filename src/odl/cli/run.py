@@ -226,19 +226,20 @@ def _renumber(working, ledger):
     """Write the new numbers of events into feedback.csv; return sentences about the changes.
 
     Numbers change only if all alerts were computed again; then `_begin_again` has stored the
-    documents of these events in the ledger. A repeated call after a kill writes the same lines.
+    documents of these events in the ledger. The new lines are stored in the ledger before they are
+    written, so that a run after a kill writes the same lines instead of renumbering twice.
     """
-    before = ledger.facts.get("topics")
-    if not before and not ledger.facts.get("renumbered"):
+    members_before = ledger.facts.get("topics")  # event number -> documents before the renumbering
+    if not members_before and not ledger.facts.get("renumbered"):
         return []
     from odl.alerts import feedback
 
-    if before:
+    if members_before:
         folder = working.folder_of("alerts")
-        renumbered = feedback.renumber_events(feedback.read("."), folder, before)
+        renumbered = feedback.renumber_events(feedback.read("."), folder, members_before)
         ledger.set_fact("renumbered", [*renumbered])
         ledger.set_fact("topics", {})
-    ledger.save()  # a run that is killed here writes the same lines again
+    ledger.save()
     entries, sentences = ledger.facts["renumbered"]
     if sentences:
         feedback.write(".", [feedback.FeedbackLine(*entry) for entry in entries])

@@ -16,7 +16,13 @@ IDLE_SECONDS = 60.0  # seconds without a request after which the process ends, t
 
 
 def serve(folder, seconds):
-    """Run a folder for each line of standard input; return the exit status of this process."""
+    """Run a folder once for each line of standard input, until the input ends or is idle.
+
+    Returns
+    -------
+    int
+        Exit status of this process: 0, or that of a run which a signal ended.
+    """
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     while select.select([sys.stdin], [], [], IDLE_SECONDS)[0] and os.read(sys.stdin.fileno(), 1):

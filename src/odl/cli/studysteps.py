@@ -1,4 +1,4 @@
-"""The steps of a study that the rules of the workflow call, each in a process of its own."""
+"""Steps of a study. A rule of the workflow calls each step in a separate process."""
 
 import functools
 import inspect

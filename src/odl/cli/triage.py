@@ -67,7 +67,7 @@ NOTE_OPTION = argument("--note", default="", help="why, for whoever reads feedba
 
 
 class Mark(NamedTuple):
-    """Last period of a stream that a user has seen, and its number of documents at that time."""
+    """Last period of a stream that a user has seen, with the number of documents it had then."""
 
     period: int
     documents: int
@@ -410,7 +410,12 @@ def mcp(args):
 
 
 def _sound(args, watch, news):
-    """Print alarms about the stream; with --fail, exit with the status of news or of an alarm."""
+    """Print alarms about the stream on standard error, and exit if --fail requires it.
+
+    With --fail, the exit status is `NEWS` if there is news, `ALARM` if there is only an alarm, and
+    the function returns if there is neither. Without --fail, only an alarm about times in the
+    future is looked for, since the others need many earlier periods.
+    """
     import time
 
     from odl.alerts import alarms, read
@@ -465,7 +470,7 @@ def _marks(args):
 
 
 def _place_of_mark(args):
-    """Return the path of the file of marks, which is next to odl.yaml, never in results."""
+    """Return the path of the file of marks, which is in the folder of odl.yaml, not in results."""
     from odl.config import project
 
     if not os.path.exists(os.path.join(args.folder, project.FILE)):

@@ -124,7 +124,7 @@ def digest(*names, packages=(), more=""):
 
 @functools.cache
 def _stamp_of(name):
-    """Return the name of a file, its digest, and the content of its data files, as bytes."""
+    """Return the bytes that a file adds to `digest`: name, digest of its code, and data files."""
     data = [
         path.read_bytes()
         for suffix in DATA_ENDINGS

@@ -1,7 +1,7 @@
-"""The steps of a stream: the files that each reads and writes, and the settings that it depends on.
+"""The steps of a stream: which files a step reads and writes, and on which settings it depends.
 
-The workflow, the loop of `odl run` and `odl step NAME` use these names of arguments. The files and
-settings of a step are recorded in its output (`odl.files.provenance`).
+Rules of the workflow, the loop of `odl run` and the command `odl step NAME` use the argument names
+in `STEPS`. The output of a step records its input files and settings (`odl.files.provenance`).
 """
 
 from typing import NamedTuple

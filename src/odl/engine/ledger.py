@@ -1,6 +1,7 @@
-"""Ledger of a folder: digests and provenance of its files.
+"""Ledger of a folder: a file that stores the digest and the provenance of each of its files.
 
-An entry is valid while size, modification time and inode of the file do not change.
+A run then need not read unchanged files. An entry is valid while size, modification time and inode
+of the file do not change.
 """
 
 import contextlib
@@ -54,7 +55,7 @@ def origin_of(record):
 
 
 class Ledger:
-    """Entries of the files of a folder, and facts derived from them.
+    """Digests of a folder's files (`Entry`), and facts that were computed from the files.
 
     Parameters
     ----------

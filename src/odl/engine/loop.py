@@ -192,7 +192,7 @@ class Loop:
             processes.each(_share, tasks, self.cores)
 
     def rows(self):
-        """Return the rows of the index, none if a dry run finds no index."""
+        """Return the rows of the index; [] if a dry run finds no index."""
         path = self.folder.path(STEPS["index"].writes["table"])
         return chains.read_index(path) if os.path.exists(path) or not self.dry else []
 
@@ -222,7 +222,7 @@ class Loop:
             self.saved = time.monotonic()
 
     def page(self, n):
-        """Write the page about what is new."""
+        """Write new.html and the feeds from the alerts of the first n timesteps."""
         pattern, feedback = STEPS["newpage"].reads["alerts"], STEPS["newpage"].reads["feedback"]
         alerts = [self.folder.path(pattern, t) for t in range(n)]
         feedback = feedback if os.path.exists(feedback) else ""
@@ -298,7 +298,11 @@ class Loop:
         return f"{path} is of another step"
 
     def make(self, name, t, arguments, reason):
-        """Run a step; store its outputs in the ledger and its result in `results`."""
+        """Run a step, whether or not its outputs are up to date.
+
+        The digests of its outputs are stored in the ledger, and its result in `results`. Before the
+        first file of alerts is replaced, `before_replacing` is called once.
+        """
         began = time.process_time()
         if self.before_replacing and name == "alerts" and os.path.exists(arguments["output"]):
             self.before_replacing()

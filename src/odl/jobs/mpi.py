@@ -152,7 +152,7 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
 
 
 def _write(comm, state, share, run, inferred, dual):
-    """Write the checkpoint of a timestep over the ranks.
+    """Write the checkpoint of a timestep, together with the other ranks.
 
     Rank 0 deletes the old checkpoint, each rank writes the files of its own agents, and rank 0 then
     writes the file that names the files of all agents.

@@ -208,17 +208,16 @@ def today():
 
 
 def alone():
-    """Return a context manager that locks the inbox; it raises `BusyError` if it is locked."""
+    """Return a context manager that locks the inbox; raise `BusyError` if a watch is running."""
     return processes.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
 
 
 def settle(dry=False):
     """Publish files that a killed watch left hidden, and list the inbox as a source.
 
-    If a watch is running, nothing is published.
-
-    `odl run` begins with this. Files of periods that begin after today remain hidden: if such a
-    period were learned, all documents of the days before it would be late.
+    `odl run` begins with this call. If a watch is running, nothing is published. Files of periods
+    after today remain hidden. If such a period were learned, documents of the days before it would
+    all be late.
 
     Parameters
     ----------

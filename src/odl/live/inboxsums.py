@@ -27,9 +27,9 @@ def paths(pattern):
 
 
 class Sums:
-    """Digests of the lines of a growing file, in a file next to it.
+    """Digests of the lines in a growing file, stored in a second file next to it.
 
-    After a kill, the last digests may be missing.
+    A kill between the two writes leaves lines without a digest. They are added at the next start.
 
     Parameters
     ----------

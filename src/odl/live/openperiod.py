@@ -12,11 +12,11 @@ from odl.live.judge import Arrival, iso
 from odl.stream import duplicates
 
 GROUP_SIZE = 512  # largest number of documents that are answered and stored together
-# The sketch of a document: number of its smallest shingle hashes. Near-duplicates are found by a
-# common hash. If two documents share 80 % of their shingles, they share none of these with
-# probability .2^8.
+# Number of hashes in the sketch of a document: those of its smallest shingles. Candidates for
+# near-duplicates have a shingle in the sketch. A document with 80 % of the shingles lacks all eight
+# with probability .2^8.
 SKETCH_SIZE = 8
-N_COMPARED = 3  # number of documents with most common hashes whose shingles are compared
+N_COMPARED = 3  # number of candidates with most common hashes whose shingles are all compared
 
 
 class OpenPeriod:

@@ -20,8 +20,8 @@ TELEMETRY = "resourceLogs"  # key of an object with several documents
 class ReadShares:
     """Parsed rows of the open period, and of closed periods whose share may still grow.
 
-    A share has the bytes and the provenance of the one that `odl run` would write. No share is
-    written if a line in the inbox could be read differently from its row, or if rows are missing
+    A share has the same bytes and provenance as if `odl run` had written it. No share is written if
+    `odl run` could read a line of the inbox differently from its parsed row, or if rows are missing
     after a restart. Then `odl run` reads the lines.
 
     Parameters

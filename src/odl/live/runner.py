@@ -32,7 +32,10 @@ class Runner:
         self.stopped, self.lock = False, threading.Lock()
 
     def start(self):
-        """Request a run, whose result `wait` returns. After `stop`, return False."""
+        """Request a run, and return whether it was requested; after `stop` it is not.
+
+        `wait` returns the result of the run. If no process is running, one is started.
+        """
         with self.lock:  # a process that is started after `stop` would not end
             if self.stopped:
                 return False
@@ -42,7 +45,7 @@ class Runner:
         self.output.truncate()
         try:
             self.process.stdin.write(b"\n")  # a request (`odl.cli.runs`)
-        except BrokenPipeError:  # it ended at this moment
+        except BrokenPipeError:  # the idle process ended after the check above
             return self.start()
         return True
 

@@ -183,17 +183,20 @@ class Job:
 
 
 class Desk:
-    """Queue of documents from the threads of the server to the watch, and of answers back.
+    """Queue between the server and the watch.
+
+    Threads of the server put documents into it and wait. The watch takes the documents and puts the
+    answers back.
 
     Attributes
     ----------
     watch : odl.live.watch.LiveWatch or None
     ended : bool
-        Whether no more documents are taken.
+        Whether documents are refused, because the watch ends.
     renew : bool
-        Set to request a run that writes the pages again, after feedback.
+        Set after feedback to request a run, which writes the pages again.
     waiting : int
-        Documents that wait for answers.
+        Number of documents that wait for answers.
     under_way : dict
         Number of a request -> `Job` that the watch is answering.
     """

@@ -330,9 +330,10 @@ class LiveWatch:
         return faults
 
     def _assign(self, row):
-        """Set the period of a document, and an id if it has none.
+        """Set the period of a document, and a random id if it has none.
 
-        A late document gets the open period, and the begin of this period as its time.
+        A late document is assigned to the open period, and the begin of this period becomes its
+        time. A line is printed for the first late document, and for the first one without a time.
         """
         begin, time_columns = self.current.begin, names_of(self.columns["time"])
         if begin_of(row.time, self.calendar) < begin:

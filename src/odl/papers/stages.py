@@ -72,7 +72,7 @@ def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
 
 @step
 def regrets(plan, output, *, options: Json):
-    """Write a table of regret: means and spreads over the seeds of each run.
+    """Write a table of regret: mean and spread over seeds for each run.
 
     --options: JSON with runs and sizes.
     """

@@ -173,7 +173,7 @@ def documents_of(watch, number, n=10):
 
 
 def search(watch, words, n=10):
-    """Return the events and the n documents that contain most of some words.
+    """Return the events and documents that contain the most of the given words.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def search(watch, words, n=10):
     words : str
         Words with spaces between them.
     n : int
-        Largest number of documents. Among documents with equally many of the words, those with
-        rarer words come first, then newer ones.
+        Largest number of documents. Documents with more of the words come first, then documents
+        with rarer words, then newer documents.
     """
     place, last = watch.place, watch.periods[-1].t
     tokens = list(dict.fromkeys(analyser(_token_options(place.home))(words)))[:MAX_LISTED]

@@ -468,35 +468,37 @@ class _PeriodDecision:
         counts = Counter(documents.sources)
         history = gates.track_sources(history, counts)
         p, usual = gates.judge_volume(n, history.volume, weekday)
-        of_sources = gates.judge_sources(history, counts, n, weekday)
-        if of_sources:  # half of the level is for all documents, half for the sources
+        tests = gates.judge_sources(history, counts, n, weekday)  # source -> (p, usual count)
+        if tests:  # half of the level is for all documents, half for the sources together
             p *= 2
-            of_sources = {
-                row: (2 * len(of_sources) * p_source, usually)
-                for row, (p_source, usually) in of_sources.items()
+            tests = {
+                row: (2 * len(tests) * p_source, usual_count)
+                for row, (p_source, usual_count) in tests.items()
             }
         if len(history.volume) >= gates.MIN_VOLUME_PERIODS and self.settings.gates:
-            self.p_values["volume"] = min([p, *(p_source for p_source, _ in of_sources.values())])
-        bar = self.settings.level * gates.LEVEL_SHARES["volume"]
-        volume_headlines, spoke = [], p <= bar
-        if spoke:
+            self.p_values["volume"] = min([p, *(p_source for p_source, _ in tests.values())])
+        level = self.settings.level * gates.LEVEL_SHARES["volume"]
+        volume_headlines, is_unusual = [], p <= level
+        if is_unusual:
             volume_headlines.append(
                 self._volume_headline((), np.arange(n), usual, p, history.told_volume)
             )
         names = np.array(documents.sources)
-        speaking = {row for row, (p_source, _) in of_sources.items() if p_source <= bar}
-        for row in sorted(speaking):
-            p_source, usually = of_sources[row]
+        unusual_sources = {row for row, (p_source, _) in tests.items() if p_source <= level}
+        for row in sorted(unusual_sources):
+            p_source, usual_count = tests[row]
             source, last_count = history.sources[row], history.told_sources[row : row + 1]
             rows = np.flatnonzero(names == source)
             volume_headlines.append(
-                self._volume_headline((source,), rows, usually, p_source, last_count)
+                self._volume_headline((source,), rows, usual_count, p_source, last_count)
             )
-        source_counts, told_sources = gates.remember_sources(history, counts, weekday, speaking)
+        source_counts, told_sources = gates.remember_sources(
+            history, counts, weekday, unusual_sources
+        )
         return volume_headlines, usual, history._replace(
-            volume=gates.remember_volume(history.volume, n, weekday, spoke),
-            told_volume=np.array([float(n * spoke)]), source_counts=source_counts,
-            told_sources=told_sources,
+            volume=gates.remember_volume(history.volume, n, weekday, is_unusual),
+            told_volume=np.array([float(n) if is_unusual else 0.0]),
+            source_counts=source_counts, told_sources=told_sources,
         )  # fmt: skip
 
     def _volume_headline(self, source, rows, usual, p, last_count):

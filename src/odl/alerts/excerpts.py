@@ -341,10 +341,13 @@ def _whole(text, start, end):
     If this removed half of the characters or more, the words remain incomplete.
     """
     section = text[start:end]
-    first = section.find(" ") if start and text[start - 1] != " " else -1
-    last = section.rfind(" ") if end < len(text) and text[end] != " " else -1
-    short = section[first + 1 : last if last >= 0 else len(section)].strip()
-    return short if len(short) > len(section) // 2 else section
+    first, last = 0, len(section)
+    if start > 0 and text[start - 1] != " ":  # the first word is incomplete
+        first = section.find(" ") + 1
+    if end < len(text) and text[end] != " " and " " in section:  # the last word is incomplete
+        last = section.rfind(" ")
+    complete = section[first:last].strip()
+    return complete if len(complete) > len(section) // 2 else section
 
 
 def mark_words(text, words, mark):

@@ -54,18 +54,35 @@ def alerts_of(watch, period):
 
 
 def document_map(watch, period, document, headline=None, folded=False, earlier=None):
-    """Return a document as a dict; `earlier` is the id of the most similar earlier document."""
+    """Return a stored document as a dict; texts and numbers that are unknown are None.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+    period : odl.alerts.model.Period
+    document : odl.alerts.model.Document
+    headline : odl.alerts.model.Headline, optional
+        Headline that contains the document. Its event is used instead of the document's own event.
+    folded : bool
+        Whether lists hide the document behind the first ones of its headline.
+    earlier : str, optional
+        Id of the most similar earlier document.
+    """
     names = [field.name for field in fields(document) if field.name not in NOT_EXPORTED]
     values = {name: getattr(document, name) for name in names}
     values |= {name: values[name] or None for name in ("url", "text", "feedback")}
     number = headline.event if headline and headline.event else document.event
     event = watch.events.get(number)
+    event_name = ", ".join(event.name) if event else ""
+    state = event.state_at(period.t) if event else ""
+    gate = headline.gate if headline else ""
+    headline_name = ", ".join(headline.name) if headline else ""
+    # "topic" is the earlier name of "event"; both are written, since fields are never removed.
     return _period_head(period) | values | {
         "time": date_of(document.time, exact=True) or None,
         "source": {"file": document.source or None, "line": document.line or None},
-        "topic": number or None, "topic_name": ", ".join(event.name) or None if event else None,
-        "state": (event.state_at(period.t) if event else "") or "new", "folded": folded,
-        "gate": (headline.gate if headline else "") or None,
+        "topic": number or None, "topic_name": event_name or None,
+        "state": state or "new", "folded": folded, "gate": gate or None,
         "reasons": [[reason.word, reason.share] for reason in document.reasons],
         "rest": document.rest and document.rest._asdict(),
         "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(document)],
@@ -73,8 +90,7 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
             atom._asdict() | {"topic": None, "id": atom.id or None} for atom in document.nearest
         ],
         "earlier": earlier, "event": number or None, "link": watch.link_of(number) or None,
-        "headline": ", ".join(headline.name) or None if headline else None,
-        "p": headline.p if headline else None,
+        "headline": headline_name or None, "p": headline.p if headline else None,
         "usual": headline.usual if headline and not math.isnan(headline.usual) else None,
     }  # fmt: skip
 

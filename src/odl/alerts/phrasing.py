@@ -256,7 +256,10 @@ def _chosen(spellings, n_texts, words, min_texts, period):
 
 
 def join_pieces(words):
-    """Join overlapping pieces of words in scripts without spaces, without a text that spells them.
+    """Join overlapping pieces of words in scripts without spaces, if no text spells the words.
+
+    A piece is joined to a word that ends with all but its last character, or that begins with all
+    but its first. Other words are returned unchanged.
 
     Examples
     --------
@@ -266,13 +269,20 @@ def join_pieces(words):
     """
     runs: list[str] = []
     for word in words:
-        size, target = len(word) - 1 if is_unspaced(word) else 0, len(runs)
-        for index in reversed(range(len(runs))) if size else ():
-            after, before = runs[index].endswith(word[:size]), word.endswith(runs[index][:size])
-            if after or before:
-                run = runs.pop(target := index)
-                word = run + word[size:] if after else word + run[size:]
-        runs.insert(target, word)
+        joined, target = word, len(runs)
+        n_common = len(word) - 1 if is_unspaced(word) else 0  # characters that must overlap
+        if n_common:
+            for index in reversed(range(len(runs))):
+                run = runs[index]
+                if run.endswith(joined[:n_common]):
+                    joined = run + joined[n_common:]
+                elif joined.endswith(run[:n_common]):
+                    joined = joined + run[n_common:]
+                else:
+                    continue
+                del runs[index]
+                target = index
+        runs.insert(target, joined)
     return runs
 
 

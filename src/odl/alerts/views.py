@@ -468,6 +468,7 @@ def summary_sentence(watch, periods):
         scored = watch.scored + sum(period.documents for period in earlier)
         need = f"alerts begin when {watch.settings['warm_up']} documents were scored"
         return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
+    # Without gates, the most novel documents are the alerts.
     counts = [len(period.headlines if gates else period.novel) for period in proven]
     noun, span = "headline" if gates else "document", plural(len(proven), "period")
     if not any(counts):
@@ -484,15 +485,20 @@ def closing_lines(watch, periods):
     reasons why documents or headlines are not shown.
     """
     proven = [period for period in periods if not period.unproven]
-    quiet = [replace(period, headlines=period.below) for period in proven if not period.headlines]
-    below, several = rows_of(quiet)[:BELOW_SHOWN], len(periods) > 1
     lines = [summary_sentence(watch, periods)]
-    if 0 < len(proven) < len(periods):
-        n = len(periods) - len(proven)
-        verb = "are" if n > 1 else "is"
-        lines.append(f"The first {plural(n, 'period')} {verb} unproven and without alerts.")
-    lines += ["Not unusual here (all of them: odl new FOLDER --below):"] if below else []
-    lines += [f"- {row.name}: {row.documents}" + f" ({row.date})" * several for row in below]
+    n_unproven = len(periods) - len(proven)
+    if proven and n_unproven:
+        verb = "are" if n_unproven > 1 else "is"
+        lines.append(
+            f"The first {plural(n_unproven, 'period')} {verb} unproven and without alerts."
+        )
+    quiet = [replace(period, headlines=period.below) for period in proven if not period.headlines]
+    below = rows_of(quiet)[:BELOW_SHOWN]
+    if below:
+        lines.append("Not unusual here (all of them: odl new FOLDER --below):")
+    for row in below:
+        date = f" ({row.date})" if len(periods) > 1 else ""
+        lines.append(f"- {row.name}: {row.documents}{date}")
     lines += [f"Held back: {reason}." for reason in withheld_phrases(proven)]
     return [*lines, *watch.verdict_lines]
 

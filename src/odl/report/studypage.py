@@ -39,7 +39,10 @@ UNDEFINED = (float("nan"),) * 3  # result of `paired_difference` if nothing can 
 
 
 def main_table(tables_folder):
-    """Return the main table of a study as plain text: learners by k, baselines, published values.
+    """Return the main table of a study as plain text.
+
+    Each corpus has a block with rows for learners (a column for each k), baselines, and published
+    values.
 
     Parameters
     ----------
@@ -49,36 +52,41 @@ def main_table(tables_folder):
     Returns
     -------
     str
-        Average AUC, mean ± standard deviation over seeds, one block per corpus.
+        Average AUC, as mean ± standard deviation over seeds.
     """
     tables, blocks = study.read_tables(tables_folder), []
     for corpus in dict.fromkeys(row["corpus"] for row in tables["summary"]):
-        summary = [row for row in tables["summary"] if row["corpus"] == corpus]
-        names, learners, baselines = pivot(summary)
-        lines = [["", *names], *([run, *map(_average, rows)] for run, rows in learners.items())]
-        lines += [[row["run"], _average(row)] for row in baselines]
-        published = [row for row in tables["published"] if row["corpus"] == corpus]
-        lines += [
-            [f"{row['run']} (published, as recalled)", number(row["average"])] for row in published
-        ]
-        widths = [
-            max(len(line[i]) for line in lines if len(line) > i) for i in range(len(names) + 1)
-        ]
-        seeds = max((row["seeds"] for row in summary), default=0)
-        head = f"{corpus}: average AUC, " + (
-            f"mean ± sd over {seeds} seeds" if seeds > 1 else "one seed"
-        )
-        body = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
-            for line in lines
-        ]
-        ruled = [head, body[0], "-" * max(map(len, body)), *body[1:]]
-        if any(cell == "-" for line in lines for cell in line):
-            ruled.append(
-                "-: no timestep has enough novel and known documents; without topics none has any"
-            )
-        blocks.append("\n".join(ruled))
+        of_corpus = {
+            name: [row for row in tables[name] if row["corpus"] == corpus]
+            for name in ("summary", "published")
+        }
+        blocks.append(_text_block(corpus, **of_corpus))
     return visible("\n\n".join(blocks) + "\n")
+
+
+def _text_block(corpus, summary, published):
+    """Return the rows of a corpus in the tables summary and published as aligned text."""
+    names, learners, baselines = pivot(summary)
+    rows = [["", *names]]
+    rows += [[run, *map(_average, averages)] for run, averages in learners.items()]
+    rows += [[row["run"], _average(row)] for row in baselines]
+    rows += [
+        [f"{row['run']} (published, as recalled)", number(row["average"])] for row in published
+    ]
+    # Rows of baselines and published values have two cells only.
+    widths = [max(len(row[i]) for row in rows if len(row) > i) for i in range(len(names) + 1)]
+    body = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+        for row in rows
+    ]
+    n_seeds = max((row["seeds"] for row in summary), default=0)
+    seeds = f"mean ± sd over {n_seeds} seeds" if n_seeds > 1 else "one seed"
+    lines = [f"{corpus}: average AUC, {seeds}", body[0], "-" * max(map(len, body)), *body[1:]]
+    if any(cell == "-" for row in rows for cell in row):
+        lines.append(
+            "-: no timestep has enough novel and known documents; without topics none has any"
+        )
+    return "\n".join(lines)
 
 
 def _average(row):

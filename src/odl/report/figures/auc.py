@@ -30,11 +30,8 @@ def draw(selection):
     if frame.empty:
         return absent("No timestep has enough novel and known documents for an average AUC.")
     frame, baselines = selection.in_order(frame, "k"), _references(selection)
-    best, n_seeds, sizes = (
-        frame.loc[frame["average_mean"].idxmax()],
-        frame["seeds"].max(),
-        np.unique(frame["k"]),
-    )
+    best = frame.loc[frame["average_mean"].idxmax()]
+    n_seeds, sizes = frame["seeds"].max(), np.unique(frame["k"])
     caption = (
         f"Average AUC {'against the number of atoms k' if len(sizes) > 1 else 'of every run'}, "
         + (f"mean and standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed")

@@ -334,7 +334,8 @@ class Register:
     def name(self, identity, content):
         """Return the id under which a row becomes a document, or None for a repeated row.
 
-        The caller registers the document by `enter`.
+        A repeated row is added to `again`. For another row, the caller has to call `enter` with the
+        id.
 
         Parameters
         ----------

@@ -51,7 +51,7 @@ SEVEN_BIT = re.compile(r"iso2022|hz|utf-7")  # 7-bit encodings, which are valid 
 ISO2022_ESCAPE = b"\x1b$"  # escape sequence before characters of two bytes in ISO-2022
 # Encodings in which a character from U+0800 on has several bytes.
 MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")
-# Largest number of non-ASCII characters of a text that may be UTF-8 by chance.
+# A text with more non-ASCII characters than this is not UTF-8 by chance (`_short_by_chance`).
 MAX_CHANCE_CHARACTERS = 6
 NEXT_TO_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
 # An incomplete UTF-8 character at the end of a text.
@@ -75,14 +75,15 @@ META_BYTES = 4096  # number of first bytes of HTML that are searched for a meta 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Python's name of an encoding, and a second one for bytes that do not fit the first.
+    """An encoding, and optionally a second one for bytes that do not fit the first.
 
     Parameters
     ----------
     name : str
+        Python's name of the encoding.
     second : str, optional
-        Encoding of single bytes that do not fit `name`, as in a file whose older lines have another
-        encoding.
+        Encoding by which single bytes are decoded that do not fit `name`. It is useful for a file
+        whose older lines have another encoding.
     """
 
     name: str = "utf-8"
@@ -97,7 +98,7 @@ class Encoding:
         return f"odl.{self.second}"
 
     def _decode_by_second(self, error):
-        """Decode the bytes of an error by the second encoding: an error handler of `codecs`."""
+        """Error handler for `codecs`: decode the bytes of a decoding error by `second`."""
         return error.object[error.start : error.end].decode(self.second, "replace"), error.end
 
     @property
@@ -124,7 +125,7 @@ UTF8 = Encoding()
 def codecs_of(label: str) -> list[str]:
     """Return Python's codecs for the stated name of an encoding, as browsers interpret it.
 
-    The list is empty for ASCII and unknown names, which say nothing.
+    The list is empty for ASCII and unknown names, which do not tell the encoding.
 
     Examples
     --------
@@ -439,7 +440,7 @@ class _Recoded(io.RawIOBase):
     def __init__(self, file, path, name):
         self.file, self.path, self.name = file, path, name
         self.decoder = codecs.getincrementaldecoder(name)()
-        self.left = b""  # bytes that are converted but not yet read
+        self.left = b""  # bytes in UTF-8 that the next calls of `readinto` return
 
     def readable(self):
         return True

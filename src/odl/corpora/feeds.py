@@ -258,7 +258,7 @@ class _ItemParser:
         self.data, self.offset, self.begin = bytearray(), 0, 0
         self.parser = parser = expat.ParserCreate("utf-8", " ")
         parser.buffer_text = True
-        parser.UseForeignDTD(True)  # an entity that is not declared is skipped, not an error
+        parser.UseForeignDTD(True)  # so that expat skips undeclared entities, without an error
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler, parser.SkippedEntityHandler = self._text, self._skipped
         parser.StartNamespaceDeclHandler = self._namespace

@@ -1,6 +1,6 @@
-"""Parsing of the fields of a document. A wrong value raises `ValueError` with the reason.
+"""Parsing of a document's fields: text, author, source, topics, counts and vector.
 
-Values come from JSON, CSV or Parquet.
+Values come from JSON, CSV or Parquet. A wrong value raises `ValueError` with the reason.
 """
 
 import json

@@ -409,9 +409,9 @@ def records_above(head, sign):
 def missing_names(head, delimiter, above):
     """Return names to add before and after a header that lacks the name of one column.
 
-    R and pandas write row names in front without a name. Spreadsheets, Event Viewer and trailing
-    delimiters give a further column at the end. Both lists are empty unless all rows are one field
-    longer than the header.
+    R and pandas write a first column with row names, which has no name in the header. Spreadsheets,
+    Windows Event Viewer and delimiters at line ends give such a column at the end. Both lists are
+    empty unless all rows have one field more than the header.
 
     Parameters
     ----------

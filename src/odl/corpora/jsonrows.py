@@ -12,10 +12,10 @@ JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 # Characters outside objects, with the separator \x1e of RFC 7464 and zeros that a crash left.
 OUTSIDE = " \t\r\n,\x1e\0"
 BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")
-# Surrogates of JSON: an escaped backslash, a pair, or (group 1) a surrogate without its partner.
+# Matches an escaped backslash, an escaped pair of surrogates or, as group 1, a single surrogate.
 SURROGATES = re.compile(r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)")
 MAX_DEPTH, MAX_KEYS = 3, 50  # largest depth and size of nested objects that become columns
-MIN_TABLE_ROWS = 3  # smallest number of objects in an object, by id, that are read as documents
+MIN_TABLE_ROWS = 3  # an object is a table from id to object only if it has this many entries
 MAX_NOTE = 200  # characters; an object with a longer text is a document, not a list of documents
 
 PANDAS_ADVICE = 'pandas writes objects with orient="records", lines=True'

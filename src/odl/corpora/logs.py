@@ -11,7 +11,7 @@ from odl.files.escaping import without_ansi
 
 # Direction marks, which chat exports write before a time.
 DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"
-# Largest number of first lines without a time that get the first time below them.
+# If at most this number of lines precede the first time in a log, they get this time.
 MAX_LEADING_LINES = 10_000
 MONTH_PATTERN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 ZONE_NAMES = "|".join(
@@ -60,7 +60,7 @@ LOGFMT_TIME = re.compile(
     r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)="
     r"(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
 )
-# The time after one or two words, as in logs of load balancers and Redis.
+# A time after one or two words at the begin of a line, as in logs of load balancers and Redis.
 TIME_AFTER_WORDS = re.compile(
     r"\S{1,40} (?:\S{1,40} )?"
     rf"[\[(]?(?P<whole>{TIME_PATTERNS[0]}|{TIME_PATTERNS[2]}){AFTER_TIME}"

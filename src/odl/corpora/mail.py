@@ -44,7 +44,7 @@ EMAIL_ERRORS = (
     TypeError,
     AttributeError,
 )
-# Headers with a date. The first date is the time of a message.
+# Headers that may contain the time of a message, in the order in which they are tried.
 DATE_HEADERS = ("Date", "Received", "X-Received", "Delivery-Date", "NNTP-Posting-Date")
 ENCODED_WORD = re.compile(
     rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S
@@ -67,8 +67,10 @@ SKIPPED_TYPES = (
     "text/rfc822-headers",
     "message/delivery-status",
 )
-TEXT, NAMED, ATTACHED = range(3)  # ranks of parts: text, file shown as text, attachment
-MAX_NOTICE_WORDS = 40  # largest number of words of a plain part that only refers to the HTML part
+# Ranks of MIME parts: text, file that mail programs show as text, attachment.
+TEXT, NAMED, ATTACHED = range(3)
+# Largest number of words in a plain part that only says that the message is in the HTML part.
+MAX_NOTICE_WORDS = 40
 
 
 def mail_rows(file, path, encoding):

@@ -196,7 +196,7 @@ def _as_array(contents):
 
 
 def _contents(file):
-    """Return the digests of contents that an open share or group stores."""
+    """Read the array ``contents`` of an open share or group: a list of row digests (bytes)."""
     return [row.tobytes() for row in storage.read_array(file, "contents", "u", ndim=2)]
 
 
@@ -236,7 +236,10 @@ def _read_new_documents(file, register):
 
 
 def _set_aside(documents, digests, rows, reason):
-    """Return (documents, digests, rows) of a share, with all documents set aside for a reason."""
+    """Set all documents of a share aside for a reason; return (documents, digests, rows).
+
+    The results are empty, except that each document is added to the list ``aside``.
+    """
     no_documents = documents.select(np.arange(0))
     names = zip(documents.files, documents.ids, strict=True)
     no_documents.aside = [

@@ -73,9 +73,17 @@ def matrices(path, file, sha256, names):
 
 
 def matrix_documents(counts, classes, times, ids):
-    """Return documents of counts (n x terms) and classes (n), without words or titles.
+    """Return `Documents` with the given term counts and one topic each; they have no titles.
 
-    `ids` formats the number of a row, from 1, as an id.
+    Parameters
+    ----------
+    counts : csr_array, shape (n_documents, n_terms)
+        The terms are named t00001, t00002, ..., since the words are not known.
+    classes : sequence of int
+        Number of each document's topic.
+    times : ndarray of int64
+    ids : str
+        Format string that maps the number of a document, from 1, to its id.
     """
     return Documents(
         counts=counts,

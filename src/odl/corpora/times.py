@@ -22,8 +22,10 @@ MAX_TIME_LENGTH = 200  # characters; a longer text is no time, and searching it 
 # Milliseconds since 1970 at the begin of year 1 and at the end of year 9999, in UTC.
 MIN_TIME, MAX_TIME = -62_135_596_800_000, 253_402_300_800_000
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
-DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day of a spreadsheet, with a decimal comma
-# A time of 8, 12, 14 or 17 digits: day, with minutes, with seconds, with milliseconds.
+DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day number in a spreadsheet, with a decimal comma
+
+# A time written as digits only: 8 for a day, 12 with minutes, 14 with seconds, 17 with
+# milliseconds.
 COMPACT_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")
 # Zero dates, which databases and programming languages write for a missing time.
 ZERO_DATE = re.compile(

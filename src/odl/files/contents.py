@@ -58,9 +58,11 @@ def is_mbox(head: bytes) -> bool:
 
 
 def is_mail(head: bytes) -> bool:
-    """Return whether a file that begins with these bytes is mail.
+    """Return whether a file that begins with these bytes is mail: an mbox or a single message.
 
-    Mail is an mbox, a message, or a message of Apple Mail (.emlx).
+    Apple Mail writes a line with the length before a message (.emlx). A single message must begin
+    with at least two headers that occur in mail, one of which occurs in mail only. Without the
+    latter, it must begin with at least `MIN_HEADERS` headers, two of which are common in mail.
 
     Examples
     --------
@@ -72,8 +74,8 @@ def is_mail(head: bytes) -> bool:
     if is_mbox(head):
         return True
     head = MMDF.sub(b"", _begin(head), count=1)
-    count = EMLX.match(head)
-    n_mail, n_common, n_others = _n_headers(head[count.end() if count else 0 :])
+    length_line = EMLX.match(head)
+    n_mail, n_common, n_others = _n_headers(head[length_line.end() if length_line else 0 :])
     n = n_mail + n_common + n_others
     return (n_mail + n_common > 1 and n_mail > 0) or (n_common > 1 and n >= MIN_HEADERS)
 
@@ -199,9 +201,10 @@ def kind_in(head, named=None):
 
 
 def _is_json(lines):
-    """Return whether lines are JSON.
+    """Return whether the first lines of a file are JSON.
 
-    Most lines are objects, or the first lines begin a list or an object over several lines.
+    They are if more than half of them are objects, or if they begin with a list or with an object
+    that extends over several lines.
     """
     first = ASSIGNED.sub("", lines[0].strip())
     if re.match(r'(?:\[\s*)?\{\s*"', first) and not _is_object(first) and len(lines) < 3:
@@ -214,7 +217,7 @@ def _is_json(lines):
 
 
 def _is_object(line):
-    """Return whether a line is a JSON object, maybe as an entry of a list."""
+    """Return whether a line is a JSON object; a comma or bracket of a list may surround it."""
     line = line.strip().strip("\x1e,").rstrip("]")
     try:
         return line.startswith("{") and isinstance(json.loads(line), dict)

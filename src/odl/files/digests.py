@@ -96,9 +96,9 @@ def _add_group(sha, path, group):
 
 
 def _add_attributes(sha, name, item, excluded=(), pieces=None):
-    """Add the attributes of an object to a sha256, sorted by name.
+    """Update a sha256 with the attributes of an HDF5 object, sorted by name.
 
-    Digests of pieces are added as an attribute ``pieces``.
+    `pieces`, the digests of the pieces of a dataset, are treated as an attribute ``pieces``.
     """
     names: list = []
     if h5py.h5a.get_num_attrs(item):

@@ -74,7 +74,14 @@ def text_of(digests: Sequence[str], closed: bool = True) -> str:
 def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], bool]:
     """Parse a file of digests; return (digests, whether the file is closed).
 
-    An incomplete last line, left by a process that was killed, is ignored.
+    An incomplete last line, which a killed process left, is ignored if the file is not closed.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    path, todo
+        Path of the file, and advice to the user, for error messages.
 
     Raises
     ------

@@ -32,14 +32,15 @@ NO_DOCUMENTS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsiz
 NAME_ENDING = re.compile(r"\.[^\W\d]\w*$")
 # Kinds by name for which the content is inspected
 INSPECTED_KINDS = ("jsonl", "csv", "log", "text", None)
-TABULAR = ("jsonl", "csv", "parquet")  # kinds with columns, which the user can name
-CATEGORY = "category"  # column of the categories of a feed
+TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns the option `columns` names
+CATEGORY = "category"  # column with the categories of a feed item
 PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
 # Files that odl writes into the folder of a project
 PROJECT_FILES = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")
 FEEDBACK_FILE = "feedback.csv"  # written by `odl mute`, maybe into the folder of the documents
 FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback file
-BUFFER_BYTES = 1 << 17  # bytes that are decompressed or compared at once
+BUFFER_BYTES = 1 << 17  # number of bytes that are decompressed or compared in one step
+
 # First bytes of a file -> module that decompresses it
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz")  # suffixes of compressed files, in lower case

@@ -72,11 +72,12 @@ def writing(path, kind, **attributes):
 def _uninterrupted():
     """Delay signals until the block ends (context manager).
 
-    An exception that is raised inside HDF5 causes a segmentation fault. Every signal with a Python
-    handler is delayed, including timers; of several signals only the first is raised afterwards.
+    A signal handler may raise an exception, such as KeyboardInterrupt. Inside HDF5 this would cause
+    a segmentation fault. Every signal with a Python handler is delayed, including timers. If
+    several signals arrive, only the first is raised after the block.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # Python runs signal handlers in the main thread only
+        yield  # nothing to delay: Python runs signal handlers in the main thread only
         return
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
     handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
@@ -93,11 +94,11 @@ def _uninterrupted():
 
 
 class _Sink(io.FileIO):
-    """A file that raises the first error of writing when it is closed as a context, not before.
+    """File to which HDF5 writes; it raises an error of writing only at the end of its context.
 
-    On a full disk, HDF5 prints long messages and causes a segmentation fault if a write raises an
-    error. So after the error, writes seem to succeed. The error at the end replaces any error that
-    HDF5 raised because of it.
+    If a write raises an error, as on a full disk, HDF5 prints long messages and causes a
+    segmentation fault. So the first error is stored, and this and later writes seem to succeed. The
+    stored error, raised at the end, replaces any error that HDF5 raised as a consequence.
     """
 
     failed: OSError | None = None
@@ -259,7 +260,7 @@ def _compressed_layout(values):
 
 
 def _compresses_well(values):
-    """Return whether compression saves a fifth of the first `SAMPLE_BYTES` of an array."""
+    """Return whether compression saves at least a fifth of an array's first `SAMPLE_BYTES`."""
     if values.nbytes <= SAMPLE_BYTES:
         return False
     sample = values.ravel()[: SAMPLE_BYTES // values.itemsize]
@@ -349,7 +350,9 @@ def shape_of(inner):
 
 
 def csr_of(name, data, indices, indptr, shape):
-    """Return the CSR matrix of three arrays. Check their values and indices, since kernels do not.
+    """Build a CSR matrix from its three arrays, and check that they are valid.
+
+    The compiled kernels do not check them. `name` is for error messages.
 
     Raises
     ------

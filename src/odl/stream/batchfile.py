@@ -170,7 +170,10 @@ def describe(times):
 
 
 def _parts(stack, source, corpus):
-    """Yield a `Part` for each file with words of the batch: each share, or the corpus itself."""
+    """Yield a `Part` for each file that contains words of the batch.
+
+    These files are shares, or the corpus file (`corpus`) if the corpus has no shares.
+    """
     if "shares" not in corpus.file:
         yield corpus
         return
@@ -296,9 +299,10 @@ def _read_rows(parts, name):
 
 
 def _write_strings(batch, name, parts):
-    """Copy the strings of documents as bytes.
+    """Copy the strings in the field `name` of the batch's documents from the corpus files.
 
-    Nothing is written if no file has the field, or if it is optional and empty for all documents.
+    They are copied as bytes, without decoding. Nothing is written if no corpus file has the field,
+    or if it is in `OMITTED_IF_EMPTY` and empty for all documents.
     """
     texts = [b""] * sum(len(part.rows) for part in parts)
     with_field = [part for part in parts if name in part.data.ends]

@@ -217,9 +217,10 @@ def write(file, cut, before):
 
 
 def sums(file):
-    """Return (documents with boilerplate, its characters) up to the timestep of a feature file.
+    """Return the boilerplate in a stream up to the timestep of an open feature file, inclusive.
 
-    They are 0 if the file stores none.
+    Returns (number of documents with boilerplate, number of characters in boilerplate). They are 0
+    if the file is None or the stream was read without removal of boilerplate.
     """
     has_sums = file is not None and "boilerplate" in file
     return file["boilerplate"].attrs["sums"].tolist() if has_sums else (0, 0)

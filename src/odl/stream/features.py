@@ -85,6 +85,7 @@ class FeatureFile:
     """
 
     def __init__(self, file: Any) -> None:
+        """Read the small arrays of an open feature file; the others are read when they are used."""
         self.file = file
         attributes = file.attrs
         self.t, self.n_before, self.n_initial = (
@@ -221,8 +222,8 @@ def read(path: str | os.PathLike) -> FeatureFile:
 def advance(output, source, previous=None, max_terms=0, alone=False):
     """Compute the features of the next batch and write them.
 
-    With boilerplate removal, the earlier feature files must be in the folder of the output. With
-    near-duplicates, the earlier batches must be in the folder of the batch.
+    If boilerplate is removed, the feature files of earlier timesteps are read from the folder of
+    `output`. If near-duplicates are grouped, earlier batches are read from the folder of `source`.
 
     Parameters
     ----------

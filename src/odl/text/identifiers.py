@@ -98,7 +98,10 @@ def names(word):
 
 
 def is_name(word):
-    """Return whether a folded word with digits is a name, not a number, quantity, date or hash."""
+    """Return whether a word with digits is a name, and not a number, quantity, date or hash.
+
+    The word is in lower case.
+    """
     if len(word) > MAX_NAME:
         return False
     if any(is_hash(part) or len(changes_of(part)) > MAX_CHANGES for part in word.split("-")):

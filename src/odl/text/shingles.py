@@ -124,46 +124,50 @@ class Shingler:
 
 
 def shingle(words, sizes):
-    """Return the sets of shingles of several texts.
+    """Return the shingle sets of several texts.
+
+    A shingle is a hash of `SHINGLE_WORDS` consecutive words or, if more than half of a text is Han
+    or kana, of `SHINGLE_CHARACTERS` consecutive characters. A shorter text is one shingle.
 
     Parameters
     ----------
     words : ndarray of uint64
-        Digests of the words of all texts.
+        Digests of the words in all texts, one text after the other.
     sizes : ndarray of int64
-        Number of words of each text.
+        Number of words in each text.
 
     Returns
     -------
     shingles : ndarray of int32
-        Shingles of the texts, one after the other; each text ascending, from 0 to
-        `N_SHINGLES` - 1.
-    sizes : ndarray of int64
-        Number of shingles of each text.
+        Distinct shingles, from 0 to `N_SHINGLES` - 1: those of the first text in ascending order,
+        then those of the second text, and so on.
+    n_distinct : ndarray of int64
+        Number of distinct shingles in each text.
     """
-    ends = np.cumsum(sizes)
-    starts, text_of = ends - sizes, np.repeat(np.arange(len(sizes)), sizes)
-    n_characters = np.bincount(text_of, words < MIN_DIGEST, minlength=len(sizes))
-    lengths = np.minimum(
-        np.where(2 * n_characters > sizes, SHINGLE_CHARACTERS, SHINGLE_WORDS), sizes
-    )
+    n_texts = len(sizes)
+    text_of_word = np.repeat(np.arange(n_texts), sizes)
+    n_characters = np.bincount(text_of_word, words < MIN_DIGEST, minlength=n_texts)
+    lengths = np.where(2 * n_characters > sizes, SHINGLE_CHARACTERS, SHINGLE_WORDS)
+    lengths = np.minimum(lengths, sizes)
+
+    # Each shingle: its text, and the positions of its first word in the text and in `words`.
     n_shingles = np.where(sizes > 0, sizes - lengths + 1, 0)
-    text_of = np.repeat(np.arange(len(sizes)), n_shingles)
-    first = (
-        np.arange(len(text_of))
-        - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles)
-        + starts[text_of]
-    )
-    length, keys = lengths[text_of], np.zeros(len(text_of), dtype=np.uint64)
-    for position in range(lengths.max(initial=0)):
-        inside = length > position
-        keys[inside] = keys[inside] * SHINGLE_FACTOR + words[first[inside] + position]
+    text_of = np.repeat(np.arange(n_texts), n_shingles)
+    in_text = np.arange(len(text_of)) - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles)
+    first_words = (np.cumsum(sizes) - sizes)[text_of] + in_text
+
+    keys = np.zeros(len(text_of), dtype=np.uint64)
+    for offset in range(lengths.max(initial=0)):
+        inside = lengths[text_of] > offset
+        keys[inside] = keys[inside] * SHINGLE_FACTOR + words[first_words[inside] + offset]
     keys = (keys ^ (keys >> np.uint64(31))) * SHINGLE_MIXER
     shingles = (keys >> np.uint64(32)) % np.uint64(N_SHINGLES)
-    ordered = np.sort((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
-    ordered = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
-    sizes = np.bincount((ordered >> np.uint64(32)).astype(np.int64), minlength=len(sizes))
-    return (ordered & np.uint64(0xFFFFFFFF)).astype(np.int32), sizes
+
+    # One sort for all texts: the upper half of each number is the text, the lower the shingle.
+    distinct = np.sort((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
+    distinct = distinct[np.append(True, distinct[1:] != distinct[:-1])[: len(distinct)]]
+    n_distinct = np.bincount((distinct >> np.uint64(32)).astype(np.int64), minlength=n_texts)
+    return (distinct & np.uint64(0xFFFFFFFF)).astype(np.int32), n_distinct
 
 
 def _digest(word):

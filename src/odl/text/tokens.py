@@ -288,22 +288,30 @@ class PieceCache:
             else:
                 words = self._of_piece(piece.encode("utf-8", "surrogatepass"))
                 values[position] = self._value(words)
-        if len(numbers) > self.n_words:  # allocate before the cache contains these numbers
+        # The kernel's output must have room for the new word numbers before they are in the cache.
+        if len(numbers) > self.n_words:
             self._bind(2 * len(numbers))
         self.values[first:n_pieces], self.n_pieces = array("i", values), n_pieces
         self.usable = max(n_pieces, self.n_lists, self.starts[n_pieces] // 32) < MAX_CACHED
 
     def _value(self, numbers):
-        """Return the cache entry of a piece with these word numbers."""
-        if len(numbers) < 2:
-            return numbers[0] if numbers else known_pieces.NO_WORD
+        """Encode the words of a piece as one integer, the value of the piece in the cache.
+
+        The value is NO_WORD for no word, and the number of the word for one word. Several numbers
+        are appended to the array `lists`, after their count; the value is then LIST minus their
+        position in the array. `odl.kernels.known_pieces` defines NO_WORD and LIST.
+        """
+        if not numbers:
+            return known_pieces.NO_WORD
+        if len(numbers) == 1:
+            return numbers[0]
         begin, self.n_lists = self.n_lists, self.n_lists + 1 + len(numbers)
         self.lists[begin : self.n_lists] = array("i", [len(numbers), *numbers])
         return known_pieces.LIST - begin
 
 
 class Numbers(dict):
-    """Numbers of words; a new word gets the next number."""
+    """Dictionary from word to number. A new word gets the next number when it is looked up."""
 
     def __missing__(self, word):
         self[word] = number = len(self)
@@ -365,7 +373,7 @@ class Tally:
             self.pieces = PieceCache(*parts, self.numbers)
 
     def _by_pattern(self, piece):
-        """Return the tokens of a piece in UTF-8 by the default pattern."""
+        """Return the tokens that the default pattern finds in a piece (bytes in UTF-8)."""
         if piece.isascii():  # the same result as the pattern, without a search
             return [piece.decode()] if len(piece) > 1 and piece.isalpha() else []
         return self.find_tokens(piece.decode("utf-8", "surrogatepass"))
@@ -395,7 +403,7 @@ class Tally:
         self.indptr.append(len(self.indices))
 
     def restart(self):
-        """Remove all documents, and all words if there are more than `MAX_CACHED`."""
+        """Remove all documents. If more than `MAX_CACHED` words have numbers, forget these too."""
         if len(self.numbers) > MAX_CACHED:
             self._begin()
         self._clear()

@@ -53,7 +53,10 @@ class Alarm(NamedTuple):
 
 
 def find_alarms(watch, now=None):
-    """Return the alarms of a watch in its last period.
+    """Return the alarms (`Alarm`) about the last period of a stream.
+
+    New events explain a higher share of unseen words, so there is no alarm about words if an event
+    began in the last `CHANGED_PERIODS` periods, unless the share reaches `MANY_UNSEEN`.
 
     Parameters
     ----------
@@ -64,26 +67,32 @@ def find_alarms(watch, now=None):
         reported too.
     """
     scored = [period for period in watch.periods if not period.unproven and len(period.tail)]
-    level = watch.settings["tail"]
-    high = [float(np.mean(period.tail <= level)) for period in scored]
-    fresh = [period.first_seen for period in watch.periods[1:]]
-    born = any(
-        event.birth > watch.periods[-1].t - CHANGED_PERIODS for event in watch.events.values()
-    )
-    sounded = [
+    high_scores = [float(np.mean(period.tail <= watch.settings["tail"])) for period in scored]
+    unseen_words = [period.first_seen for period in watch.periods[1:]]
+    first_recent = watch.periods[-1].t - CHANGED_PERIODS + 1
+    has_new_event = any(event.birth >= first_recent for event in watch.events.values())
+    about_words = None
+    if unseen_words and unseen_words[-1] >= MANY_UNSEEN:
+        about_words = _changed("words", unseen_words, 1)
+    if about_words is None and not has_new_event:
+        about_words = _changed("words", unseen_words)
+    alarms = [
         _pause(watch.periods, now),
         ahead(watch.periods, now),
-        _changed("scores", high),
-        (fresh and fresh[-1] >= MANY_UNSEEN and _changed("words", fresh, 1))
-        or (None if born else _changed("words", fresh)),
+        _changed("scores", high_scores),
+        about_words,
         _budget(watch),
     ]
     names = [set(period.sources) for period in watch.periods[-MAX_PAST:]]
-    return [alarm for alarm in sounded if alarm] + _silences(names)
+    return [alarm for alarm in alarms if alarm] + _silences(names)
 
 
 def _changed(kind, shares, lasting=CHANGED_PERIODS):
-    """Return an alarm if the share of novel scores or unseen words has risen, otherwise None."""
+    """Return an alarm if a share was unusually large in each of the last periods, otherwise None.
+
+    `kind` is a key of `CHANGES`, `shares` has the share of each period, oldest first, and `lasting`
+    is the number of last periods.
+    """
     if not _beyond(shares, lasting):
         return None
     observation, todo = CHANGES[kind]

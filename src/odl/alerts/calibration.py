@@ -83,7 +83,7 @@ def most_novel(rows, score):
 
 
 def among(scores: ArrayLike) -> np.ndarray:
-    """Return the share of a batch's scores at least as large as each score, itself included.
+    """Return for each score of a batch the share of the batch's scores that are at least as large.
 
     Parameters
     ----------

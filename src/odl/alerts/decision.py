@@ -676,7 +676,7 @@ class _PeriodDecision:
         ]
 
     def _examples(self, rows, max_examples):
-        """Return the batch rows of the documents closest to the centre of `rows`."""
+        """Return the batch rows of the documents at positions `rows` closest to their centre."""
         weights, languages = self._weights
         return self.rows[headlines.find_central(weights, rows, languages, max_examples)].tolist()
 

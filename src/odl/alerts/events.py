@@ -290,26 +290,32 @@ def open_event(memory, t, name):
 def estimate_event(
     memory, t, number, X, rows, frequencies, n_documents, vocabulary, first, stored=True
 ):
-    """Return the memory with own words and threshold of an event, estimated from some documents.
+    """Estimate the own words and the threshold of an event; return the updated memory.
+
+    The estimate uses the documents of the period in `rows`, and the word counts of the event's
+    earlier documents that the memory stores.
 
     Parameters
     ----------
     memory : EventMemory
     t : int
+        Number of the period.
     number : int
+        Number of the event.
     X : csr_array
         Words of the documents of the period.
     rows : ndarray of int64
         Rows of the event's documents.
-    frequencies, n_documents
-        Number of documents before the period with each term, and of all of them, including earlier
-        documents of the event.
+    frequencies : ndarray of int64, shape (n_terms,)
+        Number of documents before the period that have each term, those of the event included.
+    n_documents : int
+        Number of documents before the period, those of the event included.
     vocabulary : list of str
     first : ndarray of int64
         Own words of the event if no word qualifies.
     stored : bool
-        Whether the words of these documents are stored. If not, the call is a preview of a new
-        event.
+        Whether to add the words of these documents to the stored counts, until own words are fixed.
+        False for the preview of a new event, whose documents were chosen by the words `first`.
     """
     row, n_terms = memory.row(number), X.shape[1]
     size, members = int(memory.size[row]), memory.members[[row]]

@@ -104,7 +104,10 @@ class ItemWords(NamedTuple):
 
 
 def judge(past, items, settings, unproven=False):
-    """Find the unseen words that enough items of a period contain.
+    """Find the unseen words of a period, and update the history.
+
+    Reported are the words that at least `alerts.unseen` items from `alerts.unseen_sources` files
+    contain, at most `MAX_WORDS`. Words that the same phrase covers are one report.
 
     Parameters
     ----------
@@ -117,12 +120,13 @@ def judge(past, items, settings, unproven=False):
     Returns
     -------
     words : list of odl.alerts.model.Unseen
+        Words beyond chance first, then by decreasing number of items.
     history : SeenWords
         History after the period.
     """
     n, by_word = items.X.shape[0], sparse.csc_array(items.X)
-    x = np.where(items.frequencies == 0, np.diff(by_word.indptr), 0)
-    if len(past.met):
+    x = np.where(items.frequencies == 0, np.diff(by_word.indptr), 0)  # items with each unseen word
+    if len(past.met):  # the vocabulary is bounded, so it may have lost words that were seen
         unseen = np.flatnonzero(x)
         before, past = past.meeting([items.vocabulary[term] for term in unseen.tolist()])
         x[unseen[before]] = 0
@@ -138,11 +142,11 @@ def judge(past, items, settings, unproven=False):
     shares = np.zeros(STORED_SHARES)
     shares[: len(columns)] = x[columns[:STORED_SHARES]] / max(n, 1)
     largest = [min(t.max(initial=0.0), limit), n]
-    after = [
-        np.vstack(rows)[-gates.HISTORY :]
-        for rows in ([past.largest, largest], [past.shares, shares])
-    ]
-    after = SeenWords(*after, past.met)
+    after = SeenWords(
+        np.vstack([past.largest, largest])[-gates.HISTORY :],
+        np.vstack([past.shares, shares])[-gates.HISTORY :],
+        past.met,
+    )
     if unproven or not len(columns):
         return [], after
     reports: dict[str, Unseen] = {}

@@ -151,7 +151,10 @@ def _with_moves(period, model, judged):
 
 
 def read_judged(watch):
-    """Return the newest judged headlines of a stream.
+    """Return the judged headlines of a stream, at most the newest `MAX_JUDGED`, oldest first.
+
+    A verdict is about the headline in the period that its line names. A line about an event without
+    a period is about the headline with which the event began.
 
     Returns
     -------
@@ -167,7 +170,7 @@ def read_judged(watch):
     lines_of: dict[str, list] = {}
     for line in sorted(line for line in watch.feedback if line.judged):
         lines_of.setdefault(f"event:{line.event}" if line.event else line.what, []).append(line)
-    period_of = {}  # -1 if no line names a period
+    period_of = {}  # name -> newest period in its lines, -1 if no line has a period
     for name, lines in lines_of.items():
         numbers = [int(line.period) for line in lines if re.fullmatch(PERIOD_NUMBER, line.period)]
         period_of[name] = max(numbers, default=-1)
@@ -177,7 +180,7 @@ def read_judged(watch):
                 period_of[f"event:{number}"] = event.birth
     judged, lost, period = [], 0, None
     for t, name in sorted((t, name) for name, t in period_of.items())[-MAX_JUDGED:]:
-        if period is None or period.t != t:
+        if period is None or period.t != t:  # each period is read once, since names are sorted by t
             period = next(read.records(watch.place, t), None) if t >= 0 else None
         headline = _headline_of(period, name) if period else None
         if headline is None:

@@ -196,7 +196,7 @@ def write(path, streams=None, *, title, config=None, experiments=()):
 
 
 def pivot(summary):
-    """Return the cells of the main table of a study page.
+    """Arrange the rows of the summary for the main table: learners by number of atoms, baselines.
 
     Parameters
     ----------

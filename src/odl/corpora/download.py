@@ -270,7 +270,7 @@ class Fetching:
         raise SourceRefused(f"{trouble}, after {self.retries + 1} attempts")
 
     def _opened(self, source):
-        """Open a local file or a web address; redirects lead to web addresses only."""
+        """Open a local file or a web address. A web address never redirects to a local file."""
         if "://" not in source:
             return open(source, "rb")
         scheme = source.split("://")[0].lower()

@@ -178,7 +178,23 @@ def _blocks(file, encoding):
 
 
 def _encoding_of(file, head, encoding):
-    """Return (encoding of a feed, error handler for bytes that do not fit)."""
+    """Determine the encoding of a feed; return (encoding, Python's error handler for it).
+
+    A byte order mark, or a zero byte at the begin of UTF-16, decides. Otherwise many feeds declare
+    a wrong encoding. So UTF-8 and the declared encoding are tried on the entire file, and the first
+    that fits is used; if none fits, the declared one. Without a declaration other than UTF-8, the
+    feed is read as UTF-8, and bytes that do not fit by a second encoding: that of the options, or
+    else `FALLBACK`.
+
+    Parameters
+    ----------
+    file : binary file
+        Seekable.
+    head : bytes
+        First bytes of the file.
+    encoding : odl.corpora.encodings.Encoding
+        Encoding in the options.
+    """
     if name := encoding_of_mark(head):
         return name, "replace"
     if b"\0" in head[:2]:

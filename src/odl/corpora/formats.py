@@ -32,9 +32,9 @@ HEADER_LINES = 200  # number of first lines of a table from which its delimiter 
 # Python's error handler "surrogateescape" decodes a byte that does not fit the encoding to this.
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
-NULL_FIELD = r"\N"  # text of a missing value in exports of databases
+NULL_FIELD = r"\N"  # what database exports write for a missing value
 ANY_DIGIT = re.compile(r"\d")
-# A line above the header: blank, the separator line of Excel, or the type line of PowerShell.
+# Matches lines that may precede the header: blank, Excel's separator line, PowerShell's type line.
 LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")
 PARQUET_BATCH = 1024  # number of rows of Parquet in memory
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}  # option `quoted` -> constant of csv
@@ -47,7 +47,7 @@ FRONT_MATTER_PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
 
 @dataclass(frozen=True)
 class Form:
-    """Format of the files of a corpus.
+    """Options that say how the files in a corpus are read.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def rows(path, form=Form(), name=None):
 
 
 def all_rows(path, form):
-    """Yield the rows of `rows`; raise `DataError` for a row that cannot be read."""
+    """Yield (location, row) as `rows` does, but raise DataError for a row that cannot be read."""
     for location, row in rows(path, form):
         if isinstance(row, Unreadable):
             raise DataError(f"{path} {location}: {row}", "a readable row", "correct this row")

@@ -201,7 +201,7 @@ def rows(
 
 
 def split(text, latest=None, own_pattern=None, formats=(), is_time_after_words=False):
-    """Return (time or None, text without it) of a log line.
+    """Split a log line; return (time or None, text without the time).
 
     Parameters
     ----------

@@ -140,7 +140,9 @@ def _split_mbox(first, lines):
     Within the Content-Length that a message states, such lines are text. Their positions are
     remembered, in case the Content-Length is wrong.
     """
-    envelope, body, size = b"", [], 0  # of the current message: From line, lines and bytes
+    # State of the current message: its From line, its other lines and their number of bytes; the
+    # stated number of bytes (None until it is needed); positions of other lines like From lines.
+    envelope, body, size = b"", [], 0
     stated_size, inner_starts = None, []
     is_mbox, is_after_blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
     for line, following in pairwise(chain([first], lines, [b""])):

@@ -143,9 +143,24 @@ def join(output, paths, sources, options, digests=None, appended=True):
 
 
 def _read_unchanged(path, share_digests):
-    """Read from an existing list what belongs to its first shares, up to the first changed share.
+    """Read the unchanged beginning of an existing list: its shares before the first changed one.
 
-    Returns (parts, sizes, accounts), where `parts` contains the documents of these shares.
+    Nothing is read from a list that is missing, is damaged, or was written with other settings.
+
+    Parameters
+    ----------
+    path : path-like
+        The list.
+    share_digests : iterable of (str, str)
+        Name and digest of each present share.
+
+    Returns
+    -------
+    parts : list of (Documents, ndarray, ndarray)
+        At most one entry: the documents in the unchanged shares, their digests, and their rows.
+    sizes : list of int
+        Number of documents in each unchanged share.
+    accounts : list of Account
     """
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:

@@ -209,9 +209,10 @@ class Documents:
         return len(self.ids)
 
     def select(self, rows: Sequence[int] | np.ndarray) -> "Documents":
-        """Return the documents of some rows.
+        """Return the documents in the given rows, in this order.
 
-        Their vocabulary has only the terms that occur in them, sorted by spelling.
+        The vocabulary of the result contains only terms that occur in these documents. It is sorted
+        by spelling.
         """
         counts = self.counts[rows]
         used = np.unique(counts.indices)

@@ -58,7 +58,7 @@ def record(number: int, digest: str) -> str:
 
 
 def text_of(digests: Sequence[str], closed: bool = True) -> str:
-    """Return the content of a file of digests. With `closed`, it has a line that closes it.
+    """Return the content of a file of digests. If `closed` is true, add the last line ("end ...").
 
     Examples
     --------

@@ -76,7 +76,7 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer):
-        data = self.unpacked.read1(len(buffer))  # before damage, all data is returned
+        data = self.unpacked.read1(len(buffer))  # `read` would lose the data before a damaged part
         buffer[: len(data)] = data
         return len(data)
 

@@ -10,7 +10,7 @@ from odl.files import storage
 
 @dataclass
 class Passages:
-    """Passages of some documents (`odl.text.shingles`).
+    """Keys, lengths and word counts of the passages (`odl.text.shingles`) in some documents.
 
     Parameters
     ----------

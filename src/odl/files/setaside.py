@@ -37,10 +37,16 @@ def aside(file, place, reason):
 
 
 def account(entries, unlisted=0):
-    """Return a sentence with the numbers of documents and files that were set aside.
+    """Return a sentence that counts what was set aside, and the damaged files that were read.
 
-    It also has the number of damaged files that were read. It is "" without any of these.
-    `unlisted` is the number of further documents that were set aside without an entry.
+    Example: "3 documents and 1 file were set aside; 1 damaged file was read". The sentence is "" if
+    there is nothing to count.
+
+    Parameters
+    ----------
+    entries : iterable of Aside
+    unlisted : int
+        Number of further documents that were set aside, but have no entry.
     """
     unread = [entry for entry in entries if entry.place != DAMAGED_BUT_READ]
     damaged_files = {entry.file for entry in entries if entry.place == DAMAGED_BUT_READ}

@@ -174,7 +174,7 @@ class FeatureFile:
         return last
 
     def seen_after(self) -> tuple[set[str], set[str]]:
-        """Return (topics, dominant topics) of all batches up to and including this one."""
+        """Return two sets: all topics, and all dominant topics, up to this batch inclusive."""
         seen, dominant = (
             set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant")
         )

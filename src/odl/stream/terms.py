@@ -14,8 +14,10 @@ from scipy import sparse
 from odl.errors import DataError, StorageError
 from odl.files import blocks, storage
 
-NEVER = -1  # last timestep of a term that did not occur before
-# Timesteps between files with the complete vocabulary. The other files have the words added since.
+NEVER = -1  # value of "last timestep with the term" for a term that did not occur before
+
+# Every FULL_INTERVAL timesteps, a feature file stores the complete vocabulary. The files between
+# store only the words that were added since.
 FULL_INTERVAL = 32
 
 

@@ -189,9 +189,11 @@ def _without_long_words(text, lines):
 
 
 def _mark_framed(lines, drop):
-    """Mark the lines of blocks with a first and a last line in `drop`.
+    """Mark the lines of framed blocks by True in the list `drop`, the frame included.
 
-    A first line without a last line is marked alone.
+    A framed block begins and ends with lines that match a pair of patterns in `BEGINS`, such as
+    "-----BEGIN CERTIFICATE-----". If the last line of a block is missing, only its first line is
+    marked.
     """
     begin, last_line = None, None
     for number, line in enumerate(lines):

@@ -222,7 +222,7 @@ class Command(Encoder):
         return rows
 
     def _run_command(self, texts):
-        """Return the vectors of texts by the command."""
+        """Run the user's command for some texts; return the vectors that it prints."""
         # A watch may run for days after the check in __init__.
         if not commands.is_trusted(".", self.words):
             raise DataError(

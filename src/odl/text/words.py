@@ -255,12 +255,12 @@ class Words:
 
     @cached_property
     def scan_ascii(self):
-        """The scanner for ASCII."""
+        """Function that yields the matches of the regular expression in an ASCII text."""
         return self._scanner("0-9A-Za-z", "0-9A-Za-z_")
 
     @cached_property
     def scan(self):
-        """The scanner for all of Unicode."""
+        """Function that yields the matches of the regular expression in any text; it is slower."""
         return self._scanner(*scripts.alphabets(self.hangul == "words"))
 
     @cached_property

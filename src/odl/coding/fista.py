@@ -163,6 +163,10 @@ def codes(
 
 
 def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
+    """Check the options of `codes`; return (stopping rule, norm is l-infinity, nonnegative).
+
+    The stopping rule is the kernel's: (by gap, tolerance, iterations, iterations between tests).
+    """
     if stop not in STOPS:
         raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "correct stop")
     rule = (
@@ -175,6 +179,7 @@ def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations
 
 
 def _check_shapes(P, D, tree, mask, start):
+    """Raise ParameterError unless P, the tree, the mask and the initial codes fit D."""
     wrong = None
     if np.ndim(P) != 2 and not sparse.issparse(P):
         wrong = f"P has {np.ndim(P)} dimensions", "two"

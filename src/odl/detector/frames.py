@@ -67,12 +67,13 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     Returns
     -------
     aside : pandas.DataFrame
-        Index of each row that cannot be read, and the reason.
+        Reason for each row that cannot be read, with the index of the frame.
     index : pandas.Index
-        Index of the readable rows; the following values are of these rows.
+        Index of the readable rows. `ids`, `times` and `documents` contain these rows only.
     ids : list or None
+        None without a column of ids.
     times : ndarray of int64 or None
-        Milliseconds since 1970.
+        Milliseconds since 1970; None without a column of times.
     documents : FrameDocuments
 
     Raises
@@ -100,6 +101,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
             for name, value in zip(read, (row, *parsed), strict=True):
                 read[name].append(value)
     if aside and (strict or not read["row"]):
+        # The error names the row that ended the loop; if no row can be read, the first row.
         row = list(aside)[-1 if strict else 0]
         name = values["id"][row] if "id" in values else None
         name = frame.index[row] if name is None else name

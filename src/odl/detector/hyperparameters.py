@@ -112,6 +112,7 @@ class LearnerSettings:
         return self._cached_model[1]
 
     def _make_model(self):
+        """Return the learner of `learner` and `settings`; raise ParameterError if invalid."""
         if not isinstance(self.settings, dict | None):
             raise ParameterError(
                 f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict"

@@ -260,6 +260,8 @@ class Mechanism(LearnerSettings):
     def _begin(self, P, model):
         """Learn the first dictionary, and fill the calibration window with held-out scores.
 
+        Sets the attributes that describe the fitted state, other than `n_features_in_`.
+
         Returns
         -------
         ndarray
@@ -305,7 +307,8 @@ class Mechanism(LearnerSettings):
             try:
                 state = self._start(P[~fold], model, seed)
             except ParameterError:
-                # The other folds have too few documents, for example for a tree of fixed size.
+                # The other folds have too few documents for the learner, for example for a tree of
+                # fixed size. The documents of this fold keep the score nan.
                 continue
             scored = novelty.score(model, state, P[fold])
             scores[fold] = np.where(scored.empty, np.nan, scored.score)

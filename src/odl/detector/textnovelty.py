@@ -564,9 +564,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         scored = detector._scored(batch.P, model)
         state = model.fit_terms(detector.state_, batch.P.shape[1])
         item, again = batch.repeats.groups.items()
-        t = detector.n_batches_ - first
-        past = getattr(self, "past_", decision.StreamHistory.nothing())
-        past = past._replace(recent=detector.window_[: 0 if first else None])
+        # `detector` has already counted the first batch, and its window contains only scores of
+        # this batch, which is therefore compared with no earlier scores.
+        t = detector.n_batches_ - 1 if first else detector.n_batches_
+        window = detector.window_[:0] if first else detector.window_
+        past = getattr(self, "past_", decision.StreamHistory.nothing())._replace(recent=window)
         texts = documents.texts
         titles, authors, sources = (
             [names[row] for row in rows] if names else [] for names in documents[1:]

@@ -53,6 +53,9 @@ class Statistics(NamedTuple):
 def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
     """Return the statistics of documents P (n, n_terms) and their codes X (n, n_atoms).
 
+    Sums run over blocks of a fixed number of documents, so that they do not depend on the number of
+    cores.
+
     Examples
     --------
     >>> import numpy as np
@@ -201,20 +204,9 @@ class Problem:
         -------
         As D
         """
-        A = (
-            statistics.A.toarray()
-            if sparse.issparse(statistics.A)
-            else np.array(statistics.A, dtype=float)
-        )
-        R = (
-            statistics.B.toarray()
-            if sparse.issparse(statistics.B)
-            else np.array(statistics.B, dtype=float)
-        )
-        atoms = np.ascontiguousarray(
-            (D.toarray() if sparse.issparse(D) else np.asarray(D, dtype=float)).T
-        ).copy()
-        R = np.ascontiguousarray(R)
+        A = np.ascontiguousarray(_dense_copy(statistics.A))
+        R = np.ascontiguousarray(_dense_copy(statistics.B))
+        atoms = np.ascontiguousarray(_dense_copy(D).T)  # the kernel changes R and the atoms
         if A.shape != (len(atoms), len(atoms)) or R.shape != atoms.shape[::-1]:
             defect = (
                 f"A of shape {A.shape} and B of shape {R.shape} "
@@ -227,9 +219,7 @@ class Problem:
             )
         mu, positive = number(self.mu, "mu", 0.0, 1.0), bool(self.nonnegative_atoms)
         smallest = UNUSED * A.diagonal().max(initial=0.0)
-        block_descent.descend(
-            atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), smallest
-        )
+        block_descent.descend(atoms, R, A, mu, positive, EPSILON, int(self.sweeps), smallest)
         if not np.abs(atoms).max(initial=0.0) <= LARGEST_ENTRY:
             raise ParameterError(
                 "the atoms leave the range of numbers", "documents of moderate size", "rescale P"
@@ -239,6 +229,11 @@ class Problem:
             columns.sort_indices()
             return columns
         return np.ascontiguousarray(atoms.T)
+
+
+def _dense_copy(matrix):
+    """Return a copy of a sparse or dense matrix as a dense float array."""
+    return matrix.toarray() if sparse.issparse(matrix) else np.array(matrix, dtype=float)
 
 
 class StructuredFit(NamedTuple):

@@ -94,11 +94,16 @@ def _split(P, rows, nodes, rng):
 
 
 def _clusters(P, count, rng):
-    """Return the cluster of every row, by spherical k-means from random documents."""
+    """Return the cluster of each row of P, by spherical k-means with at most `count` clusters.
+
+    The initial centres are random documents. A cluster that becomes empty gets a random document as
+    its new centre. If there are at most `count` documents, each is a cluster by itself.
+    """
     size = P.shape[0]
     if size <= count:
         return np.arange(size)
-    centres, labels = P[np.sort(rng.choice(size, count, replace=False))].toarray().T, None
+    centres = P[np.sort(rng.choice(size, count, replace=False))].toarray().T
+    labels = None
     for _ in range(KMEANS_ROUNDS if count > 1 else 1):
         nearest = np.argmax(P @ centres, axis=1)
         if labels is not None and np.array_equal(nearest, labels):

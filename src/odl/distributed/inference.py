@@ -92,6 +92,7 @@ class AgentShare:
     blocks: list
 
     def __post_init__(self):
+        """Raise ParameterError unless the agents are in the network and each has a block."""
         n_agents = self.network.n_agents
         if len(self.agents) != len(self.blocks) or np.any(np.diff(self.agents) <= 0):
             raise ParameterError(

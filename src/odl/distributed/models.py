@@ -288,7 +288,7 @@ class Model:
         return self.project(soft(W, step * self.beta) if self.beta else W)
 
     def largest_step(self, norms: ArrayLike, n_agents: int) -> float:
-        """Return 1/max_k (c_f/N + ||W_k||_2^2/delta): below it diffusion is stable.
+        """Return 1/max_k (c_f/N + ||W_k||_2^2/delta); diffusion is stable with smaller steps.
 
         Parameters
         ----------

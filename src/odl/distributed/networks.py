@@ -115,6 +115,7 @@ class Network:
     seen: np.ndarray
 
     def __post_init__(self):
+        """Raise ParameterError unless the weights are those of a connected network of agents."""
         n_agents = self.weights.shape[0]
         todo = "choose other weights or another graph"
         if self.weights.shape != (n_agents, n_agents) or n_agents < 1:

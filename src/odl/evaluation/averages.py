@@ -192,10 +192,19 @@ def _batch_row(batch, run, labels, draws):
 
 
 def _summary(run, rows, steps, draws, pooled):
-    """Return the row of `SUMMARY_COLUMNS` of a run.
+    """Return the row of a run with the columns `SUMMARY_COLUMNS`.
 
-    `steps` are the timesteps of the average, `draws` bootstrap replicates by timestep, `pooled` is
-    the AUC over all documents with its interval.
+    Parameters
+    ----------
+    run : str
+    rows : list of dict
+        A row for each batch after the first, with AUC, gap and numbers of documents.
+    steps : list of int
+        Timesteps that are averaged.
+    draws : dict of int to ndarray
+        Bootstrap replicates of the AUC by timestep.
+    pooled : tuple
+        AUC over all documents, and its interval (low, high).
     """
     low, high = metrics.interval(np.mean([draws[t] for t in steps], axis=0) if steps else [])
     gaps = [row["gap"] for row in rows if not np.isnan(row["gap"])]

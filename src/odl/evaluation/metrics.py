@@ -200,14 +200,16 @@ def mean_bootstrap(
     replicates: int = 1000,
     seed: int | tuple[int, ...] = 0,
 ) -> np.ndarray:
-    """Return bootstrap replicates of the mean AUC over batches.
+    """Return bootstrap replicates of the mean AUC over batches, for several scores.
 
-    All scores use the same resampled documents.
+    In a replicate, all scores of a batch are evaluated on the same resampled documents, so that
+    differences between scores can be computed from the replicates.
 
     Parameters
     ----------
     batches : sequence of (list of scores, labels)
-        For each timestep the same number of scores; timesteps without an AUC are ignored.
+        For each timestep, the same number of scores. Timesteps without an AUC are ignored, because
+        all their documents are novel or all are known.
     replicates : int
     seed : int or tuple of int
 

@@ -61,9 +61,10 @@ def read(path: str | os.PathLike) -> dict[str, float]:
 
 
 def _choose_runs(plan, stream, seed):
-    """Return the runs of the plan for one stream and seed.
+    """Return the entries of the plan for one stream and seed.
 
-    By default these are the only stream and the smallest seed.
+    If `stream` is None, the plan must have one stream only. If `seed` is None, the smallest seed is
+    used. Raises ConfigError if the plan has no such stream or seed.
     """
     streams = list(dict.fromkeys(entry["corpus"] for entry in plan))
     if stream is None and len(streams) > 1:
@@ -85,17 +86,25 @@ def _choose_runs(plan, stream, seed):
 
 
 def _timesteps(entries):
-    """Return the batches of the timesteps over which the study averages, and its rule for labels.
+    """Read the batches over which a study averages, and find out how it labelled documents.
+
+    The tables of a study do not say which topics of a document counted. If all topics give the
+    numbers of novel documents in the tables, they counted; otherwise only the dominant ones did.
 
     Returns
     -------
     batches : list of ScoredBatch
     topics : str
         ``all`` or ``dominant``.
+
+    Raises
+    ------
+    DataError
+        If the study averages over no timestep.
     """
-    rows = [
-        row for entry in entries for row in read_table(os.path.join(entry["folder"], "auc.tsv"))
-    ]
+    rows = []
+    for entry in entries:
+        rows += read_table(os.path.join(entry["folder"], "auc.tsv"))
     listed = sorted({int(row["t"]) for row in rows if row["listed"]})
     if not listed:
         raise DataError(

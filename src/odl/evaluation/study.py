@@ -238,15 +238,26 @@ def collect(plan, name, columns):
 
 
 def aggregate(rows, keys, sort=False, **measures):
-    """Return one row for each group of rows with equal keys.
+    """Aggregate the rows of each group with equal values of the columns `keys`.
 
-    `measures` maps a column of the result to (column, aggregation).
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+    keys : sequence of str
+    sort : bool
+        Whether groups are sorted by their keys; otherwise they are in the order of the rows.
+    **measures
+        Maps a column of the result to (column of `rows`, aggregation), as in pandas.
+
+    Returns
+    -------
+    list of dict
+        One row for each group, with its keys and measures.
     """
-    return (
-        rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records")
-        if len(rows)
-        else []
-    )
+    if rows.empty:
+        return []
+    groups = rows.groupby(list(keys), sort=sort)
+    return groups.agg(**measures).reset_index().to_dict("records")
 
 
 def means_of(*names):
@@ -330,21 +341,24 @@ def _benchmark(path, column):
 
 
 def _jobs(plan):
-    """Return the CPU seconds, wall seconds and memory of each job as a table."""
+    """Return a table with a row for each job: CPU seconds by phase, wall seconds and memory.
+
+    A job is one timestep of one run. Values of missing timings and benchmarks are nan.
+    """
     rows = []
-    for entry, t in [(run, t) for run in plan for t in run["timesteps"]]:
-        folder = Path(entry["folder"])
-        timings, benchmark = (folder / name / f"{t}.tsv" for name in ("timings", "benchmarks"))
-        phases = (
-            {row["phase"]: row["cpu_s"] for row in read_table(timings, ("cpu_s",))}
-            if timings.exists()
-            else {}
-        )
-        wall, memory = (_benchmark(benchmark, column) for column in ("s", "max_rss"))
-        spent = {f"{phase}_cpu_s": cpu for phase, cpu in phases.items()}
-        spent |= {"wall_s": mean(wall), "max_rss_mb": max(memory, default=float("nan"))}
+    for entry in plan:
         run = {name: entry[name] for name in RUN_KEY}
-        rows.append({**run, "k": "" if entry["k"] is None else entry["k"], "t": t, **spent})
+        run["k"] = "" if entry["k"] is None else entry["k"]
+        for t in entry["timesteps"]:
+            row = {**run, "t": t}
+            timings = Path(entry["folder"], "timings", f"{t}.tsv")
+            if timings.exists():
+                for phase in read_table(timings, ("cpu_s",)):
+                    row[f"{phase['phase']}_cpu_s"] = phase["cpu_s"]
+            benchmark = Path(entry["folder"], "benchmarks", f"{t}.tsv")
+            row["wall_s"] = mean(_benchmark(benchmark, "s"))
+            row["max_rss_mb"] = max(_benchmark(benchmark, "max_rss"), default=float("nan"))
+            rows.append(row)
     return pandas.DataFrame(rows, columns=[*RUN_KEY, "t", *STUDY_COLUMNS["timing"][5:]])
 
 

@@ -172,6 +172,7 @@ class State:
         return self.dictionary
 
     def __getstate__(self):
+        """Return the state without cached data, for copies and for other processes."""
         return {
             "dictionary": self.dictionary,
             "arrays": self.arrays,

@@ -281,27 +281,29 @@ def judge(emerging, batch, topics="all"):
         Keys `EMERGING_COLUMNS`; undefined values are nan.
     """
     topics_of, labels = _select_topics(batch.topics, topics), batch.labels(topics)
-    selected, labelled = [topics_of[row] for row in emerging.rows], labels[emerging.rows] >= 0
-    novel = {name for row in np.flatnonzero(labels == 1) for name in topics_of[row]}
-    hits = novel & majorities(emerging.cluster, selected)
+    selected = [topics_of[row] for row in emerging.rows]
+    selected_labels = labels[emerging.rows]
+    is_novel = selected_labels[selected_labels >= 0] == 1  # of the labelled selected documents
+    novel_topics = set()
+    for row in np.flatnonzero(labels == 1):
+        novel_topics.update(topics_of[row])
+    found = novel_topics & majorities(emerging.cluster, selected)
     precision, recall, f1 = b_cubed(emerging.cluster, selected)
     return {
         "run": emerging.run["run"],
         "t": emerging.t,
         "selected": len(emerging.rows),
-        "novel_share": float(np.mean(labels[emerging.rows][labelled] == 1))
-        if labelled.any()
-        else float("nan"),
+        "novel_share": float(np.mean(is_novel)) if len(is_novel) else float("nan"),
         "clusters": len(emerging.representative),
         "clustered": int((emerging.cluster >= 0).sum()),
         "purity": purity(emerging.cluster, selected),
         "precision": precision,
         "recall": recall,
         "f1": f1,
-        "novel_topics": len(novel),
-        "reachable": len(novel & set().union(*selected)),
-        "found": len(hits),
-        "found_share": len(hits) / len(novel) if novel else float("nan"),
+        "novel_topics": len(novel_topics),
+        "reachable": len(novel_topics & set().union(*selected)),
+        "found": len(found),
+        "found_share": len(found) / len(novel_topics) if novel_topics else float("nan"),
     }
 
 
@@ -393,7 +395,14 @@ def gather(plan, path, tables):
 
 
 def score_run(path):
-    """Return (attributes that identify the run, term weighting) of a score file.
+    """Read from a score file which run it belongs to, and how the run weighted terms.
+
+    Returns
+    -------
+    run : dict
+        corpus, run, algorithm, seed and atoms.
+    weighting : dict
+        Settings of term weights.
 
     Raises
     ------

@@ -342,12 +342,21 @@ def _row(t, step, beta):
 
 
 def _constants(rows, grid, learner, steps):
-    """Return the constants of `measure`."""
-    phi, psi_max = (max(row[name] for row in rows) for name in ("phi", "psi_max"))
-    distance, upsilon = (max(rows[T - 1][name] for T in grid) for name in ("distance", "upsilon"))
+    """Return the constants of the bounds in the module's docstring, over all timesteps.
+
+    ``tau_most`` is the largest step size that the theory allows. ``tau_wanted`` is the step size of
+    the learner if it is allowed, else ``tau_most``. ``beta_wanted`` minimises the bound on the
+    regret with this step size. ``refused`` says why the bounds do not apply; None if they do.
+    """
+    phi = max(row["phi"] for row in rows)
+    psi_max = max(row["psi_max"] for row in rows)
+    # The best fixed dictionary is known only at the timesteps of `grid`.
+    distance = max(rows[T - 1]["distance"] for T in grid)
+    upsilon = max(rows[T - 1]["upsilon"] for T in grid)
     tau, beta = getattr(learner, "tau", float("nan")), getattr(learner, "beta", float("nan"))
     max_tau = 1 / (2 * psi_max) if psi_max else float("inf")
     allowed_tau = tau if 0 < tau <= max_tau else max_tau
+    best_beta = phi / distance * np.sqrt(allowed_tau * len(rows)) if distance else float("inf")
     return {
         "phi": phi,
         "distance": distance,
@@ -357,9 +366,7 @@ def _constants(rows, grid, learner, steps):
         "beta": beta,
         "tau_most": max_tau,
         "tau_wanted": allowed_tau,
-        "beta_wanted": phi / distance * np.sqrt(allowed_tau * len(rows))
-        if distance
-        else float("inf"),
+        "beta_wanted": best_beta,
         "refused": why_no_bound(learner, steps[0].dual, psi_max),
     }
 

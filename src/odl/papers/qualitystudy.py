@@ -28,7 +28,10 @@ MAX_HALF_LIVES = 20  # age in half-lives from which a cosine counts as 0
 
 
 def learn(stream, runs, k, every=False):
-    """Score a stream by variants of a learner with equal atoms; the atoms are learned once.
+    """Score a stream by variants of a learner that have the same atoms.
+
+    The variants differ in the computation of scores only, so the atoms are learned once, by the
+    first variant.
 
     Parameters
     ----------
@@ -50,15 +53,18 @@ def learn(stream, runs, k, every=False):
     instances = {
         run: learners.make(**learner_of(variant["learner"])) for run, variant in runs.items()
     }
-    first, weighting = next(iter(instances.values())), next(iter(runs.values()))["features"]
+    first_learner = next(iter(instances.values()))
+    weighting = next(iter(runs.values()))["features"]
     scores = {run: {} for run in runs}
-    start = stream.P(0, weighting)
-    state = first.start(start, k, novelty.generator(stream.seed, "start"))
+    rng = novelty.generator(stream.seed, "start")
+    state = first_learner.start(stream.P(0, weighting), k, rng)
     for t in range(1, len(stream.batches)):
         P = stream.P(t, weighting)
-        for run, learner in instances.items() if every or t in stream.listed else ():
-            scores[run][t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
-        state = first.learn(state, P, None)
+        if every or t in stream.listed:
+            for run, learner in instances.items():
+                widened = learner.fit_terms(state, P.shape[1])
+                scores[run][t] = novelty.score(learner, widened, P).score
+        state = first_learner.learn(state, P, None)
     return scores, state.dictionary.nnz + sum(value.size for value in state.arrays.values())
 
 
@@ -103,7 +109,8 @@ def learn_groups(stream, grouped, k, **options):
 def compare(stream, learners_of, settings):
     """Compare the runs with cosines to all earlier documents, with and without batch peers.
 
-    Return the table ``table``: average AUC of each method.
+    Returns the table ``table`` with the average AUC of each method. `stream` records the AUCs
+    (`SeededStream.judge`) for the comparison over all seeds.
     """
     run_scores, _ = learn_groups(stream, groups(learners_of, settings["runs"]), settings["k"])
     cosine_scores, peer_learners = neighbours(stream), contexts(learners_of, settings["runs"])
@@ -366,9 +373,9 @@ def compare_pairs(streams, runs, cosines):
     Returns
     -------
     list of dict
-        One row per run and comparison. The best method has the highest mean over seeds, chosen
-        afterwards. The interval is of the mean difference over seeds, by a bootstrap of documents
-        within each timestep and seed.
+        One row per run and comparison. The best method is the one with the highest mean over the
+        same seeds. The interval is that of the mean difference over seeds, from bootstrap samples
+        of the documents of each timestep and seed.
     """
     rows = []
     for kind in ("plain", "context"):
@@ -382,9 +389,15 @@ def compare_pairs(streams, runs, cosines):
         for run, (among, names) in product(means, groups.items()):
             if run not in runs or not names:
                 continue
-            best, row = max(names, key=means.get), {"run": run, "among": among}
-            row |= {"seeds": len(judgements), "average": means[run]}
-            row |= {"best": best, "other": means[best]}
+            best = max(names, key=means.get)
+            row = {
+                "run": run,
+                "among": among,
+                "seeds": len(judgements),
+                "average": means[run],
+                "best": best,
+                "other": means[best],
+            }
             rows.append(row | _difference(judgements, run, best))
     return rows
 

@@ -178,9 +178,25 @@ def represent(method, p, train, test, settings, seed):
 
 
 def codes(method, p, train, test, settings, seed, exponent):
-    """Learn a dictionary of p non-negative atoms (mu = 1) from the training documents.
+    """Learn a dictionary from the training documents; return the codes of all documents.
 
-    Return the dense codes of the training and of the test documents.
+    Parameters
+    ----------
+    method : {"flat", "tree"}
+        Penalty of the codes: l1 norm, or groups of a binary tree of p nodes.
+    p : int
+        Number of atoms. They are non-negative, of l1 norm at most 1.
+    train, test : csr_array, shape (n_documents, n_words)
+    settings : dict
+        tolerance, iterations, rounds and decrease of the fit.
+    seed : int
+        Seed for the choice of training documents as initial atoms.
+    exponent : float
+        The weight of the penalty is 2^exponent.
+
+    Returns
+    -------
+    train_codes, test_codes : ndarray, shape (n_documents, p)
     """
     stopping = {name: settings[name] for name in ("tolerance", "iterations")}
     tree = trees.binary(p) if method == "tree" else None
@@ -281,26 +297,32 @@ def predict_classes(inner, y, outer, exponent, tolerance=1e-3):
 
 
 def kernels(train, test, scaling):
-    """Return the inner products of scaled features, (train with train, test with train).
+    """Scale features; return inner products (of training documents, of test with training ones).
 
     Parameters
     ----------
     train, test : ndarray or sparse array, shape (n_documents, n_features)
     scaling : {"each", "one", "none"}
-        "each" scales every feature to unit standard deviation over the training documents, "one"
-        all features by one factor to a mean squared norm of 1. Unscaled codes, components and topic
-        shares differ by orders of magnitude and need a different C.
+        "each" scales every feature to unit standard deviation over the training documents. "one"
+        multiplies all features by one factor, so that training documents have a mean squared norm
+        of 1. Without scaling, the features of different methods differ by orders of magnitude, and
+        each method needs another range of C.
+
+    Returns
+    -------
+    tuple of ndarray
+        Shapes (n_train, n_train) and (n_test, n_train).
     """
-    n, size = train.shape[0], np.ones(train.shape[1])
+    n, unit = train.shape[0], np.ones(train.shape[1])
     squares = train.power(2) if sparse.issparse(train) else train**2
     squares = np.asarray(squares.sum(axis=0)).ravel()
     if scaling == "each":
         sums = np.asarray(train.sum(axis=0)).ravel()
-        size = np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0))
-        size[size <= 1e-12] = 1.0
+        unit = np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0))
+        unit[unit <= 1e-12] = 1.0  # features that are constant up to rounding are not scaled
     elif scaling == "one":
-        size *= np.sqrt(max(squares.sum(), 1e-300) / n)
-    scale = sparse.diags_array(1.0 / size)
+        unit *= np.sqrt(max(squares.sum(), 1e-300) / n)  # 1e-300: all features may be zero
+    scale = sparse.diags_array(1.0 / unit)
     train, test = train @ scale, test @ scale
     products = train @ train.T, test @ train.T
     return tuple(product.toarray() if sparse.issparse(product) else product for product in products)

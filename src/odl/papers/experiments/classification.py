@@ -82,7 +82,12 @@ def summarise(rows):
 
 
 def shown(tables):
-    """Return values for the template: tables by scaling and topics, and by norm of a post."""
+    """Return the values for the template.
+
+    ``by_topics`` has a table of accuracies for each scaling: methods in rows, numbers of topics in
+    columns. ``words`` is the table of representations by all words, with scalings in columns.
+    ``larger`` is the accuracy in percent of predicting the larger newsgroup for every document.
+    """
     summary, (corpus,) = tables["summary"], tables["corpus"]
     scalings, by_topics = scalings_of(summary), []
     values = {(row["scaling"], row["method"], row["topics"]): row for row in summary}
@@ -97,9 +102,8 @@ def shown(tables):
             ["tree - flat", *(_cell(values.get((scaling, "tree", p)), "difference") for p in sizes)]
         )
         by_topics.append((text, [f"p = {p:g}" for p in sizes], rows))
-    larger = (
-        100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
-    )
+    n_documents, n_first = corpus["documents"], corpus["first"]
+    larger = 100.0 * max(n_first, n_documents - n_first) / n_documents
     words = [
         [NORM_NAMES[kind], *(_cell(values[scaling, kind, corpus["words"]]) for scaling in scalings)]
         for kind in RAW
@@ -116,8 +120,11 @@ def shown(tables):
 
 
 def _cell(row, name="mean"):
-    """Return a mean with its deviation as text; "" without a row."""
-    return mean_sd(row[name], row["sd" if name == "mean" else f"{name}_sd"], ".1f") if row else ""
+    """Return the text of a cell: the mean in column `name` with its deviation, "" without a row."""
+    if not row:
+        return ""
+    deviation = row["sd"] if name == "mean" else row[f"{name}_sd"]
+    return mean_sd(row[name], deviation, ".1f")
 
 
 @plots.style()

@@ -106,9 +106,12 @@ def synthetic(model, settings):
 
 
 def text(path, model, settings):
-    """Return a problem of TDT2: documents of the second batch, atoms from the first.
+    """Return an inference problem from TDT2: documents of one batch, atoms from the batch before.
 
-    The documents are those with the largest sums of codes.
+    The batches are the first and the second thousand documents in order of time. The atoms are the
+    initial atoms that `Diffusion` learns from the first batch. The documents are those of the
+    second batch with the largest sums of codes on these atoms. Terms that neither documents nor
+    atoms contain are dropped.
     """
     documents = tdt2.read([path], {})
     order = batching.order(documents.ids, documents.times, SEED)

@@ -58,16 +58,16 @@ class SeededStream:
     """
 
     def __init__(self, name, documents, setting, rule, seed, max_batches=0):
-        self.name, self.seed, self.rule, self.source = name, seed, rule, (documents, setting)
-        parts = batching.split(documents, Order.from_map(Order.part(setting)), seed)
-        self.batches, previous = [], None
-        for part in parts[: max_batches or None]:
-            previous = features.follow(documents.select(part), previous)
+        self.name, self.seed, self.rule = name, seed, rule
+        self.source = documents, setting
+        row_sets = batching.split(documents, Order.from_map(Order.part(setting)), seed)
+        self.batches = []
+        previous = None
+        for rows in row_sets[: max_batches or None]:
+            previous = features.follow(documents.select(rows), previous)
             self.batches.append(previous)
-        self.labels = [
-            batch.novel_dominant if rule["topics"] == "dominant" else batch.novel
-            for batch in self.batches
-        ]
+        kind = "novel_dominant" if rule["topics"] == "dominant" else "novel"
+        self.labels = [getattr(batch, kind) for batch in self.batches]
         self.listed = averages.choose_timesteps(
             dict(enumerate(self.labels[1:], start=1)),
             [t for t in setting["timesteps"] if t < len(self.batches)],
@@ -80,7 +80,9 @@ class SeededStream:
                 "documents",
                 "lower evaluate.min_novel",
             )
-        self.weighed, self.judged = {}, {"plain": {}, "context": {}}
+        self.weighed = {}  # cache of weighted documents
+        # Evaluations by `judge`, of methods without (plain) and with (context) batch peers
+        self.judged = {"plain": {}, "context": {}}
 
     def cut(self, size):
         """Return the same stream with batches of another size.

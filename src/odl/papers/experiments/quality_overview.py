@@ -258,12 +258,20 @@ def _panel(axis, rows, lines, learned):
 
 
 def _decades(axis):
-    """Set ticks at 1, 2 and 5 of each decade; on longer axes at 1 and 3, or at 1 only."""
+    """Set the ticks of a logarithmic x axis, so that their labels do not overlap.
+
+    An axis of more than 1.6 decades has fewer ticks in each decade, and one of more than 2.2
+    decades has only the powers of ten.
+    """
     low, high = axis.get_xlim()
-    decades = np.log10(high / low)
-    axis.xaxis.set_major_locator(
-        LogLocator(subs=(1, 2, 5) if decades < 1.6 else (1, 3) if decades < 2.2 else (1,))
-    )
+    n_decades = np.log10(high / low)
+    if n_decades < 1.6:
+        ticks = (1, 2, 5)
+    elif n_decades < 2.2:
+        ticks = (1, 3)
+    else:
+        ticks = (1,)
+    axis.xaxis.set_major_locator(LogLocator(subs=ticks))
     axis.xaxis.set_major_formatter("{x:g}")
     axis.minorticks_off()
 

@@ -58,12 +58,13 @@ def run(settings, folder, files):
 
 
 def frequent(documents, occurrences):
-    """Select words that occur often enough.
+    """Select the words that occur at least `occurrences` times in the corpus.
 
     Returns
     -------
     frequencies : csr_array, shape (n_documents, n_words)
-        Rows sum to 1.
+        Relative frequencies of the words in each document; documents without these words are
+        omitted.
     words : list of str
     """
     frequent_terms = np.flatnonzero(np.asarray(documents.counts.sum(axis=0)).ravel() >= occurrences)

@@ -106,7 +106,7 @@ def _changed(kind, shares, lasting=CHANGED_PERIODS):
 
 
 def _beyond(shares, lasting):
-    """Return whether each of the last shares exceeds the prediction interval of earlier shares.
+    """Return whether each of the last `lasting` shares exceeds what earlier shares predict.
 
     The interval is Student's t for arcsin(sqrt(share)), whose variance is nearly constant.
     """
@@ -180,7 +180,7 @@ def ahead(periods, now):
 
 
 def _silences(names):
-    """Return alarms about sources that are silent for an improbable number of periods.
+    """Return alarms about sources without documents for improbably many periods.
 
     Parameters
     ----------

@@ -191,10 +191,14 @@ def _words(count, kind=""):
 
 
 def _further(alert, heads, share, total):
-    """Return the part (kind, label, share, note) of the shared words that are not named."""
+    """Return the part (kind, label, share, note) for all shared words that are not named.
+
+    `heads` are the named reasons, `share` is the sum of the other words' shares, and `total` is the
+    absolute score.
+    """
     if share < 0:
         return "down", "other words that lower the score", share, ""
-    # The first share is the largest.
+    # Reasons are sorted, so the first share that is not named is the largest.
     stored = [reason.share for reason in alert.reasons[: alert.led] if reason not in heads]
     if not alert.rest:
         label = "other words" if heads else "shared words"

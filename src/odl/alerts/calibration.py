@@ -7,7 +7,9 @@ from odl.errors import ParameterError
 
 
 def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
-    """Return the share of recent scores at least as large as each score, the score included.
+    """Return the tail probability of each score: the share of scores that are at least as large.
+
+    The share is taken among the recent scores and the score itself.
 
     p = (1 + #{recent >= s}) / (1 + #recent) is a conformal p-value: if a known document is
     exchangeable with the recent ones, P(p <= b) <= b for every b and any scale of the scores. So

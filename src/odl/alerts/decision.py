@@ -18,7 +18,7 @@ MIN_HEADLINE_DOCUMENTS = 2
 # Log-odds above which documents belong to an event that is new in the period.
 MIN_LOG_ODDS = np.log(3)
 STORED_BELOW = 5  # headlines below the level that are stored of a period
-MAX_HEADLINES = 20  # candidates for a headline in a period
+MAX_HEADLINES = 20  # largest number of possible headlines that are tested in a period
 STORED_NOVEL = 5  # most novel documents that are stored of a period
 UNPROVEN_EXAMPLES = 3  # example documents that are stored of a headline below the level
 DAY_MS = 86_400_000  # milliseconds of a day
@@ -149,7 +149,7 @@ def from_arrays(arrays):
 
 
 class Decision(NamedTuple):
-    """Results for one period.
+    """What was decided about one period: its p-values, headlines, events and new documents.
 
     Attributes
     ----------
@@ -636,7 +636,7 @@ class _PeriodDecision:
         )
 
     def _without_frequent_words(self, X):
-        """Return a sparse matrix without the entries of terms that are too frequent."""
+        """Return a sparse matrix without the entries of too frequent terms (`_is_frequent`)."""
         rare = ~self._is_frequent(X.indices)
         totals = np.concatenate([[0], np.cumsum(rare)])
         return sparse.csr_array((X.data[rare], X.indices[rare], totals[X.indptr]), shape=X.shape)

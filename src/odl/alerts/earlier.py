@@ -14,8 +14,8 @@ from odl.alerts.model import STATES, Event, Headline, brief_history
 from odl.config.sections import Alerts
 from odl.files import storage
 
-EARLIER_P = 0.05  # p of each headline: share of the periods without news that had an alert
-LONE_GATE = "lone"  # gate of documents without a topic
+EARLIER_P = 0.05  # p of every headline: at most this share of periods without news had an alert
+LONE_GATE = "lone"  # gate that documents without a topic get
 NOVEL_LISTED = 5  # most novel documents that are listed
 EARLIER_FACTS = {
     "first": int,

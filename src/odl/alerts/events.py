@@ -43,17 +43,17 @@ STORED_WORDS = 200  # words counted in an event's documents until its own words 
 # headline's words.
 OLD_EVENT_SHARE = 0.5
 SAMPLE_SIZE = 2000  # documents of the sample for a threshold
-SAMPLE_GAP = 28  # periods before a birth that are left out of the sample
+SAMPLE_GAP = 28  # the sample omits this number of periods before the birth
 SAMPLE_PER_PERIOD = -(-SAMPLE_SIZE // SAMPLE_GAP)  # documents of each period stored for samples
 CHOSEN_RATE = 0.5  # p_w of a word that all documents have because they were chosen by it
 MIN_THRESHOLD = 4.0  # log-odds of 55 to 1, for own words that are too rare in the sample
 JOIN_RATE, LARGE_JOIN_RATE = 0.002, 0.005  # r for events, and for large events
 LARGE_EVENT = 20  # an event with more documents is large
-END_PERIODS = 4  # last periods whose joining documents decide whether an event ends
-GROWTH_PERIODS = 8  # periods that a growing event is compared with
+END_PERIODS = 4  # an event ends if too few documents joined it in this number of periods
+GROWTH_PERIODS = 8  # stored document counts of an event: this period and 7 for comparison
 GROWTH_LEVEL = 0.001  # largest `growth_chance` of a growing event
 ROWS_AT_ONCE = 4096  # documents that are compared with all events at once
-MAX_EVENTS = 1000  # events that are stored; those that ended longest ago are dropped first
+MAX_EVENTS = 1000  # largest number of stored events; the oldest ended events are removed first
 NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
 
 
@@ -193,7 +193,8 @@ def likelihood(X, inside, before):
         (np.log(p) - np.log(q) - absent, inside.indices, inside.indptr), shape=inside.shape
     )
     terms = np.unique(step.indices)
-    # Dense, because each document has an L for each event: at most `ROWS_AT_ONCE` x `MAX_EVENTS`.
+    # The result is dense: each document has an L for each event. `join_events` limits its size to
+    # `ROWS_AT_ONCE` x `MAX_EVENTS`.
     return (surprise.presence(X)[:, terms] @ step[:, terms].T).toarray() + base
 
 

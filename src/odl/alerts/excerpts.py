@@ -13,7 +13,7 @@ from odl.text.words import EDGES, Words, encode
 
 EXCERPT_CHARACTERS = 300  # characters of the longest excerpt
 EXCERPT_STEP = 10  # characters between the starts of excerpts that are compared
-CACHED_CHARACTERS = 40  # characters of the longest chunk whose words are cached
+CACHED_CHARACTERS = 40  # length of the longest chunk (text without spaces) whose words are cached
 CACHED_CHUNKS = 1 << 14  # chunks in the cache
 # Number of texts whose word positions are cached: phrases and excerpts need the same positions.
 CACHED_TEXTS = 256
@@ -329,7 +329,7 @@ def excerpt(text, words, longest=EXCERPT_CHARACTERS):
 
     best = max(starts, key=words_inside)
     inside = [span for span in spans if best <= span[0] and span[1] <= best + longest]
-    if inside:  # in the middle
+    if inside:  # move the passage so that its words are in the middle
         best = min(max((inside[0][0] + inside[-1][1] - longest) // 2, 0), len(text) - longest)
     end = min(best + longest, len(text))
     return ("…" if best else "") + _whole(text, best, end) + ("…" if end < len(text) else "")

@@ -38,7 +38,7 @@ class Facet(NamedTuple):
 
     @property
     def tells(self):
-        """Whether the facet distinguishes the event: other documents have other values."""
+        """Whether the facet distinguishes the event: other documents often have other values."""
         return self.usual < USUAL_SHARE
 
     @property

@@ -57,7 +57,7 @@ class FeedbackLine(NamedTuple):
 
     @property
     def event(self):
-        """Number of its event, 0 if it is about a document or a source."""
+        """Number of the event that the line is about, 0 for a document or a source."""
         match = EVENT.fullmatch(self.what)
         return int(match[1]) if match else NO_EVENT
 

@@ -64,7 +64,7 @@ from scipy import special  # scipy.stats takes as long to import as a small run
 
 HISTORY = 40  # periods that the T of a period is compared with
 MIN_PERIODS = 2  # periods before p is estimated from them
-PRIOR_PERIODS = 5.0  # weight of the scale s, in periods
+PRIOR_PERIODS = 5.0  # weight of the scale s in the estimate of beta, in periods
 # Smallest beta in units of s if titles count double; at 1, shuffled posts open the gate.
 MIN_SCALES_DOUBLED = 1.5
 PREDICTION = 3.57  # widening of a quantile that is predicted from B periods, times B
@@ -79,12 +79,13 @@ MAX_SOURCES = 100  # sources whose volumes are tested
 MAX_SOURCE_SHARE = 0.8
 WEEKDAY_WEEKS = 8  # weeks before the usual volume depends on the weekday
 DEGREES = 5  # degrees of freedom of Student's t: heavier tails than the normal law's
-TAIL_SHARE, MIN_EXCESSES = 0.02, 30  # scores in the Pareto tail: share of all, smallest number
+# Share of the recent scores to which the Pareto tail is fitted, and smallest number of them.
+TAIL_SHARE, MIN_EXCESSES = 0.02, 30
 MIN_LONE_WORDS = 3  # different words of the shortest document that may be a lone document
 # The Pareto tail is fitted without this number of the period's highest scores, which are tested.
 LEFT_OUT = 5
 LEVEL_SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}
-NO_NAMES: list = []  # sources before the first period; never changed in place
+NO_NAMES: list = []  # default of `GateHistory.sources`, shared by all instances: never modified
 
 
 class GateHistory(NamedTuple):
@@ -138,7 +139,7 @@ class LargestLaw(NamedTuple):
         return float(-np.expm1(-np.exp(-z)))
 
     def quantile(self, p):
-        """Return the T whose probability is p."""
+        """Return the T whose `p_value` is p."""
         if self.mu is None:
             return 2 - np.log10(2 * p)
         return float(

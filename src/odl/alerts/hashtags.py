@@ -7,7 +7,7 @@ NO_TERMS = np.zeros(0, dtype=np.int64)
 
 
 def same_words(terms, vocabulary, numbers):
-    """Return {larger number: smaller number} of the terms of words with and without a "#".
+    """Find terms that are the same word with and without "#"; return {larger: smaller term}.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ MAX_DOCUMENT_SHARE = 0.05
 # a headline. Values from 0.34 to 0.7 give the same headlines.
 OVERLAP = 0.5
 MIN_T = 1.0  # t_w below which a word is in no headline
-MAX_COMPARED = 300  # strongest words that are compared with each other
+MAX_COMPARED = 300  # number of words, the strongest ones, that are compared with each other
 MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # longest name in phrases, and in columns of a terminal
 # Share of a headline's documents that must contain each of its words, and at least two documents.
 MIN_WORD_SHARE = 0.25
@@ -34,7 +34,7 @@ MIN_WORD_SHARE = 0.25
 # documents has changed (such as their markup), not their subject.
 FORM_SHARE = 0.8
 STORED_EXAMPLES = 10  # documents stored as examples of each headline that is shown
-TEXTS_READ = 50  # documents whose texts are read for a name
+TEXTS_READ = 50  # largest number of documents whose texts are read to name a headline
 # Words that name dates, such as weekdays and months. Lines of the file that begin with # are
 # comments.
 CALENDAR = frozenset(
@@ -44,7 +44,8 @@ CALENDAR = frozenset(
 )
 HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
-# A part of a name is left out if another part begins with it and it has this number of letters.
+# If a part of a name with at least this number of letters is the beginning of another part, only
+# the first of both parts is used.
 STEM_LETTERS = 4
 # A name is extended by a part or word that is next to a larger share of its occurrences: joined
 # by a hyphen, and separated by a space.

@@ -49,7 +49,7 @@ PERIOD_FACTS = {
 }
 EVENT_CHANGES = ("sizes", "changes", "born")
 JSON_FACTS = ("run", "settings", "languages", "gates", *EVENT_CHANGES)
-# Fields of a document in the JSON lines of "items", in this order.
+# Fields of a document that its JSON line in the data set "items" contains, in this order.
 DOCUMENT_FIELDS = (
     "row",
     "id",
@@ -467,7 +467,7 @@ def read_carried(path, run=None, settings=None, t=None):
 
 
 def _other(path, kind, expected):
-    """Return the error about a file of another run, settings or timestep."""
+    """Return the error about a file with another run, other settings or another timestep."""
     return StorageError(
         f"{path} is of {kind}", expected, f"delete {path} and run the same command again"
     )

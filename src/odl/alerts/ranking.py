@@ -32,7 +32,7 @@ TITLE_WORD = re.compile(r"\w{3,}")
 MIN_P, P_SCALE = 1e-9, 3.0  # -log10 p counts up to that of MIN_P, and is divided by P_SCALE
 PROTECTED_P = 1e-6  # p below which a headline is protected
 NO_SOURCE = "\0"  # source of all headlines if sources are no trait; no file has this name
-MAX_NAMED = 3  # verdicts that are named for a moved headline
+MAX_NAMED = 3  # largest number of verdicts that are named as causes of a move
 
 
 class Traits(NamedTuple):
@@ -96,7 +96,7 @@ def is_protected(headline):
 
 
 class RidgeOrder:
-    """Model of the verdicts on headlines.
+    """Ridge regression that predicts verdicts and moves headlines accordingly.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from odl.files.terminal import padded, shortened, styled, styled_state, table_li
 
 TEXT_COLUMNS = 110  # largest width of a list in a terminal
 HEADLINES_DETAILED = 10  # headlines shown with their documents
-WORD_TITLES = 3  # documents of an unseen word that are named
+WORD_TITLES = 3  # document titles listed for each unseen word
 NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
 COUNT_COLUMNS = {"event", "documents", "usually"}  # columns that are aligned to the right

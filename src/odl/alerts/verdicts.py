@@ -14,7 +14,7 @@ from odl.files.escaping import visible
 
 VALUES = {"yes": 1.0, "known": 0.0, "no": -1.0}
 MAX_JUDGED = 200  # newest judged headlines, which determine the order of lists
-NORMAL_95 = 1.959964  # quantile of the normal distribution for a two-sided interval of 95 %
+NORMAL_95 = 1.959964  # .975 quantile of the standard normal law, for 95 % intervals
 PERIOD_NUMBER = r"[0-9]{1,9}"
 SOURCES_NAMED = 5  # sources whose share of yes is printed
 

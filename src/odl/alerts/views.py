@@ -23,8 +23,8 @@ from odl.files.escaping import isolated
 from odl.files.terminal import duration, shortened
 
 EXAMPLES_SHOWN = 3  # documents shown for each headline
-BELOW_SHOWN = 5  # headlines below the alert level that a list names
-UNPROVEN_SHOWN = 5  # documents shown of unproven periods
+BELOW_SHOWN = 5  # headlines below the alert level named in a list
+UNPROVEN_SHOWN = 5  # most novel documents shown in a list of unproven periods
 MAX_PHRASES = 6  # phrases named for a group of unseen words that occur in the same documents
 MIN_SPAN = 60_000  # shortest time span that is printed, ms
 # log10 of the typical number of words in a period, about 10,000. Among that many words the largest
@@ -278,7 +278,7 @@ class ListView(NamedTuple):
 
 
 def _end_of(beginning, text):
-    """Return the offset in a text at which a beginning ends, 0 if the text begins differently.
+    """Return the offset in a text where `beginning` ends, 0 if the text does not begin with it.
 
     Only letters and digits are compared, without case.
 
@@ -336,7 +336,10 @@ def _with_examples(rows):
 
 
 def _moved_rows(rows):
-    """Return the rows, reordered by the verdicts of the user."""
+    """Return the rows in the order that the verdicts of users give (`Period.moves`).
+
+    `HeadlineView.places` of each row is set to the number of places that it moved up.
+    """
     moves = [row.period.moves.get(row.headline) for row in rows]
     if not any(moves):
         return rows
@@ -554,7 +557,10 @@ def describe_word(word):
 
 
 def group_phrases(words):
-    """Group unseen words that the same documents have; return (phrases, first word) of groups."""
+    """Group unseen words that occur in the same documents; return (phrases, first word) pairs.
+
+    Only the longest phrases of a group are returned, at most `MAX_PHRASES` and "…".
+    """
     groups: dict = {}
     for word in words:
         groups.setdefault((word.items, word.documents), []).append(word)

@@ -21,7 +21,7 @@ def references(runs):
 
 
 class Selection:
-    """The data that figures of one corpus are drawn from.
+    """Data of one corpus that figures and page sections use.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Selection:
         return self._cache[path]
 
     def labels(self, batch):
-        """Return the labels of a batch by the rule of the study (``topics``)."""
+        """Return the labels of a batch; the setting ``topics`` decides which topics count."""
         return batch.labels(self.settings.get("topics", "all"))
 
     def name(self):

@@ -198,7 +198,7 @@ class TestMeaning:
         options, features, why = preparation.meaning_of(self.TEXTS, self.TOKENS, False)
         assert (options, features) == ({}, {})
         assert (
-            "texts have about 2 distinct words" in why
+            "Texts have about 2 distinct words" in why
             and "odl init --meaning" in why
             and "320 kB" in why
         )

@@ -308,7 +308,7 @@ def main(words=None):
 
 
 def prepare_process():
-    """Prepare a process that runs commands: its garbage collection and its standard streams."""
+    """Prepare a process that runs commands: reduce garbage collection, open standard streams."""
     gc.set_threshold(GC_THRESHOLD)
     open_streams()
 

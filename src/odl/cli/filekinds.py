@@ -110,7 +110,7 @@ def _expand_all(sources, kind=None):
 
 
 def _is_left_out(path):
-    """Return whether a file of unknown ending is skipped, or its content tells its kind."""
+    """Return whether a file of unknown extension is skipped, or recognised by its content."""
     return not listing.is_read(path) or listing.kind_in(path) is not None
 
 

@@ -454,6 +454,9 @@ def share_of(folder, share, members):
 
 
 def _share(arguments, record):
-    """Read a share and write its file with its provenance record, in a forked process."""
+    """Parse the files of a share and write the result with its provenance record.
+
+    It is called in a forked process.
+    """
     with provenance.recording(record):
         calls.share(arguments)

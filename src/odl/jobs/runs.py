@@ -91,7 +91,7 @@ class Timestep(NamedTuple):
     P : odl.stream.weighting.Weighed
         Weighted documents.
     whole : odl.stream.features.FeatureFile, or None
-        Last features of the stream.
+        Last features of the stream, whose frequencies ``idf: corpus`` uses.
     previous : str
         Digest of the previous checkpoint.
     state : odl.learners.State, or None for timestep 0

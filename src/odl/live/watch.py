@@ -530,7 +530,7 @@ class LiveWatch:
             self.learn()
 
     def _load_result(self):
-        """Wait for the run under way, replace the judge by its results, and report its periods."""
+        """Wait for the run under way, load the new judge, and report the learned periods."""
         if self.learned:
             self.judge, self.last_learned, records = self.learned.result()
             self.learned, self.n_learning = None, 0

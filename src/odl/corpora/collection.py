@@ -601,7 +601,12 @@ class Collection:
         return parsed
 
     def _parse(self, row, identity, content, kind):
-        """Return the cleaned text of a row, and the `ParsedRow`."""
+        """Parse the values of a row, clean its text and count its words.
+
+        Returns (cleaned text, `ParsedRow`). A row with fewer than `min_words` words gets a
+        `ParsedRow` without the other fields. ValueError is raised if a value is wrong. The
+        parameters are those of `ParsedRow` and `Parser.parse`.
+        """
         time, topics, word_counts, text = self.parser.parse(row, kind)
         removed, passages = [0] * len(self.cleaner.names), ({}, {})
         if word_counts is not None:

@@ -157,6 +157,7 @@ def download(
 
 
 def _find(folder_file, rows):
+    """Return the registry row for ``folder/file``; raise DownloadError if there is none."""
     for row in rows:
         if f"{row['folder']}/{row['file']}" == folder_file:
             return row
@@ -174,7 +175,10 @@ def _mirrored(mirror, folder_file):
 
 
 def _failure(folder_file, output, row, answers):
-    """Return the error of a download that no source could serve; it tells how to set a mirror."""
+    """Return the DownloadError for a file that no source has; it explains how to set a mirror.
+
+    `answers` lists what each tried source answered, `row` is the registry row of the file.
+    """
     if answers:
         fault = f"{folder_file} could not be fetched ({'; '.join(answers)})"
     elif row["route"] == "download":
@@ -190,7 +194,10 @@ def _failure(folder_file, output, row, answers):
 
 
 def _check(part, accepted, any_sum):
-    """Refuse a file with a wrong checksum, or if `any_sum`, an incomplete gzip file."""
+    """Raise SourceRefused if the downloaded file `part` is not the right one.
+
+    Its sha256 must be in `accepted`. If `any_sum` is true, any complete gzip file is right too.
+    """
     digest = sha256_of(part)
     if digest in accepted:
         return
@@ -205,7 +212,10 @@ def _check(part, accepted, any_sum):
 
 
 def _build(row, part, fetching):
-    """Fetch the original files of a file and build it."""
+    """Download the original files that a registry row names, and build the file `part` from them.
+
+    `fetching` is the object that downloads and reports progress.
+    """
     from odl import corpora
 
     urls = [url for address in row["url"].split() for url in _expanded(address)]

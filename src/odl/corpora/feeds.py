@@ -351,7 +351,12 @@ class _ItemParser:
             self.item |= {"id": {LOWEST_RANK: [address]}, "url": {LOWEST_RANK: [address]}}
 
     def _begin_element(self, vocabulary, bare, attributes):
-        """Set the role of an element in an item, or enter an element that contains others."""
+        """Handle the start tag of an element in an item: decide where its text is stored.
+
+        `self.role` becomes the list of texts for the element's role and rank, or None if its text
+        is not used. A link in the attribute ``href`` is stored at once. For an element that only
+        contains other elements (`CONTAINER_ELEMENTS`), the parser goes one level deeper.
+        """
         if (vocabulary, bare) in CONTAINER_ELEMENTS:
             self.level += 1
             self.caption = self.caption or (self.depth if bare == "content" else 0)

@@ -122,7 +122,7 @@ def all_rows(path, form):
 
 
 def _rows(path, form, name):
-    """Yield (location, row) of a file by its kind; see `rows`."""
+    """Yield (location, row) for each row of a file, by the reader for its kind; see `rows`."""
     kind = form.kind_of(path)
     if kind == "parquet":
         yield from _parquet_rows(path)
@@ -146,7 +146,7 @@ def _rows(path, form, name):
 
 
 def _locate_error(path, encoding, error):
-    """Return the error for bytes that do not fit the encoding, with their line."""
+    """Return the DataError for bytes that do not fit the encoding; it names their line."""
     with opened(path) as file:
         for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
             try:
@@ -204,7 +204,26 @@ def _json_rows(file, encoding):
 
 
 def _csv_rows(binary, path, delimiter, encoding, quoted):
-    """Yield the rows of a table. After a damaged record, reading resumes at the next line."""
+    """Yield (location, row) for each record of a table below its header.
+
+    A damaged record gives an `Unreadable`, and reading resumes at the next line.
+
+    Parameters
+    ----------
+    binary : binary file
+    path : path-like
+        Path of the file, for messages; its extension decides the usual delimiter.
+    delimiter : str or None
+        None if the delimiter is detected from the first lines.
+    encoding : odl.corpora.encodings.Encoding
+    quoted : bool
+        As in `Form`.
+
+    Raises
+    ------
+    DataError
+        If the header cannot be read.
+    """
     # By default, the csv module refuses fields with more than 131072 characters.
     limit = csv.field_size_limit(MAX_LINE)
     errors = encoding.errors if encoding.second else "surrogateescape"
@@ -237,10 +256,10 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
 
 
 def _records(lines, delimiter, quoted):
-    """Yield (location, fields) of each record of a table, or (location, `Unreadable`).
+    """Yield (location, list of fields) for each record of a table, or (location, `Unreadable`).
 
-    After a record with a fault, such as an open quotation mark, reading resumes at the second line
-    of this record.
+    After a damaged record, for example one with an open quotation mark, which extends over many
+    lines, reading resumes at the second line of this record.
     """
     waiting: list = []  # lines that are read again, the last one first
     used: list = []  # lines of the current record

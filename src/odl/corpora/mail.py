@@ -220,7 +220,11 @@ def _parts(envelope, body, inner_starts, n_bytes_beyond):
 
 
 def _mail_row(data, envelope, encoding):
-    """Return the row of a message."""
+    """Parse a message; return its row as described in `mail_rows`.
+
+    `data` contains the bytes of the message, which may begin with further From lines. `envelope` is
+    the From line before them, or b"". ValueError is raised if the message has no headers.
+    """
     while envelope_match := contents.ENVELOPE.match(data):
         envelope, data = envelope or envelope_match[0], data[envelope_match.end() :]
     message = email.message_from_bytes(data)

@@ -224,7 +224,11 @@ def forget(paths):
 
 
 def _read_new_documents(file, register):
-    """Return (documents, digests, rows) of a share that no earlier share contains."""
+    """Return (documents, digests, rows) for the documents that are new in an open share.
+
+    Documents whose id an earlier share has are omitted, or renamed if their content differs and
+    the option ``changed`` is "new". The register is updated.
+    """
     share, digests = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
     n, dropped = len(share), share.dropped
     contents, ids = _contents(file), storage.read_strings(file["again"], "ids")

@@ -75,17 +75,23 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
 
 
 def _drawn_stream(rng, settings):
-    """Draw topics, then documents day by day."""
+    """Draw topics, then documents day by day; return the `Documents`.
+
+    A document has one topic, drawn among those present on its day. Its length is 1 plus a Poisson
+    number. A binomial number of its words are words of the topic, the others of the language. Words
+    of both follow Zipf's law. `settings` contains the values in `DEFAULTS`.
+    """
     topics = [
         topic
         for kind, number in TOPICS_BY_KIND.items()
         for topic in _topics(rng, kind, number, settings["days"])
     ]
-    law = 1.0 / np.arange(1, LANGUAGE_TERMS + 1)
-    language = np.cumsum(law / law.sum())  # cumulative shares, the most frequent word first
-    law = 1.0 / np.arange(1, TOPIC_TERMS + 1)
-    # The last sum is at least 1, despite rounding.
-    local = np.cumsum(np.concatenate([(law / law.sum())[:-1], [1.0]]))
+    # Cumulative shares of the words in the language and in a topic, the most frequent word first.
+    zipf = 1.0 / np.arange(1, LANGUAGE_TERMS + 1)
+    language = np.cumsum(zipf / zipf.sum())
+    zipf = 1.0 / np.arange(1, TOPIC_TERMS + 1)
+    # The last share is replaced by 1, so that the last sum is at least 1 despite rounding.
+    local = np.cumsum(np.concatenate([(zipf / zipf.sum())[:-1], [1.0]]))
     per_day = -(-settings["documents"] // settings["days"])
     days = np.arange(settings["documents"]) // per_day
     rows, columns, names = [], [], []

@@ -112,7 +112,7 @@ def _narrowed(values):
 
 
 def read(file, name, names=None):
-    """Return the arrays of a bundle, a map, as they were given to `write`.
+    """Read the arrays of a bundle; return them as a dict, as they were given to `write`.
 
     Parameters
     ----------
@@ -139,10 +139,12 @@ def read(file, name, names=None):
         )
     layout = json.loads(storage.attribute(group, "layout"))
     wanted = layout.keys() if names is None else {*names}
-    datasets, places, found, composed = {}, {}, {}, []
+    datasets = {}  # stored type -> all values of this type
+    ends = {}  # stored type -> end of the previous array in these values
+    arrays, composed = {}, []
     for key, (kind, stored, shape, *length) in layout.items():
-        first = places.get(stored, 0)
-        last = places[stored] = first + (prod(shape) if kind not in (CSR, FILLED) else 0)
+        first = ends.get(stored, 0)
+        last = ends[stored] = first + (prod(shape) if kind not in (CSR, FILLED) else 0)
         if key.partition("/")[0] not in wanted:
             continue
         if kind in (CSR, FILLED):
@@ -154,18 +156,19 @@ def read(file, name, names=None):
         if len(values) < last - first:
             raise ValueError(f"{key} is shorter than its layout")
         if kind == TEXT:
-            found[key] = values.tobytes().decode("utf-8").split("\n") if length[0] else []
+            arrays[key] = values.tobytes().decode("utf-8").split("\n") if length[0] else []
         else:
-            found[key] = values.astype(kind).reshape(shape)
-    for key in reversed(composed):  # filled arrays of a sparse matrix before the matrix
+            arrays[key] = values.astype(kind).reshape(shape)
+    # A sparse matrix may consist of filled arrays, which follow it in the layout.
+    for key in reversed(composed):
         kind, _, shape, *filled = layout[key]
         if kind == CSR:
-            parts = (found.pop(f"{key}/{part}") for part in CSR_ARRAYS)
-            found[key] = storage.csr_of(key, *parts, tuple(shape))
+            parts = (arrays.pop(f"{key}/{part}") for part in CSR_ARRAYS)
+            arrays[key] = storage.csr_of(key, *parts, tuple(shape))
         else:
             dtype, smallest = filled
-            positions, values = (found.pop(f"{key}/{part}") for part in FILLED_ARRAYS)
-            found[key] = np.full(prod(shape), smallest, dtype)
-            found[key][positions] = values
-            found[key] = found[key].reshape(shape)
-    return found
+            positions, values = (arrays.pop(f"{key}/{part}") for part in FILLED_ARRAYS)
+            flat = np.full(prod(shape), smallest, dtype)
+            flat[positions] = values
+            arrays[key] = flat.reshape(shape)
+    return arrays

@@ -147,7 +147,18 @@ def content(path, arrays=True):
 
 
 def _check_inputs(path, attributes_of, inputs):
-    """Yield a message for each input that is present with another digest than in the record."""
+    """Yield a message for each input whose digest differs from that in the provenance record.
+
+    Parameters
+    ----------
+    path : path-like
+        File that was computed from the inputs.
+    attributes_of : dict
+        Path -> attributes of each present file.
+    inputs : iterable of (str, str, str)
+        Role, path pattern and recorded digest of each input. Inputs that are not present are
+        ignored.
+    """
     for role, pattern, digest in inputs:
         present = {
             attributes_of[source]["digest"]: source

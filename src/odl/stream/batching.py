@@ -219,6 +219,11 @@ def begin_of(time, period):
 
 
 def _keys(rows, documents, how):
+    """Return the keys for `cut`, which ends a batch where the key of the documents changes.
+
+    The key is the file of a document, the calendar period of its time, or 0 for all documents, as
+    the settings `how` say. DataError is raised if the documents need times and have none.
+    """
     if how.by == "file":
         return [documents.files[row] for row in rows]
     if how.by == "period":

@@ -244,9 +244,24 @@ def connect(sets, roots=()):
 
 
 def _connect_bucket(members, filled, sets, signatures, roots, n_old):
-    """Connect near-duplicates among documents with equal signatures in a band.
+    """Connect near-duplicates among documents whose signatures are equal in one band.
 
-    `roots` is changed in place.
+    Each new document is compared with the documents before it in the bucket. A pair is compared
+    exactly only if it is not connected yet and its signatures agree enough (`MIN_ESTIMATE`).
+
+    Parameters
+    ----------
+    members : ndarray of int64
+        Rows of the bucket's documents in `signatures`, ascending.
+    filled : ndarray of int64
+        Document of each row of `signatures`.
+    sets : list of ndarray
+        Shingle set of each document.
+    signatures : ndarray
+    roots : ndarray of int64
+        Root of each document, as in `connect`; changed in place.
+    n_old : int
+        Documents below this number were compared with each other before.
     """
     documents = filled[members]
     for position in range(np.searchsorted(documents, n_old), len(members)):

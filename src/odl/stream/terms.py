@@ -236,7 +236,7 @@ def number_terms(words, vocabulary, ids=None):
 
 
 class Known:
-    """The terms known before a batch: words, frequencies and, with a bound, ids and last timesteps.
+    """The terms that are known before a batch; `columns` adds the new words of the batch.
 
     Parameters
     ----------
@@ -245,6 +245,13 @@ class Known:
     output : path-like
         Feature file of the batch.
     max_terms : int
+        Largest number of known terms, 0 for no bound. With a bound, each term has an id, and the
+        last timestep in which it occurred is known.
+
+    Raises
+    ------
+    DataError
+        If the timestep before has another `max_terms`.
     """
 
     def __init__(self, before, output, max_terms):
@@ -270,7 +277,7 @@ class Known:
             self.numbers = dict(before.numbers)
 
     def _drop(self, before):
-        """Forget surplus terms (`staying`)."""
+        """Forget the terms beyond `max_terms`, as `staying` decides, and renumber the columns."""
         last = before.last_after()
         remaining = staying(before.terms, self.frequencies, last, self.max_terms)
         self.n_left, self.n_numbered = len(last) - len(remaining), before.n_numbered

@@ -70,8 +70,11 @@ class Weighed:
             np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
         )
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
-        past, share = (self.frequencies, self.n_documents), weighting.pieces
-        self.pieces = Pieces(batch.vocabulary, *past, share) if share else None
+        self.pieces = None
+        if weighting.pieces:
+            self.pieces = Pieces(
+                batch.vocabulary, self.frequencies, self.n_documents, weighting.pieces
+            )
         self.n_pieces = pieces.BUCKETS if self.pieces else 0
         self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
         self.terms = batch.terms

@@ -279,7 +279,11 @@ def _fits(line, rest, kind):
 
 
 def _short_end(lines, at, kind):
-    """Return 1 if the line after a run is the short last line of the encoding, else 0."""
+    """Return 1 if line `at` is the shorter last line of the encoded lines before it, else 0.
+
+    A uuencoded line must have the length that its first character states, a base64 line a multiple
+    of 4 characters. Other encodings (`kind`) are not recognised in a short line.
+    """
     if at == len(lines) or not 0 < len(line := lines[at].rstrip()) <= MAX_TESTED_LINE:
         return 0
     if kind is _is_uu:

@@ -123,8 +123,9 @@ class GateHistory(NamedTuple):
 class LargestLaw(NamedTuple):
     """Gumbel distribution of T, the largest t_w in a period in which nothing is new.
 
-    Without enough earlier periods, the location `mu` is None and a fixed law is used. See equation
-    `words-gate` of docs/method.md.
+    Without enough earlier periods, the location `mu` is None and a fixed law is used.
+
+    Equation `words-gate` of docs/method.md.
     """
 
     mu: float | None = None
@@ -240,7 +241,7 @@ def usual_volume(past, weekday):
 def judge_volume(n, past, weekday):
     """Test the number of documents n of a period; return p (2) and the usual number.
 
-    See equation `volume-gate` of docs/method.md.
+    Equation `volume-gate` of docs/method.md.
 
     Parameters
     ----------
@@ -354,7 +355,7 @@ def _own_volume(past, row):
 def pareto_tail(scores, recent):
     """Return P(s), equation (4), for each score; 1 for scores below the tail of recent scores.
 
-    See equation `lone-gate` of docs/method.md.
+    Equation `lone-gate` of docs/method.md.
     """
     k = min(max(round(TAIL_SHARE * len(recent)), MIN_EXCESSES), len(recent) // 2)
     ordered = np.sort(recent)

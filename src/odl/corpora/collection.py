@@ -425,7 +425,7 @@ def check_id(row, with_ids, kind=None):
 
 
 def forgotten_as(identity):
-    """Return the digest of an id in forgotten.txt."""
+    """Return the digest under which forgotten.txt lists a document id."""
     return hashlib.blake2b(identity.encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 

@@ -238,7 +238,7 @@ def _expanded(address):
 
 
 class SourceRefused(Exception):
-    """A source does not work, and another attempt would not help."""
+    """Raised if a source does not have the file; a further attempt would not help."""
 
 
 class Fetching:

@@ -269,10 +269,10 @@ def _decode_with_escapes(data, names):
 
 
 def _iso2022_to_cp932(data):
-    """Return bytes in ISO-2022-JP as bytes in cp932.
+    """Convert bytes in ISO-2022-JP to bytes in cp932.
 
-    cp932 has the same characters of two bytes in other positions (`_cp932_pair`), and half-width
-    katakana with the highest bit set.
+    The two-byte characters have other positions in cp932 (`_cp932_pair`). Half-width katakana, one
+    byte each, have the highest bit set there.
     """
     converted, escape = [], b""
     for part in JIS_ESCAPE.split(data):

@@ -1,7 +1,8 @@
 """Items of feeds: RSS 0.9 to 2.0, Atom and JSON Feed.
 
-XML is parsed by expat, one item at a time. From an error on, the remaining items are parsed one by
-one, and repaired if necessary. Entities of HTML, which feeds use without declaring them, are known.
+XML is parsed by expat, one item at a time. After a syntax error, the remaining items are searched
+and parsed separately, and repaired if necessary. HTML entities, which feeds use without declaring
+them, are replaced by their characters.
 """
 
 import codecs

@@ -492,9 +492,9 @@ def double_quotes(line):
 
 
 def _fits(head, sign):
-    """Return whether all records of the first lines have the same length.
+    """Return whether all records in the first lines of a table have the same number of fields.
 
-    The last record may be incomplete if the table continues after these lines.
+    If the table has more lines, the last record may be incomplete, and is ignored.
     """
     rows, records = [], csv.reader(head, delimiter=sign, strict=True)
     try:

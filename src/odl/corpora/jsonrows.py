@@ -19,7 +19,7 @@ MIN_TABLE_ROWS = 3  # an object is a table from id to object only if it has this
 MAX_NOTE = 200  # characters; an object with a longer text is a document, not a list of documents
 
 PANDAS_ADVICE = 'pandas writes objects with orient="records", lines=True'
-NO_TELEMETRY_TIME = (None, "", 0, "0")  # values of OpenTelemetry that mean a missing time
+NO_TELEMETRY_TIME = (None, "", 0, "0")  # what OpenTelemetry writes for a missing time
 DECODER = json.JSONDecoder()
 PYTHON_REPR = re.compile(r"\{\s*'")
 
@@ -108,7 +108,7 @@ class _OpenLines:
         self.lines, self.depth, self.size, self.has_open_string, self.n_tried = [], 0, 0, False, 1
 
     def add(self, number, line):
-        """Append a line."""
+        """Append a line, and update the counts of brackets and open strings."""
         outside = Counter(JSON_STRING.sub("", line))
         self.lines.append((number, line))
         self.depth += outside["{"] + outside["["] - outside["}"] - outside["]"]
@@ -146,7 +146,10 @@ class _OpenLines:
         return objects
 
     def take_each(self):
-        """Parse each line alone, remove the lines, and return (location, object or Unreadable)."""
+        """Parse each line as one object; return a list of (location, object or `Unreadable`).
+
+        The lines are removed from this buffer.
+        """
         lines = [(number, line.strip(OUTSIDE)) for number, line in self.lines]
         self._clear()
         return [(f"line {number}", _parse_line(line)) for number, line in lines if line]
@@ -269,7 +272,11 @@ def _sentences_in(value):
 
 
 def _telemetry_records(row):
-    """Return the records of an OpenTelemetry export: body, time, severity and attributes."""
+    """Return the log records in an OpenTelemetry export as rows.
+
+    A row has body, time and severity, and a column for each attribute of the record or of its
+    resource (the program that wrote the record).
+    """
     records = []
     for resource in _objects_in(row, "resourceLogs"):
         shared_attributes = _objects_in(resource.get("resource"), "attributes")

@@ -206,7 +206,7 @@ def _account(file, documents, before, after):
 
 
 def _as_array(contents):
-    """Return digests of contents as an array with a row for each."""
+    """Return row digests (bytes) as an array of uint8 with one digest per row."""
     return np.frombuffer(b"".join(contents), dtype=np.uint8).reshape(-1, collection.DIGEST_BYTES)
 
 

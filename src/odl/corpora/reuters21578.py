@@ -160,11 +160,11 @@ def title_and_text(kind, element):
 
 
 def between(text, tag):
-    """Return the content of the first element with a name, or None."""
+    """Return the text inside the first element with the given tag, or None if there is none."""
     start = text.find(f"<{tag}>")
     return enclosed(text, start + len(tag) + 2, f"</{tag}>") if start >= 0 else None
 
 
 def plain(text):
-    """Remove references to control characters; resolve other references."""
+    """Replace references to control characters by spaces, and other references by characters."""
     return html.unescape(CONTROL_REFERENCE.sub(" ", text))

@@ -54,7 +54,7 @@ ZONE_NAME = re.compile(r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[
 
 
 def _colons(match):
-    """Return a match of a Chinese, Japanese or Korean clock as hours:minutes:seconds."""
+    """Rewrite a matched Chinese, Japanese or Korean time of day as hours:minutes:seconds."""
     return f"{match[1]}:{match[2]:0>2}:{match[3] or '':0>2}"
 
 
@@ -63,7 +63,7 @@ NORMAL_FORMS = (  # (pattern, replacement): rewrites less usual forms of dates a
     (re.compile(r"^(\d{4})(\d\d)(\d\d)(?=[ T])"), r"\1-\2-\3"),
     (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"(\d{4}):(?=\d\d:\d\d:\d\d)"), r"\1 "),  # logs of web servers
-    (re.compile(r"(\d)T(?=\d)|(?<=\d) @ (?=\d)"), r"\1 "),  # T of ISO 8601, @ of dashboards
+    (re.compile(r"(\d)T(?=\d)|(?<=\d) @ (?=\d)"), r"\1 "),  # 2026-01-05T10:00, 2026-01-05 @ 10:00
     (
         re.compile(
             r"\(?[月火水木金土日월화수목금토일](?:曜日?|요일)?\)(?=\s)|(?:星期|周)[一二三四五六日]"

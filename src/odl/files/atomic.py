@@ -139,10 +139,10 @@ def _clear(folder, host):
 
 
 def is_running(process):
-    """Return whether a process runs.
+    """Return whether the process with this id runs.
 
-    A process that has ended, but whose parent has not yet asked for its exit status (a zombie),
-    does not run. It is recognised by /proc, so on Linux.
+    A zombie, which has ended but whose parent has not yet asked for its exit status, does not run.
+    Zombies are recognised by /proc, which only Linux has.
     """
     try:
         os.kill(process, 0)
@@ -168,7 +168,8 @@ def _read_stat(process):
         return []
 
 
-_own_start_time = functools.cache(_start_time)  # called for this process only
+# The cache is only for the id of the current process, whose start time cannot change.
+_own_start_time = functools.cache(_start_time)
 
 
 def refuse_links(folder: str | os.PathLike, results: str | os.PathLike = "results") -> None:

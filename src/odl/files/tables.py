@@ -5,9 +5,9 @@ the first 16 hexadecimal digits of a sha256 over the column names, the number of
 of the row and its cells. In a table without rows, the name of this column contains a digest, so
 that the deletion of all rows is detected.
 
-The last key of a JSON map, ``digest``, is a sha256 over the other keys and values. They are hashed
-as ``json.dumps`` writes them without white space, in the order of the file. So white space may be
-changed, but not values and order.
+The last key of a JSON map, ``digest``, is a sha256 over the JSON text of the other keys and values,
+without white space and in the order of the file. So white space may be changed, but not values and
+order.
 
 Only the standard library is used, since the workflow's rules read the index of a stream with this
 module. Snakemake's benchmarks and user's tables have no digests; they are read by

@@ -1,15 +1,15 @@
-"""The Jinja environment of the templates of texts and pages.
+"""The Jinja environment for all templates of texts and pages.
 
-All templates have the same white space, and a name that a template does not get is an error.
+All templates treat white space alike. A template that uses an undefined name raises an error.
 """
 
 import jinja2
 
 
 def environment(folders, **options):
-    """Return an environment that loads templates from folders.
+    """Return an environment that loads templates from some folders.
 
-    `options` are further arguments of `jinja2.Environment`.
+    `options` are passed on to `jinja2.Environment`.
     """
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),

@@ -15,8 +15,8 @@ from odl.files.documents import NO_TIME
 from odl.stream import batching
 from odl.stream.terms import Matrix
 
-MATRIX_ROWS = 1 << 15  # rows of a matrix that are read together
-CACHED_FILES = 8  # files whose vocabulary and row ends are cached
+MATRIX_ROWS = 1 << 15  # number of matrix rows that are read in one block
+CACHED_FILES = 8  # number of corpus files whose `FileData` is cached
 BATCH_STRINGS = (
     "ids",
     "titles",

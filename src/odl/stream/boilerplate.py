@@ -68,9 +68,10 @@ def add_counts(tallies):
 
 
 def tally(starts, keys, sizes, before):
-    """Count the passages of a timestep.
+    """Count the documents in a timestep that contain each passage.
 
-    A document counts with a weight: the share of its characters in new passages.
+    A document counts with a weight: the share of its characters in passages that no earlier
+    document has.
 
     Parameters
     ----------

@@ -357,7 +357,11 @@ def label(topics: Collection[str], seen: Collection[str]) -> int:
 
 
 def _write_labels(file, batch, seen, dominant):
-    """Store the labels of the documents of a batch, by all topics and by the dominant topic."""
+    """Store two novelty labels (`label`) for each document in a batch.
+
+    ``novel`` uses all topics of the document and `seen`, the topics of earlier documents;
+    ``novel_dominant`` uses the first topic and `dominant`, the first topics of earlier documents.
+    """
     topics = docs.read_topics(batch)
     for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
         storage.write_array(

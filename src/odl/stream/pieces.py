@@ -15,7 +15,7 @@ PIECE_LENGTH, BUCKETS = 4, 1 << 18
 # Step of the hash: h <- h * factor, then h <- h xor (h >> shift)
 HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
-# Whether a word is a part of a run of letters without spaces
+# Matches a word that was cut from text in a script without spaces; it has at most three characters.
 _is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch
 MIN_WEIGHT = 0.25  # smaller weights are set to 0: pieces would cost more time than they gain
 MIN_SAMPLE = 500  # documents needed to choose a weight

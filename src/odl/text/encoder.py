@@ -141,7 +141,7 @@ class Static(Encoder):
             ) from error
 
     def encode(self, texts):
-        """Return the vectors of texts; zeros for a text without tokens."""
+        """Return one vector per text, which is zero for a text without tokens."""
         return [self._mean(np.array(tokens.ids, dtype=np.int64)) for tokens in
                 self.tokenizer.encode_batch(texts, add_special_tokens=False)]  # fmt: skip
 

@@ -4,7 +4,8 @@ import re
 
 from odl.text import scripts
 
-# A host in a text has no characters of scripts without spaces: these follow an address directly.
+# Character of a host name. Scripts without spaces are excluded, since there the text continues
+# directly after an address.
 HOST_CHARACTER = f"[^\\W{''.join(scripts.SPACELESS)}]"
 WEB_ADDRESS = re.compile(
     "(?i)(?:[a-z][a-z0-9+.-]{0,20}://|(?<![\\w.])www\\.)"  # scheme, or www.

@@ -187,7 +187,7 @@ def _digests(piece):
 
 
 class Splitter:
-    """Collects the passages of texts and the word counts of each passage."""
+    """Collects the passages in texts and the word counts of each; texts are added one by one."""
 
     def __init__(self):
         self.restart()
@@ -216,9 +216,9 @@ class Splitter:
         self.starts.append(len(self.keys))
 
     def passages(self, columns, n_terms):
-        """Return the collected `Passages`.
+        """Return all passages added so far as `odl.files.passages.Passages`.
 
-        `columns` maps the number of a word to its column among `n_terms`.
+        `columns` is an array from word number to column, `n_terms` the number of columns.
         """
         indices = (
             columns[np.asarray(self.indices)] if len(self.indices) else np.zeros(0, dtype=np.int32)

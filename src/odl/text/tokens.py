@@ -212,7 +212,7 @@ class PieceCache:
         self.stop_words, self.numbers, self.usable = stop_words, numbers, False
 
     def __reduce__(self):
-        """Pickle and copy an instance without its cached pieces."""
+        """Return how to pickle or copy this instance: without the cached pieces."""
         arguments = self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers
         return PieceCache, arguments
 

@@ -134,7 +134,7 @@ KOREAN_PARTICLES = (
     "은|는|이|가|을|를|의|에|와|과|도|만|로|으로|에서|에게|에는|에도|"
     "에서는|으로는|로는|부터|까지|이나|라는|이라는"
 )
-drop_particles = re.compile(  # Korean particles after a Latin word
+drop_particles = re.compile(  # removes a Korean particle that follows a Latin word
     "(?:(?<=[A-Za-z])|(?<=[A-Za-z][0-9-])|(?<=-[0-9])|(?<=-[0-9]{2}))"
     f"(?:{KOREAN_PARTICLES})(?![{scripts.HANGUL}])"
 ).sub
@@ -292,7 +292,11 @@ class Words:
         return self._words(self.scan(simplify_addresses(drop_particles(" ", piece))))
 
     def _split_ascii(self, piece):
-        """Return the words of a piece in ASCII that is not simply one word."""
+        """Return the words in an ASCII piece that does not consist of letters only.
+
+        A piece without digits and other special signs (`is_special`) is split by `PLAIN`, which is
+        fast. A mail address is one word. Other pieces are searched with the regular expression.
+        """
         if not is_special(piece):
             words = [part.strip("_") for part in piece.translate(PLAIN).decode().split()]
             words = [word for word in words if len(word) > 1 and is_identifier_or_plain(word)]

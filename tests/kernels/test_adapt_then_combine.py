@@ -24,7 +24,9 @@ def test_codes_and_atoms_are_those_of_agents_one_by_one(name, seen_by, rng):
         np.array([0, 0, 1, 2, 2, 3, 4, 5, 5]),
         network("ring", 6, degree=2, seen_by=seen_by),
     )
-    diffusion = coding._kernel_iteration(model, owner, made, Iteration(iterations=STEPS, tolerance=0.0))
+    diffusion = coding._kernel_iteration(
+        model, owner, made, Iteration(iterations=STEPS, tolerance=0.0)
+    )
     signed, beta = not model.code.non_negative, 0.05 if name == "biclustering" else 0.0
     agents = {"gamma": OPTIONS["gamma"], "delta": OPTIONS["delta"], "signed": signed}
     agents["eta"] = OPTIONS["eta"] if name == "nmf_huber" else None

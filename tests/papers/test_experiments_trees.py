@@ -165,11 +165,11 @@ class TestInpainting:
         settings = settings_of(
             "inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4
         )
-        monkeypatch.setattr(reconstruction, "PATCHES", 1)
+        monkeypatch.setattr(reconstruction, "MIN_PATCHES", 1)
         reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).select(50, "tree", ["2,2"])
         assert counts == [7, 7, 7, 20, 40]  # an eighth is 5, fewer than one an atom
         counts.clear()
-        monkeypatch.setattr(reconstruction, "PATCHES", 4)
+        monkeypatch.setattr(reconstruction, "MIN_PATCHES", 4)
         reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).select(50, "tree", ["2,2"])
         assert counts == [28, 28, 28, 40]  # four an atom, until a share is more
 

@@ -160,3 +160,10 @@ def test_indicator():
     assert projections.value_columns(np.array([[0.5], [0.5]])) == 0.0
     assert projections.value_columns(np.array([[0.6], [0.5]])) == np.inf
     assert projections.value_columns(np.array([[0.5], [-0.1]])) == np.inf
+
+
+def test_stored_zeros_are_dropped_next_to_negative_values():
+    matrix = sparse.csc_array(([-1.0, 0.0, 2.0], [0, 1, 2], [0, 3]), shape=(3, 1))
+    without = projections.without_zeros(matrix)
+    assert without.nnz == 2 and matrix.nnz == 3 and (without != matrix).nnz == 0
+    assert projections.without_zeros(without) is without

@@ -407,14 +407,15 @@ def _cut(text, max_length=MAX_NAME):
 
 
 def _fit_answer(answer, key, total=None, room=None):
-    """Add a list to an answer, without entries that would make its JSON too long.
+    """Return an answer whose list under `key` is shortened, so that its JSON is not too long.
 
-    The result has the list under `key` again, and the number of omitted entries as "left_out".
+    An entry that is too long is omitted; shorter entries after it are not. The result has the
+    number of omitted entries as "left_out".
 
     Parameters
     ----------
     answer : dict
-        Answer with the list under `key`, which is removed from it.
+        Answer with the list under `key`. The list is removed from this dict.
     key : str
     total : int, optional
         Number of entries that exist; by default the length of the list.

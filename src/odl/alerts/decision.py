@@ -19,8 +19,8 @@ MIN_HEADLINE_DOCUMENTS = 2
 MIN_LOG_ODDS = np.log(3)
 STORED_BELOW = 5  # headlines below the level that are stored of a period
 MAX_HEADLINES = 20  # largest number of possible headlines that are tested in a period
-STORED_NOVEL = 5  # most novel documents that are stored of a period
-UNPROVEN_EXAMPLES = 3  # example documents that are stored of a headline below the level
+STORED_NOVEL = 5  # number of most novel documents that are stored for a period
+UNPROVEN_EXAMPLES = 3  # example documents stored for each headline that is not reported
 DAY_MS = 86_400_000  # milliseconds of a day
 
 
@@ -341,8 +341,8 @@ class _PeriodDecision:
     def _most_novel(self):
         """Return the rows of the documents to store as most novel, by decreasing score.
 
-        Without gates, documents are the alerts. Twice the number of alerts that may be shown is
-        then stored, so that others can take the place of those that a user mutes.
+        If gates are disabled, each alert is a single document. Twice the number of documents that
+        may be shown is then stored, so that a document can replace one that a user mutes.
         """
         n_stored = STORED_NOVEL
         if not self.settings.gates:

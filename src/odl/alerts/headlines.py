@@ -312,10 +312,10 @@ def _fit_columns(parts):
 
 
 def find_central(Q, rows, languages, max_rows):
-    """Return the most central documents: those with the largest product with the sum of all.
+    """Return the most central documents, the most central one first.
 
-    The most central document is first. Only documents in the most frequent language are considered,
-    so that documents in other languages are never examples.
+    They have the largest inner products with the sum of all documents. Only documents in the most
+    frequent language are considered, so that documents in other languages are never examples.
 
     Parameters
     ----------

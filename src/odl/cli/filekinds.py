@@ -110,7 +110,7 @@ def _expand_all(sources, kind=None):
 
 
 def _is_left_out(path):
-    """Return whether a file of unknown extension is skipped, or recognised by its content."""
+    """Return whether a file would not be read by its extension, or has a kind by its content."""
     return not listing.is_read(path) or listing.kind_in(path) is not None
 
 
@@ -130,9 +130,10 @@ def _pattern_of(folder):
 
 
 def _gather(sources):
-    """Replace files by a pattern if they are all files of a folder with their ending.
+    """Replace the files of a folder by a pattern if no other file there has their ending.
 
-    A single file without an ending is not replaced.
+    A single file without an ending is not replaced. Sources that are not files come first in the
+    result; a source that is named twice is in it once.
     """
     groups, named = {}, []
     for source in sources:
@@ -145,10 +146,10 @@ def _gather(sources):
         pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}")
         if end and any(map(is_rotated, group)):
             pattern += "*"
-        every = {
+        matches = {
             os.path.abspath(path) for _, path in listing.expand(pattern) if listing.is_utf8(path)
         }
-        is_complete = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
+        is_complete = matches == set(map(os.path.abspath, group)) and (end or len(group) > 1)
         named += [pattern] if is_complete else sorted(group)
     return list(dict.fromkeys(named))
 

@@ -317,12 +317,13 @@ def address_of(folder):
 
 
 def name_of(folder):
-    """Return a name for a study, from the name of a folder.
+    """Return a name for a study, computed from the name of a folder.
 
-    It has lower-case letters of any script, digits and hyphens.
+    It has lower-case letters of any script, digits and hyphens. If nothing remains it is "mine".
     """
     characters = unicodedata.normalize("NFC", folder.lower())
     name = "".join(
+        # letters, marks and numbers
         character if unicodedata.category(character)[0] in "LMN" else "-"
         for character in characters
     )

@@ -64,7 +64,7 @@ def write(output, files, options):
 
 
 def store(output, gathered):
-    """Write a collection as a share, and return its documents."""
+    """Write the documents of a collection as a share of the corpus, and return them."""
     documents = gathered.documents()
     names = _ids(documents)
     with storage.writing(output, docs.SHARE, dimensions=gathered.n_dimensions or 0) as file:

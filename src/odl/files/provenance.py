@@ -45,9 +45,10 @@ def text_of(record):
 
 
 def finish(file, digest):
-    """Store the current record in an HDF5 file.
+    """Store the provenance record of the current step in an HDF5 file; do nothing outside a step.
 
-    The record contains the digests of the files that the step wrote before.
+    The record contains the digests of the files that the step wrote before. `digest` is that of
+    the content of this file, for the records of later files.
     """
     if _current.get() is not None:
         record, outputs = _current.get()

@@ -290,11 +290,12 @@ def _atom_words(A, atoms, vocabulary):
 
 
 def _atoms(carried, data, Q, after):
-    """Return two sequences with a value for each atom of the dictionary after learning.
+    """Return (opening documents, nearest documents) of the atoms of the dictionary after learning.
 
-    The first contains the number of the document that opened the atom. The second contains the id
-    of the document that is nearest to it: of this period if any is assigned to the atom, else the
-    stored one.
+    The first is the number of the document that opened the atom, or the atom's own number if the
+    learner does not store it. The second is the id of the nearest document: one of this period if
+    any is assigned to the atom, else the stored one. The stored id is used only if the same
+    document opened the atom, so a replaced atom starts without one.
     """
     A = after.dictionary
     k = A.shape[1]

@@ -300,7 +300,8 @@ def recency_of(counters: dict[str, np.ndarray], power: float) -> np.ndarray:
 def age_bins(ages: np.ndarray) -> np.ndarray:
     """Return the number of the age bin that contains each age.
 
-    Bin 0 contains ages below ``AGE_EDGES[0]``, bin i those from ``AGE_EDGES[i - 1]`` on.
+    Bin 0 contains ages below ``AGE_EDGES[0]``. Bin i contains ages from ``AGE_EDGES[i - 1]`` up to,
+    and without, ``AGE_EDGES[i]``. The last bin has no upper limit.
 
     Examples
     --------

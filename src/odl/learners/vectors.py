@@ -94,7 +94,7 @@ class VectorMemory(NamedTuple):
         return weight_of(middle if total else [])
 
     def distances(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the mean distance of centred vectors to the five nearest recent ones, from 0 to 2.
+        """Return the mean cosine distance of centred vectors to their five nearest recent vectors.
 
         Equation `score-by-vectors` of docs/method.md.
         """

@@ -16,7 +16,7 @@ N_NOTIFIED_PERIODS = 100  # latest periods whose alerts are delivered, as many a
 
 
 def deliver(folder, words, named):
-    """Run the command of a folder once for each alert that is not delivered.
+    """Run the notification command of a folder once for each undelivered alert.
 
     The first time, only alerts of the last period are delivered.
 

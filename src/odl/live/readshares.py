@@ -67,7 +67,7 @@ class ReadShares:
         """Write the share of a published file in a thread, if all its lines were added."""
         rows, numbers = self.rows.pop(label, None), self.numbers.pop(label, None)
         self.sizes.pop(label, None)
-        # An object that is alone in a file may be read as a table of documents.
+        # A file with a single JSON object can be a table of documents.
         if rows and len(rows) == n_lines > 1:
             self.closed[path] = rows, numbers
             self.last_write = self.thread.submit(self._write, [*self.closed])

@@ -37,7 +37,9 @@ DRAIN_SECONDS = 1.5  # time to send the answers of stored documents before the p
 
 
 def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
-    """Watch for the working folder: answer documents that arrive by HTTP until a signal.
+    """Score documents that arrive by HTTP, until the process gets SIGINT or SIGTERM.
+
+    The watch is that of the working folder.
 
     Parameters
     ----------

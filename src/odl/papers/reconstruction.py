@@ -27,7 +27,7 @@ RIDGE = 1e-8
 PENALTIES = ("flat", "tree")
 # Each round of a search retains 1/SHRINK of the dictionaries, and uses SHRINK times the patches.
 SHRINK = 4
-PATCHES = 16  # training patches per atom that a search uses at least
+MIN_PATCHES = 16  # minimum number of training patches per atom in a search
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 NON_EMPTY_LIST = {"type": "array", "minItems": 1}
 EXPONENTS = {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
@@ -127,10 +127,11 @@ class Bench:
         """Return the dictionary learned with lam = 2^exponent, shape (n_pixels, n_atoms).
 
         Flat and tree start from the same patches. Learning uses a share of the training patches,
-        but at least `PATCHES` per atom: with fewer the errors do not separate good from bad lam.
+        but at least `MIN_PATCHES` per atom: with fewer the errors do not separate good from bad
+        lam.
         """
         tree, n_train = parse_tree(shape), len(self.train)
-        count = min(max(int(np.ceil(share * n_train)), PATCHES * tree.n_nodes), n_train)
+        count = min(max(int(np.ceil(share * n_train)), MIN_PATCHES * tree.n_nodes), n_train)
         key = penalty, shape, exponent, count
         if key not in self.dictionaries:
             if tree.n_nodes > n_train:
@@ -428,7 +429,7 @@ def _read(files):
 
 
 def _opened(data):
-    """Decode one PNG image in grey, after a check of the size in its header."""
+    """Decode a PNG image to greyscale, after checking the size in its header."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:

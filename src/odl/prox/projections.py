@@ -105,7 +105,7 @@ def without_zeros(matrix):
 
     The matrix itself is returned if it has none; otherwise a copy.
     """
-    if matrix.data.min(initial=1.0) == 0.0:
+    if np.count_nonzero(matrix.data) < matrix.data.size:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix

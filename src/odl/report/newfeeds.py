@@ -15,7 +15,7 @@ from odl.report import newparts, page
 
 MAX_STORIES = 100  # entries of a feed
 JSON_FEED = "https://jsonfeed.org/version/1.1"
-# Characters that XML refuses, apart from those that `visible` replaces.
+# Characters that are not allowed in XML, except those that `visible` replaces.
 NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 

@@ -47,7 +47,7 @@ def apart(text):
 
 
 def number(value, form=".3f"):
-    """Format a number; NaN and None become empty."""
+    """Format a number; NaN and None give an empty string."""
     return "" if value is None or math.isnan(value) else format(value, form)
 
 
@@ -58,7 +58,7 @@ def mean_sd(mean, sd, form=".3f"):
 
 
 def percent(value):
-    """Format a share as a percentage; NaN becomes empty."""
+    """Format a share as a percentage; NaN gives an empty string."""
     return "" if math.isnan(value) else f"{100 * value:.1f}\u00a0%"
 
 

@@ -114,8 +114,9 @@ class Weighed:
 def _frequencies(batch, idf, corpus):
     """Return (document frequency of each term in a batch, number of documents counted).
 
-    `idf` says which documents are counted. ParameterError is raised if it is "corpus" and the
-    features of the last timestep, `corpus`, are missing or cannot be used.
+    `idf` says which documents are counted. With idf "corpus", all documents of the stream are. The
+    argument `corpus` then has the features of the last timestep; ParameterError is raised if they
+    are missing or cannot be used.
     """
     if idf == "corpus":
         if corpus is None:

@@ -150,7 +150,9 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     settings, module = complete(name, dict(settings or {})), module_of(name)
     files = [os.fspath(file) for file in files]
     if parts and not hasattr(module, "PART"):
-        raise ConfigError(f"--parts for the experiment {name!r}, which has none", "no --parts", "omit --parts")
+        raise ConfigError(
+            f"--parts for the experiment {name!r}, which has none", "no --parts", "omit --parts"
+        )
     with filling(folder) as unfinished:
         if hasattr(module, "PART"):
             tables = (

@@ -292,7 +292,7 @@ def mean(values):
 
 
 def speaking_lines(stream):
-    """Return a line for each period that speaks: date, documents and reported headlines."""
+    """Return a line for each period with reported headlines: date, size and the headlines."""
     lines = []
     for record in stream.records:
         parts = []

@@ -244,6 +244,7 @@ def compare_words(data, row):
         padded = np.pad(frequencies, (0, beyond))
         stop_words = weighed.stop_words.for_words(data.vocabulary + [""] * beyond)
         Q = weigh_for_comparison(counts, padded, weighed.n_documents, weighed.weighting, stop_words)
+        # Dense, but with one number for each document of the batch only
         return (sparse.csr_array(Q[:, : len(frequencies)]) @ document.T).toarray().ravel()
 
     return cosines

@@ -192,7 +192,7 @@ def _document(period, stored, rank):
 
 
 def _ranks(period):
-    """Return {row of an item's first document: rank}; the largest score has rank 1."""
+    """Return {row of an item's first document: rank of its score}; rank 1 is the largest."""
     items = np.flatnonzero(period.item == np.arange(len(period.item)))
     order = items[np.argsort(-period.score[items], kind="stable")]
     return {row: rank for rank, row in enumerate(order.tolist(), start=1)}

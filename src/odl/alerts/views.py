@@ -70,7 +70,7 @@ class HeadlineView(NamedTuple):
 
     @property
     def moved(self):
-        """How verdicts moved the row, such as "moved up 3 places by 1 verdict: ...".
+        """Phrase that says how verdicts moved the row, as in "moved up 3 places by 1 verdict: ...".
 
         It is empty if verdicts did not move the row in the direction of the verdicts on it.
         """

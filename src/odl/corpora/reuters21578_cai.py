@@ -73,7 +73,7 @@ def matrices(path, file, sha256, names):
 
 
 def matrix_documents(counts, classes, times, ids):
-    """Return `Documents` with the given term counts and one topic each; they have no titles.
+    """Return `Documents` without titles, from their term counts and one topic for each.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def pad_zeros(values, length):
 
 
 def renew_products(changed, size, index, atoms):
-    """Update the norms, inner products and merging costs of changed atoms in a `Merging`.
+    """Update norms, inner products and merging costs after some atoms have changed.
 
     `size` has the norms of all atoms.
     """

@@ -1,4 +1,4 @@
-"""Sparse matrices of documents and atoms: vocabularies, largest entries, new atoms, word shares."""
+"""Functions for sparse matrices of documents and atoms, such as a change of the vocabulary."""
 
 import numbers
 from collections.abc import Callable

@@ -65,7 +65,7 @@ class OpenPeriod:
                 self.complete(row, documents, positions.get(row.identity), judge)
 
     def find(self, identity):
-        """Return the stored answer to a document of this period or the one before, or None."""
+        """Return the answer to a document of this or the previous period, None without one."""
         return self.answers.get(identity, self.before.get(identity))
 
     def complete(self, row, documents, position, judge):

@@ -173,7 +173,7 @@ def shown(tables):
 
 
 def recovery(points, classes):
-    """Return how well k-means clusters of points agree with their classes (adjusted Rand index).
+    """Return the adjusted Rand index between k-means clusters of points and their classes.
 
     k is the number of classes, or of distinct points if there are fewer. The clustering is the best
     of 20 starts with a fixed seed.

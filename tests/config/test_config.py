@@ -70,7 +70,7 @@ def test_studies_have_results_of_their_own():
         (["features", "min_df"], "2", "an integer at least 0"),
         (["learners", "admm", "lam"], float("nan"), "a number"),
         (["study"], "My study", "matching"),
-        (["atoms"], [2000], "lower atoms or raise initial"),
+        (["atoms"], [2000], "lower atoms or raise batches.initial"),
         (["seeds"], [0, 0], "seeds names 0 twice"),
         (["atoms"], [200, 200], "atoms names 200 twice"),
         (["learners", ".."], {"algorithm": "online_admm"}, "matching"),
@@ -81,14 +81,14 @@ def test_studies_have_results_of_their_own():
         (
             ["learners", "levels", "atoms"],
             [100],
-            "levels.atoms is [100]; expected 2000, as computed from memory and terms",
+            "levels.atoms is [100]; expected [2000], which follows from memory and terms",
         ),
         (
             ["learners", "levels", "memory"],
             74,
-            "learners.levels.memory is 74; expected room for one atom",
+            "learners.levels.memory is 74; expected at least 75",
         ),
-        (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
+        (["regret"], {**REGRET, "runs": []}, "regret is enabled and regret.runs is empty"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
         (["regret"], {**REGRET, "sizes": [3]}, "regret.sizes names 3; expected one of 200"),
@@ -107,7 +107,7 @@ def test_wrong_values_are_named(keys, value, message):
 
 @pytest.mark.parametrize("folder", ["a{b}", "a\nb", "a\x1bb", "-a", "s3://a", " a", "a "])
 def test_a_folder_that_cannot_work_is_refused(folder):
-    with pytest.raises(ConfigError, match="expected a folder's name without braces") as caught:
+    with pytest.raises(ConfigError, match="expected a path without braces") as caught:
         consistency.check_config(broken(["results"], folder), SCHEMA)
     assert str(caught.value).isprintable()
     consistency.check_config(broken(["results"], "../r $(id) ü 'q\" -/x"), SCHEMA)
@@ -223,7 +223,7 @@ def test_names_that_no_configuration_or_snakemake_takes_are_refused(tmp_path):
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
     (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).write_text("")
     with pytest.raises(
-        ConfigError, match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename it"
+        ConfigError, match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename the file"
     ):
         chains.sources_of(settings, "mine", [], "data")
     for name in ("a{t}.jsonl", "{ corpus }/a", "a{t,\\d+}", "a{t,[0-9]{4}}"):

@@ -12,7 +12,7 @@ def experiment_facts(wildcards):
 
 def complete_settings(wildcards):
     """Return the settings of an experiment with all defaults."""
-    return chains.whole_experiment_of(config, wildcards.experiment, SCHEMA)
+    return chains.complete_experiment_of(config, wildcards.experiment, SCHEMA)
 
 
 def experiment_files(wildcards):

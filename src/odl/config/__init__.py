@@ -1,8 +1,8 @@
-"""The configuration of a study: settings, their checks, and the paths and runs that follow.
+"""Configuration of a study: settings, their checks, and the file paths and runs derived from them.
 
-The workflow imports only this part of the package, which needs only the standard library.
+The workflow imports only this subpackage, which depends only on the standard library.
 """
 
 
 def drop_timers():
-    """Do nothing. Snakefiles written by `odl init` of odl 0.2 call this function at their end."""
+    """Do nothing. Snakefiles that ``odl init`` of odl 0.2 wrote call this function."""

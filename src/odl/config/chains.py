@@ -1,4 +1,4 @@
-"""Streams, runs and experiments of a study: files, settings, sizes, and the plan of the study."""
+"""Derive the files, runs, dictionary sizes and plan of a study from its configuration."""
 
 import functools
 import hashlib
@@ -14,23 +14,24 @@ from odl.files.tables import read_cells
 
 # Keys that every experiment may have.
 EXPERIMENT_KEYS = ("experiment", "files", "streams", "learners", "experiments")
-# Bytes of a file whose content is hashed when Snakemake starts. Of larger files, only the size is.
+# Largest size in bytes of a file whose content is hashed. For a larger file, its size is hashed.
 MAX_HASHED_BYTES = 100_000_000
 
-# The part of a file name that Snakemake takes for a wildcard.
+# Part of a file name that Snakemake would interpret as a wildcard.
 WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")
 
-# Files are read in shares, one job each. The end of a share depends on nearby files only, so a file
-# that is added, removed or changed does not move the other shares.
+# Files are divided into shares, and each share is read by one job. The end of a share depends on
+# nearby files only, so adding, removing or changing a file does not move the other shares.
 MIN_SHARE_BYTES = 1 << 20  # bytes of a share; doubled until there are at most MAX_SHARES shares
-MAX_SHARES = 128  # jobs
-MIN_SPLIT_BYTES = 2 * MIN_SHARE_BYTES  # bytes; one job reads a smaller corpus
-# A file may end a half full share if the last byte of its digest is below: one file in 8.
+MAX_SHARES = 128  # maximum number of shares
+MIN_SPLIT_BYTES = 2 * MIN_SHARE_BYTES  # smallest corpus in bytes that is divided into shares
+# A file ends a share that is at least half full if the last byte of its digest is smaller. This
+# holds for 1 file in 8.
 END_BYTE = 32
 
 
 def corpora_of(config):
-    """Return the names of all corpora that a study and its experiments use, without repeats."""
+    """Return the names of all corpora that a study and its experiments use, without duplicates."""
     experiment_streams = [
         stream for entry in config["experiments"].values() for stream in entry.get("streams", [])
     ]
@@ -45,12 +46,12 @@ def order_seed(config, corpus, seed):
 
 
 def mirror_of(config):
-    """Return the mirror of downloads: the environment variable ODL_MIRROR, or else the setting."""
+    """Return the mirror for downloads: the variable ODL_MIRROR if it is set, else the setting."""
     return os.environ.get("ODL_MIRROR") or config["mirror"]
 
 
 def sources_of(config, corpus, registry, data):
-    """Return the source files of a corpus: the user's own, or downloads that the registry lists.
+    """Return the source files of a corpus: the user's files, or downloads listed in the registry.
 
     Parameters
     ----------
@@ -64,8 +65,7 @@ def sources_of(config, corpus, registry, data):
     Raises
     ------
     ConfigError
-        If a source of the user does not exist, a folder cannot be read, or a file name is not
-        UTF-8.
+        If a user's source does not exist, a folder cannot be read, or a file name is not UTF-8.
     """
     reader = config["corpora"][corpus]["reader"]
     if reader != "documents":
@@ -78,7 +78,13 @@ def sources_of(config, corpus, registry, data):
 
 
 def own_files(config, corpus):
-    """Return (name, path) of each file of the user's sources. Raises the errors of `sources_of`."""
+    """Return (name, path) of each file in the user's sources.
+
+    Raises
+    ------
+    ConfigError
+        If a source does not exist or a folder cannot be read.
+    """
     from odl.files import listing
 
     settings = config["corpora"][corpus]
@@ -90,16 +96,16 @@ def own_files(config, corpus):
     except OSError as error:
         raise ConfigError(
             f"{key} names {error.filename}, which cannot be read ({error.strerror})",
-            "a file, a folder or a pattern",
+            "a readable file, folder or pattern",
             "correct its permissions",
         ) from error
     return [(name, path if path in named_files else str(Path(path))) for name, path in members]
 
 
 def packages_of(options):
-    """Return the packages whose versions change documents.
+    """Return the names of installed packages whose versions affect the documents of a corpus.
 
-    These are the documented packages, the word segmenter and the text encoder.
+    These are the packages whose docstrings are read, the word segmenter and the text encoder.
     """
     segmenter, vectors = (options.get("tokens") or {}).get("segment"), options.get("vectors")
     names = [name for name in (segmenter, vectors) if isinstance(name, str)]
@@ -107,10 +113,10 @@ def packages_of(options):
 
 
 def encoder_of(options):
-    """Return a digest of the files that compute vectors of texts; "" without a user's encoder.
+    """Return a digest of the files of the user's text encoder; "" if there is none.
 
-    With ``vectors.path`` these are all files in the folder of the model, and with
-    ``vectors.command`` the words of the command that are files.
+    For ``vectors.path`` these are all files in the folder of the model. For ``vectors.command``
+    they are the words of the command that are names of files.
     """
     vectors = options.get("vectors")
     if not isinstance(vectors, dict):
@@ -121,7 +127,7 @@ def encoder_of(options):
 
 
 def refuse_names(paths, wildcards=False):
-    """Refuse file names that are not UTF-8, since configurations and tables are UTF-8.
+    """Raise ConfigError for a file name that is not UTF-8, which no configuration can contain.
 
     Parameters
     ----------
@@ -132,7 +138,7 @@ def refuse_names(paths, wildcards=False):
     Raises
     ------
     ConfigError
-        Names the first such file.
+        For the first such file.
     """
     from odl.files import listing
 
@@ -141,23 +147,24 @@ def refuse_names(paths, wildcards=False):
             raise ConfigError(
                 f"the name of {listing.printable_name(path)} is not UTF-8",
                 "names in UTF-8",
-                "rename it",
+                "rename the file",
             )
         if wildcards and WILDCARD.search(path):
             raise ConfigError(
                 f"the name of {path} contains {WILDCARD.search(path)[0]}, "
                 "which is a wildcard of Snakemake",
-                "names without such braces",
-                "rename it",
+                "names without braces around a word",
+                "rename the file",
             )
 
 
 def contents_of(paths):
-    """Return a digest that changes with the contents of files, for the rules of the workflow.
+    """Return a digest of the contents of files, which is a parameter of rules of the workflow.
 
-    Snakemake compares modification times. It misses a changed file that is older than its result,
-    because a copy preserves times or a clock was set back. Of a file above `MAX_HASHED_BYTES` the
-    size is used instead of the content. The job that reads an unreadable file reports it.
+    Snakemake compares modification times only. It would miss a changed file that is older than its
+    result, for example after a copy that preserves times. A file larger than `MAX_HASHED_BYTES`
+    contributes its size instead of its content. A file that cannot be read is no error here, since
+    the job that reads it reports the error.
 
     Parameters
     ----------
@@ -180,7 +187,7 @@ def contents_of(paths):
 
 
 def shares_of(paths):
-    """Divide a list of files into shares, which separate jobs read.
+    """Divide a list of files into shares, each of which is read by one job.
 
     Parameters
     ----------
@@ -190,8 +197,8 @@ def shares_of(paths):
     Returns
     -------
     dict
-        Name of a share to its files, in order. A large file is a share by itself. Empty if the
-        files fit one share and have at most `MIN_SPLIT_BYTES`.
+        Name of a share -> its files, in order. A file larger than a share is a share by itself.
+        Empty if the files form one share of at most `MIN_SPLIT_BYTES`.
     """
     sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
     size = MIN_SHARE_BYTES
@@ -204,19 +211,19 @@ def shares_of(paths):
             current, filled = shares.setdefault(digest[:6].hex(), []), 0
         current.append(path)
         filled += length
-        # Only this file decides, so later shares do not move.
+        # Whether a share ends here depends on this file, so later shares rarely move.
         if 2 * filled > size and digest[-1] < END_BYTE:
             current = None
     return shares if len(shares) > 1 or sum(sizes) > MIN_SPLIT_BYTES else {}
 
 
 def atoms_of(config, run):
-    """Return the dictionary sizes of a run: its own sizes, or else those of the study."""
+    """Return the numbers of atoms of a run: its own setting, or else that of the study."""
     return config["learners"][run].get("atoms", config["atoms"])
 
 
 def run_of(config, run, /, **names):
-    """Return the settings of a run.
+    """Return the settings of a run, in the form that provenance records contain.
 
     Parameters
     ----------
@@ -224,14 +231,14 @@ def run_of(config, run, /, **names):
     run : str
         Name of the run.
     **names
-        Entries that are put first, such as corpus, seed, run and atoms.
+        Further entries of the result, such as corpus, seed, run and atoms.
 
     Returns
     -------
     dict
-        `names`; ``learner``: algorithm and hyper-parameters; ``features``: the weighting of the
-        study, with the changes of the run. Settings with the value of an earlier version, which
-        lacked them, are left out.
+        `names`, ``learner`` (algorithm and hyper-parameters) and ``features`` (weighting of the
+        study, overridden by that of the run). A setting that earlier versions lacked is left out
+        if its value reproduces their results.
     """
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
@@ -242,13 +249,13 @@ def run_of(config, run, /, **names):
 
 @functools.cache
 def _variants(key):
-    """Return the schemas of all learners (key "learners") or readers (key "corpora") by name."""
+    """Return {name: schema} of all learners (key "learners") or readers (key "corpora")."""
     config_schema = schema.load_schema(places.SCHEMAS / "config.schema.json")
     return schema.variants_of(config_schema["properties"][key]["additionalProperties"])
 
 
 def earlier_learner(algorithm: str) -> dict:
-    """Return the hyper-parameters that records of earlier versions lack, with their values then.
+    """Return the values of newer hyper-parameters that reproduce earlier versions of a learner.
 
     Examples
     --------
@@ -260,12 +267,12 @@ def earlier_learner(algorithm: str) -> dict:
 
 
 def earlier_options() -> dict:
-    """Return the options of ``documents`` that records of earlier versions lack, with values."""
+    """Return the values of newer options of ``documents`` that reproduce earlier versions."""
     return earlier_of(_variants("corpora")["documents"]["properties"]["options"])
 
 
 def learner_of(settings: dict) -> dict:
-    """Return the settings of a learner, completed by the values of earlier versions.
+    """Return the settings of a learner from a record, completed by `earlier_learner`.
 
     Examples
     --------
@@ -277,7 +284,7 @@ def learner_of(settings: dict) -> dict:
 
 
 def alerts_of(config):
-    """Return (run, atoms, seed) whose scores the alerts of a study use; None without alerts.
+    """Return (run, atoms, seed) of the scores that the alerts of a study use; None without alerts.
 
     If no number of atoms is set, it is the largest of the run.
     """
@@ -288,7 +295,7 @@ def alerts_of(config):
 
 
 def regret_of(config, run):
-    """Return the dictionary sizes of a run for which regret is measured, by default all."""
+    """Return the numbers of atoms of a run for which regret is measured, by default all."""
     regret = config["regret"]
     if not regret["enabled"] or run not in regret["runs"]:
         return []
@@ -296,7 +303,10 @@ def regret_of(config, run):
 
 
 def emerging_of(config, run):
-    """Return the sizes of a run in which emerging topics are searched; by default the largest."""
+    """Return the numbers of atoms of a run for which emerging topics are searched.
+
+    By default this is the largest only.
+    """
     emerging = config["emerging"]
     if not emerging["enabled"] or run not in (emerging["runs"] or config["runs"]):
         return []
@@ -313,18 +323,17 @@ def experiment_of(config, name):
     }
 
 
-def whole_experiment_of(config, name, whole):
+def complete_experiment_of(config, name, config_schema):
     """Return the settings of an experiment without `EXPERIMENT_KEYS`, completed by defaults."""
-    kinds = schema.variants_of(whole["properties"]["experiments"]["additionalProperties"])
+    experiments = config_schema["properties"]["experiments"]
+    kinds = schema.variants_of(experiments["additionalProperties"])
     properties = kinds[config["experiments"][name]["experiment"]]["properties"]
     defaults = {key: entry["default"] for key, entry in properties.items() if "default" in entry}
     return {**defaults, **experiment_of(config, name)}
 
 
 def study_of(config, name):
-    """Return the settings of a study that an experiment uses.
-
-    These are its streams, learners, evaluation and seeds.
+    """Return the settings of the study that an experiment depends on.
 
     Parameters
     ----------
@@ -334,7 +343,8 @@ def study_of(config, name):
     Returns
     -------
     dict
-        Empty if the experiment names no stream. If it names no learner, all learners.
+        Keys ``streams``, ``learners``, ``evaluate`` and ``seeds``. Empty if the experiment names
+        no stream. If it names no learner, all learners are included.
     """
     entry = config["experiments"][name]
     if not entry.get("streams"):
@@ -353,15 +363,16 @@ def study_of(config, name):
 
 
 def plan(config, lengths):
-    """Return the plan of a study.
+    """Return the plan of a study: the list of its chains.
 
-    It has an entry for each run, size and seed, and for the baselines of each order.
+    A chain is one run with one number of atoms on the stream of one seed, or the baselines on one
+    order of a stream.
 
     Parameters
     ----------
     config : dict
     lengths : dict
-        (corpus, seed) to the number of timesteps of that seed's stream.
+        (corpus, seed) -> number of timesteps of the stream with this seed.
 
     Returns
     -------
@@ -373,27 +384,30 @@ def plan(config, lengths):
         _check_timesteps(config, corpus, lengths)
         stream = config["corpora"][corpus]
         common = {"corpus": corpus, "reader": stream["reader"], "protocol": stream["protocol"]}
-        chains = []
-        for run in config["runs"]:
-            settings = run_of(config, run)
-            parameters = {**settings["learner"], "features": settings["features"]}
-            named = {"run": run, "algorithm": parameters.pop("algorithm"), "parameters": parameters}
-            chains += [
-                {**named, "k": k, "seed": seed, "folder": f"seed{seed}/{run}/k{k}"}
-                for k in atoms_of(config, run)
-                for seed in config["seeds"]
-            ]
-        if config["baselines"]["enabled"]:
-            named = {"run": "baselines", "algorithm": "baseline", "k": None, "parameters": {}}
-            orders = sorted({order_seed(config, corpus, seed) for seed in config["seeds"]})
-            chains += [
-                {**named, "seed": seed, "folder": f"seed{seed}/baselines"} for seed in orders
-            ]
-        for chain in chains:
+        for chain in _chains_of(config, corpus):
             folder = f"{root}/{corpus}/{chain['folder']}"
             steps = list(range(lengths[corpus, order_seed(config, corpus, chain["seed"])]))
             entries.append({**common, **chain, "folder": folder, "timesteps": steps})
     return entries
+
+
+def _chains_of(config, corpus):
+    """Return a dict (run, algorithm, parameters, k, seed, folder) for each chain of a corpus."""
+    chains = []
+    for run in config["runs"]:
+        settings = run_of(config, run)
+        parameters = {**settings["learner"], "features": settings["features"]}
+        common = {"run": run, "algorithm": parameters.pop("algorithm"), "parameters": parameters}
+        chains += [
+            {**common, "k": k, "seed": seed, "folder": f"seed{seed}/{run}/k{k}"}
+            for k in atoms_of(config, run)
+            for seed in config["seeds"]
+        ]
+    if config["baselines"]["enabled"]:
+        common = {"run": "baselines", "algorithm": "baseline", "k": None, "parameters": {}}
+        orders = sorted({order_seed(config, corpus, seed) for seed in config["seeds"]})
+        chains += [{**common, "seed": seed, "folder": f"seed{seed}/baselines"} for seed in orders]
+    return chains
 
 
 def _check_timesteps(config, corpus, lengths):
@@ -404,7 +418,7 @@ def _check_timesteps(config, corpus, lengths):
         raise ConfigError(
             f"corpora.{corpus}.timesteps names {named}",
             f"timesteps of the stream, 1 to {shortest - 1}",
-            "remove what does not exist",
+            "remove the timesteps that do not exist",
         )
 
 
@@ -414,7 +428,7 @@ def lengths(config):
     Returns
     -------
     dict
-        (corpus, seed) to the number of timesteps.
+        (corpus, seed) -> number of timesteps.
 
     Raises
     ------
@@ -429,7 +443,7 @@ def lengths(config):
 
 
 def read_index(path):
-    """Return the index of a stream: a dict of strings for each batch.
+    """Read the index of a stream: a list with a dict of strings for each batch.
 
     Raises
     ------

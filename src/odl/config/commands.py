@@ -1,4 +1,4 @@
-"""Commands in the odl.yaml of a folder: no shell runs them, and `odl trust` must allow them."""
+"""Commands in the odl.yaml of a folder. They run without a shell, once `odl trust` allows them."""
 
 import contextlib
 import glob
@@ -17,20 +17,19 @@ from odl.files.atomic import replacing
 
 VECTORS_COMMAND = "options.vectors.command"  # key of odl.yaml
 CODE_ENDINGS = (
-    *(".py", ".pyc", ".sh", ".bash", ".zsh", ".fish", ".awk"),
-    *(".pl", ".rb", ".js", ".mjs", ".lua", ".php", ".r", ".R", ".jar"),
-)
+    ".py", ".pyc", ".sh", ".bash", ".zsh", ".fish", ".awk", ".pl", ".rb", ".js", ".mjs", ".lua",
+    ".php", ".r", ".R", ".jar",
+)  # fmt: skip
 
 
 def words_of(command, key):
-    """Return the words of a command; an empty list for None.
+    """Split a command into words; return an empty list for None.
 
     Parameters
     ----------
     command : str or None
-        Value of the key.
     key : str
-        Key and file, for the message.
+        Key and file of the command, for the message.
 
     Raises
     ------
@@ -46,14 +45,14 @@ def words_of(command, key):
     if not words:
         raise ConfigError(
             f"{key} is {command!r}",
-            "a command in one line, such as ./tell.sh",
+            "a command on one line, such as ./tell.sh",
             "write a command, or remove the key",
         )
     return words
 
 
 def read_commands(folder):
-    """Return the commands in the odl.yaml of a folder, as key to list of words."""
+    """Return {key: words} of the commands in the odl.yaml of a folder."""
     config, path = project.read(folder), os.path.join(folder, project.FILE)
     options = config.get("options")
     vectors = options.get("vectors") if isinstance(options, dict) else None
@@ -67,7 +66,7 @@ def read_commands(folder):
 
 
 def trust(folder):
-    """Record that the commands of a folder may run on this machine; return their words.
+    """Record that the commands of a folder may run on this machine; return their lists of words.
 
     Raises
     ------
@@ -79,7 +78,7 @@ def trust(folder):
         raise ConfigError(
             f"{os.path.join(folder, project.FILE)} names no command",
             f"a line such as {project.NOTIFY}: ./tell.sh",
-            "write such a line first",
+            "add such a line to it",
         )
     with replacing(_path_of_trusted()) as temporary, open(temporary, "w", encoding="utf-8") as file:
         digests = [_digest(folder, words) for words in commands]
@@ -88,12 +87,12 @@ def trust(folder):
 
 
 def is_trusted(folder, words):
-    """Return whether this command of this folder was trusted on this machine (`odl trust`).
+    """Return whether `odl trust` allowed this command of this folder on this machine.
 
     Files in the folder that the command runs must be unchanged since then.
     """
     digests = _read_trusted().get(os.path.realpath(folder), [])
-    if isinstance(digests, str):  # files of odl 0.3 and earlier have one digest
+    if isinstance(digests, str):  # odl 0.3 and earlier stored one digest
         digests = [digests]
     return _digest(folder, words) in digests
 
@@ -105,7 +104,7 @@ def _path_of_trusted():
 
 
 def _read_trusted():
-    """Return the digests of trusted commands by folder; empty if there is no readable file."""
+    """Return {folder: digests of trusted commands}; empty if the file cannot be read."""
     try:
         with open(_path_of_trusted(), encoding="utf-8") as file:
             entries = json.load(file)
@@ -127,11 +126,11 @@ def _digest(folder, words):
 
 
 def _files_of(folder, words):
-    """Return the files in a folder that a command may run, and Python files that these may import.
+    """Return the files in a folder that a command may run, and the Python files they may import.
 
-    The command may run its first word, the first file among its words, and each word that is a
-    program or script. A word may also be inside a quoted word (``sh -c "./tell.sh"``), the value of
-    an option (``--hook=./tell.sh``), or the name of a module (``python -m tell``).
+    The command may run its first word, the first of its words that is a file, and each word that
+    is a program or script. Such a word may be part of a quoted word (``sh -c "./tell.sh"``), the
+    value of an option (``--hook=./tell.sh``), or the name of a module (``python -m tell``).
     """
     parts = []
     for word in words:
@@ -156,17 +155,14 @@ def _files_of(folder, words):
 
 
 def _is_code(path):
-    """Return whether a file is a program or a script.
-
-    It is executable, has a known ending, or begins with ``#!``.
-    """
+    """Return whether a file is executable, has one of `CODE_ENDINGS`, or begins with ``#!``."""
     with open(path, "rb") as file:
-        begins = file.read(2) == b"#!"
-    return begins or os.access(path, os.X_OK) or path.endswith(CODE_ENDINGS)
+        has_interpreter = file.read(2) == b"#!"
+    return has_interpreter or os.access(path, os.X_OK) or path.endswith(CODE_ENDINGS)
 
 
 def run(folder, words, text, limit):
-    """Run a command once; return (standard output, error), where the error is "" on success.
+    """Run a command; return (standard output, error message), where "" means success.
 
     Parameters
     ----------
@@ -195,7 +191,7 @@ def run(folder, words, text, limit):
         except subprocess.TimeoutExpired:
             return b"", f"took more than {limit:.0f} s"
         finally:
-            # Kill the whole process group, with the processes that the command started.
+            # Kill the process group, which includes the processes that the command started.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

@@ -1,4 +1,4 @@
-"""Checks across the settings of a configuration: names are defined, settings are compatible."""
+"""Checks of settings against each other: all names are defined, all settings are compatible."""
 
 import json
 import re
@@ -8,19 +8,19 @@ from odl.config.schema import check_map, variants_of
 from odl.config.sections import Features, FollowedAlerts, TopicEntry, fill
 from odl.errors import ConfigError, ParameterError, advice
 
-RESERVED_RUNS = ("baselines", "batches", "features")  # folders next to those of the runs
+RESERVED_RUNS = ("baselines", "batches", "features")  # folders next to the folders of runs
 
 
 def check_config(config, schema):
-    """Check a configuration against the schema, and its settings against each other.
+    """Complete a configuration in place, then check it against the schema and for consistency.
 
-    Missing settings are set to their defaults, and the atoms of a run whose size follows from its
-    memory are set.
+    Missing settings are set to their defaults. The number of atoms is set for runs whose memory
+    determines it.
 
     Raises
     ------
     ConfigError
-        At the first wrong key or value. For a typo it names the nearest key.
+        At the first wrong key or value. For a typo, the message suggests the nearest key.
     """
     fill(config)
     check_map(config, schema)
@@ -35,14 +35,14 @@ def _check_results(folder):
     if forbidden or folder.startswith("-") or "://" in folder or folder != folder.strip():
         raise ConfigError(
             f"results is {folder!r}",
-            "a folder's name without braces, control characters, '://', "
-            "and a minus or spaces at its ends",
+            "a path without braces, control characters and '://', "
+            "which has no minus first and no spaces at its ends",
             "rename it",
         )
 
 
 def _check_doubles(config):
-    """Refuse a list of the configuration that has a value twice."""
+    """Refuse a list of the configuration with a repeated value."""
     lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
     for section in ("regret", "emerging"):
         lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
@@ -73,7 +73,7 @@ def check_each_once(lists):
     Raises
     ------
     ConfigError
-        Names the value.
+        For the first repeated value.
     """
     for key, values in lists.items():
         earlier_values = set()
@@ -88,9 +88,9 @@ def check_each_once(lists):
 
 
 def _check_names(config, schema):
-    """Refuse names that are not defined, and settings of runs and streams that are incompatible.
+    """Refuse undefined names, and incompatible settings of runs and streams.
 
-    A study without streams consists of experiments, and its runs are not checked.
+    A study without streams consists of experiments only, and its runs are not checked.
     """
     algorithms = schema["registry"]["learners"]
     _check_experiments(config)
@@ -107,7 +107,9 @@ def _check_names(config, schema):
     for name in config["runs"]:
         if name in RESERVED_RUNS or re.fullmatch(r"seed\d+", name):
             raise ConfigError(
-                f"a run is named '{name}'", "a name that no folder of a study has", "rename the run"
+                f"a run is named '{name}'",
+                "a name other than that of another folder of a study",
+                "rename the run",
             )
     _settle_memory(config, schema)
     for name in config["streams"]:
@@ -124,7 +126,7 @@ def _check_names(config, schema):
 
 
 def _check_among(where, values, known, todo):
-    """Refuse a value that is not in `known`; the message names the nearest one."""
+    """Refuse a value that is not in `known`; the message suggests the nearest known value."""
     for value in values:
         if value not in known:
             expected = f"one of {', '.join(map(str, known))}" if known else "none"
@@ -132,7 +134,10 @@ def _check_among(where, values, known, todo):
 
 
 def _check_able(config, where, names, ability, algorithms):
-    """Refuse names that are no runs, and runs whose algorithm lacks an ability of the registry."""
+    """Refuse names that are not runs, and runs whose algorithm lacks an ability.
+
+    An ability is a fact in the registry of the schema, such as "has_regret".
+    """
     _check_among(where, names, config["runs"], "correct it or add it to runs")
     allowed = [name for name, facts in algorithms.items() if facts[ability]]
     for name in names:
@@ -145,13 +150,13 @@ def _check_able(config, where, names, ability, algorithms):
 
 
 def _check_sizes(config, where, sizes, runs):
-    """Refuse a dictionary size that none of some runs has."""
+    """Refuse a dictionary size that none of the given runs has."""
     known = sorted({k for run in runs for k in atoms_of(config, run)})
     _check_among(where, sizes, known, "correct it or add it to atoms")
 
 
 def _settle_memory(config, schema):
-    """Set the atoms of runs whose size follows from their memory; refuse another size."""
+    """Set the number of atoms of runs whose memory determines it; refuse a different setting."""
     settings = variants_of(schema["properties"]["learners"]["additionalProperties"])
     for run in config["runs"]:
         entry = config["learners"][run]
@@ -164,61 +169,62 @@ def _settle_memory(config, schema):
         if not size:
             raise ConfigError(
                 f"learners.{run}.memory is {memory}",
-                f"room for one atom, terms and {n_numbers} numbers",
+                f"at least {terms + n_numbers}, the size of one atom",
                 "raise memory or lower terms",
             )
         if entry.setdefault("atoms", [size]) != [size]:
             raise ConfigError(
                 f"learners.{run}.atoms is {entry['atoms']}",
-                f"{size}, as computed from memory and terms",
-                "remove it, or change memory",
+                f"[{size}], which follows from memory and terms",
+                "remove atoms, or change memory",
             )
 
 
 def _check_start(config, name, algorithms):
-    """Refuse more atoms than documents in the first batch.
-
-    Learners that add atoms on demand are excepted.
-    """
+    """Refuse more atoms than documents in the first batch, unless atoms are added on demand."""
     batches = config["corpora"][name]["batches"]
-    for run in config["runs"] if batches["by"] == "documents" else ():
+    if batches["by"] != "documents":
+        return
+    for run in config["runs"]:
         n_atoms = max(atoms_of(config, run))
         adds_atoms = algorithms[config["learners"][run]["algorithm"]]["opens"]
         if n_atoms > batches["initial"] and not adds_atoms:
             raise ConfigError(
                 f"run '{run}' has {n_atoms} atoms and corpora.{name}.batches.initial is "
                 f"{batches['initial']}",
-                "no more atoms than documents to start from",
-                "lower atoms or raise initial",
+                "at most as many atoms as documents in the first batch",
+                "lower atoms or raise batches.initial",
             )
 
 
 def _check_corpus(config, name):
-    """Refuse a wrong range of topic entry, and the reader ``documents`` without sources."""
+    """Refuse an invalid section ``topic_entry``, and the reader ``documents`` without sources."""
     corpus = config["corpora"][name]
     TopicEntry.from_map(corpus["topic_entry"])
     if corpus["reader"] == "documents" and not corpus["sources"]:
         raise ConfigError(
             f"corpora.{name}.sources is empty",
-            "the files or the folder to read",
+            "files or folders to read",
             "add their paths to sources",
         )
 
 
 def _check_bound(config):
-    """Refuse a bounded vocabulary with ``idf: corpus`` or regret, which need removed terms."""
+    """Refuse a bounded vocabulary with ``idf: corpus`` or regret, which need all terms."""
     max_terms = Features.from_map(config["features"]).max_terms
-    for run in config["runs"] if max_terms else ():
+    if not max_terms:
+        return
+    for run in config["runs"]:
         if run_of(config, run)["features"]["idf"] == "corpus":
             raise ConfigError(
                 f"features.max_terms is {max_terms} and run '{run}' has idf 'corpus'",
-                "frequencies of all terms, or idf 'past' or 'none'",
+                "idf 'past' or 'none' with a bounded vocabulary",
                 "set features.max_terms to 0, or idf to 'past' or 'none'",
             )
-    if max_terms and config["regret"]["enabled"]:
+    if config["regret"]["enabled"]:
         raise ConfigError(
             f"features.max_terms is {max_terms} and regret is enabled",
-            "a vocabulary without removal if regret is measured",
+            "an unbounded vocabulary with regret",
             "set features.max_terms to 0 or regret.enabled to false",
         )
 
@@ -227,7 +233,9 @@ def _check_meaning(config):
     """Refuse a weight of vectors for streams without vectors, and for runs on MPI ranks."""
     for run in config["runs"]:
         weight = run_of(config, run)["features"].get("meaning", 0)
-        for name in config["streams"] if weight != 0 else ():
+        if weight == 0:
+            continue
+        for name in config["streams"]:
             options = config["corpora"][name]["options"]
             if not options.get("vectors") and not (options.get("columns") or {}).get("vector"):
                 raise ConfigError(
@@ -237,16 +245,16 @@ def _check_meaning(config):
                     "set options.vectors or options.columns.vector of the corpus, "
                     "or features.meaning to 0",
                 )
-        if weight != 0 and run in config["ranks"]:
+        if run in config["ranks"]:
             raise ConfigError(
-                f"run '{run}' has features.meaning {json.dumps(weight)}, and agents on ranks",
-                "no vectors for a run on ranks",
+                f"run '{run}' has features.meaning {json.dumps(weight)}, and runs on MPI ranks",
+                "features.meaning 0 for a run on MPI ranks",
                 "set features.meaning of the run to 0",
             )
 
 
 def _check_experiments(config):
-    """Refuse unknown names in experiments, and experiments that wait for each other."""
+    """Refuse unknown names in experiments, and experiments that need each other's results."""
     waiting_for = {
         name: entry.get("experiments", []) for name, entry in config["experiments"].items()
     }
@@ -267,9 +275,9 @@ def _check_experiments(config):
         ]
         if not ready:
             raise ConfigError(
-                f"experiments {', '.join(waiting_for)} wait for each other",
+                f"the experiments {', '.join(waiting_for)} need each other's results",
                 "an experiment that needs no other",
-                "remove a name from experiments",
+                "remove a name from their key experiments",
             )
         waiting_for = {name: others for name, others in waiting_for.items() if name not in ready}
 
@@ -278,9 +286,11 @@ def _check_trees(config):
     """Refuse the tree of a learner if it is invalid, or if its size is not the number of atoms."""
     for run in config["runs"]:
         learner = config["learners"][run]
-        for k in atoms_of(config, run) if learner["algorithm"] == "hierarchical" else ():
-            from odl import trees  # used by one learner only
+        if learner["algorithm"] != "hierarchical":
+            continue
+        from odl import trees  # used by one learner only
 
+        for k in atoms_of(config, run):
             try:
                 trees.parse(learner.get("tree", "binary"), k)
             except ParameterError as error:
@@ -290,7 +300,7 @@ def _check_trees(config):
 
 
 def _check_shown(config):
-    """Refuse runs, sizes and seeds of report, alerts and emerging that the study does not have."""
+    """Refuse undefined runs, sizes and seeds in the sections report, alerts and emerging."""
     report, alerts, emerging = config["report"], config["alerts"], config["emerging"]
     FollowedAlerts.from_map(alerts)
     todo = "correct it or add it to runs"
@@ -314,22 +324,24 @@ def _check_shown(config):
     if alerts["run"] in config["ranks"]:
         raise ConfigError(
             f"alerts.run names '{alerts['run']}', which runs on MPI ranks",
-            "a run with all atoms in one process",
+            "a run in one process",
             "name another run",
         )
 
 
 def _check_regret(config):
-    """Refuse regret without runs, with deleted checkpoints, or of sizes that are not run."""
+    """Refuse regret without runs, with deleted checkpoints, or for undefined sizes."""
     settings = config["regret"]
     if not settings["runs"]:
         raise ConfigError(
-            "regret is enabled without runs", "names among runs", "add a run to regret.runs"
+            "regret is enabled and regret.runs is empty",
+            "names among runs",
+            "add a run to regret.runs",
         )
     if config["checkpoints"]["keep"]:
         raise ConfigError(
             f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}",
-            "all checkpoints where regret is computed",
+            "0 with regret, which reads all checkpoints",
             "set checkpoints.keep to 0 or regret.enabled to false",
         )
     _check_sizes(config, "regret.sizes", settings["sizes"], settings["runs"])

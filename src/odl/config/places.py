@@ -1,4 +1,4 @@
-"""Paths of the workflow, its defaults and profiles; access to the optional `odl.papers`."""
+"""Paths of the workflow, its defaults and profiles, and access to the optional `odl.papers`."""
 
 import os
 from importlib import import_module
@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 WHEEL_DATA = PACKAGE / "share"  # files that CMakeLists.txt adds to a wheel
 HOME = WHEEL_DATA if (WHEEL_DATA / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "workflow" / "Snakefile"
-# Snakefile for a folder made by `odl init --snakemake`.
+# Snakefile that `odl init --snakemake` copies into a folder.
 FOLDER_SNAKEFILE = HOME / "workflow" / "own.smk"
 PROFILE = HOME / "profiles" / "default" / "config.yaml"
 REGISTRY = HOME / "data" / "corpora.csv"
@@ -18,9 +18,9 @@ SCHEMAS = HOME / "workflow" / "schemas"
 
 
 def unwritable(folder):
-    """Return the path that prevents writing into a folder, or None.
+    """Return the path that prevents writing into a folder, or None if it can be written.
 
-    The path is the folder or its nearest existing parent.
+    The path is the folder, or its nearest existing parent if it does not exist.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def unwritable(folder):
     Path or None
     """
     folder = Path(folder)
-    while not os.path.lexists(folder):  # a broken link exists, and no folder can be made there
+    while not os.path.lexists(folder):  # a broken link exists, but no folder can be created there
         folder = folder.parent
     return None if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK) else folder
 
@@ -53,6 +53,6 @@ def papers(name):
         raise ConfigError(
             "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)",
             "the complete package",
-            "install the complete package, or remove these from the study",
+            "install the complete package, or remove these sections from the configuration",
         )
     return import_module(f"odl.papers.{name}")

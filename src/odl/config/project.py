@@ -1,4 +1,4 @@
-"""A user's folder: reading its odl.yaml, and expanding it to the configuration of a study."""
+"""Read the odl.yaml of a user's folder and expand it to the configuration of a study."""
 
 import copy
 import functools
@@ -20,20 +20,20 @@ SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
 SCHEMA = SCHEMAS / "odl.schema.json"  # schema of odl.yaml, for editors
 SCHEMA_COPY = ".odl.schema.json"  # its copy next to odl.yaml
-# First line of odl.yaml. Editors with a YAML language server read in it where the schema is.
+# First line of odl.yaml. It tells editors with a YAML language server where the schema is.
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA_COPY}"
-# File next to odl.yaml. Each line is the digest of the id of a document that `odl forget` removed.
+# File next to odl.yaml with digests of the ids of documents that `odl forget` removed, one a line.
 FORGOTTEN = listing.FORGOTTEN
-VERIFIED = ".verified.json"  # file in the results of odl run: digests of verified files
+VERIFIED = ".verified.json"  # file in the results of odl run with the digests of verified files
 DRIVER = "driver"  # key: "snakemake" if Snakemake runs the folder
-# Cache next to odl.yaml: digest of a text -> vector that `options.vectors.command` returned.
+# Cache next to odl.yaml: digest of a text -> its vector from `options.vectors.command`.
 VECTORS = ".vectors.sqlite"
 NOTIFY = "notify"  # key: command that receives each alert
-ADDRESS = "address"  # key: address at which people open new.html, for links to events
+ADDRESS = "address"  # key: address under which new.html is opened, for links to events
 ADDRESS_SCHEMA = {"type": "string", "pattern": "(https?|file)://[^#\\s<>|]+"}
 ORDER_BY_VERDICTS = "order_by_verdicts"  # key: whether verdicts move headlines in lists
-OWN_KEYS = (DRIVER, NOTIFY, ADDRESS, ORDER_BY_VERDICTS)  # keys of odl.yaml that no study has
-# Keys of odl.yaml that describe its stream. All keys that are not here configure the study.
+OWN_KEYS = (DRIVER, NOTIFY, ADDRESS, ORDER_BY_VERDICTS)  # keys that only odl.yaml has
+# Keys of odl.yaml that belong to its stream. All keys that are not listed belong to the study.
 STREAM_KEYS = ("sources", "options", "ties", "batches")
 KEEP = 20  # interval between retained checkpoints, in timesteps
 LEARNER = "levels"  # default run
@@ -41,7 +41,7 @@ MAX_ATOMS = 500  # largest default number of atoms
 
 
 def expand(config):
-    """Return the configuration of a study for the content of an odl.yaml.
+    """Return the configuration of a study that corresponds to the content of an odl.yaml.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def expand(config):
     Returns
     -------
     dict
-        One stream without labels, one run with its alerts, no baselines. The other settings are
-        left to their defaults.
+        Configuration with one stream without labels, one run with its alerts, and no baselines.
+        Other settings are included only if odl.yaml sets them.
 
     Raises
     ------
@@ -72,19 +72,9 @@ def expand(config):
             "add their paths to sources, or run odl init again",
         )
     _check_keys(general)
-    stream = {key: config[key] for key in STREAM_KEYS if key in config}
-    # The schema refuses options, batches and runs of other types later.
-    batches = stream["batches"] if isinstance(stream.get("batches"), dict) else {}
-    options = stream.get("options") or {}
-    if isinstance(options, dict):
-        # Documents that cannot be read are set aside, and, if batches are periods, those without a
-        # time.
-        rule = {"strict": False}
-        if batches.get("by", Batches.by) == "period":
-            rule["needs_time"] = True
-        stream["options"] = {**rule, **options}
-        if digests := forgotten("."):
-            stream["options"]["forgotten"] = digests
+    # The schema refuses values of wrong types later.
+    batches = config["batches"] if isinstance(config.get("batches"), dict) else {}
+    stream = _stream_of(config, batches)
     runs = general.get("runs")
     if not isinstance(runs, list) or not runs:
         runs = [LEARNER]
@@ -106,7 +96,7 @@ def expand(config):
         "evaluate": {"bootstrap": 0},
         "emerging": {"enabled": False},
         "checkpoints": {"keep": KEEP},
-        # Settings that the odl.yaml of an earlier version lacks have the value of that version.
+        # Settings that an older odl.yaml lacks get the values that reproduce older results.
         "alerts": {**Alerts.earlier(), "run": run, "atoms": shown_atoms},
         "features": Weighting.earlier(),
         "learners": {LEARNER: earlier_learner(LEARNER)},
@@ -118,8 +108,26 @@ def expand(config):
     return merge({**general, "atoms": atoms}, study_config)
 
 
+def _stream_of(config, batches):
+    """Return the settings of the stream in an odl.yaml, with the rules for unreadable documents.
+
+    Documents that cannot be read are set aside. If batches are periods, documents without a time
+    are set aside too. Documents that `odl forget` removed are not read.
+    """
+    stream = {key: config[key] for key in STREAM_KEYS if key in config}
+    options = stream.get("options") or {}
+    if isinstance(options, dict):
+        rules = {"strict": False}
+        if batches.get("by", Batches.by) == "period":
+            rules["needs_time"] = True
+        stream["options"] = {**rules, **options}
+        if digests := forgotten("."):
+            stream["options"]["forgotten"] = digests
+    return stream
+
+
 def without_removed(config):
-    """Remove obsolete keys of ``alerts``; return (new configuration, names of these keys)."""
+    """Return (configuration without obsolete keys of ``alerts``, names of the removed keys)."""
     alerts = config.get("alerts")
     removed = [key for key in alerts if key in Alerts.removed] if isinstance(alerts, dict) else []
     if not removed:
@@ -129,14 +137,14 @@ def without_removed(config):
 
 
 def checked(config):
-    """Return `expand(config)`, or exit with a one-line message: Snakefiles print tracebacks."""
+    """Return `expand(config)`. On an error, exit with one line instead of a traceback."""
     try:
         study_config = expand(config)
         root = Path(str(study_config.get("results", "results")), str(study_config["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
             raise ConfigError(
                 f"{root} was written by odl run",
-                "one driver per folder",
+                "a folder that either odl run or Snakemake runs",
                 f"type odl run, or write '{DRIVER}: snakemake' into {FILE}",
             )
         return study_config
@@ -150,7 +158,9 @@ def check(folder):
     Raises
     ------
     ConfigError
+        If the folder has no odl.yaml.
     DataError
+        If a symbolic link in the folder leads outside.
     """
     if not (Path(folder) / FILE).is_file():
         raise _missing(folder)
@@ -165,7 +175,7 @@ def _missing(folder):
 
 
 def read(folder):
-    """Return the content of the odl.yaml of a folder, as a dict.
+    """Return the content of the odl.yaml of a folder as a dict.
 
     Raises
     ------
@@ -184,15 +194,14 @@ def read(folder):
 
 @functools.lru_cache(maxsize=1)
 def _parse(text, path):
-    """Return the map in the text of an odl.yaml.
+    """Return the map in the text of an odl.yaml. The caller must not change it.
 
-    The last result is cached: a watch reads the file dozens of times, and parsing takes 15 ms. A
-    caller must not change the map.
+    The last result is cached, because a watch reads the file often and parsing takes 15 ms.
     """
     import yaml
 
-    class Once(yaml.SafeLoader):
-        """Loader that refuses a repeated key. YAML would silently use the last one."""
+    class StrictLoader(yaml.SafeLoader):
+        """Loader that refuses repeated keys, of which YAML would silently use the last."""
 
         def construct_mapping(self, node, deep=False):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -201,11 +210,11 @@ def _parse(text, path):
                 raise ConfigError(
                     f"{path} has the key {repeated} twice",
                     "each key once",
-                    "move the lines of both under one key",
+                    "move the lines of both under one of them",
                 )
             return super().construct_mapping(node, deep)
 
-        def whole_number(self, node):
+        def construct_integer(self, node):
             number = self.construct_yaml_int(node)
             if abs(number) > MAX_INTEGER:
                 location = f"{path} line {node.start_mark.line + 1}"
@@ -216,9 +225,9 @@ def _parse(text, path):
                 )
             return number
 
-    Once.add_constructor("tag:yaml.org,2002:int", Once.whole_number)
+    StrictLoader.add_constructor("tag:yaml.org,2002:int", StrictLoader.construct_integer)
     try:
-        config = Once(text).get_single_data()
+        config = StrictLoader(text).get_single_data()
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise _unreadable(path, error) from error
     if not isinstance(config, dict):
@@ -265,13 +274,13 @@ def refresh_schema(folder):
 def forgotten(folder):
     """Return the digests of the ids of documents that `odl forget` removed from a folder.
 
-    Rows of sources with these ids are not read. A file without checksums is accepted if each line
-    is a digest, because earlier versions and users write such files.
+    Rows of the sources with these ids are not read. A file without checksums is accepted if each
+    line is a digest, because earlier versions and users write such files.
 
     Raises
     ------
     StorageError
-        If the file was damaged, since a forgotten document would return.
+        If the file is damaged, because forgotten documents would be read again.
     """
     path = Path(folder) / FORGOTTEN
     try:
@@ -285,7 +294,7 @@ def forgotten(folder):
     digests, closed = linesums.parse(text, path, todo)
     if not closed:
         raise StorageError(
-            f"{path} was cut after it was written: it ends after {len(digests)} documents",
+            f"{path} was truncated: it ends after {len(digests)} documents",
             "a last line with their number",
             todo,
         )
@@ -293,33 +302,34 @@ def forgotten(folder):
 
 
 def forget(folder, digest):
-    """Add the digest of an id to the forgotten documents, and flush the file to disk."""
+    """Add the digest of an id to the file of forgotten documents, and flush it to disk."""
     linesums.write(Path(folder) / FORGOTTEN, sorted({*forgotten(folder), digest}))
 
 
 def results_of(folder):
-    """Return the folder of results: the key ``results`` of a readable odl.yaml, or "results"."""
+    """Return the folder of results: the key ``results`` of odl.yaml, by default "results"."""
     try:
         results = read(folder).get("results")
-    except ConfigError:  # odl run reports it
+    except ConfigError:  # odl run reports the error
         results = None
     return results if isinstance(results, str) else "results"
 
 
 def address_of(folder):
-    """Return the address of the page (key ``address``); "" if it is not set or wrong."""
+    """Return the address of the page (key ``address``); "" if it is not set or invalid."""
     try:
         address = read(folder).get(ADDRESS, "")
         check_map(address, ADDRESS_SCHEMA, ADDRESS)
-    except ConfigError:  # odl run reports it
+    except ConfigError:  # odl run reports the error
         return ""
     return address
 
 
 def name_of(folder):
-    """Return a name for a study, computed from the name of a folder.
+    """Return a name for a study from the name of a folder.
 
-    It has lower-case letters of any script, digits and hyphens. If nothing remains it is "mine".
+    It consists of lower-case letters of any script, digits and hyphens. If the folder has none of
+    these in its name, the result is "mine".
     """
     characters = unicodedata.normalize("NFC", folder.lower())
     name = "".join(

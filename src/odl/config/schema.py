@@ -1,4 +1,4 @@
-"""Check of a configuration against a closed JSON schema: types, ranges and names."""
+"""Check configurations against a JSON schema that allows no unknown keys."""
 
 import json
 import numbers
@@ -13,7 +13,7 @@ MAX_INTEGER = 2**63 - 1  # largest integer in files
 
 
 class _Short(reprlib.Repr):
-    """Short reprs for messages. Python refuses to print integers of more than 4300 digits."""
+    """Short representations for messages. Python cannot print integers of over 4300 digits."""
 
     def repr_int(self, x, level):
         return super().repr_int(x, level) if abs(x) <= MAX_INTEGER else "an integer beyond 2^63 - 1"
@@ -39,15 +39,15 @@ def load_schema(path):
 
 
 def closed(properties: dict, *needed: str) -> dict:
-    """Return the schema of a map that allows only these properties and requires those `needed`."""
+    """Return the schema of a map with only these properties, of which `needed` are required."""
     required = {"required": list(needed)} if needed else {}
     return {"type": "object", "additionalProperties": False, "properties": properties, **required}
 
 
 def selecting(schema: dict, key: str, variants: dict, todo: str) -> dict:
-    """Return the schema of a map in which the value of `key` selects further properties.
+    """Return the schema of a map in which the value of `key` determines the other allowed keys.
 
-    For example, ``algorithm: hierarchical`` allows the key ``tree`` in the settings of a learner.
+    For example, the settings of a learner with ``algorithm: hierarchical`` may have a key ``tree``.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ def selecting(schema: dict, key: str, variants: dict, todo: str) -> dict:
     key : str
         Property of `schema` whose value selects the variant.
     variants : dict
-        Value of the key -> schema with the further properties of this variant, and which of them
-        are required.
+        Value of the key -> schema with the ``properties`` that this variant adds, and the
+        ``required`` ones among them.
     todo : str
         Advice in the error message for a value that is not in `variants`.
 
     Returns
     -------
     dict
-        Schema with an ``if``/``then`` for each value, the form that editors understand.
+        Schema with an ``if``/``then`` for each value.
     """
     any_value: dict = {name: {} for name in schema["properties"]}
     branches = [
@@ -82,7 +82,7 @@ def selecting(schema: dict, key: str, variants: dict, todo: str) -> dict:
 
 
 def variants_of(schema: dict) -> dict:
-    """Return {value of the key: schema of its variant} of a schema that `selecting` returned."""
+    """Return {value of the key: schema of the variant} of a schema from `selecting`."""
     return {
         key["const"]: branch["then"]
         for branch in schema.get("allOf", ())
@@ -100,15 +100,14 @@ def check_map(value, schema, path=""):
     schema : dict
         A subset of JSON Schema: type, properties, required, additionalProperties, propertyNames,
         items, enum, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, minLength,
-        pattern (of the complete text), and ``allOf`` with an ``if``/``then`` for each value of one
-        of the keys of a map (`selecting`).
+        pattern (which must match the complete text), and ``allOf`` as returned by `selecting`.
     path : str
         Name of the value in messages.
 
     Raises
     ------
     ConfigError
-        At the first wrong key or value. For a typo it names the nearest key.
+        At the first wrong key or value. For a typo, the message suggests the nearest key.
     """
     value_name = path or "the configuration"
     kinds = schema.get("type", list(PYTHON_TYPES))
@@ -131,7 +130,7 @@ def check_map(value, schema, path=""):
 
 
 def _check_keys(value, schema, path):
-    """Check the keys and values of a map; the value of a key may select a variant (`selecting`)."""
+    """Check the keys and values of a map. A schema from `selecting` is resolved first."""
     map_name = path or "the configuration"
     for branch in schema.get("allOf", ()):
         ((key, chosen),) = branch["if"]["properties"].items()
@@ -174,24 +173,24 @@ def _check_keys(value, schema, path):
 
 
 def _join_variant(shared, variant):
-    """Add the properties and required keys of a variant to the schema that all variants share."""
+    """Return the schema of a variant: its own properties and keys, and those of all variants."""
     properties = {**variant["properties"], **shared["properties"]}
     required = [*shared.get("required", ()), *variant.get("required", ())]
     return {**shared, **variant, "properties": properties, "required": required}
 
 
 def _is(value, kind):
-    """Return whether a value has a type of JSON schema, in which true and false are no numbers."""
+    """Return whether a value has a type of JSON schema; true and false are not numbers."""
     if kind in ("integer", "number") and isinstance(value, bool):
         return False
     return isinstance(value, PYTHON_TYPES[kind])
 
 
 def _within(value, schema):
-    """Return whether a value is within the limits of a schema.
+    """Return whether a value satisfies the limits of a schema.
 
-    A number has a range, a text has a minimum length and a pattern, and a list has a minimum
-    length.
+    Limits are the range of a number, the minimum length and the pattern of a text, and the minimum
+    length of a list.
     """
     if isinstance(value, str):
         is_long_enough = len(value) >= schema.get("minLength", 0)
@@ -207,7 +206,7 @@ def _within(value, schema):
 
 
 def _describe(schema):
-    """Return what a schema expects, for messages: "text, not empty" or "a number above 0"."""
+    """Return a phrase about the values that a schema allows, such as "a number above 0"."""
     kinds = schema.get("type", "value")
     text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
     kinds = [kinds] if isinstance(kinds, str) else kinds

@@ -1,4 +1,4 @@
-"""The configuration of a study (`Study`). Larger sections are in `odl.config.model`."""
+"""Configuration of a study (`Study`). Larger sections are in `odl.config.model`."""
 
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -23,21 +23,20 @@ __all__ = [
     "EvaluatedStream", "Evaluation", "Features", "FollowedAlerts", "Order", "Regret", "Report",
     "SmallDictionary", "Stream", "Study", "TopicEntry", "Weighting",
 ]  # fmt: skip
-# Names of studies and corpora consist of lower-case ASCII letters, letters of other scripts, digits
-# and hyphens.
+# Name of a study or corpus: lower-case ASCII letters, letters of other scripts, digits, hyphens.
 NAME_PATTERN = r"[a-z0-9\u00aa-\u1fff\u2c00-\ufdff-]+"
 
 
 @dataclass(frozen=True)
 class Checkpoints(Section):
-    """Which checkpoints are retained."""
+    """Retention of checkpoints."""
 
     place: ClassVar[str] = "checkpoints"
 
     keep: int = setting(
         0,
-        "interval between retained checkpoints; the last two of a chain are always retained; "
-        "0: retain all. Not allowed with `regret.enabled`, which reads all of them",
+        "interval between retained checkpoints; 0: all are retained. The last two checkpoints of "
+        "a chain are always retained. Must be 0 with `regret.enabled`, which reads all checkpoints",
         "timesteps",
         minimum=0,
     )
@@ -45,24 +44,24 @@ class Checkpoints(Section):
 
 @dataclass(frozen=True)
 class Report(Section):
-    """What the report of a study shows."""
+    """Content of the report of a study."""
 
     place: ClassVar[str] = "report"
 
     runs: list[str] = setting(
         [],
-        "runs drawn as lines; empty: those with the most sizes, at most six",
+        "runs that the figures show as lines; empty: the runs with the most sizes, at most six",
         values="names among `runs`",
         **NAME_ITEMS,
     )
     run: str | None = setting(
         None,
-        "the run shown in detail, one of `report.runs`; `null`: the one with the best average AUC",
+        "run shown in detail, one of `report.runs`; `null`: the run with the best average AUC",
         values="a name or `null`",
     )
     atoms: int | None = setting(
         None,
-        "number of atoms of the run shown in detail; `null`: the best",
+        "number of atoms of the run shown in detail; `null`: that with the best average AUC",
         values="atoms or `null`",
         minimum=1,
     )
@@ -71,7 +70,7 @@ class Report(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(Section):
-    """A run on the batches of one seed."""
+    """Settings of a chain: one run on the batches of one seed."""
 
     corpus: str = setting()
     seed: int = setting()
@@ -83,23 +82,23 @@ class Chain(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Section):
-    """A complete configuration, except the settings of readers, learners and experiments."""
+    """Complete configuration, except the settings of readers, learners and experiments."""
 
     study: str = setting(
-        meaning="name of the study; its results are in `{results}/{study}`",
+        meaning="name of the study; its results are in the folder `{results}/{study}`",
         values="lower-case letters of any script, digits, `-`",
         pattern=NAME_PATTERN,
     )
     results: str = setting(
         "results",
         "folder of all results",
-        values="a path, without braces, control characters, `://`, and a minus or spaces "
-        "at its ends",
+        values="a path without braces, control characters and `://`, which does not begin with "
+        "a minus and has no spaces at its ends",
         minLength=1,
     )
     streams: list[str] = setting(
-        meaning="corpora to run; `[]` for a study of `experiments` only, which ignores `runs`, "
-        "`atoms`, `baselines`, `regret`, `emerging`, `alerts` and `report`",
+        meaning="corpora of the study. `[]`: the study consists of `experiments` and ignores "
+        "`runs`, `atoms`, `baselines`, `regret`, `emerging`, `alerts` and `report`",
         values="names under `corpora`",
         **NAME_ITEMS,
     )
@@ -114,23 +113,26 @@ class Study(Section):
         ),
     )
     seeds: list[int] = setting(
-        meaning="seeds of the study; each gives another order of the stream, schedule of topics "
-        "and start",
-        values="whole numbers from 0",
+        meaning="seeds of the study. The seed determines the order of the stream, the batches at "
+        "which topics enter, and the initial dictionary",
+        values="integers from 0",
         items={"type": "integer", "minimum": 0},
         minItems=1,
     )
     features: Features
     atoms: list[int] = setting(
-        meaning="sizes k of the dictionary; each is a separate chain. With `batches.by: "
-        "documents` a size may not exceed `batches.initial`. `adaptive` adds atoms on demand, "
-        "up to k; the memory of `levels` sets its size",
+        meaning="numbers of atoms k of the dictionary; each is a separate chain. With "
+        "`batches.by: documents`, k may not exceed `batches.initial`. `adaptive` adds atoms on "
+        "demand, up to k. For `levels`, its memory determines k",
         values="atoms",
         minItems=1,
         **SIZE_ITEMS,
     )
     runs: list[str] = setting(
-        meaning="learners to run", values="names under `learners`", minItems=1, **NAME_ITEMS
+        meaning="learners to run on each stream",
+        values="names under `learners`",
+        minItems=1,
+        **NAME_ITEMS,
     )
     learners: dict = setting(
         propertyNames={"type": "string", "pattern": r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*"},
@@ -146,17 +148,18 @@ class Study(Section):
     baselines: Baselines
     mirror: str = setting(
         "",
-        "where downloads are searched first; the environment variable `ODL_MIRROR` takes "
-        "precedence",
-        values="a folder or a base address (http, https, file); empty: none",
+        "mirror from which files are downloaded first; the environment variable `ODL_MIRROR` "
+        "takes precedence",
+        values="a folder or a base URL (http, https, file); empty: no mirror",
     )
     evaluate: Evaluation
     regret: Regret
     ranks: dict = setting({}, additionalProperties={"type": "integer", "minimum": 1})
     block: int = setting(
         10,
-        "timesteps of a chain submitted to a cluster as one job "
-        "([docs/clusters.md](../docs/clusters.md)); no effect on local runs and on results",
+        "number of timesteps of a chain that are submitted to a cluster as one job "
+        "([docs/clusters.md](../docs/clusters.md)). Local runs and all results are the same for "
+        "every value",
         values="timesteps; 0: one job per timestep",
         minimum=0,
     )
@@ -171,7 +174,7 @@ class Study(Section):
     report: Report
 
 
-# Settings that determine the list of a study's runs.
+# Settings that determine the plan of a study (`odl.config.chains.plan`).
 PLANNED = (
     "study",
     "results",
@@ -188,7 +191,7 @@ SECTIONS = tuple(entry.type for entry in fields(Study) if is_section(entry.type)
 
 
 def fill(config: dict) -> None:
-    """Add default values to a configuration."""
+    """Set the missing settings of a configuration to their defaults, in place."""
     merge(config, Study.defaults())
     corpora = config.get("corpora")
     for entry in corpora.values() if isinstance(corpora, dict) else ():

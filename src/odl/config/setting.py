@@ -1,6 +1,6 @@
-"""Settings as fields of frozen dataclasses: type, range, unit, description and default.
+"""Settings as fields of frozen dataclasses, with type, range, unit, description and default.
 
-The schema, the check, the default and the row of config/README.md follow from the field.
+The JSON schema, the check, the default and the row in config/README.md are computed from the field.
 """
 
 import copy
@@ -46,15 +46,18 @@ def setting(
     meaning, unit : str
         Description and unit, for the tables of config/README.md.
     values : str
-        Description of the values in the tables, if type, range and unit do not say it.
+        Description of the allowed values in the tables. By default it is computed from type, range
+        and unit.
     earlier
-        Value that reproduces the versions without this setting; required for settings newer than
-        `tests/config/settings.json`. A record without the setting means this value, and a record
-        with this value leaves the setting out. So results of these versions are not computed
-        again.
+        Value that reproduces results of versions without this setting; required for settings that
+        are newer than `tests/config/settings.json`. Provenance records leave the setting out if it
+        has this value, so results of these versions remain up to date.
     **limits
-        Keywords of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength,
-        minItems, items, ....
+        Keywords of JSON schema, such as minimum, enum, pattern or items.
+
+    Returns
+    -------
+    dataclasses.Field
 
     Examples
     --------
@@ -72,19 +75,19 @@ def setting(
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the configuration, checked when it is created.
+    """Section of a configuration. Its values are checked when it is created.
 
     Attributes
     ----------
     place : str
         Key of the section in the configuration, for messages.
     removed : dict of str to str
-        Keys of earlier versions that no longer exist, each with a message.
+        Keys of earlier versions that no longer exist -> message about their replacement.
 
     Raises
     ------
     ParameterError
-        At the first field with a wrong type or outside its range.
+        At the first field with a wrong type or a value outside its range.
     """
 
     place: ClassVar[str] = ""
@@ -98,30 +101,25 @@ class Section:
         self.check()
 
     def check(self) -> None:
-        """Refuse fields that contradict each other."""
+        """Refuse incompatible values of fields; a subclass may raise ParameterError."""
 
     @classmethod
     def from_map(cls, values: dict, place: str | None = None) -> Self:
-        """Return the section with these values.
+        """Return the section with the values of a map; `place` is its name in messages.
 
         Raises
         ------
         ConfigError
-            At the first wrong key or value. For a typo it names the nearest key.
+            At the first wrong key or value. For a typo, the message suggests the nearest key.
         """
         check_map(values, _closed(cast(type, cls)), cls.place if place is None else place)
-        sections = {
-            entry.name: entry.type
+        nested = {
+            entry.name: entry.type.from_map(values[entry.name])
             for entry in fields(cls)
             if is_section(entry.type) and entry.name in values
         }
         try:
-            return cls(
-                **{
-                    **values,
-                    **{name: kind.from_map(values[name]) for name, kind in sections.items()},
-                }
-            )
+            return cls(**{**values, **nested})
         except ParameterError as error:
             raise ConfigError(error.given, error.expected, error.todo) from None
 
@@ -145,9 +143,9 @@ class Section:
 
     @classmethod
     def earlier(cls) -> dict:
-        """Return the fields added after the first release, as a nested dict.
+        """Return the fields added after the first release as a nested dict.
 
-        Each has the value that reproduces results of versions without the field.
+        Their values reproduce results of versions without these fields.
         """
         return earlier_of(_closed(cast(type, cls)))
 
@@ -167,7 +165,7 @@ class Section:
 
 @cache
 def _closed(section):
-    """Return the schema of a section (cached, since sections are created in every period)."""
+    """Return the schema of a section. It is cached because every period creates sections."""
     return section.schema()
 
 
@@ -177,9 +175,9 @@ def is_section(kind: Any) -> bool:
 
 
 def _schema(entry):
-    """Return the JSON schema of a dataclass field of a `Section`.
+    """Return the JSON schema of a field of a `Section`.
 
-    The type is that of the annotation; default, description and limits are those of `setting`. A
+    Its type follows from the annotation, and its default, description and limits from `setting`. A
     field whose type is a `Section` has the schema of that section.
 
     Raises
@@ -189,7 +187,7 @@ def _schema(entry):
     """
     if is_section(entry.type):
         return entry.type.schema()
-    # Fields that were declared without `setting` have an incomplete map of metadata.
+    # A field that was declared without `setting` lacks some of the metadata.
     metadata = entry.metadata if "limits" in entry.metadata else setting(**entry.metadata).metadata
     description = {"description": metadata["meaning"]} if metadata["meaning"] else {}
     if entry.default_factory is not MISSING:
@@ -210,9 +208,9 @@ def _schema(entry):
 
 
 def _type_keywords(annotation):
-    """Return the keywords of JSON schema for a type; raise KeyError for an unsupported type.
+    """Return the JSON schema of a type; raise KeyError if the type is not supported.
 
-    A union such as ``int | None`` becomes a list of types.
+    The schema of a union such as ``int | None`` has a list of types.
     """
     if get_origin(annotation) is list:
         return {"type": "array", "items": _type_keywords(get_args(annotation)[0])}
@@ -232,6 +230,11 @@ def table(section: type[Section], key: str, inside: bool = True) -> str:
         Key of the section in the configuration, the prefix of the keys in the rows.
     inside : bool
         Whether to include the rows of nested sections.
+
+    Returns
+    -------
+    str
+        Rows of a Markdown table. Settings without a description have no row.
     """
     lines = []
     for entry in fields(section):
@@ -247,7 +250,7 @@ def table(section: type[Section], key: str, inside: bool = True) -> str:
 
 
 def _values(entry):
-    """Return the cell of the table with the allowed values of a field, such as "from 1"."""
+    """Return the table cell with the allowed values of a field, such as "from 1"."""
     limits, unit = entry.metadata["limits"], entry.metadata["unit"]
     if entry.metadata["values"]:
         return entry.metadata["values"]
@@ -266,17 +269,14 @@ def _values(entry):
 
 
 def _default(entry):
-    """Return the cell of the table with the default of a field, as it is typed in odl.yaml.
-
-    A required setting has no default in the code; the default study sets it.
-    """
+    """Return the table cell with the default of a field, as it would be typed in odl.yaml."""
     if entry.default_factory is not MISSING:
         default = entry.default_factory()
     elif entry.default is not MISSING:
         default = entry.default
     else:
         return "(the default study's)"
-    # YAML needs no quotes around a text, unless it is empty.
+    # In YAML, only an empty text needs quotes.
     if isinstance(default, str) and default:
         return f"`{default}`"
     return f"`{json.dumps(default)}`"
@@ -302,7 +302,7 @@ def earlier_of(schema: dict) -> dict:
 
 
 def without(values: dict, earlier: dict) -> dict:
-    """Return the settings without those whose value earlier versions implied (`earlier`).
+    """Return the settings except those whose value is in `earlier`; nested maps are compared too.
 
     Examples
     --------
@@ -320,9 +320,9 @@ def without(values: dict, earlier: dict) -> dict:
 
 
 def differing(before, now, within=""):
-    """Return the names of the settings that differ between two maps.
+    """Return the names of the settings that differ between two maps; `within` is their prefix.
 
-    A name in a nested map has the outer name and a dot before it.
+    The name of a nested setting is preceded by the outer name and a dot.
 
     Examples
     --------
@@ -341,13 +341,13 @@ def differing(before, now, within=""):
 
 
 def merge(config, defaults):
-    """Add missing keys to a configuration, in place. Nested maps are merged; lists are not.
+    """Add missing keys to a configuration in place, also in nested maps.
 
     Parameters
     ----------
     config : dict
     defaults : dict
-        Its values are copied.
+        Values of missing keys; they are copied.
 
     Returns
     -------

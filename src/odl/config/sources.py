@@ -1,8 +1,8 @@
-"""Stamps of code: digests of the source files that a step imports, directly or indirectly.
+"""Digests of the code of steps: of all source files that a step imports, directly or indirectly.
 
-The stamp is a parameter of every rule of the workflow. An edit therefore repeats only the steps
-whose code imports the edited file. A module that is imported by its name at run time, such as a
-learner or a reader, is not detected here; the rules add it.
+The digest is a parameter of every rule of the workflow, so an edit repeats only the steps that
+import the edited file. Modules that are imported by name at run time, such as learners and readers,
+are not detected; the rules add them.
 """
 
 import ast
@@ -16,8 +16,8 @@ from pathlib import Path
 from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
-DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # data files of a module, with the module's name
-CPP = (".cpp", ".h")  # extensions of kernel files; in this module their names include them
+DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # of data files with the name of a module
+CPP = (".cpp", ".h")  # endings of kernel files, which are part of their names in this module
 INCLUDE = re.compile(r'^#include "(\w+)\.h"', re.M)
 # Matches a string literal (group 1), or text to ignore: comments, white space, and raw strings,
 # which are docstrings.
@@ -31,28 +31,29 @@ def imports(name):
     Parameters
     ----------
     name : str
-        Path below the package, without ending for Python: ``coding/exact``,
-        ``kernels/tree_norm.cpp``.
+        Path below the package, such as ``kernels/tree_norm.cpp``. The path of a Python file has no
+        ending: ``coding/exact``.
 
     Returns
     -------
     frozenset of str
+        Paths below the package.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     """
     return _files_of(_stamps().facts(name)[1])
 
 
 def imported(tree):
-    """Return the files of the package that a syntax tree (`ast`) imports."""
+    """Return the files of the package that are imported in a syntax tree (`ast.AST`)."""
     return _files_of(_names_of(tree))
 
 
 def _names_of(tree):
-    """Return the imported dotted names that begin with ``odl.``: modules, or names in modules."""
+    """Return the dotted names that a syntax tree imports from the package, sorted."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -63,7 +64,7 @@ def _names_of(tree):
 
 
 def _files_of(names):
-    """Return the files of dotted names (``odl.coding.exact``) and of paths (``kernels/sums.h``)."""
+    """Return the files for dotted names (``odl.coding.exact``); paths (``kernels/sums.h``) stay."""
     files = {
         name if "/" in name else _file_of(name) or _file_of(name.rpartition(".")[0])
         for name in names
@@ -73,7 +74,7 @@ def _files_of(names):
 
 @functools.cache
 def _file_of(module):
-    """Return the file of a dotted module name inside the package, or None."""
+    """Return the file of a dotted module name, or None if it is not in the package."""
     first, *inner = module.split(".")
     if first != "odl":
         return None
@@ -88,7 +89,7 @@ def _path_of(name):
 
 
 def closure(*names):
-    """Return all files that are loaded if some files are imported, without ``odl/__init__``."""
+    """Return all files that are loaded when files are imported, except ``odl/__init__``."""
     loaded, to_load = set(), list(names)
     while to_load:
         name = to_load.pop()
@@ -102,16 +103,20 @@ def closure(*names):
 
 @functools.cache
 def digest(*names, packages=(), more=""):
-    """Return a digest of the code that the given files execute, as 16 hexadecimal digits.
+    """Return a digest of files and of all files that they import, as 16 hexadecimal digits.
 
     Parameters
     ----------
     *names : str
-        Files of the package, as in `imports`. Everything that they import is included.
+        Files of the package, as in `imports`.
     packages : tuple of str
         Installed packages whose versions are included.
     more : str
-        Text that is included, such as the digest of an encoder's files.
+        Other text to include, such as the digest of an encoder's files.
+
+    Returns
+    -------
+    str
     """
     stamp = hashlib.sha256()
     for name in sorted(closure(*names)):
@@ -124,7 +129,7 @@ def digest(*names, packages=(), more=""):
 
 @functools.cache
 def _stamp_of(name):
-    """Return the bytes that a file adds to `digest`: name, digest of its code, and data files."""
+    """Return the bytes of a file in `digest`: its name, the digest of its code, and data files."""
     data = [
         path.read_bytes()
         for suffix in DATA_ENDINGS
@@ -139,7 +144,7 @@ def _version_of(package):
 
     try:
         return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:  # the step that needs it reports it
+    except importlib.metadata.PackageNotFoundError:  # the step that needs it reports the error
         return "missing"
 
 
@@ -160,7 +165,7 @@ class Stamps:
             self.known = {}
 
     def facts(self, name):
-        """Return (digest, imports) of a file, from the cache if its size and time are unchanged."""
+        """Return (digest, imports) of a file, from the cache if size and time are unchanged."""
         path = _path_of(name)
         facts = path.stat()
         state = [facts.st_size, facts.st_mtime_ns]
@@ -179,23 +184,20 @@ class Stamps:
 
 
 def facts_of(name, text):
-    """Return (digest without comments, imports) of a file.
+    """Return (digest without comments, imports) of the text of a file.
 
-    A C++ header also imports the source with its name.
+    Including a C++ header imports the header and the source with its name.
     """
     if name.endswith(CPP):
-        digest_ = hashlib.sha256(
-            CPP_PARTS.sub(lambda part: part[1] or " ", text).strip().encode()
-        ).hexdigest()[:16]
+        code = CPP_PARTS.sub(lambda part: part[1] or " ", text).strip()
         candidates = [
             f"kernels/{header}{suffix}" for header in INCLUDE.findall(text) for suffix in CPP
         ]
-        return digest_, sorted(
-            file for file in candidates if _path_of(file).is_file() and file != name
-        )
+        files = sorted(file for file in candidates if _path_of(file).is_file() and file != name)
+        return hashlib.sha256(code.encode()).hexdigest()[:16], files
     tree = ast.parse(text)
     names = _names_of(tree)
-    return _meaning_of(tree), names  # last: this removes docstrings from the tree
+    return _meaning_of(tree), names  # `_meaning_of` changes the tree, so it is called last
 
 
 @functools.cache
@@ -209,6 +211,7 @@ def meaning(text):
 
 
 def _meaning_of(tree):
+    """Return a digest of a syntax tree; remove its docstrings in place."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):
@@ -217,6 +220,7 @@ def _meaning_of(tree):
 
 
 def _is_text(statement):
+    """Return whether a statement is a string, such as a docstring."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
@@ -225,7 +229,7 @@ def _is_text(statement):
 
 
 def _plain(node):
-    """Return a syntax tree as tuples, without empty fields, which depend on the Python version."""
+    """Return a syntax tree as tuples without empty fields, which depend on Python's version."""
     if isinstance(node, list):
         return [_plain(item) for item in node]
     if not isinstance(node, ast.AST):

@@ -1,7 +1,7 @@
-"""The steps of a stream: which files a step reads and writes, and on which settings it depends.
+"""Steps of a stream: the files that each step reads and writes, and the settings it depends on.
 
-Rules of the workflow, the loop of `odl run` and the command `odl step NAME` use the argument names
-in `STEPS`. The output of a step records its input files and settings (`odl.files.provenance`).
+The rules of the workflow, the loop of `odl run` and the command `odl step NAME` share the argument
+names in `STEPS`. The output of a step records its inputs and settings (`odl.files.provenance`).
 """
 
 from typing import NamedTuple
@@ -38,12 +38,12 @@ class Step(NamedTuple):
         timestep.
     writes : dict
         Name of an argument -> path pattern of the output file, in the order of writing. The record
-        in the last file decides whether the step has to run again.
+        in the last file determines whether the step has to run again.
     settings : tuple of str
         Names of the arguments that are not files.
     untraced : tuple of str
-        Names in `reads` that the record leaves out. The step uses only a part of such a file, and
-        another argument has the digest of this part.
+        Names in `reads` that the record omits, because the step uses only a part of the file. A
+        setting has the digest of this part.
     """
 
     reads: dict
@@ -106,21 +106,23 @@ STEPS = {
 
 
 def record_of(name, arguments, digest_of):
-    """Return the provenance record of a step: digests of inputs, settings, and digest of the code.
+    """Return the provenance record of a step.
 
     Parameters
     ----------
     name : str
+        Key of `STEPS`.
     arguments : dict
         Arguments of the step: files, settings, and ``code``, the digest of its code ("" if
         unknown). A file is a path. Several files are a list of paths, or of (name, path) if the
-        names are part of the documents.
+        ids of documents contain the names.
     digest_of : callable
         Maps a path to the digest of the file's content.
 
     Returns
     -------
     dict
+        ``step``, ``code``, ``settings``, and ``inputs`` with the digest of each input.
     """
     step = STEPS[name]
     traced = [role for role in step.reads if role not in step.untraced and arguments.get(role)]
@@ -135,10 +137,10 @@ def record_of(name, arguments, digest_of):
 
 
 def _as_recorded(key, value):
-    """Return a settings argument without new settings that have the effect of earlier versions.
+    """Return an argument as the record contains it: without new settings that have no effect.
 
-    So a record does not change when a new version adds a setting. The argument ``run`` needs
-    nothing, since `odl.config.chains.run_of` has left out such settings.
+    A record therefore does not change when a version adds a setting. The argument ``run`` lacks
+    such settings already (`odl.config.chains.run_of`).
     """
     earlier = {
         "settings": Alerts.earlier,

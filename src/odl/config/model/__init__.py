@@ -1,1 +1,1 @@
-"""The sections of a configuration, by subject. A field is a setting and describes it."""
+"""Sections of a configuration, by subject. Each field declares and describes one setting."""

@@ -1,4 +1,4 @@
-"""Settings of alerts: when a period has alerts, and how many it shows."""
+"""Settings of alerts: the periods that have alerts, and the number of alerts."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from odl.errors import ParameterError
 
 @dataclass(frozen=True)
 class Alerts(Section):
-    """When a period has alerts, and how much of them is shown.
+    """Settings that decide which periods have alerts, and how many.
 
     Examples
     --------
@@ -22,20 +22,20 @@ class Alerts(Section):
     place: ClassVar[str] = "alerts"
     removed: ClassVar[dict[str, str]] = dict.fromkeys(
         ("pool", "same", "support", "reach", "silence", "growth", "past", "topics", "terms"),
-        "this key no longer exists: events replace topics (docs/alerts.md)",
+        "events have replaced topics (docs/alerts.md)",
     )
 
     budget: float = setting(
         20,
-        "maximum number of headlines of a period (of documents with `gates: false`); below 1, "
-        "this share of the period's documents, at least one",
-        values="headlines from 1, or a share",
+        "maximum number of headlines in a period (with `gates: false`, of documents). A value "
+        "below 1 is a share of the period's documents, rounded up",
+        values="an integer from 1, or a share",
         exclusiveMinimum=0,
     )
     level: float = setting(
         0.01,
-        "largest p of a period with alerts, and of a headline: about one ordinary period in 100 "
-        "has alerts",
+        "largest p-value of a period with alerts, and of a headline. With 0.01, about one "
+        "ordinary period in 100 has alerts",
         **POSITIVE_SHARE,
     )
     tail: float = setting(
@@ -46,8 +46,8 @@ class Alerts(Section):
     )
     certain: float = setting(
         10.0,
-        "-log10 of the tail probability at which a headline is an alert by itself, however often "
-        "the stream has something new; 0: never",
+        "smallest -log10 of the tail probability of a headline that is always an alert, even in "
+        "a stream whose periods often have alerts; 0: no headline is",
         values="at least 0",
         minimum=0,
     )
@@ -59,76 +59,78 @@ class Alerts(Section):
     )
     warm_up: int = setting(
         50,
-        "number of earlier scores that a period needs to have alerts; with fewer it is shown "
-        "as unproven",
+        "minimum number of earlier scores before a period can have alerts. A period with fewer "
+        "earlier scores is shown as unproven",
         "documents",
         minimum=1,
     )
     gates: bool = setting(
         False,
-        "`true`: a period has headlines, and only if its words, its volume or a document are "
-        "unusual at `level`. `false`: the most novel documents of each period are alerts, by "
-        "`tail`",
+        "`true`: a period has headlines only if its words, its number of documents or one "
+        "document are unusual at `level`. `false`: the most novel documents of each period are "
+        "alerts if their tail probability is at most `tail`",
         earlier=False,
     )
     rest: bool = setting(
         False,
-        "whether to store the number and the sum of the further words that raise and lower the "
-        "score of a document",
+        "whether to store the number of the words of a document that are not listed as reasons, "
+        "and the sum of their effects on its score",
         earlier=False,
     )
 
     unseen: int = setting(
         0,
-        "number of a period's items that must have a word never seen before for it to be listed; "
-        "0: no list. "
-        "`odl init` sets 3",
+        "minimum number of a period's items with a word for the word to be listed as never seen "
+        "before; 0: no list. `odl init` sets 3",
         "items",
         earlier=0,
         minimum=0,
     )
     unseen_sources: int = setting(
-        1, "minimum number of files of these items", "files", earlier=1, minimum=1
+        1, "minimum number of files that contain these items", "files", earlier=1, minimum=1
     )
 
     def check(self) -> None:
-        """Refuse a budget that is neither a number nor a share, and settings without any alert."""
+        """Refuse a budget that is no integer and no share, and settings without any alert."""
         if self.budget > 1 and self.budget != int(self.budget):
             raise ParameterError(
                 f"alerts.budget is {self.budget!r}",
-                "items a period (1, 2, ...) or a share below 1",
-                "set budget to an integer or to a share below 1",
+                "an integer from 1, or a share below 1",
+                "change budget",
             )
         if self.window < self.warm_up:
             raise ParameterError(
-                f"alerts.window is {self.window} and warm_up {self.warm_up}, "
-                "so that no period has alerts",
+                f"alerts.window is {self.window} and alerts.warm_up is {self.warm_up}, "
+                "so no period can have alerts",
                 "a window of at least warm_up scores",
                 "raise window or lower warm_up",
             )
         if self.tail < 1 / (1 + self.window):
             raise ParameterError(
-                f"alerts.tail is {self.tail!r} with a window of {self.window}: "
-                "nothing can be an alert",
+                f"alerts.tail is {self.tail!r} with a window of {self.window}, "
+                "so no document can be an alert",
                 f"a tail of at least 1/{1 + self.window}",
                 "raise tail or window",
             )
 
     def room(self, n_items: int) -> int:
-        """Return the budget of a period as a number of items."""
+        """Return the maximum number of alerts of a period with `n_items` items."""
         if self.budget >= 1:
             return int(self.budget)
-        # The product is rounded: 0.07 of 100 is 7.000000000000001 in binary.
+        # Round first: 0.07 * 100 is 7.000000000000001 in floating point.
         return max(1, math.ceil(round(self.budget * n_items, 9)))
 
 
 @dataclass(frozen=True)
 class FollowedAlerts(Alerts):
-    """The alerts of a study, with the run whose scores they use."""
+    """Alerts of a study, computed from the scores of one run."""
 
     run: str | None = setting(
         None, "run whose scores are used; null: no alerts", values="a name among `runs`, or null"
     )
     atoms: int | None = setting(
-        None, "number of atoms of this run; null: the largest", values="atoms, or null", minimum=1
+        None,
+        "number of atoms of this run; null: its largest",
+        values="atoms, or null",
+        minimum=1,
     )

@@ -1,4 +1,4 @@
-"""Settings of what is computed from scores: baselines, evaluation, regret, emerging topics."""
+"""Settings of baselines, evaluation, regret and emerging topics."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from odl.config.setting import NAME_ITEMS, POSITIVE_SHARE, SIZE_ITEMS, Section, 
 
 @dataclass(frozen=True)
 class Baselines(Section):
-    """Scores without a dictionary, to compare with."""
+    """Scores of methods without a dictionary, for comparison."""
 
     place: ClassVar[str] = "baselines"
 
@@ -17,8 +17,8 @@ class Baselines(Section):
     )
     window: int | None = setting(
         None,
-        "number of earlier batches in which neighbours are searched; 0: all, so that the cost "
-        "grows with the stream. `null`: all, but the last 10,000 documents after 50,000",
+        "number of earlier batches in which neighbours are searched. 0: all; the cost then grows "
+        "with the stream. `null`: all earlier documents up to 50,000, after that the last 10,000",
         values="timesteps, `null`",
         minimum=0,
     )
@@ -26,23 +26,24 @@ class Baselines(Section):
 
 @dataclass(frozen=True)
 class Evaluation(Section):
-    """How scores are evaluated by topics."""
+    """Evaluation of scores by topics."""
 
     place: ClassVar[str] = "evaluate"
 
     min_novel: int = setting(
         10,
-        "minimum number of novel documents of a timestep in the average, if `timesteps` is empty",
+        "minimum number of novel documents for a timestep to enter the average AUC, if "
+        "`timesteps` is empty",
         values="documents",
         minimum=1,
     )
     min_known: int = setting(
-        10, "minimum number of known documents, likewise", values="documents", minimum=1
+        10, "minimum number of known documents of such a timestep", values="documents", minimum=1
     )
     topics: str = setting(
         "all",
-        "a document is novel if none of its topics was seen before (`all`), or if its first topic "
-        "was not (`dominant`)",
+        "`all`: a document is novel if none of its topics was seen before. `dominant`: it is "
+        "novel if its first topic was not seen before",
         enum=["all", "dominant"],
     )
     bootstrap: int = setting(
@@ -51,37 +52,37 @@ class Evaluation(Section):
         "resamples",
         minimum=0,
     )
-    seed: int = setting(0, "seed of the bootstrap", "a whole number from 0", minimum=0)
+    seed: int = setting(0, "seed of the bootstrap", "an integer from 0", minimum=0)
 
 
 @dataclass(frozen=True)
 class EvaluatedStream(Evaluation):
-    """How the scores of one stream are evaluated."""
+    """Evaluation of the scores of one stream."""
 
     timesteps: list[int] = setting([], items={"type": "integer", "minimum": 1})
 
 
 @dataclass(frozen=True)
 class BestFixed(Section):
-    """The search for the best fixed dictionary in hindsight."""
+    """Search for the best fixed dictionary in hindsight."""
 
     place: ClassVar[str] = "regret"
 
     timesteps: int = setting(
         0,
-        "number of horizons T for which the best dictionary is fitted, spaced evenly in √T up to "
-        "the last timestep; 0: every T",
-        "numbers",
+        "number of horizons T for which the best dictionary is fitted. They are evenly spaced "
+        "in √T up to the last timestep. 0: all timesteps",
+        "horizons",
         minimum=0,
     )
     tolerance: float = setting(
         0.0001,
-        "relative gap between the two bounds on its loss at which a fit stops",
+        "relative gap between the lower and the upper bound on the loss at which a fit stops",
         exclusiveMinimum=0,
     )
     iterations: int = setting(
         2000,
-        "maximum number of iterations of a fit; the table has both bounds",
+        "maximum number of iterations of a fit. The table has both bounds on the loss",
         "iterations",
         minimum=1,
     )
@@ -89,10 +90,12 @@ class BestFixed(Section):
 
 @dataclass(frozen=True)
 class Regret(BestFixed):
-    """The regret of a study's runs."""
+    """Regret of the runs of a study."""
 
     enabled: bool = setting(
-        False, "whether to measure the regret: a table for each run, and `tables/regret.tsv`"
+        False,
+        "whether to measure the regret; it is written to a table for each run and to "
+        "`tables/regret.tsv`",
     )
     runs: list[str] = setting(
         [],
@@ -100,12 +103,14 @@ class Regret(BestFixed):
         values="names among `runs`",
         **NAME_ITEMS,
     )
-    sizes: list[int] = setting([], "sizes of these runs; empty: all", "atoms", **SIZE_ITEMS)
+    sizes: list[int] = setting(
+        [], "numbers of atoms of these runs; empty: all", "atoms", **SIZE_ITEMS
+    )
 
 
 @dataclass(frozen=True)
 class SmallDictionary(Section):
-    """The search for emerging topics.
+    """Search for emerging topics.
 
     Examples
     --------
@@ -118,12 +123,12 @@ class SmallDictionary(Section):
 
     share: float = setting(
         0.1,
-        "share of the documents of a timestep that are grouped, the most novel ones",
+        "share of a timestep's documents that are clustered; these are the most novel ones",
         **POSITIVE_SHARE,
     )
     atoms: int = setting(
         10,
-        "maximum number of atoms of the dictionary of emerging topics, and of clusters",
+        "maximum number of clusters, and of atoms in the dictionary of emerging topics",
         "atoms",
         minimum=1,
     )
@@ -135,12 +140,16 @@ class SmallDictionary(Section):
     )
     start_terms: int = setting(
         5,
-        "number of a document's heaviest terms with which an atom starts; 0: all",
+        "number of terms in an initial atom: those of a document with the largest weights; "
+        "0: all terms of the document",
         "terms",
         minimum=0,
     )
     rounds: int = setting(
-        10, "maximum number of alternations of coding and fitting", "rounds", minimum=1
+        10,
+        "maximum number of rounds; a round computes the codes, then the dictionary",
+        "rounds",
+        minimum=1,
     )
     min_support: int = setting(
         3, "minimum number of documents of a cluster", "documents", minimum=1
@@ -150,7 +159,7 @@ class SmallDictionary(Section):
 
 @dataclass(frozen=True)
 class Emerging(SmallDictionary):
-    """The emerging topics of a study's runs."""
+    """Emerging topics of the runs of a study."""
 
     enabled: bool = setting(True, "whether to search for emerging topics")
     runs: list[str] = setting(

@@ -1,4 +1,4 @@
-"""Settings of features: how term counts become weights, and the size of the vocabulary."""
+"""Settings of features: weighting of terms, and size of the vocabulary."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from odl.config.setting import POSITIVE_SHARE, Section, setting
 
 @dataclass(frozen=True)
 class Weighting(Section):
-    """How term counts become weights.
+    """Weighting of term counts.
 
     Examples
     --------
@@ -21,42 +21,44 @@ class Weighting(Section):
     place: ClassVar[str] = "features"
 
     tf: str = setting(
-        "raw", "form of the term frequency: the count, or 1 + log(count)", enum=["raw", "log"]
+        "raw",
+        "term frequency: `raw` is the count, `log` is 1 + log(count)",
+        enum=["raw", "log"],
     )
     idf: str = setting(
         "past",
-        "documents in which document frequencies are counted: earlier batches (for batch 0, "
-        "itself), or the entire corpus; or no idf. `corpus` uses later documents, as the papers "
-        "do; appended documents then change every step",
+        "documents in which document frequencies are counted. `past`: all earlier batches (batch "
+        "0 uses its own documents). `corpus`: the entire corpus, with later documents, as in the "
+        "papers; appended documents then change every step. `none`: no idf",
         enum=["past", "corpus", "none"],
     )
     min_df: int = setting(
         0,
-        "number of earlier documents (with `idf: corpus`, of documents) that a term needs to be "
-        "used; 0: also use terms never seen before",
+        "minimum number of earlier documents (with `idf: corpus`, of all documents) with a term "
+        "for the term to be used; 0: terms never seen before are used too",
         "documents",
         minimum=0,
     )
     max_share: float = setting(
         1.0,
-        "maximum document frequency of a term, as a share of the earlier documents. A term above "
-        "it that is in at least 30 documents is a stop word of the stream (weight 0). "
-        "`odl init` sets .5",
+        "largest document frequency of a term, as a share of the earlier documents. A term that "
+        "exceeds it and is in at least 30 documents is a stop word of the stream (weight 0). "
+        "`odl init` sets 0.5",
         earlier=1.0,
         **POSITIVE_SHARE,
     )
     languages: bool = setting(
         False,
-        "whether to give no weight to stop words in the language of each document, which is "
-        "detected (docs/method.md#words). `odl init` sets `true`",
+        "whether to detect the language of each document and give its stop words weight 0 "
+        "(docs/method.md#words). `odl init` sets `true`",
         earlier=False,
     )
     pieces: float = setting(
         0.0,
-        "weight of pieces of words relative to words, in runs of `levels` and `adaptive`. Pieces "
-        "are runs of four characters, which inflected forms share "
+        "weight of pieces relative to words, for the algorithms `levels` and `adaptive`. A piece "
+        "is a sequence of four characters of a word; inflected forms of a word share pieces "
         "(docs/method.md#pieces-of-words). `odl init` sets it if most new words are forms of "
-        "known ones",
+        "known words",
         values="from 0, below 1",
         earlier=0.0,
         minimum=0,
@@ -64,9 +66,9 @@ class Weighting(Section):
     )
     meaning: float | None = setting(
         0.0,
-        "weight of vectors relative to words, in streams with vectors "
-        "(docs/method.md#meaning-beside-words). `null`: 16/(16 + n), at most 2/3, where n is the "
-        "median number of distinct words of a document so far. 0: words only",
+        "weight of vectors relative to words, in streams whose documents have vectors "
+        "(docs/method.md#meaning-beside-words). 0: only words are used. `null`: 16/(16 + n), at "
+        "most 2/3, where n is the median number of distinct words in the documents so far",
         values="0 to 1, or `null`",
         earlier=0.0,
         minimum=0,
@@ -74,27 +76,28 @@ class Weighting(Section):
     )
     meaning_bytes: int = setting(
         320_000,
-        "memory for vectors of the last documents, with one bit for each number of a vector",
+        "memory for the vectors of the last documents; each component of a vector takes one bit",
         "bytes",
         earlier=320_000,
         minimum=1,
     )
     vocabulary: str = setting(
-        "growing", "terms used: all so far, or those of batch 0", enum=["growing", "fixed"]
+        "growing",
+        "`growing`: all terms so far are used. `fixed`: only the terms of batch 0 are used",
+        enum=["growing", "fixed"],
     )
 
 
 @dataclass(frozen=True)
 class Features(Weighting):
-    """The features of a stream: weights, and the bound on its vocabulary, which all runs share."""
+    """Features of a stream: weighting, and maximum size of the vocabulary that all runs share."""
 
     max_terms: int = setting(
         0,
-        "maximum size of the vocabulary of a stream, for all runs. If it is exceeded after a "
-        "batch, the terms not seen for the longest time are removed, rare ones first; a removed "
-        "term that returns counts as new "
-        "([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not allowed with `idf: corpus` or "
-        "with regret",
-        values="terms, `0` keeps all",
+        "maximum size of the vocabulary of a stream, for all runs. If a batch exceeds it, the "
+        "terms not seen for the longest time are removed, rare ones first. A removed term that "
+        "returns counts as new ([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not allowed "
+        "with `idf: corpus` or with regret",
+        values="terms; `0`: no limit",
         minimum=0,
     )

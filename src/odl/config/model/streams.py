@@ -1,4 +1,4 @@
-"""Settings of streams: the order of the documents, late topics, and batches."""
+"""Settings of streams: order of the documents, late topics, and batches."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -9,27 +9,32 @@ from odl.errors import ParameterError
 
 @dataclass(frozen=True)
 class TopicEntry(Section):
-    """Topics that enter the stream late, so that the novel documents are known."""
+    """Topics that are held back, so that their first documents are known to be novel."""
 
     place: ClassVar[str] = "topic_entry"
 
     held_back: float = setting(
         0.0,
-        "probability that a topic is held back. Used only with `protocol: topic-entry`",
+        "probability that a topic is held back; used only with `protocol: topic-entry`",
         values="0 to 1",
         minimum=0,
         maximum=1,
     )
-    first: int = setting(1, "first batch in which a topic may enter", "timestep", minimum=1)
+    first: int = setting(
+        1, "first batch at which a held-back topic may enter the stream", "timestep", minimum=1
+    )
     last: int = setting(
-        1, "last batch in which a topic may enter, not before `first`", "timestep", minimum=1
+        1,
+        "last batch at which a held-back topic may enter the stream, not before `first`",
+        "timestep",
+        minimum=1,
     )
 
     def check(self) -> None:
-        """Refuse a range without a batch."""
+        """Refuse an empty range of batches."""
         if self.first > self.last:
             raise ParameterError(
-                f"topic_entry is from {self.first} to {self.last}",
+                f"topic_entry.first is {self.first} and topic_entry.last is {self.last}",
                 "first not after last",
                 "lower topic_entry.first or raise topic_entry.last",
             )
@@ -37,53 +42,57 @@ class TopicEntry(Section):
 
 @dataclass(frozen=True)
 class Batches(Section):
-    """How a stream is cut into batches."""
+    """Division of a stream into batches."""
 
     place: ClassVar[str] = "batches"
 
     by: str = setting(
         "documents",
-        "a batch is a number of documents, a calendar period (UTC, weeks from Monday), "
-        "or one source file",
+        "content of a batch: a fixed number of documents, a calendar period (UTC; weeks begin on "
+        "Monday), or one source file",
         enum=["documents", "period", "file"],
     )
     documents: int = setting(
-        500, "size of a batch after the first; for `by: documents`", "documents", minimum=1
+        500,
+        "number of documents in each batch after the first; used with `by: documents`",
+        "documents",
+        minimum=1,
     )
     period: str = setting(
         "month",
-        "length of a period; for `by: period`. A period without documents is not a batch",
+        "length of a period; used with `by: period`. A period without documents is not a batch",
         enum=["day", "week", "month", "quarter", "year"],
     )
     initial: int = setting(
         500,
-        "minimum size of the first batch, which starts the dictionary and is not evaluated; "
-        "it consists of complete periods or files. For `by: documents` it is the exact size",
+        "minimum number of documents in the first batch, which initialises the dictionary and is "
+        "not evaluated. The batch consists of complete periods or files; with `by: documents` it "
+        "has exactly this size",
         "documents",
         minimum=1,
     )
     flush: bool = setting(
         True,
-        "whether to process the last batch, which may still grow; it is processed again when it "
-        "has grown",
+        "whether to process the last batch although it may still grow; it is processed again "
+        "when it has grown",
     )
 
 
 @dataclass(frozen=True)
 class Order(Section):
-    """The order of a stream's documents and its batches."""
+    """Order of the documents of a stream, and its batches."""
 
     protocol: str = setting(
         "by-date",
-        "`by-date`: all documents. `topic-entry`: each held-back topic enters at a random batch, "
-        "and its earlier documents are dropped, so the novel documents are known",
+        "`by-date`: all documents are used. `topic-entry`: each held-back topic enters at a "
+        "random batch, and its earlier documents are dropped, so the novel documents are known",
         enum=["by-date", "topic-entry"],
     )
     topic_entry: TopicEntry = field(default_factory=TopicEntry)
     ties: str = setting(
         "seeded",
-        "order of documents with equal or missing times: random by seed and document id, "
-        "or as in the source",
+        "order of documents with equal or missing times: `seeded` is a random order that depends "
+        "on the seed and the ids; `source` is the order in the source",
         enum=["seeded", "source"],
     )
     batches: Batches = field(default_factory=Batches)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def readers() -> dict[str, ModuleType]:
-    """Return the readers by their names in the configuration. All of them are imported.
+    """Import all readers, and return them by their names in the configuration.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def read(
 
 
 def _reader(name):
-    """Return a reader. For ``documents``, the other readers are not imported."""
+    """Return the reader of this name; the others are not imported for the reader ``documents``."""
     if name == "documents":
         return import_module(f"{__name__}.collection")
     if name not in readers():

@@ -37,17 +37,18 @@ def read(sources, options):
     sources : list of path-like
         The file.
     options : dict
-        ``tokens`` (see `odl.text.tokens`); ``topics``: ``"all"`` (default) or ``"primary"``;
-        ``limit``: read only this number of papers; ``every``: n, to read every nth of these;
-        ``fields``: parts of the text, ``title``, ``abstract`` or both (default); ``vectors`` (see
-        `odl.text.encoder`, default null).
+        - ``tokens``: see `odl.text.tokens`.
+        - ``topics``: ``"all"`` (default) or ``"primary"``.
+        - ``limit``: number of papers to read, by default all.
+        - ``every``: n, to read only every nth of these papers (default 1).
+        - ``fields``: parts of the text, ``title``, ``abstract`` or both (default).
+        - ``vectors``: see `odl.text.encoder` (default null).
 
     Returns
     -------
     Documents
-        105392 papers by day of creation, then arXiv number. The text is title and abstract, or
-        one of these. Topics are the primary category, then the other categories of the paper. Times
-        are midnight UTC of the day.
+        105392 papers, sorted by day of creation, then by arXiv number. Topics are the primary
+        category, then the other categories of the paper. Times are midnight UTC of the day.
 
     Raises
     ------
@@ -67,16 +68,12 @@ def records(path, options):
     with opening(path, "days of creation as YYYY-MM-DD"):
         for paper in islice(rows(path), 0, options.get("limit"), options.get("every", 1)):
             number, created, primary, categories, *texts = paper
-            others = (
-                []
-                if primary_only
-                else [name for name in categories.split(",") if name and name != primary]
-            )
+            categories = [] if primary_only else filter(None, categories.split(","))
+            topics = tuple(dict.fromkeys([primary, *categories]))
             time = int(np.datetime64(created, "D").astype("datetime64[ms]").astype(np.int64))
-            text = "\n".join(
-                text for name, text in zip(FIELDS, texts, strict=True) if name in parts
-            )
-            yield number, time, (primary, *dict.fromkeys(others)), texts[0], text
+            text_of_field = dict(zip(FIELDS, texts, strict=True))
+            text = "\n".join(text_of_field[name] for name in FIELDS if name in parts)
+            yield number, time, topics, text_of_field["title"], text
 
 
 def rows(path):
@@ -91,8 +88,8 @@ def abstracts(paths, output):
     Parameters
     ----------
     paths : list of path-like
-        One file per category, named by it; tab-separated, quoted as by pandas. A paper is written
-        once if its primary category is among these.
+        One tab-separated file for each category, which its name contains. Each paper whose primary
+        category has a file is written once.
     output : path-like
         The table to write, compressed by xz.
 
@@ -104,8 +101,7 @@ def abstracts(paths, output):
     import lzma
 
     names = [re.search(r"cs\.[A-Z]{2}", str(path).rpartition("/")[2]) for path in paths]
-    wanted = {name[0] for name in names if name}
-    papers = {}
+    wanted, papers = {name[0] for name in names if name}, {}
     for path in paths:
         with opening(path, "a table packed with xz"), unpacked_text(path, "xz") as file:
             for row in csv.DictReader(lines(file, path), delimiter="\t"):

@@ -1,4 +1,4 @@
-"""Helpers of readers: checks of sources, options and content, and packed files."""
+"""Helpers of readers: checks of sources, options and content; reading of compressed files."""
 
 import io
 import os
@@ -15,12 +15,12 @@ from odl.text import encoder
 from odl.text.tokens import count_words
 
 FETCH = "download it again, or replace it by the right file"  # advice for a damaged download
-MAX_LINE = 1 << 26  # characters; longer lines are refused, since they would fill the memory
-MAX_MEMBER_BYTES = 1 << 28  # bytes; larger files in an archive are refused
+MAX_LINE = 1 << 26  # characters in a line; longer lines would fill the memory
+MAX_MEMBER_BYTES = 1 << 28  # bytes of a file in an archive
 
 
 class Unreadable(str):
-    """Reason why a document cannot be read. Readers yield it instead of a row and continue.
+    """Reason why a document cannot be read. Readers yield it instead of a row.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Unreadable(str):
     todo: str
 
     def __new__(cls, reason: object, todo: str = "") -> "Unreadable":
-        """Return a reason. For an error that was raised with an `Unreadable`, return that one."""
+        """Return a reason, or the `Unreadable` with which the error `reason` was raised."""
         if isinstance(reason, Exception) and reason.args and isinstance(reason.args[0], cls):
             return reason.args[0]
         new = super().__new__(cls, reason)
@@ -91,7 +91,13 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
 
 @contextmanager
 def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
-    """Context that turns any error of decoding the file at `path` into a `DataError`.
+    """Replace any error that occurs in the context by a `DataError` about the file `path`.
+
+    Parameters
+    ----------
+    path : path-like
+    what : str
+        Expected content of the file.
 
     Examples
     --------
@@ -106,8 +112,8 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    # Errors of decoders have no common base class: zlib.error, lzma.LZMAError, tarfile.TarError,
-    # zipfile.BadZipFile and the MatReadError of SciPy derive from Exception itself.
+    # zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile and SciPy's MatReadError have
+    # no other common base class.
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{path} cannot be read ({reason})", what, FETCH) from error
@@ -119,7 +125,7 @@ def check_content(path, counted, expected):
     Parameters
     ----------
     path : path-like
-        Its file, for the message.
+        File of the corpus, for the error message.
     counted, expected : dict
         Name of a quantity -> counted and known value.
 
@@ -134,16 +140,16 @@ def check_content(path, counted, expected):
 
 
 def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Documents:
-    """Count the words of texts, and return the documents without the texts.
+    """Return `Documents` with the counts of the words in their texts.
 
-    Texts are read one at a time.
+    Texts are read one at a time and not stored.
 
     Parameters
     ----------
     records : iterable of tuple
         Id, time in milliseconds, topics, title and text of each document.
     options : dict
-        ``tokens`` (see `odl.text.tokens`), ``vectors`` (see `odl.text.encoder`, default null).
+        ``tokens`` (see `odl.text.tokens`) and ``vectors`` (see `odl.text.encoder`, default null).
 
     Examples
     --------
@@ -162,22 +168,19 @@ def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Docume
     counts, vocabulary = count_words(
         text_encoder.through(texts()) if text_encoder else texts(), options.get("tokens")
     )
-    ids, times, topics, titles = (
-        map(list, zip(*fields, strict=True)) if fields else ([], [], [], [])
-    )
     return Documents(
         counts=counts,
         vocabulary=vocabulary,
-        ids=ids,
-        times=np.array(times, dtype=np.int64),
-        topics=topics,
-        titles=list(map(one_line, titles)),
+        ids=[identity for identity, _, _, _ in fields],
+        times=np.array([time for _, time, _, _ in fields], dtype=np.int64),
+        topics=[topics for _, _, topics, _ in fields],
+        titles=[one_line(title) for _, _, _, title in fields],
         vectors=text_encoder.vectors() if text_encoder else None,
     )
 
 
 def unpacked(path, form="gz"):
-    """Open a file compressed by gzip or xz for reading bytes."""
+    """Open a file compressed by gzip (`form` "gz") or xz for reading bytes."""
     import gzip
     import lzma
 
@@ -225,9 +228,9 @@ def table(file, path, columns):
 
 @contextmanager
 def packing(output: str | os.PathLike) -> Iterator[Any]:
-    """Context with a binary file that writes gzip into another file.
+    """Open a file for writing bytes that are compressed by gzip.
 
-    The name and the time are left out of gzip's header, so that the bytes are reproducible.
+    The header of gzip contains no name and no time, so that the bytes are reproducible.
     """
     import gzip
 
@@ -262,6 +265,6 @@ def tar_members(path, wanted=None):
                     if member.size > MAX_MEMBER_BYTES:
                         raise ValueError(f"{member.name} has more than {MAX_MEMBER_BYTES} bytes")
                     yield member.name, archive.extractfile(member).read()
-        # tarfile ignores a missing end; reading to the end verifies the checksum.
+        # tarfile ignores a missing end. At the end of the stream, gzip verifies its checksum.
         while stream.read(1 << 20):
             pass

@@ -35,6 +35,7 @@ DEFAULT_COLUMNS = {
 }
 COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "source", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
+# A role is a field of a document. The option `columns` maps it to the column that contains it.
 # Roles whose columns must exist in a table if the option `columns` names them.
 NEEDED_ROLES = ("id", "time", "text", "counts", "vector")
 NAMED_ONLY = ("author", "source")  # roles that are read only if the option `columns` names them
@@ -61,13 +62,13 @@ OPTIONS = {
     "vectors": encoder.VECTORS_SCHEMA,
     "changed": {"type": "string", "enum": ["keep", "new"]},
     "forgotten": {"type": "array", "items": {"type": "string"}},
-    # Records of earlier versions lack this option: their files, without faults, give the same
-    # documents with either value.
+    # Provenance records of earlier versions lack this option. Their files had no faults, so either
+    # value gives the same documents.
     "strict": {"type": "boolean", "earlier": False},
     "needs_time": {"type": "boolean", "earlier": True},
 }
 
-# Role -> column in mail, feeds, logs and text files. Their readers name columns after the roles.
+# Role -> column in mail, feeds, logs and text files, whose readers name columns after roles.
 OWN_COLUMNS = {role: role for role in COLUMN_ROLES if role not in NAMED_ONLY}
 SUBJECT_LINE = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 DAMAGE_REASONS = {  # key of a damaged row -> reason in the list of documents set aside
@@ -98,39 +99,40 @@ def read(sources, options):
     sources : list of path-like
         Files, patterns, or folders of tables (`odl.files.listing`).
     options : dict
-        - ``columns``: names of the columns id, time, text, counts, topics, title, url, author,
-          source, vector; null for a column that is not used. A name other than the default must
-          exist in tables. url, author, source and vector are only read if they are named; a named
-          author also reads the authors of mail and feeds. ``source`` of mail and feeds is one of
-          author, category (of feeds) and title. A list of columns for text becomes paragraphs; a
-          list for time (date and clock) is joined by spaces. ``topics: category`` also reads the
-          categories of feeds.
-        - ``facets``: names of further columns of tables; events report how often each of their
-          values occurs (default none).
-        - ``separator``: string between topics (default ";"; null: a string is one topic).
+        - ``columns``: column of each role: id, time, text, counts, topics, title, url, author,
+          source, vector. Null for a role that is not used. A table must have the columns that
+          differ from the default. url, author, source and vector are read only if they are named.
+          A named author also reads the authors of mail and feeds. ``source`` of mail and feeds is
+          one of author, category (of feeds) and title. ``topics: category`` also reads the
+          categories of feeds. Several columns of text become paragraphs; several columns of time
+          (date and clock) are joined by spaces.
+        - ``facets``: names of further columns of tables (default none). Events report how often
+          each of their values occurs.
+        - ``separator``: string between topics (default ";"); null: a string is one topic.
         - ``quoted``: whether quotation marks may enclose the fields of CSV files (default true).
-        - ``delimiter``: of CSV files (default: detected).
-        - ``encoding``: default utf-8; in a list of two, the second decodes bytes that do not fit
-          the first.
-        - ``dates``: day-first or month-first.
+        - ``delimiter``: delimiter of CSV files, by default detected.
+        - ``encoding``: encoding of the files (default utf-8), or a list of two, where the second
+          decodes bytes that do not fit the first.
+        - ``dates``: order of dates whose year comes last, day-first or month-first.
         - ``time_format``: one or more formats of strptime, for the times of tables and logs.
-        - ``kind``: one of `odl.files.listing.KINDS`, for all files.
-        - ``times``: source of the time of texts (see `odl.corpora.formats`).
-        - ``tokens``: see `odl.text.tokens`; for texts.
-        - ``clean``: names of `odl.text.cleaning.CLEANERS` that are applied to texts (default none).
-        - ``min_words``: documents with fewer tokens are left out, and listed (default 0).
-        - ``duplicates``: whether to store the shingles of texts, for `odl.stream.duplicates`
+        - ``kind``: kind of all files, one of `odl.files.listing.KINDS`; by default detected.
+        - ``times``: source of the time of text files (see `odl.corpora.formats`).
+        - ``tokens``: tokens of texts (see `odl.text.tokens`).
+        - ``clean``: names of the cleaners of texts (see `odl.text.cleaning`; default none).
+        - ``min_words``: smallest number of tokens of a document (default 0). Shorter documents are
+          omitted and listed.
+        - ``duplicates``: whether to store the shingles of texts for `odl.stream.duplicates`
           (default false).
-        - ``keep_text``: characters at the start of each cleaned text that are stored, to show
-          passages (default 0).
-        - ``vectors``: encoder of the cleaned texts, see `odl.text.encoder` (default null).
+        - ``keep_text``: number of characters at the start of each cleaned text that are stored, for
+          excerpts (default 0).
+        - ``vectors``: encoder of the cleaned texts (see `odl.text.encoder`; default null).
         - ``forgotten``: digests of ids that are not read (see `forgotten_as`).
-        - ``changed``: use of a row whose id occurred before with other content: ``keep`` leaves it
-          out (default), ``new`` makes it a document whose id ends in a digest of its content.
+        - ``changed``: use of a row whose id occurred before with other content. ``keep`` omits it
+          (default); ``new`` makes it a document whose id ends in a digest of its content.
         - ``strict``: whether a document or file that cannot be read raises an error (default true;
-          false in an odl.yaml); otherwise it is set aside.
-        - ``needs_time``: whether a document without a time cannot be read (default false; true in
-          an odl.yaml with batches by period).
+          false in an odl.yaml). Otherwise it is set aside.
+        - ``needs_time``: whether a document must have a time (default false; true in an odl.yaml
+          with batches by period).
 
     Returns
     -------
@@ -138,19 +140,19 @@ def read(sources, options):
         In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string)
         or else text. Without a column of ids, the id is file name and row, such as ``a.csv:12``.
         White space inside tokens becomes "_", inside ids and topics one space. Times are parsed by
-        `odl.corpora.times.parse_time`. A row whose id and content occurred before is left out and
-        counted in ``repeats``; ``aside`` lists what could not be read.
+        `odl.corpora.times.parse_time`. A row whose id and content occurred before is omitted and
+        counted in ``repeats``. ``aside`` lists the documents and files that could not be read.
 
     Raises
     ------
     ConfigError
         If an option is wrong.
     DataError
-        If a file or row is wrong and the reading is strict; the message names both.
+        If ``strict`` is true and a file or row is wrong; the message names both.
     """
     form, collection = form_of(options), Collection(options)
     for name, path in find_files(sources, form.kind):
-        if collection.strict or listing.is_utf8(path):  # `odl run` lists the files with other names
+        if collection.strict or listing.is_utf8(path):  # `odl run` reports files with other names
             collection.add_file(name, path, form)
     return collection.finish()
 
@@ -167,7 +169,7 @@ def form_of(options):
 
 
 def columns_of(options):
-    """Return role -> column name or list of names, with the defaults and without unused roles."""
+    """Return a dict from role to column name (or list of names) for the roles that are used."""
     columns = {**DEFAULT_COLUMNS, **options.get("columns", {})}
     columns |= {FACET_ROLE + name: name for name in options.get("facets", ())}
     return {role: name for role, name in columns.items() if name is not None}
@@ -176,8 +178,8 @@ def columns_of(options):
 def own_columns(kind, columns):
     """Return a dict from role to column for a mail, text, log or feed file.
 
-    The roles author and source are included only if `columns` has them. The categories of a feed
-    are topics only if `columns` says so.
+    The roles author and source, and the categories of a feed as topics, are included only if
+    `columns` (result of `columns_of`) names them.
     """
     own = dict(OWN_COLUMNS)
     if kind == "feed" and columns.get("topics") == listing.CATEGORY:
@@ -199,8 +201,8 @@ def names_of(column):
 def value_of(row, column, between="\n\n"):
     """Return the value of a row in a column, or the joined values if `column` is a list.
 
-    Strings are joined by `between`. If one of the values is not a string, this value alone is
-    returned; the parser of the field then reports it.
+    Strings are joined by `between`. If a value is not a string, it is returned alone, so that the
+    parser of the field reports it.
     """
     if not isinstance(column, list):
         return row.get(column)
@@ -214,8 +216,8 @@ def value_of(row, column, between="\n\n"):
 def values_by_role(row, columns):
     """Return a dict from role to value for a row.
 
-    If a role has several columns, their values are joined: by a space for the time (date and
-    clock), as paragraphs for other roles.
+    The values of several columns are joined by spaces for the time (date and clock), as paragraphs
+    for other roles.
     """
     return {
         role: value_of(row, column, " " if role == "time" else "\n\n")
@@ -226,8 +228,8 @@ def values_by_role(row, columns):
 def documents_in(name, path, form, columns, strict=True):
     """Yield (location, row, with_ids) for each document in a file.
 
-    The row maps roles to values. The boolean with_ids says whether the row must have an id; in a
-    table it must if the first row has one.
+    The row maps roles to values. with_ids is true if the row must have an id: in a table, all rows
+    must have one if the first row has one.
 
     Parameters
     ----------
@@ -237,10 +239,9 @@ def documents_in(name, path, form, columns, strict=True):
     columns : dict
         Result of `columns_of`.
     strict : bool
-        Whether a document that cannot be read raises an error. Otherwise, its row is an
-        `Unreadable`. If the location begins with ``after``, the `Unreadable` concerns the remainder
-        of the file, and if the location is empty, the entire file. With the location ``read``, its
-        text says how many documents are damaged, but were read.
+        Whether a document that cannot be read raises an error. Otherwise its row is an
+        `Unreadable`. An `Unreadable` may also concern the entire file (location ""), the end of the
+        file (location "after ..."), or damaged documents that were read (location "read").
 
     Raises
     ------
@@ -269,17 +270,20 @@ def documents_in(name, path, form, columns, strict=True):
             if not tabular:
                 n_damaged.update(row.keys() & DAMAGE_REASONS.keys())
             roles = values_by_role(row, columns)
-            yield location, roles, with_ids or not (strict or fields.missing(roles.get("id")))
+            has_optional_id = not strict and not fields.missing(roles.get("id"))
+            yield location, roles, with_ids or has_optional_id
         if tabular and strict:
             check_columns_seen(path, columns_seen, columns)
     except DataError as error:
         if strict:
             raise
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
-        yield last_location and setaside.REST_PREFIX + last_location, Unreadable(reason), False
-    for key in () if strict else sorted(n_damaged):
-        account = Unreadable(f"{DAMAGE_REASONS[key]}: {n_damaged[key]:,}")
-        yield setaside.DAMAGED_BUT_READ, account, False
+        location = f"{setaside.REST_PREFIX}{last_location}" if last_location else ""
+        yield location, Unreadable(reason), False
+    if not strict:
+        for key, n in sorted(n_damaged.items()):
+            account = Unreadable(f"{DAMAGE_REASONS[key]}: {n:,}")
+            yield setaside.DAMAGED_BUT_READ, account, False
 
 
 def _check_header(path, kind, row, columns, strict):
@@ -312,13 +316,12 @@ def _refusal(path, location, reason):
 
 
 class Register:
-    """Register of the ids read so far, which detects repeated rows.
+    """Ids of the documents read so far, to detect repeated rows.
 
     Parameters
     ----------
-    changed : str
-        Use of a row with a known id and other content: "keep" leaves it out, "new" makes it a
-        document.
+    changed : {"keep", "new"}
+        Whether a row with a known id but other content is omitted, or becomes a new document.
 
     Attributes
     ----------
@@ -334,8 +337,7 @@ class Register:
     def name(self, identity, content):
         """Return the id under which a row becomes a document, or None for a repeated row.
 
-        A repeated row is added to `again`. For another row, the caller has to call `enter` with the
-        id.
+        A repeated row is added to `again`. Any other row must be registered by `enter`.
 
         Parameters
         ----------
@@ -353,13 +355,14 @@ class Register:
         return None
 
     def enter(self, name, content):
-        """Register a document."""
+        """Register a document under an id, with the digest of its content."""
         self.contents[name] = content
 
     def repeats(self):
         """Return the numbers of repeated rows, with equal and with other content."""
-        n_changed = sum(self.contents[identity] != content for identity, content in self.again)
-        n_changed = n_changed if self.changed == "keep" else 0
+        n_changed = 0
+        if self.changed == "keep":
+            n_changed = sum(self.contents[identity] != content for identity, content in self.again)
         return Repeats(len(self.again) - n_changed, n_changed)
 
 
@@ -380,7 +383,7 @@ class Values(NamedTuple):
 
 
 class Parser:
-    """Parses the values in a row with the options of the reader ``collection``."""
+    """Parser of the values in a row, with the options of the reader ``documents``."""
 
     def __init__(self, options):
         self.names = names_of(columns_of(options).get("text", "text"))
@@ -409,7 +412,7 @@ class Parser:
         topics = fields.parse_topics(row.get("topics"), self.separator)
         if not fields.missing(row.get("counts")):
             return Values(time, topics, fields.parse_counts(row["counts"]), None)
-        if row.get("text") is None or row["text"] != row["text"]:  # the text is None or NaN
+        if row.get("text") is None or row["text"] != row["text"]:  # None or NaN
             reason = f"it has neither {' nor '.join(self.names)} nor counts"
             raise ValueError(Unreadable(reason, OTHER_COLUMNS))
         return Values(time, topics, None, fields.parse_text(row["text"]))
@@ -430,9 +433,9 @@ def forgotten_as(identity):
 
 
 def name_end(content):
-    """Return the suffix that distinguishes a document from an earlier one with the same id.
+    """Return the suffix for the id of a document whose id occurred before with other content.
 
-    `content` is the digest of its row (`content_of`), which differs from that of the earlier row.
+    `content` is the digest of the document's row (`content_of`).
     """
     return f"~{content.hex()[:8]}"
 
@@ -445,7 +448,7 @@ def content_of(row):
 
 
 class ParsedRow(NamedTuple):
-    """A row whose fields are parsed, and whose text is cleaned and counted.
+    """A row with parsed fields, and with the counts of the words in its cleaned text.
 
     The fields after `n_words` are set only if the row has enough words.
 
@@ -472,7 +475,7 @@ class ParsedRow(NamedTuple):
     excerpt : str
         Beginning of the cleaned text.
     shingle_words : bytes
-        Result of `odl.text.shingles.Shingler.words`.
+        Digests of the words (`odl.text.shingles.Shingler.words`).
     vector : ndarray or None
     """
 
@@ -494,7 +497,7 @@ class ParsedRow(NamedTuple):
     vector: np.ndarray | None = None
 
 
-# Field of `ParsedRow` -> field of `Documents`. An optional field is left out if it is empty in all
+# Field of `ParsedRow` -> field of `Documents`. An optional field is omitted if it is empty for all
 # documents.
 REQUIRED_FIELDS = {"topics": "topics", "title": "titles"}
 OPTIONAL_FIELDS = {"url": "urls", "author": "authors", "source": "sources", "facets": "facets"}
@@ -510,8 +513,10 @@ class Collection:
 
     Attributes
     ----------
-    counted, cleaner : Tally, Cleaning
-        Words of the documents, and characters removed from them.
+    counted : Tally
+        Words of the documents.
+    cleaner : Cleaning
+        Numbers of characters removed from the documents.
     meaning, shingler, splitter : Encoder, Shingler and Splitter, or None
         Vectors, shingles and passages of the documents, if the options ask for them.
     n_dimensions : int or None
@@ -540,14 +545,14 @@ class Collection:
         self._begin()
 
     def _begin(self):
-        """Set the attributes that grow with each document to empty ones."""
+        """Create the lists that grow with each document."""
         self.ids, self.dropped, self.aside = Register(self.changed), {}, []
         self.files, self.times = [], array("q")
         names = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS, "excerpt", "vector")
         self.values = {name: [] for name in names}  # field of `ParsedRow` -> value of each document
 
     def restart(self):
-        """Remove the documents, but retain the known words."""
+        """Remove the documents; the known words are retained."""
         parts = self.counted, self.cleaner, self.meaning, self.shingler, self.splitter
         for part in filter(None, parts):
             part.restart()
@@ -556,8 +561,7 @@ class Collection:
     def add_file(self, name, path, form):
         """Add all documents in a file.
 
-        A document that cannot be read is set aside with its reason. In strict mode, DataError is
-        raised instead.
+        A document that cannot be read is set aside, or raises DataError if ``strict`` is true.
         """
         kind = form.kind_of(path)
         for location, row, with_ids in documents_in(name, path, form, self.columns, self.strict):
@@ -567,7 +571,7 @@ class Collection:
             try:
                 self.add_row(name, location, row, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
-                if self.strict and isinstance(error, ConfigError):  # an option is wrong, no row
+                if self.strict and isinstance(error, ConfigError):  # an option is wrong, not a row
                     raise
                 if self.strict:
                     raise _refusal(path, location, error) from error
@@ -586,7 +590,7 @@ class Collection:
         Returns
         -------
         ParsedRow or None
-            None if the row was left out: it occurred before, or was forgotten.
+            None if the row is omitted because it occurred before or is among ``forgotten``.
         """
         check_id(row, with_ids, kind)
         identity, content = identity_of(row, name, location), content_of(row)
@@ -603,38 +607,32 @@ class Collection:
     def _parse(self, row, identity, content, kind):
         """Parse the values of a row, clean its text and count its words.
 
-        Returns (cleaned text, `ParsedRow`). A row with fewer than `min_words` words gets a
-        `ParsedRow` without the other fields. ValueError is raised if a value is wrong. The
-        parameters are those of `ParsedRow` and `Parser.parse`.
+        Returns (cleaned text, `ParsedRow`). ValueError is raised if a value is wrong. `row` maps
+        roles to values, `identity` and `content` are fields of `ParsedRow`, `kind` is that of the
+        row's file.
         """
-        time, topics, word_counts, text = self.parser.parse(row, kind)
-        removed, passages = [0] * len(self.cleaner.names), ({}, {})
-        if word_counts is not None:
-            text = ""
-            counts = [self.counted.numbers[word] for word in word_counts], word_counts.values()
-        else:
-            text, removed = self.cleaner.apply(text)
-            if self.splitter is None:
-                counts = self.counted.count(text)
-            else:
-                all_counts, *passages = count_words(text, self.counted.count)
-                counts = all_counts.keys(), all_counts.values()
+        values = self.parser.parse(row, kind)
+        text, removed = "", [0] * len(self.cleaner.names)
+        if values.counts is None:
+            text, removed = self.cleaner.apply(values.text)
+        counts, passages = self._count(values.counts, text)
         vector, n_words = self._vector(row), sum(counts[1])
         if n_words < self.min_words:
-            return text, ParsedRow(identity, content, time, n_words)
+            return text, ParsedRow(identity, content, values.time, n_words)
         title = row.get("title")
         if self.excerpt_length and fields.missing(title) and "headers" in self.cleaner.names:
             title = subject_of(row.get("text"))
+        title = text if fields.missing(title) else without_ansi(str(title))
         return text, ParsedRow(
             identity,
             content,
-            time,
+            values.time,
             n_words,
-            topics,
+            values.topics,
             counts,
             passages,
             removed,
-            title=one_line(clean(text if fields.missing(title) else without_ansi(str(title)))),
+            title=one_line(clean(title)),
             url=fields.parse_url(row.get("url")),
             author=fields.parse_author(row.get("author")),
             source=fields.parse_source(row.get("source")),
@@ -644,11 +642,23 @@ class Collection:
             vector=vector,
         )
 
+    def _count(self, word_counts, text):
+        """Count the words of a document, from the counts in its row or else in its text.
+
+        Returns ((word numbers, counts), passages as in `ParsedRow`).
+        """
+        if word_counts is not None:
+            numbers = [self.counted.numbers[word] for word in word_counts]
+            return (numbers, word_counts.values()), ({}, {})
+        if self.splitter is None:
+            return self.counted.count(text), ({}, {})
+        counts, *passages = count_words(text, self.counted.count)
+        return (counts.keys(), counts.values()), passages
+
     def _add(self, known_as, row, file):
         """Register a parsed row under an id, and add it as a document if it has enough words.
 
-        Returns whether it was added. A row with fewer than `min_words` words is listed in
-        `dropped`.
+        Returns whether it was added. A row with too few words is listed in `dropped`.
         """
         self.ids.enter(known_as, row.content)
         if row.n_words < self.min_words:
@@ -667,10 +677,9 @@ class Collection:
         return True
 
     def sibling(self, numbers):
-        """Return an empty collection to which rows can be added that this collection has parsed.
+        """Return an empty collection with the same options, for rows that were parsed elsewhere.
 
-        The sibling has the same options. Rows are added by `add_parsed`; `numbers` maps words to
-        the numbers in these rows (`counted.numbers`).
+        Rows are added by `add_parsed`. `numbers` maps words to the numbers in these rows.
         """
         other = copy(self)
         other.counted = self.counted.sibling(numbers)
@@ -682,7 +691,7 @@ class Collection:
         return other
 
     def add_parsed(self, row, file):
-        """Add a row that a sibling collection has parsed; `add_row` would parse it again.
+        """Add a row that another collection with the same options has parsed.
 
         Parameters
         ----------
@@ -699,14 +708,14 @@ class Collection:
         """Return the vector of a row; None if vectors are not read."""
         if "vector" not in self.columns:
             return None
-        if row.get("vector") is None or row["vector"] == "":
+        if row.get("vector") in (None, ""):
             raise ValueError("it has no vector")
         vector = fields.parse_vector(row["vector"], self.n_dimensions)
         self.n_dimensions = len(vector)
         return vector
 
     def finish(self):
-        """Return the documents; raise `DataError` if none has a token."""
+        """Return the documents; raise DataError if none has a token."""
         documents = self.documents()
         check_held(documents, {"min_words": self.min_words}, len(documents.vocabulary))
         return documents
@@ -765,7 +774,7 @@ def facets_of(row):
 
 
 def subject_of(text):
-    """Return the subject if a text begins with the headers of a message; else None."""
+    """Return the subject of a text that begins with the headers of a message, else None."""
     header = text.lstrip().split("\n\n", 1)[0] if isinstance(text, str) else ""
     return match[1].strip() if (match := SUBJECT_LINE.search(header)) else None
 
@@ -813,8 +822,8 @@ def check_first_row(path, row, columns):
 def check_columns_seen(path, seen, columns):
     """Raise DataError if a file lacks a column that the options name.
 
-    Columns with default names may be missing. But DataError is also raised if the file has a column
-    whose name differs from the default in case or outer white space only: it would be ignored.
+    A column with the default name may be missing, unless the file has a column whose name differs
+    only in case or outer white space, which would be ignored.
 
     Parameters
     ----------

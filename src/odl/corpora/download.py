@@ -1,15 +1,15 @@
 """Download and check corpus files, from a mirror or else from their original addresses.
 
 The registry (data/corpora.csv) has one row per file. The column `sha256` contains the accepted
-checksums. If the checksum of the original is not known, it contains ``unknown``: any complete gzip
-file from the original address is accepted, and the reader checks the content.
+checksums. The value ``unknown`` means that any complete gzip file from the original address is
+accepted; its reader checks the content.
 
 The column `route` says how to get a file without a mirror:
 
-- ``download``: the addresses, separated by spaces, are tried in turn.
-- ``build``: the reader's `ORIGINALS` builds the file from several downloads. An address with
-  ``{a,b}`` stands for two addresses, one with a and one with b.
-- ``mirror``: the file is on mirrors only. The address says where it came from.
+- ``download``: from one of the addresses, which are separated by spaces and tried in this order.
+- ``build``: a function in `ORIGINALS` of the reader builds the file from several downloads. An
+  address with ``{a,b}`` stands for two addresses, one with a and one with b.
+- ``mirror``: from mirrors only. The address says where the file came from.
 """
 
 import gzip
@@ -45,12 +45,12 @@ UNKNOWN_SUM = "unknown"
 BUILT_SOURCE = "built from its originals"
 READ_BYTES = 1 << 18  # number of bytes that are read at once
 RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}  # HTTP statuses of temporary failures
-# Errors after which a further attempt is useless: an unknown host, a wrong certificate.
+# Errors that another attempt would not avoid: an unknown host, an invalid certificate.
 PERMANENT_ERRORS = (socket.gaierror, ssl.SSLCertVerificationError)
 
 
 def load_registry(path=REGISTRY_PATH):
-    """Return the rows of the registry.
+    """Read the registry of corpora.
 
     Returns
     -------
@@ -105,31 +105,29 @@ def download(
     folder_file : str
         ``folder/file`` as in the registry.
     output : path-like
-        Destination; if the right file exists there, nothing is done.
+        Destination. If it already contains the right file, nothing is downloaded.
     registry : path-like or list of dict
         The registry or its rows.
     mirror : str, optional
-        A folder or base address (http, https, file) that contains ``folder/file``; tried first. By
-        default the environment variable ODL_MIRROR.
+        A folder or base address (http, https, file) that contains ``folder/file``. It is tried
+        first. By default the environment variable ODL_MIRROR.
     progress : callable or None
-        Called with lines of text, at most one every 5 seconds during a transfer.
+        Called with a line of text, at most every 5 seconds during a transfer.
     retries : int
-        Further attempts at each address after a temporary failure.
+        Number of further attempts at each address after a temporary failure.
     wait : float
-        Seconds before the first retry; doubled for each further one, at most 60.
+        Seconds before the first retry. Each further wait is twice as long, at most 60 seconds.
     timeout : float
         Seconds without data after which a connection has failed.
 
     Raises
     ------
     DownloadError
-        With the answer of each source, and how to set a mirror or place the file by hand.
+        The message has the answer of each source, and says how to set a mirror or place the file.
     """
     row = _find(folder_file, _rows(registry))
-    accepted, fetching = (
-        row["sha256"].split(),
-        Fetching(progress or (lambda line: None), retries, wait, timeout),
-    )
+    accepted = row["sha256"].split()
+    fetching = Fetching(progress or (lambda line: None), retries, wait, timeout)
     if os.path.isfile(output) and sha256_of(output) in accepted:
         fetching.show(f"{folder_file}: already downloaded")
         return
@@ -175,9 +173,9 @@ def _mirrored(mirror, folder_file):
 
 
 def _failure(folder_file, output, row, answers):
-    """Return the DownloadError for a file that no source has; it explains how to set a mirror.
+    """Return the DownloadError for a file that no source has.
 
-    `answers` lists what each tried source answered, `row` is the registry row of the file.
+    `row` is the registry row of the file, `answers` lists the answer of each tried source.
     """
     if answers:
         fault = f"{folder_file} could not be fetched ({'; '.join(answers)})"
@@ -187,16 +185,15 @@ def _failure(folder_file, output, row, answers):
         fault = f"{folder_file} is only on mirrors (it comes from {row['url']}) and none is set"
     todo = (
         "set ODL_MIRROR (or mirror: in the configuration) to a folder or address "
-        f"that contains {folder_file}"
+        f"that contains {folder_file}, or place the file at {os.fspath(output)} yourself"
     )
-    todo += f", or place the file at {os.fspath(output)} yourself"
     return DownloadError(fault, "a source with the right file", todo)
 
 
 def _check(part, accepted, any_sum):
-    """Raise SourceRefused if the downloaded file `part` is not the right one.
+    """Raise SourceRefused unless the downloaded file `part` has one of the `accepted` sha256.
 
-    Its sha256 must be in `accepted`. If `any_sum` is true, any complete gzip file is right too.
+    If `any_sum` is true, any complete gzip file is accepted too.
     """
     digest = sha256_of(part)
     if digest in accepted:
@@ -238,11 +235,11 @@ def _expanded(address):
 
 
 class SourceRefused(Exception):
-    """Raised if a source does not have the file; a further attempt would not help."""
+    """Raised if a source does not have the file, so that another attempt would not help."""
 
 
 class Fetching:
-    """Copies sources to files, with progress and retries after temporary failures."""
+    """Copies sources to files; reports progress, and retries after temporary failures."""
 
     def __init__(self, show, retries, wait, timeout):
         self.show, self.retries, self.wait, self.timeout = show, retries, wait, timeout
@@ -256,19 +253,15 @@ class Fetching:
                 return
             except urllib.error.HTTPError as error:
                 error.close()
-                trouble, transient = (
-                    f"HTTP {error.code} {error.reason}".strip(),
-                    error.code in RETRIED_STATUSES,
-                )
+                trouble = f"HTTP {error.code} {error.reason}".strip()
+                is_temporary = error.code in RETRIED_STATUSES
             except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
                 reason = getattr(error, "reason", error)
                 message = getattr(reason, "strerror", None) or str(reason) or repr(reason)
                 trouble = "no answer in time" if isinstance(reason, TimeoutError) else message
-                temporary = isinstance(reason, HTTPException | OSError) and not isinstance(
-                    reason, PERMANENT_ERRORS
-                )
-                transient = "://" in source and temporary
-            if not transient:
+                is_of_network = "://" in source and isinstance(reason, HTTPException | OSError)
+                is_temporary = is_of_network and not isinstance(reason, PERMANENT_ERRORS)
+            if not is_temporary:
                 raise SourceRefused(trouble)
             if attempt < self.retries:
                 pause = min(self.wait * 2**attempt, 60.0)
@@ -280,7 +273,7 @@ class Fetching:
         raise SourceRefused(f"{trouble}, after {self.retries + 1} attempts")
 
     def _opened(self, source):
-        """Open a local file or a web address. A web address never redirects to a local file."""
+        """Open a local file or a web address for reading."""
         if "://" not in source:
             return open(source, "rb")
         scheme = source.split("://")[0].lower()
@@ -294,7 +287,7 @@ class Fetching:
         return urllib.request.urlopen(request, timeout=self.timeout)
 
     def _pour(self, source, stream, file):
-        """Copy the data of a stream, and show progress at most every five seconds."""
+        """Copy a stream to an open file; report progress at most every five seconds."""
         length = getattr(stream, "headers", {}).get("Content-Length")
         total = int(length) if length and length.isdigit() else None
         # read1 returns the available data, so that a slow server shows progress.

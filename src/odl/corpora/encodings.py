@@ -1,8 +1,4 @@
-"""Decoding of files: the option ``encoding``, and mail and feeds that state a wrong encoding.
-
-A file that begins with the byte order mark of UTF-16 or UTF-32 is converted to UTF-8 while it is
-read.
-"""
+"""Decoding of files: the option ``encoding``, conversion to UTF-8, and wrongly stated encodings."""
 
 import codecs
 import io
@@ -34,31 +30,29 @@ FOREIGN_HEADS = {
     b"PAR1": "Parquet",
     b"\x89PNG": "a PNG image",
 }
-# Control characters that do not occur in text.
-CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}
+CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}  # they do not occur in text
 MAX_CONTROL_BYTES = 2  # largest number of different control characters in a text with zeros
-# Largest ratio of the numbers of zero bytes at even and odd positions (smaller / larger) in UTF-16.
-MAX_ZERO_RATIO = 0.7
-MIN_ZERO_SHARE = 0.1  # smallest share of zero bytes in a text in UTF-16
+# In UTF-16, largest ratio of the numbers of zero bytes at even and odd positions (the smaller
+# divided by the larger), and smallest share of zero bytes.
+MAX_ZERO_RATIO, MIN_ZERO_SHARE = 0.7, 0.1
 ZERO_BYTES = 4096  # number of first bytes of a file that are searched for zero bytes
 RECODED_BYTES = 1 << 16  # number of bytes that are converted at once
 REPLACEMENT = "\ufffd"  # character in place of bytes that cannot be decoded
 FALLBACK = "cp1252"  # encoding of bytes that are not UTF-8, if none is stated
-# Beginnings of the names of those Python codecs that decode text. Others convert bytes to bytes.
+# Start of the names of Python's codecs that decode text. Others convert bytes to bytes.
 TEXT_CODECS = re.compile(r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp")
 CODE_PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
 SEVEN_BIT = re.compile(r"iso2022|hz|utf-7")  # 7-bit encodings, which are valid UTF-8
 ISO2022_ESCAPE = b"\x1b$"  # escape sequence before characters of two bytes in ISO-2022
-# Encodings in which a character from U+0800 on has several bytes.
+# Encodings in which characters above U+07FF have several bytes.
 MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")
-# A text with more non-ASCII characters than this is not UTF-8 by chance (`_short_by_chance`).
-MAX_CHANCE_CHARACTERS = 6
+MAX_CHANCE_CHARACTERS = 6  # non-ASCII characters in a text that may be valid UTF-8 by chance
 NEXT_TO_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
 # An incomplete UTF-8 character at the end of a text.
 CUT_CHARACTER = re.compile(
     rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
 )
-# Codec -> codecs that also have the characters which vendors added, in the order of the attempts.
+# Codec -> codecs with the characters that vendors added, in the order in which they are tried.
 WIDER_CODECS = {
     "gbk": ["gb18030"],
     "big5hkscs": ["big5hkscs", "cp950"],
@@ -67,8 +61,7 @@ WIDER_CODECS = {
 }
 # Escape sequences of ISO-2022-JP, which switch between character sets.
 JIS_ESCAPE = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
-JIS_TWO_BYTES, JIS_KATAKANA = b"\x1b$", b"\x1b(I"  # beginnings of these: kanji, half-width katakana
-# The encoding in a meta element of HTML.
+JIS_TWO_BYTES, JIS_KATAKANA = b"\x1b$", b"\x1b(I"  # their starts: kanji, half-width katakana
 META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
 META_BYTES = 4096  # number of first bytes of HTML that are searched for a meta element
 
@@ -82,8 +75,8 @@ class Encoding:
     name : str
         Python's name of the encoding.
     second : str, optional
-        Encoding by which single bytes are decoded that do not fit `name`. It is useful for a file
-        whose older lines have another encoding.
+        Encoding of bytes that do not fit `name`, for a file whose older lines have another
+        encoding.
     """
 
     name: str = "utf-8"
@@ -98,23 +91,20 @@ class Encoding:
         return f"odl.{self.second}"
 
     def _decode_by_second(self, error):
-        """Error handler for `codecs`: decode the bytes of a decoding error by `second`."""
+        """Decode the bytes that caused an error by `second` (error handler for `codecs`)."""
         return error.object[error.start : error.end].decode(self.second, "replace"), error.end
 
     @property
     def wide(self):
-        """Whether characters have at least two bytes (UTF-16, UTF-32); files are then converted."""
+        """Whether all characters have at least two bytes (UTF-16, UTF-32)."""
         return codecs.lookup(self.name).name in WIDE_ENCODINGS
 
     def start(self):
-        """Return the name of the codec for the start of a file.
-
-        For UTF-8, this codec removes a byte order mark.
-        """
+        """Return the name of the codec for the start of a file, which removes a byte order mark."""
         return "utf-8-sig" if codecs.lookup(self.name).name == "utf-8" else self.name
 
     def text(self, data, first=False):
-        """Decode bytes; if they are the `first` of a file, remove a UTF-8 byte order mark."""
+        """Decode bytes; at the start of a file (`first`), remove a byte order mark of UTF-8."""
         return data.decode(self.start() if first else self.name, self.errors)
 
 
@@ -125,7 +115,7 @@ UTF8 = Encoding()
 def codecs_of(label: str) -> list[str]:
     """Return Python's codecs for the stated name of an encoding, as browsers interpret it.
 
-    The list is empty for ASCII and unknown names, which do not tell the encoding.
+    The list is empty for unknown names, and for ASCII, which is often stated wrongly.
 
     Examples
     --------
@@ -156,7 +146,7 @@ def _codec(label):
 
 
 def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str, int]:
-    """Return (text, number of characters replaced by U+FFFD).
+    """Decode a text whose encoding may be stated wrongly.
 
     UTF-8 is tried first, since few other texts are valid UTF-8, then the stated encoding as
     browsers interpret it. If most of a text is UTF-8, only the other bytes are decoded by the
@@ -170,6 +160,12 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     default : Encoding
         Encoding of bytes that are not UTF-8 if none is stated; for UTF-8, windows-1252 is used.
 
+    Returns
+    -------
+    text : str
+    n_replaced : int
+        Number of characters replaced by U+FFFD.
+
     Examples
     --------
     >>> decode("“Größe”".encode("cp1252"), "iso-8859-1"), decode("Größe".encode(), "us-ascii")
@@ -177,8 +173,8 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     """
     names = codecs_of(label) or [name for name in codecs_of(default.name) if name != "utf-8"]
     has_escapes = bool(names and SEVEN_BIT.match(names[0]))
-    # Text in ISO-2022-JP whose encoding is not stated.
     if not has_escapes and data.isascii() and ISO2022_ESCAPE in data:
+        # ISO-2022-JP is often not stated.
         has_escapes, names = True, WIDER_CODECS["iso2022_jp"]
     if data.isascii() and not has_escapes and b"\0" not in data:
         return data.decode("ascii"), 0
@@ -195,20 +191,15 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
         return text, 0
     names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS]
     names = names or [default.second or FALLBACK]
-    mostly_utf8 = text is None and _mostly_utf8(data)
-    fitting_names = [name for name in names if name in MULTIBYTE] if mostly_utf8 else names
-    text_by_label = _decode_strictly(data, fitting_names)
-    if text_by_label is not None:
-        return text_by_label, 0
-    if text is not None:
-        return text, 0
-    if not mostly_utf8:
-        return _decode_replacing(data, names[0])
-    complete = CUT_CHARACTER.sub(b"", data)
-    text = Encoding(second=names[0]).text(complete)
-    if len(complete) < len(data):
-        text += REPLACEMENT
-    return text, max(0, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode()))
+    is_mostly_utf8 = text is None and _mostly_utf8(data)
+    # An encoding with one byte per character fits any bytes, so it is no evidence.
+    tried = [name for name in names if name in MULTIBYTE] if is_mostly_utf8 else names
+    text_by_label = _decode_strictly(data, tried)
+    if text_by_label is not None or text is not None:
+        return text if text_by_label is None else text_by_label, 0
+    if is_mostly_utf8:
+        return _decode_mixed(data, names[0])
+    return _decode_replacing(data, names[0])
 
 
 def encoding_of_mark(data):
@@ -227,7 +218,7 @@ def _decode_strictly(data, names):
 
 
 def _short_by_chance(text):
-    """Return whether bytes in another encoding may have been decoded as UTF-8 by chance.
+    """Return whether the bytes of a text may be valid UTF-8 by chance, in another encoding.
 
     This is possible if the text has few non-ASCII characters, all of two bytes in UTF-8, and none
     next to a Latin letter.
@@ -240,6 +231,15 @@ def _short_by_chance(text):
     )
 
 
+def _decode_mixed(data, second):
+    """Decode UTF-8 in which some bytes are in another encoding; return values as `decode`."""
+    complete = CUT_CHARACTER.sub(b"", data)
+    text = Encoding(second=second).text(complete)
+    if len(complete) < len(data):
+        text += REPLACEMENT
+    return text, max(0, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode()))
+
+
 def _decode_replacing(data, name):
     """Decode bytes by one codec; return (text, number of characters replaced by U+FFFD)."""
     text = data.decode(name, "replace")
@@ -248,15 +248,15 @@ def _decode_replacing(data, name):
 
 def _mostly_utf8(data):
     """Return whether more than half of the non-ASCII bytes belong to valid UTF-8 characters."""
-    return 2 * len(data.decode("utf-8", "ignore").encode().translate(None, ASCII_BYTES)) > len(
-        data.translate(None, ASCII_BYTES)
-    )
+    valid = data.decode("utf-8", "ignore").encode()
+    n_valid, n_all = (len(part.translate(None, ASCII_BYTES)) for part in (valid, data))
+    return 2 * n_valid > n_all
 
 
 def _decode_with_escapes(data, names):
     """Return the result of `decode` for codecs with escape sequences, such as ISO-2022-JP.
 
-    If ISO-2022-JP does not fit, it is read as cp932, to which vendors added characters.
+    Text that ISO-2022-JP does not fit is converted to cp932, which has more characters.
     """
     text = _decode_strictly(data, names)
     if text is not None:
@@ -290,8 +290,9 @@ def _iso2022_to_cp932(data):
 def _cp932_pair(row, cell):
     """Return the two bytes in cp932 of a character with these two bytes in ISO-2022-JP.
 
-    A lead byte of cp932 has two rows of 94 cells. Lead bytes omit 0xA0 to 0xDF, the katakana, and
-    trail bytes omit 0x7F. A byte out of range is not a character; it becomes U+FFFD later.
+    The first byte in cp932 stands for two rows of 94 characters in ISO-2022-JP. It is never 0xA0 to
+    0xDF (katakana), and the second byte is never 0x7F. Bytes that are no character become U+FFFD
+    when they are decoded.
     """
     lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)
     trail = cell + 0x7E
@@ -307,7 +308,7 @@ def meta_charset(html: bytes) -> str:
 
 
 def check_encoding(value):
-    """Return the `Encoding` of an option: a name, or a list of two.
+    """Return the `Encoding` for the option ``encoding``: a name, or a list of two.
 
     Raises
     ------
@@ -338,7 +339,7 @@ def check_encoding(value):
 
 
 def not_decoded(path, location, encoding, error):
-    """Return the DataError for bytes that cannot be decoded; it suggests a second encoding."""
+    """Return a DataError for bytes that cannot be decoded; it suggests a second encoding."""
     data, start = error.object, error.start
     line = data[max(0, start - SHOWN_BYTES) : start + SHOWN_BYTES].split(b"\n")[0]
     excerpt = line.decode("cp1252", "replace")
@@ -353,9 +354,9 @@ def not_decoded(path, location, encoding, error):
 
 
 def recoded(file, path, encoding):
-    """Return (open file, encoding of its bytes).
+    """Return (open file, encoding of its bytes), with UTF-16 and UTF-32 converted to UTF-8.
 
-    A file in UTF-16 or UTF-32 is converted to UTF-8 while it is read.
+    The conversion takes place while the file is read.
 
     Parameters
     ----------
@@ -412,9 +413,9 @@ def wide_name(head, path):
 def _is_text(head):
     """Return whether a file that begins with these bytes is text with one byte per ASCII character.
 
-    Bytes without zeros are text. Bytes with zeros may be a log with a gap that a crash left, which
-    is text; a binary file, which has several control characters; or UTF-16 without a byte order
-    mark, where every second byte of an ASCII character is zero.
+    Bytes without zeros are. Bytes with zeros may be the log of a crash, which is text too, a binary
+    file, which has several control characters, or UTF-16, in which every second byte of ASCII text
+    is zero.
     """
     if b"\0" not in head:
         return True

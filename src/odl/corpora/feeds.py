@@ -1,8 +1,8 @@
 """Items of feeds: RSS 0.9 to 2.0, Atom and JSON Feed.
 
-XML is parsed by expat, one item at a time. After a syntax error, the remaining items are searched
-and parsed separately, and repaired if necessary. HTML entities, which feeds use without declaring
-them, are replaced by their characters.
+XML is parsed by expat, one item at a time. After a syntax error, each remaining item is parsed
+separately, and repaired if necessary. HTML entities, which feeds use without declaring them, are
+replaced by their characters.
 """
 
 import codecs
@@ -75,8 +75,7 @@ JSON_PREFERENCES = {
     "time": ("date_published", "date_modified"),
     "url": ("url", "external_url"),
 }
-# Elements whose text is ignored inside another element.
-HIDDEN_ELEMENTS = {"script", "style", "email", "uri"}
+HIDDEN_ELEMENTS = {"script", "style", "email", "uri"}  # their text is ignored in other elements
 CONTAINER_ELEMENTS = {("media", "group"), ("media", "content")}
 LOWEST_RANK = 99  # rank of a value that is used if there is no other
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace "
@@ -103,15 +102,18 @@ MAX_ITEM_BYTES = 1 << 24  # largest number of bytes of an item that is repaired
 def feed_rows(file, path, encoding=UTF8):
     """Yield (location, row) for each item in a feed.
 
-    A row has id, time, text, title and url. It has author and category (a list) if the item has
-    them.
+    The row is an `Unreadable` if the item cannot be repaired, else a dict with these keys. If
+    several elements of an item have one role, `PREFERENCES` gives their order.
 
-    The id is the item's guid or id, or else its address. The text is the title, followed by the
-    first text element that is not empty; the time is the first time element that is a date. The
-    order of elements is that of `PREFERENCES`. The key ``repaired`` is true if the item is not
-    valid XML; ``replaced`` is the number of characters that could not be decoded. An item that
-    cannot be repaired is an `Unreadable`. One item is in memory at a time, but a JSON feed is read
-    completely.
+    - ``id``: guid or id of the item, else its address
+    - ``text``: the title, followed by the first text element that is not empty
+    - ``time``: the first time element that is a date
+    - ``title``, ``url``
+    - ``author``, ``category`` (a list): if the item has them
+    - ``repaired``: true if the item is not valid XML
+    - ``replaced``: number of characters that could not be decoded, if there are any
+
+    One item of an XML feed is in memory at a time. A JSON feed is read completely.
 
     Parameters
     ----------
@@ -141,8 +143,8 @@ def feed_rows(file, path, encoding=UTF8):
 def _xml_rows(first, blocks, path):
     """Yield the rows of an RSS or Atom feed. After a syntax error, items are repaired one by one.
 
-    DataError is raised if there is a syntax error and no item. The feed consists of the block of
-    bytes `first` and the iterator `blocks`.
+    The feed consists of the bytes `first`, followed by those of the iterator `blocks`. DataError is
+    raised if there is a syntax error and no item.
     """
     parser, blocks, has_rows = _ItemParser(path), chain([first] if first else [], blocks), False
     try:
@@ -163,7 +165,7 @@ def _xml_rows(first, blocks, path):
 
 
 def _blocks(file, encoding):
-    """Yield blocks of a feed converted to UTF-8; bytes before the first XML tag are skipped."""
+    """Yield the bytes of a feed in UTF-8, in blocks, without those before the first XML tag."""
     block = file.read(FEED_BYTES)
     name, errors = _encoding_of(file, block, encoding)
     decoder, start = codecs.getincrementaldecoder(name)(errors), True
@@ -181,11 +183,12 @@ def _blocks(file, encoding):
 def _encoding_of(file, head, encoding):
     """Determine the encoding of a feed; return (encoding, Python's error handler for it).
 
-    A byte order mark, or a zero byte at the begin of UTF-16, decides. Otherwise many feeds declare
-    a wrong encoding. So UTF-8 and the declared encoding are tried on the entire file, and the first
-    that fits is used; if none fits, the declared one. Without a declaration other than UTF-8, the
-    feed is read as UTF-8, and bytes that do not fit by a second encoding: that of the options, or
-    else `FALLBACK`.
+    A byte order mark, or a zero byte at the start of UTF-16, decides. Since many feeds declare a
+    wrong encoding, UTF-8 and the declared encoding are tried on the entire file. The first that
+    fits is used or, if none fits, the declared one.
+
+    A feed that declares no encoding, or UTF-8, is read as UTF-8. Bytes that do not fit are decoded
+    by the encoding in the options, by default `FALLBACK`.
 
     Parameters
     ----------
@@ -205,9 +208,8 @@ def _encoding_of(file, head, encoding):
     names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS]
     if not names:
         other = codecs_of(encoding.name)
-        return "utf-8", Encoding(
-            second=encoding.second or (other[0] if other and other != ["utf-8"] else FALLBACK)
-        ).errors
+        default = other[0] if other and other != ["utf-8"] else FALLBACK
+        return "utf-8", Encoding(second=encoding.second or default).errors
     fitting = (name for name in ("utf-8", *names) if _fits(file, name))
     return next(fitting, names[0]), "replace"
 
@@ -228,7 +230,7 @@ def _fits(file, name):
 
 
 class _ItemParser:
-    """Parser of XML with expat that returns complete items.
+    """Parser of XML that returns the items of a feed, each when it is complete.
 
     Parameters
     ----------
@@ -275,7 +277,7 @@ class _ItemParser:
         self.data, self.offset, self.begin = bytearray(), 0, 0
         self.parser = parser = expat.ParserCreate("utf-8", " ")
         parser.buffer_text = True
-        parser.UseForeignDTD(True)  # so that expat skips undeclared entities, without an error
+        parser.UseForeignDTD(True)  # undeclared entities are skipped without an error
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler, parser.SkippedEntityHandler = self._text, self._skipped
         parser.StartNamespaceDeclHandler = self._namespace
@@ -284,7 +286,7 @@ class _ItemParser:
     def feed(self, block, last=False):
         """Parse bytes; return the rows that they complete.
 
-        After an error, the attribute `complete` has the rows before it.
+        If expat raises an error, the attribute `complete` has the rows before the error.
         """
         self.data += block
         self.parser.Parse(block, last)
@@ -304,7 +306,7 @@ class _ItemParser:
         self.namespaces.setdefault(prefix or "", uri or "")
 
     def _start(self, name, attributes):
-        """Handle a start tag: of the root, an item, an element of an item, or markup inside it."""
+        """Handle the start tag of the root, an item, an element of an item, or markup in it."""
         self.depth += 1
         vocabulary, bare = self.names.get(name) or self._name(name)
         if base := attributes.get(f"{XML_NAMESPACE}base"):
@@ -321,11 +323,11 @@ class _ItemParser:
             self._text(" ")  # tags inside an element separate words
 
     def _name(self, name):
-        """Return (vocabulary, name without namespace) for the name of an element, and cache it.
+        """Return (vocabulary, name without namespace) of an element; the result is cached.
 
-        expat joins the namespace and the name by a space. The vocabulary is "" for elements of RSS
-        and Atom and for elements in the item's own namespace; otherwise it is a value of
-        `VOCABULARIES`, or the namespace if that is unknown.
+        In `name`, expat has joined the namespace and the name by a space. The vocabulary is "" for
+        elements of RSS and Atom and for elements in the item's own namespace. For other known
+        namespaces it is the value in `VOCABULARIES`, for unknown ones the namespace.
         """
         uri, _, bare = name.rpartition(" ")
         without_scheme = uri.partition("://")[2] or uri
@@ -352,11 +354,11 @@ class _ItemParser:
             self.item |= {"id": {LOWEST_RANK: [address]}, "url": {LOWEST_RANK: [address]}}
 
     def _begin_element(self, vocabulary, bare, attributes):
-        """Handle the start tag of an element in an item: decide where its text is stored.
+        """Handle the start tag of an element in an item.
 
-        `self.role` becomes the list of texts for the element's role and rank, or None if its text
-        is not used. A link in the attribute ``href`` is stored at once. For an element that only
-        contains other elements (`CONTAINER_ELEMENTS`), the parser goes one level deeper.
+        If its text is used, `self.role` becomes the list that collects the text. The address of an
+        Atom link is stored at once. The elements inside one of `CONTAINER_ELEMENTS` are handled
+        like elements of the item.
         """
         if (vocabulary, bare) in CONTAINER_ELEMENTS:
             self.level += 1
@@ -365,24 +367,21 @@ class _ItemParser:
         if self.caption and vocabulary == "media" and bare == "description":
             bare = "caption"
         role, rank = ELEMENT_ROLES.get((vocabulary, bare), (None, 0))
+        if role is None or _is_binary(bare, attributes):
+            return
         if role == CATEGORY:
             self.role = self.item[CATEGORY][0]
             self._text("\n" + attributes.get("label", attributes.get("term", "")))
-        elif role == "url" and "href" in attributes:
+            return
+        texts = self.item.setdefault(role, {})
+        if role == "url" and "href" in attributes:
             if attributes.get("rel", "alternate") == "alternate":
-                rank += "html" not in attributes.get("type", "html")
-                self.item.setdefault(role, {}).setdefault(
-                    rank, [urljoin(self._base(), attributes["href"])]
-                )
-        elif role is not None and not (attributes and _is_binary(bare, attributes)):
-            texts = self.item.setdefault(role, {})
-            self.role = texts.setdefault(rank, []) if not texts.get(rank) else None
-            self.link = self.role is not None and role == "url"
-            if (
-                bare == "guid"
-                and self.role is not None
-                and attributes.get("isPermaLink", "true") == "true"
-            ):
+                rank += "html" not in attributes.get("type", "html")  # prefer addresses of HTML
+                texts.setdefault(rank, [urljoin(self._base(), attributes["href"])])
+        elif not texts.get(rank):  # no earlier element has a text for this role and rank
+            self.role = texts.setdefault(rank, [])
+            self.link = role == "url"
+            if bare == "guid" and attributes.get("isPermaLink", "true") == "true":
                 self.item.setdefault("url", {})[LOWEST_RANK] = self.role
 
     def _base(self):
@@ -409,12 +408,12 @@ class _ItemParser:
         self.depth -= 1
 
     def _text(self, text):
-        """Add characters to the role of the open element."""
+        """Append characters to the text of the open element."""
         if self.role is not None and not self.hidden:
             self.role.append(text)
 
     def _skipped(self, name, is_parameter):
-        """Add the character of an entity that the feed does not declare."""
+        """Append the character of an HTML entity that the feed does not declare."""
         if not is_parameter:
             self._text(entities.html5.get(f"{name};", " "))
 
@@ -428,7 +427,10 @@ def _is_binary(bare, attributes):
 
 
 def _feed_row(item):
-    """Convert a parsed item to a row. `item` maps role -> rank (see `PREFERENCES`) -> texts."""
+    """Convert an item to a row (see `feed_rows`).
+
+    `item` maps a role to a dict, which maps the rank of an element in `PREFERENCES` to its texts.
+    """
     title, text, url, identity = (_first(item.get(role)) for role in ("title", "text", "url", "id"))
     row = {"title": title, "text": f"{title}\n{text}", "time": _time(item.get("time")), "url": url}
     names = [" ".join(name.split()) for name in "".join(item[CATEGORY][0]).split("\n")]
@@ -444,12 +446,12 @@ def _feed_row(item):
 
 
 def _first(ranks):
-    """Return the text of lowest rank that is not blank, or ""."""
+    """Return the best text that is not blank, or ""; see `_by_rank`."""
     return next(_by_rank(ranks), "")
 
 
 def _by_rank(ranks):
-    """Yield the texts that are not blank, the best first."""
+    """Yield the texts in a dict from rank to text that are not blank, the lowest rank first."""
     for rank in sorted(ranks or ()):
         if text := "".join(ranks[rank]).strip():
             yield text
@@ -468,9 +470,7 @@ def _time(ranks):
 
 
 def _repair_items(parser, blocks):
-    """Yield the row of each item that follows a syntax error in the XML.
-
-    After an error expat cannot continue, so each item is searched and parsed on its own.
+    """Yield the row of each item that follows a syntax error, which expat cannot skip.
 
     Parameters
     ----------
@@ -510,10 +510,10 @@ def _repair_items(parser, blocks):
 def _item_row(data, parser):
     """Parse one item of a damaged feed; return its row, or an `Unreadable`.
 
-    There are three attempts: as XML with the namespaces of the feed; as XML after bare ampersands
-    and invalid characters were replaced; by the tolerant parser (`_loose_row`). Rows of the second
-    and third attempt have the key "repaired". A row of the third attempt without a text is refused
-    if the item has an element for the text.
+    The item is parsed as XML with the namespaces of the feed. If this fails, bare ampersands and
+    invalid characters are replaced and it is parsed again. If this fails too, feedparser is used
+    (`_loose_row`). Its result is refused if it has no text although the item has a text element.
+    Repaired rows have the key "repaired".
     """
     prefixes = {prefix.decode() for prefix in USED_PREFIX.findall(data)} - {"xml", "xmlns"}
     known = {**PREFIXES, **parser.namespaces}
@@ -538,12 +538,13 @@ def _item_row(data, parser):
 
 
 def _loose_row(data):
-    """Parse an item with feedparser; return its row, with date and text chosen by `_feed_row`."""
+    """Parse an item with feedparser, which accepts malformed XML; return its row."""
     import feedparser
 
     data = io.BytesIO(b'<?xml version="1.0" encoding="utf-8"?>' + data)
     entries = feedparser.parse(data, sanitize_html=False, resolve_relative_uris=False).entries
-    # feedparser's `get` returns the date of update if that of publication is missing; dict's not.
+    # The `get` of feedparser, unlike that of dict, replaces a missing date of publication by the
+    # date of update.
     get = partial(dict.get, entries[0] if entries else {})
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]
@@ -564,7 +565,7 @@ def _loose_row(data):
 
 
 def _at_most(blocks, path):
-    """Yield blocks; refuse more than `MAX_LINE` bytes."""
+    """Yield the blocks of a file; raise DataError after `MAX_LINE` bytes."""
     size = 0
     for block in blocks:
         size += len(block)

@@ -22,12 +22,12 @@ TYPE_NAMES = {
     list: "a list",
     dict: "an object",
 }
-MAX_AUTHOR_CHARACTERS, MAX_SOURCE_CHARACTERS = 100, 100
-# Keys that name the author, if the author is an object.
+MAX_NAME_CHARACTERS = 100  # longer names of authors and sources are cut
+# Keys of an object that may contain the name of an author, in the order in which they are tried.
 AUTHOR_KEYS = ("screen_name", "login", "username", "name", "email", "id")
 UNSPACED_LETTERS = "".join(SPACELESS)
-# A line break within a text without spaces: after 25 characters, not before a heading with a colon
-# or a numbered item.
+# A line break that wraps a text without spaces. The line has at least 25 characters, and the next
+# one is neither a heading with a colon nor a numbered item.
 BROKEN_LINE = re.compile(
     rf"(?:\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\n)"
     rf"|\r\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\r\n))"
@@ -48,7 +48,7 @@ def parse_id(value):
 def parse_text(value):
     """Return the text of a document without terminal escape sequences.
 
-    A list is joined to one text (`join_pieces`). Line breaks between characters of scripts without
+    A list is joined to one text (`join_pieces`). Line breaks that wrap a text in a script without
     spaces are removed. ValueError is raised if the value is not a text.
     """
     value = join_pieces(value)
@@ -84,7 +84,7 @@ def parse_url(value):
 def parse_author(value):
     """Return the author of a document on one line, or "".
 
-    An object is replaced by the name or account in it, a list by its first entry with a value.
+    If the value is a list, its first entry with a value is used; of an object, the name or account.
 
     Examples
     --------
@@ -98,12 +98,11 @@ def parse_author(value):
         value = next((entry for entry in value if not missing(entry)), None)
     if isinstance(value, dict):
         value = next((value[key] for key in AUTHOR_KEYS if not missing(value.get(key))), None)
-    is_name = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
-    return " ".join(clean(str(value)).split())[:MAX_AUTHOR_CHARACTERS] if is_name else ""
+    return parse_source(value)
 
 
 def parse_source(value):
-    """Return the source of a document on one line, or "". A list is replaced by its first entry.
+    """Return the source of a document on one line, or "". Of a list, the first entry is used.
 
     Examples
     --------
@@ -114,22 +113,23 @@ def parse_source(value):
     if isinstance(value, list):
         value = next((entry for entry in value if not missing(entry)), None)
     is_name = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
-    return " ".join(clean(str(value)).split())[:MAX_SOURCE_CHARACTERS] if is_name else ""
+    return " ".join(clean(str(value)).split())[:MAX_NAME_CHARACTERS] if is_name else ""
 
 
 def parse_vector(value, length=None):
-    """Return a vector in single precision, from a list of numbers or a JSON string.
+    """Convert a vector to an array of float32.
 
     Parameters
     ----------
-    value : list or str
+    value : list of numbers, or str
+        A string is parsed as JSON.
     length : int, optional
         Required length.
     """
     value = _from_json(value, "the vector is")
     is_list = isinstance(value, list | tuple) and len(value) > 0
-    if not is_list or not all(
-        isinstance(number, int | float) and not isinstance(number, bool) for number in value
+    if not is_list or any(
+        isinstance(number, bool) or not isinstance(number, int | float) for number in value
     ):
         raise ValueError("the vector is no list of numbers")
     if length is not None and len(value) != length:
@@ -152,12 +152,9 @@ def _from_json(value, what):
 def parse_counts(value):
     """Return {token: count} from a map, a list of pairs, or a JSON string of either."""
     value = _from_json(value, "the counts are")
+    items = value.items() if isinstance(value, dict) else value
     try:
-        pairs = (
-            list(value.items())
-            if isinstance(value, dict)
-            else [(token, count) for token, count in value]
-        )
+        pairs = [(token, count) for token, count in items]
     except (TypeError, ValueError) as error:
         raise ValueError(f"the counts are {str(value)[:60]!r}, not {{token: count}}") from error
     counts = {}
@@ -166,16 +163,11 @@ def parse_counts(value):
             continue
         if not isinstance(token, str) or not token.strip():
             raise ValueError(f"the token {token!r} is not a word")
-        if (
-            isinstance(count, bool)
-            or not isinstance(count, int | float)
-            or not 0 <= count <= LARGEST_COUNT
-        ):
+        is_number = isinstance(count, int | float) and not isinstance(count, bool)
+        if not is_number or not 0 <= count <= LARGEST_COUNT or count != int(count):
             raise ValueError(
                 f"the count {count!r} of {token!r} is not a whole number from 0 to {LARGEST_COUNT}"
             )
-        if count != int(count):
-            raise ValueError(f"the count {count!r} of {token!r} is not a whole number")
         word = "_".join(clean(token).split())
         counts[word] = counts.get(word, 0) + int(count)
         if counts[word] > LARGEST_COUNT:
@@ -184,11 +176,15 @@ def parse_counts(value):
 
 
 def parse_topics(value, separator):
-    """Return the distinct topics in a string, a number or a list, as a tuple of str.
+    """Return the distinct topics in a value as a tuple of str; raise ValueError for a wrong value.
 
-    A string is split at the separator, or is one topic if the separator is None. A list contains
-    strings, numbers, or objects whose ``name`` is the topic, such as labels of issues. ValueError
-    is raised for other values.
+    Parameters
+    ----------
+    value : str, number or list
+        A list contains strings, numbers, or objects whose ``name`` is the topic, such as the labels
+        of an issue.
+    separator : str or None
+        Separator of the topics in a string. If None, a string is one topic.
     """
     if missing(value):
         return ()

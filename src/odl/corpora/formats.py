@@ -1,4 +1,4 @@
-"""Formats of user files, read row by row: JSONL, CSV, Parquet, mail, feeds, logs and texts."""
+"""Reading of user files row by row: JSONL, CSV, Parquet, mail, feeds, logs and texts."""
 
 import contextlib
 import csv
@@ -22,32 +22,32 @@ from odl.files import listing
 from odl.files.listing import opened
 
 DELIMITERS = ";\t|,"
-# Columns whose name must occur once in a table. Other repeated names get a number.
+# Column names that must not be repeated in a table. Other repeated names get a number.
 UNIQUE_COLUMNS = ("id", "time", "text", "counts", "topics", "title")
 TIME_SOURCES = ("name", "front-matter", "modified")
 DAY_IN_NAME = re.compile(
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)"
 )
 HEADER_LINES = 200  # number of first lines of a table from which its delimiter is detected
-# Python's error handler "surrogateescape" decodes a byte that does not fit the encoding to this.
+# What Python's error handler "surrogateescape" writes for a byte that does not fit the encoding.
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
 NULL_FIELD = r"\N"  # what database exports write for a missing value
 ANY_DIGIT = re.compile(r"\d")
-# Matches lines that may precede the header: blank, Excel's separator line, PowerShell's type line.
+# Lines that may precede the header: blank lines, Excel's separator, PowerShell's type.
 LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")
-PARQUET_BATCH = 1024  # number of rows of Parquet in memory
+PARQUET_BATCH = 1024  # rows of a Parquet file in memory
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}  # option `quoted` -> constant of csv
-# A table is accepted if at least this share of its rows has as many fields as the header.
+# Smallest share of the rows with as many fields as the header, for a delimiter that fits a table.
 MIN_FITTING_SHARE = 0.9
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
-recorded: dict = {}  # path -> time (seconds) to use instead of the file's modification time
 FRONT_MATTER_PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
+recorded: dict = {}  # path -> seconds since 1970, used instead of the file's modification time
 
 
 @dataclass(frozen=True)
 class Form:
-    """Options that say how the files in a corpus are read.
+    """Options for reading the files of a corpus.
 
     Parameters
     ----------
@@ -74,23 +74,24 @@ class Form:
     time_formats: tuple = ()
 
     def kind_of(self, path):
-        """Return the kind of a file: the option, or else detected from its name and content."""
+        """Return the kind of a file: the option, by default that of its name and content."""
         return self.kind or listing.kind_in(path)
 
 
 def rows(path, form=Form(), name=None):
     """Yield (location, row) for each row of a file.
 
-    The location is "line 3", "row 3", "message 3" or "item 3"; the row maps columns to values. For
-    a row that cannot be read, an `odl.corpora.checks.Unreadable` is yielded instead. One row is in
-    memory at a time; for Parquet, `PARQUET_BATCH` rows.
+    The location is "line 3", "row 3", "message 3" or "item 3", for example. The row maps columns to
+    values; if it cannot be read, it is an `odl.corpora.checks.Unreadable`. One row is in memory at
+    a time, of Parquet `PARQUET_BATCH` rows.
 
     Parameters
     ----------
     path : path-like
     form : Form
     name : str, optional
-        Name of the file in the corpus, which is the id of a text file. By default its base name.
+        Name of the file in the corpus, from which the id of a text file is made. By default, the
+        base name of the path.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def _rows(path, form, name):
 
 
 def _locate_error(path, encoding, error):
-    """Return the DataError for bytes that do not fit the encoding; it names their line."""
+    """Find the line with bytes that do not fit the encoding, and return a DataError with it."""
     with opened(path) as file:
         for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
             try:
@@ -157,7 +158,7 @@ def _locate_error(path, encoding, error):
 
 
 def _number_lines(file, encoding):
-    """Yield (number, text) of each line; `Unreadable` if it is too long or not in the encoding."""
+    """Yield (number, text) of each line; the text of a line that cannot be read is `Unreadable`."""
     number, first = 0, True
     while data := file.readline(MAX_LINE):
         number += 1
@@ -175,7 +176,7 @@ def _number_lines(file, encoding):
 
 
 def _unfit(encoding, byte):
-    """Return the `Unreadable` for a byte that does not fit the encoding."""
+    """Return an `Unreadable` for a line with a byte that does not fit the encoding."""
     name = "UTF-8" if encoding == UTF8 else encoding.name
     return Unreadable(
         f"it is not {name} (byte 0x{byte:02x}); the option encoding sets another encoding"
@@ -185,8 +186,8 @@ def _unfit(encoding, byte):
 def _log_rows(file, path, name, encoding, form):
     """Yield (location, row) for each line of a log.
 
-    A time without a year gets the last year in which it is not later than the date of the file: the
-    day in its name or, with ``times: modified``, its modification time.
+    A time without a year gets the last year that `odl.corpora.logs.latest_of` allows for the day in
+    the file's name or, with ``times: modified``, for its modification time.
     """
     modified = _modified_time(path) if form.times == "modified" else None
     lines = logs.join_split_lines(_number_lines(file, encoding))
@@ -195,7 +196,7 @@ def _log_rows(file, path, name, encoding, form):
 
 
 def _json_rows(file, encoding):
-    """Yield the rows of a file of JSON objects."""
+    """Yield (location, row) for each JSON object in a file."""
     lines = logs.join_split_lines(_number_lines(file, encoding))
     return jsonrows.rows(
         (number, line if isinstance(line, Unreadable) else jsonrows.replace_surrogates(line))
@@ -224,7 +225,7 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
     DataError
         If the header cannot be read.
     """
-    # By default, the csv module refuses fields with more than 131072 characters.
+    # The default limit of the csv module is 131072 characters in a field.
     limit = csv.field_size_limit(MAX_LINE)
     errors = encoding.errors if encoding.second else "surrogateescape"
     try:
@@ -258,8 +259,8 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
 def _records(lines, delimiter, quoted):
     """Yield (location, list of fields) for each record of a table, or (location, `Unreadable`).
 
-    After a damaged record, for example one with an open quotation mark, which extends over many
-    lines, reading resumes at the second line of this record.
+    After a damaged record, reading resumes at its second line, because a quotation mark that is not
+    closed makes one record of many lines.
     """
     waiting: list = []  # lines that are read again, the last one first
     used: list = []  # lines of the current record
@@ -290,9 +291,9 @@ def _records(lines, delimiter, quoted):
 
 
 def _take_lines(lines, waiting, used):
-    """Yield lines: first those in the stack `waiting`, then those of the iterator `lines`.
+    """Yield lines from the stack `waiting` or, while it is empty, from the iterator `lines`.
 
-    A line is removed from the stack when it is yielded. Each line is appended to the list `used`.
+    A yielded line is removed from the stack and appended to the list `used`.
     """
     while (line := waiting.pop() if waiting else next(lines, None)) is not None:
         used.append(line)
@@ -300,10 +301,10 @@ def _take_lines(lines, waiting, used):
 
 
 def _row_of(record, header, encoding, place):
-    """Convert a record to a row: a dict from column to field, or an `Unreadable`, or None if blank.
+    """Convert a record to a dict from column to field, to an `Unreadable`, or to None if blank.
 
-    Raises DataError if the table seems to have another delimiter. `place` is the path and line for
-    this error.
+    DataError is raised if the table seems to have another delimiter. `place`, the path and line of
+    the record, is for its message.
     """
     if isinstance(record, Unreadable) or not record:
         return record or None
@@ -321,7 +322,7 @@ def _row_of(record, header, encoding, place):
 
 
 def _parquet_rows(path):
-    """Yield the rows of a Parquet file. It needs pyarrow, an optional dependency."""
+    """Yield (location, row) for each row of a Parquet file; pyarrow must be installed."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -331,24 +332,17 @@ def _parquet_rows(path):
             "pyarrow 18 or later",
             "install it: pip install pyarrow",
         ) from error
+    errors = LookupError, OverflowError, TypeError, ValueError, MemoryError
     try:
         with pq.ParquetFile(path, memory_map=False) as file:
             names = file.schema_arrow.names
             if len(set(names)) < len(names):
                 raise ValueError("two columns have one name")
-            number = 0
-            for batch in file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False):
-                for values in zip(*map(_values, batch.columns), strict=True):
-                    number += 1
-                    yield f"row {number}", dict(zip(names, values, strict=True))
-    except (
-        pa.ArrowException,
-        LookupError,
-        OverflowError,
-        TypeError,
-        ValueError,
-        MemoryError,
-    ) as error:
+            batches = file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False)
+            rows = (zip(*map(_values, batch.columns), strict=True) for batch in batches)
+            for number, values in enumerate(chain.from_iterable(rows), start=1):
+                yield f"row {number}", dict(zip(names, values, strict=True))
+    except (pa.ArrowException, *errors) as error:
         raise DataError(
             f"{path} cannot be read as Parquet ({' '.join(str(error).split())})",
             "a complete Parquet file",
@@ -373,12 +367,12 @@ def _values(column):
 
 
 def usual_delimiter(path):
-    """Return the default delimiter of a table, by its name."""
+    """Return a tab for a table with the extension .tsv, else a comma."""
     return "\t" if ".tsv" in str(path).lower() else ","
 
 
 def beginning_of(head, path, delimiter=None):
-    """Return (delimiter, number of records above the header), from the first lines of a table."""
+    """Return (delimiter, number of records above the header) of a table with the lines `head`."""
     default = usual_delimiter(path)
     best = delimiter or delimiter_in(head, default)
     if fitting_fields(head, best):
@@ -392,9 +386,9 @@ def beginning_of(head, path, delimiter=None):
 def records_above(head, sign):
     """Return the number of records above the header of a table, such as the title of a report.
 
-    Records above a header have fewer fields. A record counts as a header only if it has no digits,
-    as many fields as most records below it, and a column with digits in most of these records
-    (`MIN_FITTING_SHARE`). If there is no such record, the result is 0.
+    They have fewer fields than the header. The header has as many fields as most records below it,
+    and no digits. One column must have digits in at least the share `MIN_FITTING_SHARE` of these
+    records. Without such a header, the result is 0.
 
     Parameters
     ----------
@@ -419,18 +413,17 @@ def records_above(head, sign):
     has_names = all(field.strip() and not ANY_DIGIT.search(field) for field in header)
     if not has_names or len(set(header)) < width:
         return 0
-    n_with_digits = [
-        sum(map(bool, map(ANY_DIGIT.search, column))) for column in zip(*full_rows, strict=True)
-    ]
-    return above if max(n_with_digits) >= MIN_FITTING_SHARE * len(full_rows) else 0
+    columns = zip(*full_rows, strict=True)
+    n_with_digits = max(sum(map(bool, map(ANY_DIGIT.search, column))) for column in columns)
+    return above if n_with_digits >= MIN_FITTING_SHARE * len(full_rows) else 0
 
 
 def missing_names(head, delimiter, above):
     """Return names to add before and after a header that lacks the name of one column.
 
-    R and pandas write a first column with row names, which has no name in the header. Spreadsheets,
-    Windows Event Viewer and delimiters at line ends give such a column at the end. Both lists are
-    empty unless all rows have one field more than the header.
+    R and pandas write row names in a first column that has no name. Spreadsheets, Windows Event
+    Viewer and delimiters at line ends make such a column at the end. Both lists are empty unless
+    all rows have one field more than the header.
 
     Parameters
     ----------
@@ -460,10 +453,10 @@ def missing_names(head, delimiter, above):
 
 
 def find_repairs(head, sign):
-    """Return a list with the function that repairs the quotation marks in each line, or [].
+    """Return a list with the function that repairs the quotation marks in a line, or [].
 
     The function removes spaces before quotation marks, or doubles marks after a backslash. It is
-    returned if it makes the rows in the first lines of a table (`head`) equally long.
+    used only if it gives all rows in the first lines of the table (`head`) the same length.
     """
     spaced = re.compile(rf'(?:^|(?<={re.escape(sign)})) +"')
     if any(map(spaced.search, head)) and not _fits(head, sign):
@@ -476,8 +469,8 @@ def find_repairs(head, sign):
 def has_backslashes(head, sign):
     """Return whether backslashes escape quotation marks, as in MySQL exports.
 
-    They do if all rows have equal length when the escaped marks are read as doubled marks, and have
-    not otherwise.
+    They do if the rows have equal length only after the escaped marks were replaced by doubled
+    marks.
     """
     return (
         any('\\"' in line for line in head)
@@ -487,14 +480,14 @@ def has_backslashes(head, sign):
 
 
 def double_quotes(line):
-    """Return a line with each quotation mark after a backslash doubled, without the backslash."""
+    """Replace each quotation mark after a backslash in a line by a doubled quotation mark."""
     return ESCAPED_QUOTE.sub(r'\1""', line)
 
 
 def _fits(head, sign):
     """Return whether all records in the first lines of a table have the same number of fields.
 
-    If the table has more lines, the last record may be incomplete, and is ignored.
+    A last record that may continue below these lines is ignored.
     """
     rows, records = [], csv.reader(head, delimiter=sign, strict=True)
     try:
@@ -506,7 +499,7 @@ def _fits(head, sign):
 
 
 def delimiter_in(head, usual):
-    """Return the delimiter that gives the most fields; the usual one if several give as many."""
+    """Return the delimiter with the most fields in the header, the usual one in case of a tie."""
     head = [line for line in head if not LEADING_LINE.fullmatch(line.rstrip("\r\n"))]
     best, most_fields = usual, fitting_fields(head, usual)
     for sign in ",;\t|":
@@ -518,7 +511,7 @@ def delimiter_in(head, usual):
 def fitting_fields(head, sign):
     """Return the number of fields in the header if a delimiter fits a table, else 0.
 
-    The delimiter `sign` fits if the header has several fields and at least a share
+    The delimiter `sign` fits if the header has several fields, and at least the share
     `MIN_FITTING_SHARE` of the rows has the same number.
     """
     try:
@@ -531,14 +524,17 @@ def fitting_fields(head, sign):
 
 
 def delimiter_of(columns):
-    """Return advice if the only column has a name that contains a delimiter; else ""."""
+    """Return advice to set the delimiter if a table has one column with a delimiter in its name.
+
+    Otherwise, the result is "".
+    """
     only_name = str(next(iter(columns), "")) if len(columns) == 1 else ""
     sign = max(DELIMITERS, key=only_name.count)
     return f"set the option delimiter, such as delimiter: {sign!r}" if sign in only_name else ""
 
 
 def _header(path, fields):
-    """Return column names without repetitions: a second "Labels" becomes "Labels.2"."""
+    """Return distinct column names: a second "Labels" becomes "Labels.2"."""
     for name in fields:
         if name in UNIQUE_COLUMNS and fields.count(name) > 1:
             raise DataError(
@@ -557,7 +553,7 @@ def _header(path, fields):
 
 
 def _text_row(file, path, name, encoding, times=None):
-    """Return a text file as a row, with the url and topics that its front matter states.
+    """Return the row of a text file, with the title, url and topics in its front matter.
 
     Parameters
     ----------
@@ -567,10 +563,11 @@ def _text_row(file, path, name, encoding, times=None):
         Name of the file in the corpus. The id of the row is this name without its extension.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
-        Source of the time. ``name``: a day or month in the name or its folders, such as 2026-01-03,
-        20260103 or 2026/01. ``front-matter``: the line ``date:`` in the front matter, which begins
-        the file between two lines of three dashes. ``modified``: the modification time, which a
-        copy of the file may lose. By default, the front matter or else the name is used.
+        Source of the time, by default the front matter or else the name:
+
+        - ``name``: a day or month in the name or its folders, such as 2026-01-03 or 2026/01
+        - ``front-matter``: the line ``date:`` between two lines of three dashes at the start
+        - ``modified``: the modification time, which a copy of the file may lose
 
     Raises
     ------
@@ -602,11 +599,7 @@ def _text_row(file, path, name, encoding, times=None):
 
 
 def _time(path, name, front_matter, times):
-    """Return the time of a text file, from the source that `times` names, or None.
-
-    By default (`times` None), the date in the front matter is used, or else the day in the name.
-    The other parameters are those of `_text_row`; `front_matter` is a dict.
-    """
+    """Return the time of a text file, or None; for the parameters see `_text_row`."""
     if times == "modified":
         return datetime.fromtimestamp(_modified_time(path), UTC).isoformat()
     if times in (None, "front-matter") and front_matter.get("date"):
@@ -615,7 +608,7 @@ def _time(path, name, front_matter, times):
 
 
 def _modified_time(path):
-    """Return the modification time of a file in seconds: from `recorded`, or else from the disk."""
+    """Return the modification time of a file in seconds, from `recorded` or else from the disk."""
     return recorded.get(os.fspath(path)) or changed(path)
 
 
@@ -625,9 +618,9 @@ def changed(path):
 
 
 def day_of(name):
-    """Return the date in a file name in ISO 8601, or None.
+    """Return the last day in a file name or, if there is none, the last month, in ISO 8601.
 
-    The last day in the name is used or, if it contains only months, the last month.
+    The result is None if the name has neither.
     """
     match = None
     for date in DAY_IN_NAME.finditer(name.replace("/", "-")):

@@ -1,4 +1,4 @@
-"""JSON objects in files: one per line, over several lines, in a list, or in one large object."""
+"""Rows of JSON files: objects on one line or several, in a list, or inside one large object."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from odl.corpora.checks import MAX_LINE, Unreadable
 from odl.files.contents import ASSIGNED
 
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-# Characters outside objects, with the separator \x1e of RFC 7464 and zeros that a crash left.
+# Characters between objects. RFC 7464 has the separator \x1e; a crash may leave zeros.
 OUTSIDE = " \t\r\n,\x1e\0"
 BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")
 # Matches an escaped backslash, an escaped pair of surrogates or, as group 1, a single surrogate.
@@ -28,8 +28,8 @@ def rows(lines):
     """Yield (location, row) for each JSON object; damaged objects are `Unreadable`.
 
     If a key is repeated, its last value is used. A value in a nested object is a column whose name
-    is the path to it, such as ``message.text``. If the file contains a single object, and this
-    contains a table or a list of objects, the rows of the table or list are yielded.
+    is the path to it, such as ``message.text``. If the file consists of one object that contains a
+    table or a list of objects, the rows of the table or list are yielded.
 
     Parameters
     ----------
@@ -38,13 +38,12 @@ def rows(lines):
     """
     objects = _objects(lines)
     first = list(islice(objects, 1))
-    if first and (inner_rows := _rows_inside(first[0][1])):
+    inner_rows = _rows_inside(first[0][1]) if first else None
+    if inner_rows:
         first += islice(objects, 1)
         if len(first) == 1:  # no second object follows
-            for position, inner_row in enumerate(inner_rows, start=1):
-                row = _check_object(inner_row)
-                yield f"object {position}", row if isinstance(row, Unreadable) else flatten_row(row)
-            return
+            checked = map(_check_object, inner_rows)
+            first = [(f"object {number}", row) for number, row in enumerate(checked, start=1)]
     for location, row in chain(first, objects):
         if isinstance(row, Unreadable):
             yield location, row
@@ -56,7 +55,7 @@ def rows(lines):
 
 
 def _objects(lines):
-    """Yield (location, object or Unreadable), with one object in memory at a time."""
+    """Yield (location, object or `Unreadable`) for each JSON value in the lines of a file."""
     open_lines, in_list = _OpenLines(), None
     for number, line in lines:
         if isinstance(line, Unreadable):
@@ -84,15 +83,14 @@ def _objects(lines):
 
 
 class _OpenLines:
-    """Consecutive lines that were read but not parsed, because an object may end in a later line.
+    """Consecutive lines that are not parsed yet, because an object in them may end later.
 
     Attributes
     ----------
     lines : list of (int, str)
         Number and text of each line.
     depth : int
-        Number of opening minus number of closing brackets; brackets in complete strings are not
-        counted.
+        Number of opening minus number of closing brackets outside complete strings.
     size : int
         Number of characters in the lines.
     has_open_string : bool
@@ -116,16 +114,20 @@ class _OpenLines:
         self.has_open_string = outside['"'] > 0
 
     def take_complete(self, in_list):
-        """Return the objects of the lines, and remove the lines, if they are complete.
+        """Parse the lines if they are complete; remove them and return their objects, else [].
 
-        Each object is (location, object or Unreadable). The lines are complete if brackets are
-        closed, or if no further line can make them JSON. To find this out soon, they are also
-        parsed whenever their number has doubled.
+        The lines are complete if brackets are closed, or if no further line can make them JSON. To
+        detect the latter soon, they are also parsed whenever their number has doubled.
 
         Parameters
         ----------
         in_list : bool
             Whether the file is a list, whose closing bracket may follow the last object.
+
+        Returns
+        -------
+        list of (str, dict or Unreadable)
+            Location and object.
         """
         seems_complete = (
             self.depth <= 0
@@ -146,25 +148,24 @@ class _OpenLines:
         return objects
 
     def take_each(self):
-        """Parse each line as one object; return a list of (location, object or `Unreadable`).
-
-        The lines are removed from this buffer.
-        """
+        """Remove the lines, parse each as one object, and return them like `take_complete`."""
         lines = [(number, line.strip(OUTSIDE)) for number, line in self.lines]
         self._clear()
         return [(f"line {number}", _parse_line(line)) for number, line in lines if line]
 
 
 def _parse_together(lines, in_list):
-    """Return (location, object or Unreadable) of the objects in several lines.
+    """Return [(location, object or `Unreadable`)] for the objects in several lines.
 
-    The location of the second object in a line is such as "line 3.2". The result is None if the
-    last object is incomplete.
+    The second object in line 3 has the location "line 3.2". The result is None if the last object
+    is incomplete.
 
     Raises
     ------
-    ValueError, RecursionError
-        If they are not JSON, whatever follows, or are nested too deeply.
+    ValueError
+        If the lines are not JSON, whatever follows them.
+    RecursionError
+        If an object is nested too deeply.
     """
     text = "\n".join(line.rstrip("\r\n") for _, line in lines)
     position, objects, n_in_line = BETWEEN_OBJECTS.match(text).end(), [], Counter()
@@ -240,9 +241,9 @@ def _table_in(row):
 def _list_in(row, depth=1):
     """Return the list of documents that an object contains, or None.
 
-    This is its only list of objects. If it has several, it is the list whose objects contain
-    sentences. If it has none, nested objects are searched. An object with a long text is itself a
-    document, and nothing is searched.
+    This is its only list of objects or, if it has several, the only one whose objects contain
+    sentences. If it has none, nested objects are searched. The result is None for an object with a
+    long text, which is itself a document.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ def _list_in(row, depth=1):
 
 
 def _sentences_in(value):
-    """Return the texts of several words that a JSON object has as values."""
+    """Return the values of a JSON object that are texts of several words."""
     values = value.values() if isinstance(value, dict) else ()
     return [text for text in values if isinstance(text, str) and " " in text.strip()]
 
@@ -286,17 +287,11 @@ def _telemetry_records(row):
                 attributes = _objects_in(record, "attributes") + shared_attributes
                 times = [record.get(name) for name in ("timeUnixNano", "observedTimeUnixNano")]
                 times = [time for time in times if time not in NO_TELEMETRY_TIME]
-                records.append(
-                    {
-                        **{
-                            str(item.get("key")): _any_value(item.get("value"))
-                            for item in attributes
-                        },
-                        "time": times[0] if times else None,
-                        "body": _any_value(record.get("body")),
-                        "severity": record.get("severityText"),
-                    }
-                )
+                row = {str(item.get("key")): _any_value(item.get("value")) for item in attributes}
+                row["time"] = times[0] if times else None
+                row["body"] = _any_value(record.get("body"))
+                row["severity"] = record.get("severityText")
+                records.append(row)
     return records
 
 
@@ -320,9 +315,9 @@ def document_of(value, names):
 
     Parameters
     ----------
-    value
+    value : JSON value
     names : sequence of str
-        Columns of text or counts, at least one of which a document has.
+        Columns of text or counts; a document has at least one of them.
 
     Raises
     ------
@@ -347,7 +342,7 @@ def document_of(value, names):
 
 
 def flatten_row(row):
-    """Return a row with values of nested objects as further columns, such as ``message.text``."""
+    """Return a row with the values of nested objects as columns such as ``message.text``."""
     if any(type(value) is dict for value in row.values()):
         return {**row, **{name: value for name, value in _nested_values(row) if name not in row}}
     return row

@@ -1,4 +1,4 @@
-"""Parsing of logs: split lines are joined, and each line is split into its time and its text."""
+"""Parsing of logs: joining of lines that a container runtime split, and times of lines."""
 
 import json
 import re
@@ -9,10 +9,9 @@ from odl.corpora import times
 from odl.corpora.checks import MAX_LINE, Unreadable
 from odl.files.escaping import without_ansi
 
-# Direction marks, which chat exports write before a time.
+# Direction marks and a byte order mark, which chat exports write before a time.
 DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"
-# If at most this number of lines precede the first time in a log, they get this time.
-MAX_LEADING_LINES = 10_000
+MAX_LEADING_LINES = 10_000  # lines above the first time in a log that get this time
 MONTH_PATTERN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 ZONE_NAMES = "|".join(
     sorted(times.ZONE_HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True)
@@ -60,7 +59,7 @@ LOGFMT_TIME = re.compile(
     r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)="
     r"(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
 )
-# A time after one or two words at the begin of a line, as in logs of load balancers and Redis.
+# A time after one or two words at the start of a line, as in logs of load balancers and Redis.
 TIME_AFTER_WORDS = re.compile(
     r"\S{1,40} (?:\S{1,40} )?"
     rf"[\[(]?(?P<whole>{TIME_PATTERNS[0]}|{TIME_PATTERNS[2]}){AFTER_TIME}"
@@ -69,8 +68,6 @@ LTSV_TIME = re.compile(r"(?:^|\t)time:\[?(?P<whole>[^\t\]]{8,})\]?(?:\t|$)")
 CONTAINER_STREAM = re.compile(r"(?:stdout|stderr) [FP] ")
 MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "body", "short_message")
 TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
-
-
 # Prefix of each log line of containerd and CRI-O. The tag is P if the line continues, else F.
 CRI_LINE = re.compile(r"(?P<prefix>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? ")
 # The beginning of a log line of Docker, and a substring that only a complete line has.
@@ -82,10 +79,9 @@ def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     """Yield (number, line) after joining the lines that a container runtime has split.
 
     A joined line has the number of its first part. containerd and CRI-O mark the parts. Docker does
-    not, but the text of a complete line ends with a line break there. A text without a line break
-    is therefore a part, if it has the length at which Docker splits or if an earlier text had a
-    line break. Otherwise, a program wrote the file that never ends texts with line breaks, and
-    nothing is joined.
+    not, but ends the text of a complete line with a line break. A text of Docker without a line
+    break is a part if it has the length at which Docker splits, or if an earlier text had a line
+    break. Without the latter, another program may have written the file.
 
     Parameters
     ----------
@@ -100,24 +96,23 @@ def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     [(1, '2026-01-05T00:00:00Z stdout F disk full')]
     """
     unfinished: dict = {}  # stream -> (number of the first part, prefix, texts)
-    docker_writes_breaks = False
+    docker_writes_breaks = is_part = False
     for number, line in lines:
         cri = CRI_LINE.match(line)
         if cri:
             is_part = cri["tag"] == "P"
-        elif not line.startswith(DOCKER_START):
-            is_part = False
-        else:
+        elif line.startswith(DOCKER_START):
             has_break = DOCKER_END in line
             docker_writes_breaks |= has_break
             is_part = not has_break and (docker_writes_breaks or len(line) > DOCKER_BYTES)
-        pieces = None
+        else:
+            is_part = False
+        stream = None
         if (is_part or unfinished) and not isinstance(line, Unreadable):
-            pieces = _split_container_line(line, cri)
-        if pieces is None or not (is_part or pieces[0] in unfinished):
+            stream, prefix, text = _split_container_line(line, cri)
+        if stream is None or not (is_part or stream in unfinished):
             yield number, line
             continue
-        stream, prefix, text = pieces
         first, prefix, texts = unfinished.pop(stream, (number, prefix, []))
         texts.append(text)
         if is_part and sum(map(len, texts)) < MAX_LINE:
@@ -129,10 +124,10 @@ def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def _split_container_line(line, cri):
-    """Split a container's log line into (stream, prefix, text); return None for other lines.
+    """Split a container's log line into (stream, prefix, text); all are None for other lines.
 
-    In the text form of CRI, the prefix precedes the text; its tag is replaced by F. In the JSON
-    form of Docker, the prefix is the parsed object, whose key "log" contains the text. `cri` is the
+    In a line of CRI-O and containerd, the prefix precedes the text; its tag is replaced by F. In a
+    line of Docker, the prefix is the parsed object, whose key "log" contains the text. `cri` is the
     match of `CRI_LINE`, or None.
     """
     if cri:
@@ -141,12 +136,12 @@ def _split_container_line(line, cri):
         row = json.loads(line)
         is_text = isinstance(row["log"] + row["stream"], str)
     except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return (row["stream"], row, row["log"]) if is_text else None
+        is_text = False
+    return (row["stream"], row, row["log"]) if is_text else (None, None, None)
 
 
 def _join_texts(prefix, texts):
-    """Return one log line with the joined texts and a prefix from `_split_container_line`."""
+    """Return one log line with the joined texts, and with a prefix of `_split_container_line`."""
     text = "".join(texts)
     return prefix + text if isinstance(prefix, str) else json.dumps({**prefix, "log": text})
 
@@ -156,9 +151,9 @@ def rows(
 ) -> Iterator[tuple]:
     """Yield (location, row) for each line that is not blank.
 
-    A line without a time gets the time of the line before it. Lines above the first line with a
-    time get that time; if there are more than `MAX_LEADING_LINES`, they have no time. Each line of
-    a stack trace is a document too: a watch scores a line before the next one arrives.
+    A line without a time gets the time of the line before it. Up to `MAX_LEADING_LINES` lines above
+    the first line with a time get that time. Each line of a stack trace is a document too: a watch
+    scores a line before the next one arrives.
 
     Parameters
     ----------
@@ -174,7 +169,7 @@ def rows(
         own_pattern = re.compile(
             rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}"
         )
-    # Rows above the first line with a time, until that time is known; None once they were yielded.
+    # Rows above the first line with a time; None after they were yielded.
     waiting: list | None = []
     time, is_time_after_words = None, None
     for location, line in lines:
@@ -194,8 +189,7 @@ def rows(
             continue
         waiting.append((location, row))
         if time is not None or len(waiting) > MAX_LEADING_LINES:
-            for earlier_location, earlier_row in waiting:
-                yield earlier_location, {**earlier_row, "time": time}
+            yield from ((location, {**row, "time": time}) for location, row in waiting)
             waiting = None
     yield from waiting or ()
 
@@ -210,7 +204,7 @@ def split(text, latest=None, own_pattern=None, formats=(), is_time_after_words=F
     latest, formats
         As in `rows`.
     own_pattern : re.Pattern, optional
-        Pattern of a beginning of a line with a time in one of `formats`.
+        Matches the start of a line with a time in one of `formats`.
     is_time_after_words : bool
         Whether the time may follow one or two words.
     """
@@ -237,7 +231,7 @@ def split(text, latest=None, own_pattern=None, formats=(), is_time_after_words=F
 
 
 def _time_of(stamp, latest, formats):
-    """Return the time in the match of a time pattern as a text, or None if it is no valid time."""
+    """Return the time in a match of a time pattern as a text, or None if it is not valid."""
     groups = stamp.groupdict()
     if formats:
         return _time_in_formats(groups["whole"], latest, formats)
@@ -254,10 +248,11 @@ def _time_of(stamp, latest, formats):
 def _time_in_formats(text, latest, formats):
     """Parse a time by the first strptime format that fits; return it in ISO 8601, or None."""
     for time_format in formats:
-        if any(directive in time_format for directive in ("%Y", "%y", "%G")):
-            if moment := _parse(text, time_format):
-                return moment.isoformat()
-        elif latest and (moment := _parse(f"2000 {text}", f"%Y {time_format}")):
+        has_year = any(directive in time_format for directive in ("%Y", "%y", "%G"))
+        if has_year and (moment := _parse(text, time_format)):
+            return moment.isoformat()
+        # Without a year, strptime would use 1900, which has no 29 February.
+        if not has_year and latest and (moment := _parse(f"2000 {text}", f"%Y {time_format}")):
             return _with_year(moment, latest).isoformat()
     return None
 
@@ -285,8 +280,8 @@ def _with_year(moment, latest):
 def _from_json(text, time):
     """Return (time, message) for a log line that is a JSON object.
 
-    If `time` is None, the time is read from the object. If the object has no message, the message
-    is the entire line.
+    `time` is used if it is not None, else the time in the object. The message of an object without
+    a message is the entire line.
     """
     try:
         row = json.loads(text)
@@ -304,7 +299,7 @@ def _from_json(text, time):
 
 
 def latest_of(day=None, modified=None):
-    """Return the latest moment that a time without a year in a log may mean, or None.
+    """Return the latest possible moment of times without a year in a log, or None.
 
     The day in a file's name may be the first or the last day of the log, so the latest moment is 32
     days later. Without such a day, it is one day after the modification time.

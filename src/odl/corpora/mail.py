@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from email.header import decode_header
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from itertools import chain, pairwise
 
 from odl.corpora import checks, fields
@@ -23,12 +24,11 @@ MONTH_PATTERN = r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
 DATED_FROM_LINE = re.compile(
     rf"From .*?{WEEKDAY_PATTERN}.*{MONTH_PATTERN}.*\d\d:\d\d.*\b\d{{4}}\b".encode()
 )
-# The fixed date in the line "From" that git format-patch writes; messages quote such lines.
+# Date in the From lines that git format-patch writes. Messages quote such lines.
 PATCH_DATE = b"Mon Sep 17 00:00:00 2001"
 QUOTED_FROM = re.compile(rb">+From ")
 HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
 CONTENT_LENGTH = re.compile(rb"Content-Length:\s*(\d{1,9})\s*$", re.I)
-# The date in a From line.
 FROM_LINE_DATE = re.compile(rf"{WEEKDAY_PATTERN}.*|\d{{4}}-\d\d-\d\d.*", re.S)
 # Seconds since 1970, in the properties of an .emlx file.
 RECEIVED_AT = re.compile(rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})")
@@ -52,8 +52,8 @@ ENCODED_WORD = re.compile(
 USUAL_DATE = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} [12]\d{3} \d\d:\d\d:\d\d [+-]\d{4}")
 HEADER_COMMENT = re.compile(r"\([^()]*\)")
 MESSAGE_ID = re.compile(r"<([^<>]+)>")
-# A line that may be base64, and a line that is no ordinary text and therefore is base64.
-BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
+# Lines that may be base64, and lines that are too long for a word and so must be base64.
+BASE64_LINE = re.compile(rb"\s*[A-Za-z0-9+/=]*\s*")
 SURELY_BASE64 = re.compile(rb"[A-Za-z0-9+/]{40}")
 NON_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 HTML_TAG = re.compile(r"<(?:style|script|title)\b.*?</|<!--.*?-->|<[^>]*>|&\w+;", re.S | re.I)
@@ -74,20 +74,25 @@ MAX_NOTICE_WORDS = 40
 
 
 def mail_rows(file, path, encoding):
-    """Yield (location, row) for each message; the row has id, time, text, title and author.
+    """Yield (location, row) for each message. A location is "message 3", for example.
 
-    A message that cannot be parsed gives an `Unreadable` as row. The text consists of the subject
-    and the parts that a mail program shows. If a part has alternatives, the plain text is used,
-    unless it is empty. Attachments are used if there is no other text. The time is the first valid
-    date in the headers `DATE_HEADERS` or in the From line, else the text of Date, else None. The
-    key ``replaced`` is the number of characters that could not be decoded. The location is
-    "message 3". One message is in memory at a time.
+    The row is an `Unreadable` if the message cannot be parsed, else a dict with these keys:
+
+    - ``text``: the subject and the parts that a mail program shows, of several alternatives the
+      plain text; attachments only if there is no other text
+    - ``time``: the first valid date in the headers `DATE_HEADERS` or in the From line, else the
+      text of the first of them, else None
+    - ``title``: the subject
+    - ``id``, ``author``: if the message has them
+    - ``replaced``: number of characters that could not be decoded, if there are any
+
+    One message is in memory at a time.
 
     Parameters
     ----------
     file : binary file
     path : path-like
-        For messages of errors.
+        For error messages.
     encoding : odl.corpora.encodings.Encoding
         Encoding of parts and headers that state none or an unknown one.
     """
@@ -136,29 +141,22 @@ def _between_marks(lines):
 def _split_mbox(first, lines):
     """Yield (From line, message) for each message in an mbox, or for the only message in a file.
 
-    A message ends where the next line looks like the From line of another message (`_begins`).
-    Within the Content-Length that a message states, such lines are text. Their positions are
-    remembered, in case the Content-Length is wrong.
+    A message ends before the From line of another one (`_begins`). Within the Content-Length that a
+    message states, such a line is text.
     """
-    # State of the current message: its From line, its other lines and their number of bytes; the
-    # stated number of bytes (None until it is needed); positions of other lines like From lines.
-    envelope, body, size = b"", [], 0
-    stated_size, inner_starts = None, []
     is_mbox, is_after_blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
+    message = _MboxMessage(b"")
     for line, following in pairwise(chain([first], lines, [b""])):
         if line.startswith(b"From") and _begins(line, following, is_after_blank, is_mbox):
-            stated_size = _stated_size(body) if stated_size is None else stated_size
-            if size >= stated_size:
-                yield from _parts(envelope, body, inner_starts, size - stated_size)
-                envelope, body, size, is_after_blank = line, [], 0, False
-                stated_size, inner_starts = None, []
+            if message.size >= message.stated_size:
+                yield from message.split()
+                message, is_after_blank = _MboxMessage(line), False
                 continue
-            inner_starts.append(len(body))
+            message.inner_starts.append(len(message.lines))
         is_after_blank = line in (b"\n", b"\r\n")
-        size += len(line)
-        body.append(line[1:] if QUOTED_FROM.match(line) else line)
-    stated_size = _stated_size(body) if stated_size is None else stated_size
-    yield from _parts(envelope, body, inner_starts, size - stated_size)
+        message.size += len(line)
+        message.lines.append(line[1:] if QUOTED_FROM.match(line) else line)
+    yield from message.split()
 
 
 def _begins(line, following, is_after_blank, is_mbox):
@@ -182,45 +180,51 @@ def _begins(line, following, is_after_blank, is_mbox):
     return is_envelope and contents.begins_message(following)
 
 
-def _stated_size(body):
-    """Return the number of bytes of a message, with headers, that its Content-Length states.
+class _MboxMessage:
+    """A message in an mbox, whose lines are added while the file is read.
 
-    The result is 0 if the message has no Content-Length or an implausible one.
-    """
-    size = length = 0
-    for line in body:
-        size += len(line)
-        if line in (b"\n", b"\r\n"):
-            break
-        if match := CONTENT_LENGTH.match(line):
-            length = int(match[1])
-    return size + length if 0 < length <= MAX_CONTENT_LENGTH else 0
-
-
-def _parts(envelope, body, inner_starts, n_bytes_beyond):
-    """Yield a message, or split it into several messages if its Content-Length was wrong.
-
-    Parameters
+    Attributes
     ----------
     envelope : bytes
-        From line of the message.
-    body : list of bytes
-        Lines of the message.
+        From line before the message.
+    lines : list of bytes
+    size : int
+        Number of bytes of the lines in the file.
     inner_starts : list of int
-        Positions in `body` of lines that may begin a message.
-    n_bytes_beyond : int
-        Number of bytes after the stated end. One line break more than stated is usual.
+        Positions in `lines` of From lines that the Content-Length makes text.
     """
-    starts = [] if 0 <= n_bytes_beyond <= 2 else inner_starts
-    for start, end in pairwise([0, *starts, len(body)]):
-        if start:
-            envelope, start = body[start], start + 1
-        if data := b"".join(body[start:end]).strip(b"\r\n"):
-            yield envelope, data + b"\n"
+
+    def __init__(self, envelope):
+        self.envelope, self.lines, self.size, self.inner_starts = envelope, [], 0, []
+
+    @cached_property
+    def stated_size(self):
+        """Number of bytes, with headers, by the Content-Length; 0 without a plausible one.
+
+        It must not be used before all headers were added.
+        """
+        size = length = 0
+        for line in self.lines:
+            size += len(line)
+            if line in (b"\n", b"\r\n"):
+                break
+            if match := CONTENT_LENGTH.match(line):
+                length = int(match[1])
+        return size + length if 0 < length <= MAX_CONTENT_LENGTH else 0
+
+    def split(self):
+        """Yield (From line, message), for several messages if the Content-Length was wrong."""
+        has_stated_size = 0 <= self.size - self.stated_size <= 2  # one line break more is usual
+        envelope, starts = self.envelope, [] if has_stated_size else self.inner_starts
+        for start, end in pairwise([0, *starts, len(self.lines)]):
+            if start:
+                envelope, start = self.lines[start], start + 1
+            if data := b"".join(self.lines[start:end]).strip(b"\r\n"):
+                yield envelope, data + b"\n"
 
 
 def _mail_row(data, envelope, encoding):
-    """Parse a message; return its row as described in `mail_rows`.
+    """Parse a message; return its row (see `mail_rows`).
 
     `data` contains the bytes of the message, which may begin with further From lines. `envelope` is
     the From line before them, or b"". ValueError is raised if the message has no headers.
@@ -270,7 +274,7 @@ class _Text:
 def _shown(texts):
     """Return the texts that a mail program shows: those with the best rank.
 
-    A part with a file name counts as ordinary text if it comes first.
+    A first part with a file name counts as ordinary text. Texts without words are omitted.
     """
     texts = [text for text in texts if text.words()]
     if texts and texts[0].rank == NAMED:
@@ -280,7 +284,7 @@ def _shown(texts):
 
 
 def _texts(part, encoding):
-    """Return the list of all texts in a MIME part and its subparts, in their order."""
+    """Return the texts in a MIME part and its subparts, in order; of alternatives only one."""
     kind = part.get_content_type()
     if kind in SKIPPED_TYPES:
         return []
@@ -306,10 +310,11 @@ def _texts(part, encoding):
 
 
 def _alternative(parts):
-    """Return the plain text of alternative parts, or else the last one with text.
+    """Return the texts of one of several alternative parts.
 
-    A short plain text with the word HTML or browser only refers to the HTML part, which is returned
-    then.
+    This is the plain part, or the last HTML part if there is no plain one. A short plain part with
+    the word HTML or browser may only refer to the HTML part. Then the HTML part is used if it has
+    more than twice as many words.
     """
     plain_texts, html_texts = None, []
     for texts in parts:
@@ -372,19 +377,16 @@ def _is_base64(part):
 def _payload(part, inner=None):
     """Decode the transfer encoding of a MIME part; return bytes.
 
-    Mailing lists add plain text below base64, which is returned too. This text begins at the first
-    line that does not look like base64 and is below all lines that surely are base64. If `inner` is
-    given, the encoded lines are read from that part.
+    The text that mailing lists add below base64 is appended. It begins at the first line that
+    cannot be base64, but below all lines that must be base64. If `inner` is given, the encoded
+    lines are read from that part.
     """
     if not _is_base64(part):
         return part.get_payload(decode=True) or b""
     text = (part if inner is None else inner).get_payload()
     lines = text.encode("ascii", "surrogateescape").splitlines()
-    end = 0
-    while end < len(lines) and (
-        not lines[end].strip() or BASE64_LINE.fullmatch(lines[end].strip())
-    ):
-        end += 1
+    other_lines = (number for number, line in enumerate(lines) if not BASE64_LINE.fullmatch(line))
+    end = next(other_lines, len(lines))
     for number in range(end, len(lines)):
         if SURELY_BASE64.search(lines[number]):
             end = number + 1
@@ -393,18 +395,21 @@ def _payload(part, inner=None):
 
 
 def _base64(data):
-    """Decode base64 that may contain other characters and several or missing ends."""
-    pieces = [NON_BASE64.sub(b"", piece) for piece in re.split(b"=+", data)]
-    return b"".join(
-        binascii.a2b_base64(piece[: len(piece) - (len(piece) % 4 == 1)] + b"==") for piece in pieces
-    )
+    """Decode base64 that may contain other characters, and several "=" or none at the end."""
+    decoded = []
+    for piece in re.split(b"=+", data):
+        digits = NON_BASE64.sub(b"", piece)
+        if len(digits) % 4 == 1:  # the last digit has 6 bits, too few for a byte
+            digits = digits[:-1]
+        decoded.append(binascii.a2b_base64(digits + b"=="))
+    return b"".join(decoded)
 
 
 def _header(message, name, encoding):
     """Decode a header; return (text on one line, number of characters that cannot be decoded).
 
-    Encoded words (RFC 2047) are accepted without spaces around them, and if a character is split
-    between two of them. Other bytes are decoded by the charset of the message.
+    Encoded words (RFC 2047) need no spaces around them, and two of them may share a character.
+    Other bytes are decoded by the charset of the message.
     """
     value = message[name]
     if value is None:
@@ -429,9 +434,9 @@ def _header(message, name, encoding):
 
 
 def _time(message, envelope):
-    """Return the first valid date of a message in ISO 8601, else the text of its first date.
+    """Return the first valid date of a message in ISO 8601.
 
-    The result is None if the message has no date.
+    Without a valid date, the result is the text of the first date, or None if there is none.
     """
     first_text = None
     for text in _dates(message, envelope):

@@ -44,8 +44,7 @@ KNOWN_CONTENT = {
 }
 N_POSTS = 19997  # number of posts in the original collection
 POST_MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
-# Post -> its date. The header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so the zone
-# is +0300.
+# Post -> date. Its header has the zone +3000, but its site is near Moscow, where the zone is +0300.
 CORRECTED_DATES = {"sci.med/58983": "1993-04-19T13:15:19Z"}
 POST_PATH = re.compile(r"([^/]+)/(\d{1,9})$")
 # Dates with a larger time zone offset are ignored. The largest offsets are +1700 and +3000.
@@ -64,16 +63,17 @@ def read(sources, options):
     sources : list of path-like
         The archive and the table 20news-bydate-dates.tsv.gz.
     options : dict
-        ``tokens`` (see `odl.text.tokens`); ``quotes``: whether to read quoted lines and the lines
-        that introduce them (default true); ``part``: ``"post"`` (default), or ``"subject"`` for the
-        subject line only; ``vectors`` (see `odl.text.encoder`, default null).
+        - ``tokens``: see `odl.text.tokens`.
+        - ``quotes``: whether to read quoted lines and the lines that introduce them (default true).
+        - ``part``: ``"post"`` (default), or ``"subject"`` for the subject line only.
+        - ``vectors``: see `odl.text.encoder` (default null).
 
     Returns
     -------
     Documents
-        18846 posts, training posts first, then by newsgroup and number; ids such as
-        ``sci.med/58983``. The text is subject and body, without other header lines. Times to 1 s,
-        by the senders' clocks.
+        18846 posts, training posts first, then by newsgroup and number. Ids are newsgroup and
+        number, such as ``sci.med/58983``. The text is subject and body, without other header lines.
+        Times are those of the senders' clocks, to 1 s.
 
     Raises
     ------
@@ -107,27 +107,25 @@ def read(sources, options):
 
 
 def text_of(subject, body, options):
-    """Return the text of a post that the options ask for."""
+    """Return the text of a post: subject, body, or both, as the options say."""
     if options.get("part") == "subject":
         return subject
     return f"{subject}\n{body if options.get('quotes', True) else QUOTED_LINE.sub('', body)}"
 
 
 def read_dates(path):
-    """Return {(newsgroup, number): milliseconds since 1970, or None without a date}."""
+    """Read the table of dates; return {(newsgroup, number): milliseconds since 1970 or None}."""
     times = {}
     with opening(path, "a gzipped table"), unpacked_text(path) as file:
         for row in csv.DictReader(lines(file, path), delimiter="\t", quoting=csv.QUOTE_NONE):
             date = row["date_utc"] or CORRECTED_DATES.get(f"{row['newsgroup']}/{row['id']}")
-            time = (
-                int(np.datetime64(date.removesuffix("Z"), "ms").astype(np.int64)) if date else None
-            )
-            times[row["newsgroup"], row["id"]] = time
+            moment = np.datetime64(date.removesuffix("Z") if date else "NaT", "ms")
+            times[row["newsgroup"], row["id"]] = int(moment.astype(np.int64)) if date else None
     return times
 
 
 def split_post(data):
-    """Return (subject, body) of the bytes of a post, with line breaks as \\n."""
+    """Decode a post; return (subject, body), with line breaks as \\n."""
     head, _, body = io.TextIOWrapper(io.BytesIO(data), encoding="latin-1").read().partition("\n\n")
     return header(head, "Subject"), body
 
@@ -146,8 +144,8 @@ def dates(paths, output):
     paths : list of path-like
         The archive, with posts as ``.../newsgroup/number``.
     output : path-like
-        The table to write, compressed by gzip; ``date_utc`` is empty if the header has no valid
-        date.
+        The table to write, compressed by gzip. The column ``date_utc`` is empty for a post without
+        a valid date.
 
     Raises
     ------

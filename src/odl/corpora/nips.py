@@ -1,6 +1,4 @@
-"""The reader ``nips``: term counts, titles and sections of NIPS volumes 0 to 12.
-
-Their conferences were from 1987 to 1999.
+"""The reader ``nips``: term counts, titles and sections of NIPS volumes 0 to 12 (1987 to 1999).
 
 Source: G. Heinrich's "NIPS0-12 test collection" (2011), from S. Roweis' nips12raw.
 """
@@ -45,9 +43,9 @@ def read(sources, options):
     Returns
     -------
     Documents
-        1740 papers in the order of the volumes, ids such as ``nips00/0001``. The topic is the
-        section of the conference (none if it is "Uncategorised"). Times are 1 December of the
-        conference's year.
+        1740 papers in the order of the volumes, with ids such as ``nips00/0001``. The topic is the
+        section of the conference; papers in the section "Uncategorised" have no topic. Times are 1
+        December of the conference's year.
 
     Raises
     ------
@@ -73,7 +71,7 @@ def to_documents(path):
         raise DataError(
             f"{path} lacks {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH
         )
-    # Every file ends with a line break, nips.corpus with an empty line as well.
+    # Every file ends with a line break, and nips.corpus with an empty line.
     for name in MEMBERS:
         while lines[name] and not lines[name][-1].strip():
             lines[name].pop()
@@ -100,6 +98,7 @@ def parse_counts(lines, n_terms):
             raise ValueError(
                 f"nips.corpus line {number} has another number of terms than it states"
             )
+    # Row of `pairs` -> (column, count).
     pairs = np.array(list(chain.from_iterable(rows)), dtype=np.int64).reshape(-1, 2)
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
     if len(pairs) and not (
@@ -114,7 +113,7 @@ def parse_counts(lines, n_terms):
 
 
 def archive(paths, output):
-    """Write a tar.gz of the files that the reader needs, from nips-corpus-20111211.zip.
+    """Write a tar.gz with the files in nips-corpus-20111211.zip that the reader needs.
 
     Raises
     ------

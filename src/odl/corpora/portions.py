@@ -1,12 +1,13 @@
-"""Reading of user files in shares: each job reads some files, and a list joins all documents.
+"""Reading of user files in shares, by several jobs.
 
-A share contains the words of its documents. The list contains only what is needed to order a
-stream, so adding a file to a long stream is cheap. Documents and errors are the same as if
-`odl.corpora.collection` read all files at once. For an error that concerns several shares, all
-files are read again.
+A share is an HDF5 file with the documents of some of the user's files. The list of a corpus
+contains the ids, times and topics of the documents in all shares, without their words. So adding a
+file to a long stream takes little time. Documents and errors are the same as if
+`odl.corpora.collection` read all files at once.
 """
 
 import contextlib
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -40,14 +41,16 @@ def members(sources, options, first, last):
 
 
 def write(output, files, options):
-    """Read some files of the sources, write them as a share, and return the documents.
+    """Read some files of the sources, write their documents as a share, and return the documents.
 
     Parameters
     ----------
     output : path-like
-        Share to write. It contains the documents; ``contents``, a digest of each row's content,
-        where documents with too few words come last; ``again``, ids and digests of repeated rows;
-        and the attribute ``dimensions``, the length of vectors (0 without vectors).
+        Share to write. In addition to the documents, it contains:
+
+        - ``contents``: a digest of each row's content, with documents of too few words last
+        - ``again``: ids and digests of repeated rows
+        - attribute ``dimensions``: length of the vectors, 0 without vectors
     files : list of (str, path-like)
         Names and paths.
     options : dict
@@ -87,8 +90,8 @@ def join(output, paths, sources, options, digests=None, appended=True):
     Parameters
     ----------
     output : path-like
-        List to write: id, time, topics, file and digest of each document, and the share and row
-        that contain its words (`odl.files.documents.Shares`).
+        List to write. It contains the id, time, topics, file and digest of each document, and the
+        share and row with its words (`odl.files.documents.Shares`).
     paths : list of path-like
         The shares, in order.
     sources, options
@@ -96,7 +99,7 @@ def join(output, paths, sources, options, digests=None, appended=True):
     digests : list of str, optional
         Digests of the shares, if known.
     appended : bool
-        Whether to start from the existing list: shares that it contains are not read.
+        Whether the existing list is extended. Unchanged shares in it are not read again.
 
     Returns
     -------
@@ -107,43 +110,74 @@ def join(output, paths, sources, options, digests=None, appended=True):
     parts, sizes, accounts = _read_unchanged(output, share_digests) if appended else ([], [], [])
     listed_ids = {name for documents, _, _ in parts for name in _ids(documents)}
     register = collection.Register(options.get("changed", "keep"))
+    strict = options.get("strict", True)
     for path in paths[len(sizes) :]:
-        with storage.reading(path, docs.SHARE) as file:
-            repeats, length = register.repeats(), int(file.attrs["dimensions"])
-            expected = next((one.dimensions for one in accounts if one.dimensions), length)
-            part = _read_new_documents(file, register)
-            if length not in (0, expected) and not options.get("strict", True):
-                part = _set_aside(
-                    *part, f"the vector has {length} numbers, earlier ones {expected}"
-                )
-            parts.append(part)
-            sizes.append(len(parts[-1][0]))
-            accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
-    # An id occurs again in a new share: the contents must be compared, so all shares are read.
+        part, account = _read_share(path, register, accounts, strict)
+        parts.append(part)
+        sizes.append(len(part[0]))
+        accounts.append(account)
     if not listed_ids.isdisjoint(register.contents):
+        # An id of the existing list occurs in a new share. Their contents must be compared.
         return join(output, paths, sources, options, digests, appended=False)
-    if options.get("strict", True) and len({account.dimensions for account in accounts} - {0}) > 1:
-        collection.read(sources, options)
+    if strict and len({account.dimensions for account in accounts} - {0}) > 1:
+        collection.read(sources, options)  # raises an error that names the document
         raise DataError("a vector of another length has disappeared from the files", *FILES_CHANGED)
-    documents = _join_documents(
-        [part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names
-    )
+    shares, digests, rows = zip(*parts, strict=True)
+    documents = _join_documents(shares, cleaning.Cleaning(options.get("clean")).names)
     documents.repeats = Repeats(
-        *(sum(getattr(account, name) for account in accounts) for name in Repeats._fields)
+        same=sum(account.same for account in accounts),
+        changed=sum(account.changed for account in accounts),
     )
     collection.check_held(documents, options, sum(account.terms for account in accounts))
     with storage.writing(output, "documents", reader=collection.READER) as file:
         docs.write_fields(file, documents)
-        storage.write_array(file, "digests", np.concatenate([digests for _, digests, _ in parts]))
-        rows = np.concatenate([rows for _, _, rows in parts])
-        docs.write_shares(
-            file, docs.Shares(*zip(*share_digests, strict=True), sizes), accounts, rows
-        )
+        storage.write_array(file, "digests", np.concatenate(digests))
+        share_table = docs.Shares(*zip(*share_digests, strict=True), sizes)
+        docs.write_shares(file, share_table, accounts, np.concatenate(rows))
     return documents
 
 
+def _read_share(path, register, accounts, strict):
+    """Read the documents of a share that no earlier share has.
+
+    Parameters
+    ----------
+    path : path-like
+    register : odl.corpora.collection.Register
+        Ids in earlier shares; extended by those of this share.
+    accounts : list of Account
+        Accounts of the earlier shares.
+    strict : bool
+        If false, all documents are set aside if their vectors have another length than earlier
+        ones.
+
+    Returns
+    -------
+    part : tuple
+        Result of `_read_new_documents` for the share.
+    account : Account
+        Numbers that the reader reports for the share.
+    """
+    with storage.reading(path, docs.SHARE) as file:
+        before, length = register.repeats(), int(file.attrs["dimensions"])
+        expected = next((one.dimensions for one in accounts if one.dimensions), length)
+        part = _read_new_documents(file, register)
+        if length not in (0, expected) and not strict:
+            reason = f"the vector has {length} numbers, earlier ones {expected}"
+            part = _set_aside(*part, reason)
+        after, documents = register.repeats(), part[0]
+        return part, docs.Account(
+            dropped=len(_ids(documents)) - len(documents),
+            same=after.same - before.same,
+            changed=after.changed - before.changed,
+            terms=int(file["vocabulary"].attrs["length"]),
+            dimensions=length,
+            aside=len(documents.aside),
+        )
+
+
 def _read_unchanged(path, share_digests):
-    """Read the unchanged beginning of an existing list: its shares before the first changed one.
+    """Read the documents in an existing list, up to its first share that has changed.
 
     Nothing is read from a list that is missing, is damaged, or was written with other settings.
 
@@ -157,52 +191,28 @@ def _read_unchanged(path, share_digests):
     Returns
     -------
     parts : list of (Documents, ndarray, ndarray)
-        At most one entry: the documents in the unchanged shares, their digests, and their rows.
+        Empty, or one entry: the documents in all unchanged shares, their digests, and their rows.
     sizes : list of int
         Number of documents in each unchanged share.
     accounts : list of Account
     """
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:
-            shares, accounts = docs.read_shares(file), docs.read_accounts(file)
-            listed_digests = zip(shares.names, shares.digests, strict=True)
-            n_unchanged = 0
-            for listed, share, _ in zip(listed_digests, share_digests, accounts, strict=False):
-                if listed != share:
+            shares, n_unchanged = docs.read_shares(file), 0
+            listed = zip(shares.names, shares.digests, strict=True)
+            for listed_share, share in zip(listed, share_digests, strict=False):
+                if listed_share != share:
                     break
                 n_unchanged += 1
+            accounts = docs.read_accounts(file)[:n_unchanged]
             sizes = shares.sizes[:n_unchanged].tolist()
-            n_dropped, aside = (
-                sum(getattr(account, name) for account in accounts[:n_unchanged])
-                for name in ("dropped", "aside")
-            )
-            documents = docs.read_list(file, sum(sizes), n_dropped, aside)
-            digests = storage.read_array(file, "digests", "u", ndim=2)[: sum(sizes)]
-            part = documents, digests, storage.read_array(file["shares"], "rows", "i")[: sum(sizes)]
-            return [part] if n_unchanged else [], sizes, accounts[:n_unchanged]
+            n, n_dropped = sum(sizes), sum(account.dropped for account in accounts)
+            n_aside = sum(account.aside for account in accounts)
+            documents = docs.read_list(file, n, n_dropped, n_aside)
+            digests = storage.read_array(file, "digests", "u", ndim=2)[:n]
+            rows = storage.read_array(file["shares"], "rows", "i")[:n]
+            return [(documents, digests, rows)] if accounts else [], sizes, accounts
     return [], [], []
-
-
-def _account(file, documents, before, after):
-    """Return the `Account` of a share.
-
-    Parameters
-    ----------
-    file : h5py.File
-        The share.
-    documents : Documents
-        Its documents that no earlier share has.
-    before, after : Repeats
-        Numbers of repeated rows before and after this share.
-    """
-    return docs.Account(
-        dropped=len(_ids(documents)) - len(documents),
-        same=after.same - before.same,
-        changed=after.changed - before.changed,
-        terms=int(file["vocabulary"].attrs["length"]),
-        dimensions=int(file.attrs["dimensions"]),
-        aside=len(documents.aside),
-    )
 
 
 def _as_array(contents):
@@ -216,7 +226,7 @@ def _contents(file):
 
 
 def forget(paths):
-    """Delete the other shares in the folder of the given ones."""
+    """Delete all files except the given shares from the folder of the shares."""
     remaining = {Path(path).name for path in paths}
     for path in Path(paths[0]).parent.glob("*.h5"):
         if path.name not in remaining:
@@ -224,40 +234,43 @@ def forget(paths):
 
 
 def _read_new_documents(file, register):
-    """Return (documents, digests, rows) for the documents that are new in an open share.
+    """Read the documents in an open share that no earlier share has, and register their ids.
 
-    Documents whose id an earlier share has are omitted, or renamed if their content differs and
-    the option ``changed`` is "new". The register is updated.
+    A document whose id an earlier share has is omitted. If its content differs and the option
+    ``changed`` is "new", it gets another id instead.
+
+    Returns
+    -------
+    documents : Documents
+    digests : ndarray of uint8, shape (n_documents, 32)
+    rows : ndarray of int64
+        Rows of the documents in the share.
     """
     share, digests = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
     n, dropped = len(share), share.dropped
     contents, ids = _contents(file), storage.read_strings(file["again"], "ids")
     register.again += zip(ids, _contents(file["again"]), strict=True)
     names = _names(share, contents, register)
-    rows = np.array([row for row in range(n) if names[row] is not None], dtype=np.int64)
+    is_new = np.array([name is not None for name in names], dtype=bool)
+    rows = np.flatnonzero(is_new[:n])
     if renamed := [row for row in rows.tolist() if names[row] != share.ids[row]]:
         full_documents = docs.read_fields(file).select(renamed)
         full_documents.ids = [names[row] for row in renamed]
         digests[renamed] = full_documents.digests()
-    is_new = np.array([name is not None for name in names[n:]], dtype=bool)
-    dropped_documents = dropped and Dropped(
-        [name for name in names[n:] if name is not None],
-        dropped.times[is_new],
-        dropped.words[is_new],
-    )
     documents = share if len(rows) == n else share.select(rows)
-    documents.ids, documents.dropped, documents.aside = (
-        [names[row] for row in rows.tolist()],
-        dropped_documents,
-        share.aside,
-    )
+    documents.ids, documents.aside = [names[row] for row in rows.tolist()], share.aside
+    if dropped is not None:
+        dropped_ids = [name for name in names[n:] if name is not None]
+        is_new = is_new[n:]
+        documents.dropped = Dropped(dropped_ids, dropped.times[is_new], dropped.words[is_new])
     return documents, digests[rows], rows
 
 
 def _set_aside(documents, digests, rows, reason):
-    """Set all documents of a share aside for a reason; return (documents, digests, rows).
+    """Set all documents of a share aside for a reason.
 
-    The results are empty, except that each document is added to the list ``aside``.
+    The parameters are the results of `_read_new_documents`. The returned values have no documents,
+    except in the list ``aside``.
     """
     no_documents = documents.select(np.arange(0))
     names = zip(documents.files, documents.ids, strict=True)
@@ -270,15 +283,15 @@ def _set_aside(documents, digests, rows, reason):
 
 
 def _ids(documents):
-    """Return the ids of the documents, then the ids of those dropped for having too few words."""
+    """Return the ids of the documents, then the ids of those with too few words (``dropped``)."""
     return [*documents.ids, *(documents.dropped.ids if documents.dropped else [])]
 
 
 def _names(share, contents, register):
-    """Return the final id for each document in a share, and add these ids to the register.
+    """Return the final id of each document in a share, and register these ids.
 
-    Documents with too few words come last. The id of a document is None if the document is omitted
-    because an earlier one has its id (`odl.corpora.collection.Register.name`).
+    The order is that of `_ids`. The id is None if the document is omitted because an earlier one
+    has its id (`odl.corpora.collection.Register.name`).
 
     Parameters
     ----------
@@ -292,26 +305,26 @@ def _names(share, contents, register):
         register.contents.update(zip(all_ids, contents, strict=True))
         return all_ids
     names = [None] * len(all_ids)
-    # Ids without a suffix come first: the original row must be registered before the rows that have
-    # its id but other content.
-    for position in sorted(
-        range(len(all_ids)),
-        key=lambda position: all_ids[position].endswith(collection.name_end(contents[position])),
-    ):
-        content = contents[position]
-        identity = all_ids[position].removesuffix(collection.name_end(content))
-        names[position] = register.name(identity, content)
+    suffixes = [collection.name_end(content) for content in contents]
+    has_suffix = list(map(str.endswith, all_ids, suffixes))
+    # A row must be registered before the rows that have its id, but other content and a suffix.
+    for position in sorted(range(len(all_ids)), key=has_suffix.__getitem__):
+        identity = all_ids[position].removesuffix(suffixes[position])
+        names[position] = register.name(identity, contents[position])
         if names[position] is not None:
-            register.enter(names[position], content)
+            register.enter(names[position], contents[position])
     return names
 
 
 def _join_documents(shares, cleaners):
-    """Return the documents of all shares without words.
+    """Return the documents of all shares, without words.
 
-    Counts of removed parts are in the order of `cleaners`.
+    `cleaners` has the names of the cleaners whose counts of removed characters are joined.
     """
-    dropped, n = [share.dropped for share in shares], sum(map(len, shares))
+    n, dropped = sum(map(len, shares)), None
+    if shares[0].dropped is not None:
+        ids, times, words = zip(*(share.dropped for share in shares), strict=True)
+        dropped = Dropped([*chain.from_iterable(ids)], np.concatenate(times), np.concatenate(words))
     return Documents(
         counts=sparse.csr_array((n, 0), dtype=np.int32),
         vocabulary=[],
@@ -325,12 +338,5 @@ def _join_documents(shares, cleaners):
             name: np.concatenate([share.removed[name] for share in shares]) for name in cleaners
         },
         aside=[entry for share in shares for entry in share.aside],
-        dropped=dropped[0]
-        and Dropped(
-            [identity for part in dropped for identity in part.ids],
-            *(
-                np.concatenate([getattr(part, name) for part in dropped])
-                for name in ("times", "words")
-            ),
-        ),
+        dropped=dropped,
     )

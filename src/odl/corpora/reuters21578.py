@@ -46,14 +46,15 @@ def read(sources, options):
     sources : list of path-like
         The archive. Its files are found by name.
     options : dict
-        ``tokens`` (see `odl.text.tokens`); ``labelled``: only documents with a topic.
+        ``tokens`` (see `odl.text.tokens`) and ``labelled``, which selects the documents with a
+        topic.
 
     Returns
     -------
     Documents
-        21578 documents in the order of the files. The id is the NEWID. The text is title and body
-        (the complete text of unprocessed documents; the title of briefs, whose bodies are
-        placeholders). All topics, in their order. Times to 1/100 s, taken as UTC.
+        21578 documents in the order of the files. The id is the NEWID. The text is title and body,
+        for briefs only the title, since their bodies are placeholders. Documents of type UNPROC
+        have the entire text. Times have a resolution of 1/100 s; they are read as UTC.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def parse(path, sgml):
 
 
 def elements(sgml):
-    """Yield (attributes, content) of each REUTERS element, in linear time."""
+    """Yield (attributes, content) of each REUTERS element."""
     start = sgml.find("<REUTERS ")
     while start >= 0:
         inside = sgml.find(">", start)
@@ -120,7 +121,7 @@ def elements(sgml):
 
 
 def enclosed(text, start, closing):
-    """Return the text from `start` to a closing tag, or None if it is missing."""
+    """Return the text from `start` to a closing tag, or None without such a tag."""
     end = text.find(closing, start)
     return text[start:end] if end >= 0 else None
 
@@ -153,9 +154,8 @@ def title_and_text(kind, element):
         return title, title
     if kind == "UNPROC":
         complete = MARKUP_TAGS.sub(" ", plain(element))
-        return title or next(
-            (line.strip() for line in complete.splitlines() if line.strip()), ""
-        ), complete
+        first_line = next(filter(None, map(str.strip, complete.splitlines())), "")
+        return title or first_line, complete
     return title, title + "\n" + plain(between(element, "BODY") or "")
 
 

@@ -3,8 +3,7 @@
 The documents are those in the ModApte split that have one topic. They have no dates.
 
 Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008). Only files with a
-known sha256 are read: SciPy's reader of MATLAB files can crash on damaged files and trusts the
-sizes that a file states.
+known sha256 are read, since SciPy's reader of MATLAB files can crash on damaged files.
 """
 
 import numpy as np
@@ -34,31 +33,32 @@ def read(sources, options):
     Returns
     -------
     Documents
-        8293 documents in the order of the file (by class), ids ``reuters-cai-0001`` by row, terms
-        ``t00001`` by column, topics ``topic01``...; no times.
+        8293 documents in the order of the file (by class), without times. Ids are row numbers
+        (``reuters-cai-0001``), terms are column numbers (``t00001``), topics are class numbers
+        (``topic01``).
 
     Raises
     ------
     DataError
-        If it is another file.
+        If the sha256 of the file is not that of Reuters21578.mat.
     """
     counts, classes = matrices(*sources, *FILES, SHA256, ["fea", "gnd"])
     return from_matrices(counts, classes)
 
 
 def from_matrices(counts, classes):
-    """Return documents from counts (documents x terms) and classes (documents x 1, from 1)."""
+    """Return `Documents` from counts (n_documents, n_terms) and class numbers (n_documents, 1)."""
     topics = classes.toarray().ravel().tolist()
     return matrix_documents(counts, topics, np.full(counts.shape[0], NO_TIME), "reuters-cai-{:04d}")
 
 
 def matrices(path, file, sha256, names):
-    """Return the named matrices of a file with a known checksum, as integers in CSR format.
+    """Return the matrices `names` in a file with a known sha256, as integers in CSR format.
 
     Raises
     ------
     DataError
-        If it is another file.
+        If the file has another sha256; `file` is the expected name for the message.
     """
     from scipy import sparse
     from scipy.io import loadmat
@@ -73,7 +73,7 @@ def matrices(path, file, sha256, names):
 
 
 def matrix_documents(counts, classes, times, ids):
-    """Return `Documents` without titles, from their term counts and one topic for each.
+    """Return `Documents` from term counts and one topic per document.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The reader ``scipydocs``: API documentation of installed scientific Python packages.
 
 Each docstring with at least 40 words is a document. Sources are parsed, not imported, so the corpus
-depends on the installed versions only. NumPy and SciPy attach some docstrings with calls of
-``add_newdoc``; the arguments of these calls are read.
+depends only on the installed versions. Docstrings that NumPy and SciPy pass to ``add_newdoc`` are
+read too.
 """
 
 import ast
@@ -28,10 +28,10 @@ OPTIONS = {
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 # Modules and folders that are not read: tests, copies of other packages, and numpy.distutils, which
-# exists for some Python versions only.
+# only some versions of Python have.
 SKIPPED = {"tests", "test", "conftest", "externals", "extern", "vendored", "_vendored", "distutils"}
 SKIPPED |= {"array_api_compat", "array_api_extra", "cobyqa", "pyprima", "uarray", "_uarray"}
-# Subpackages that group others without being a subject. Their own subpackages are the topics.
+# Subpackages that only contain other subpackages, which are the topics.
 LAYERS = frozenset({"pandas.core"})
 FUNCTION_NODES = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITION_NODES = FUNCTION_NODES | ast.ClassDef
@@ -45,17 +45,18 @@ def read(sources, options):
     sources : list
         Not used: packages are found on Python's import path.
     options : dict
-        ``packages``: names of distributions or top-level packages (default numpy, scipy,
-        scikit-learn, pandas, matplotlib); ``min_words`` (default 40); ``tokens`` (see
-        `odl.text.tokens`); ``vectors`` (see `odl.text.encoder`).
+        - ``packages``: names of distributions or top-level packages (default `PACKAGES`).
+        - ``min_words``: smallest number of words of a docstring (default 40).
+        - ``tokens``: see `odl.text.tokens`.
+        - ``vectors``: see `odl.text.encoder` (default null).
 
     Returns
     -------
     Documents
-        Sorted by id and without times. The id is the dotted path of the object, followed by ``#2``
+        Sorted by id and without times. The id is the dotted path of the object; ``#2`` is appended
         for its second definition. The topic is package.subpackage without outer underscores:
-        scipy.optimize._lbfgsb_py belongs to scipy.optimize, numpy._core to numpy.core. If objects
-        have equal docstrings, only the object that sorts first becomes a document.
+        scipy.optimize for scipy.optimize._lbfgsb_py, numpy.core for numpy._core. If objects have
+        equal docstrings, only the object that sorts first becomes a document.
 
     Raises
     ------
@@ -77,9 +78,10 @@ def summary_of(text):
 
 
 def collect(packages, min_words):
-    """Return {id: (topic, docstring)} for the packages; equal docstrings have one id only.
+    """Return {id: (topic, docstring)} for the docstrings with at least `min_words` words.
 
-    Docstrings with fewer than `min_words` words are omitted. DataError is raised if none is left.
+    Of several equal docstrings, only the one whose id sorts first is returned. DataError is raised
+    if there is no docstring.
     """
     topics_and_texts = {}
     for package in packages:
@@ -107,10 +109,9 @@ def collect(packages, min_words):
 
 
 def package_folders(name):
-    """Return {import name: folder} for a top-level package or for the packages in a distribution.
+    """Return {import name: folder} for a top-level package or for all packages of a distribution.
 
-    A top-level package is found by its import name (sklearn), a distribution by its name on PyPI
-    (scikit-learn).
+    `name` is the import name of a package (sklearn), or the name of a distribution (scikit-learn).
     """
     if "." in name:
         raise ConfigError(
@@ -168,15 +169,15 @@ def docstrings(module, path):
 def nested_docstrings(node, name):
     """Yield (dotted name, docstring) for a syntax tree node and for all definitions inside it.
 
-    Docstrings that calls of ``add_newdoc`` attach are yielded too. The body of a function is not
-    searched: its local definitions are not part of an interface.
+    Docstrings in calls of ``add_newdoc`` are yielded too. The body of a function is not searched,
+    since its local definitions are not public.
 
     Parameters
     ----------
     node : ast.AST
         A module, a class, a function, or a statement that may contain definitions, such as ``if``.
     name : str
-        Dotted name of the node; for a statement, of the module or class that contains it.
+        Dotted name of the node or, for a statement, of the module or class that contains it.
     """
     if isinstance(node, ast.Module | DEFINITION_NODES):
         text = ast.get_docstring(node)
@@ -194,9 +195,9 @@ def nested_docstrings(node, name):
 
 
 def newdoc(call, module):
-    """Yield (dotted name, docstring) for each docstring that a call of ``add_newdoc`` attaches.
+    """Yield (dotted name, docstring) for each docstring in a call of ``add_newdoc``.
 
-    The call is ``add_newdoc([place,] name, doc)``. Here doc is a docstring, a pair (attribute,
+    The call is ``add_newdoc([place,] name, doc)``, where doc is a docstring, a pair (attribute,
     docstring) or a list of pairs. Nothing is yielded for other calls, for arguments that are not
     literals, and for objects of another package.
 
@@ -210,9 +211,8 @@ def newdoc(call, module):
         return
     try:
         arguments = [ast.literal_eval(argument) for argument in call.args]
-    # The argument is not a literal: Python computes it when the package is imported.
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return
+        return  # an argument is not a literal
     place = arguments.pop(0) if len(arguments) == 3 else module.rpartition(".")[0]
     is_own_package = str(place).partition(".")[0] == module.partition(".")[0]
     if len(arguments) != 2 or not is_own_package:

@@ -36,7 +36,8 @@ def read(sources, options):
     Returns
     -------
     Documents
-        1004 sentences by number, which is the same in all languages; no times.
+        1004 sentences without times, in the order of their numbers. A sentence has the same number
+        in all languages.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def read(sources, options):
 
 
 def rows(path):
-    """Yield (number, topic, text) of each sentence."""
+    """Yield (number, topic, text) for each sentence in the file of a language."""
     with opening(path, "a table packed with gzip"), unpacked_text(path, "gz", newline="\n") as file:
         yield from table(file, path, TABLE_COLUMNS)
 
@@ -65,8 +66,9 @@ def sentences(paths, output):
     Parameters
     ----------
     paths : list of path-like
+        Tables of the three parts.
     output : path-like
-        Compressed by gzip, without name and time.
+        The table to write, compressed by gzip.
 
     Raises
     ------

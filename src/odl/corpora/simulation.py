@@ -1,8 +1,8 @@
 """The reader ``simulation``: a synthetic stream whose new topics are known.
 
 Topics enter, return, drift or split, as in Christophe, Velcin, Boumghar and others, How to detect
-novelty in textual data streams?, arXiv 1909.05099. They mix real documents of known topics; here
-the words are synthetic too.
+novelty in textual data streams?, arXiv 1909.05099. That paper mixes real documents of known topics;
+here the words are synthetic too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,6 +32,7 @@ TOPICS_BY_KIND = {  # kind -> number of topics
     "splitting": 4,
 }
 LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # vocabulary size of the language, and of one topic
+FREQUENT_TERMS = 100  # most frequent words of the language, which are never words of a topic
 DAY_MS, START_MS = 86_400_000, 946_684_800_000  # milliseconds of a day, and from 1970 to 2000-01-01
 
 
@@ -43,25 +44,29 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
     sources : list
         Empty.
     options : dict
-        ``documents``: number of documents; ``days``: number of days, with equal numbers of
-        documents; ``words``: mean number of words of a document; ``own``: share of the words from
-        its topic; ``seed``.
+        - ``documents``: number of documents.
+        - ``days``: number of days; each has the same number of documents.
+        - ``words``: mean number of words of a document.
+        - ``own``: expected share of the words that are drawn from the topic of the document.
+        - ``seed``: seed of the random numbers.
 
     Returns
     -------
     Documents
-        In the order of days; ids ``sim-000001``, terms ``w00001`` in the order of their frequency
-        in the language. Topics are named by their kind:
+        In the order of days, with ids such as ``sim-000001``. The terms are ``w00001``, ``w00002``,
+        ..., from the most to the least frequent one in the language. Topics are named by their
+        kind:
 
-        - ``steady-01``: every day.
-        - ``entering-01``: from a day, the second at the earliest, to the end.
-        - ``returning-01``: on the first day, absent for a third of the days, then again. Not new
-          when it returns.
-        - ``drifting-01``: every day; an equal share of its words is replaced from day to day, until
-          all are. Not new.
-        - ``splitting-01``: up to a day in the middle; then two topics, ``-a`` and ``-b``, take its
-          place, each with half of its words and as many new words. Their second topic is
-          ``splitting-01``, so they are new by the dominant topic and known by all topics.
+        - ``steady-01`` occurs every day.
+        - ``entering-01`` occurs from a random day on, the second at the earliest.
+        - ``returning-01`` occurs on the first day, is absent for a third of the days, and returns.
+          It is not new when it returns.
+        - ``drifting-01`` occurs every day. From day to day, an equal number of its words is
+          replaced, until all are. It is not new.
+        - ``splitting-01`` occurs up to a random day. Then the topics ``splitting-01-a`` and
+          ``splitting-01-b`` replace it, each with half of its words and as many new ones. Their
+          second topic is ``splitting-01``: they are new by the dominant topic, but known by all
+          topics.
 
     Examples
     --------
@@ -81,32 +86,23 @@ def _drawn_stream(rng, settings):
     number. A binomial number of its words are words of the topic, the others of the language. Words
     of both follow Zipf's law. `settings` contains the values in `DEFAULTS`.
     """
-    topics = [
-        topic
-        for kind, number in TOPICS_BY_KIND.items()
-        for topic in _topics(rng, kind, number, settings["days"])
-    ]
-    # Cumulative shares of the words in the language and in a topic, the most frequent word first.
-    zipf = 1.0 / np.arange(1, LANGUAGE_TERMS + 1)
-    language = np.cumsum(zipf / zipf.sum())
-    zipf = 1.0 / np.arange(1, TOPIC_TERMS + 1)
-    # The last share is replaced by 1, so that the last sum is at least 1 despite rounding.
-    local = np.cumsum(np.concatenate([(zipf / zipf.sum())[:-1], [1.0]]))
+    topics = []
+    for kind, number in TOPICS_BY_KIND.items():
+        topics += _topics(rng, kind, number, settings["days"])
+    language, local = _cumulative_shares(LANGUAGE_TERMS), _cumulative_shares(TOPIC_TERMS)
     per_day = -(-settings["documents"] // settings["days"])
     days = np.arange(settings["documents"]) // per_day
-    rows, columns, names = [], [], []
-    for row, day in enumerate(days):
+    lengths, columns, names = [], [], []
+    for day in days:
         present_topics = [topic for topic in topics if topic["is_present"][day]]
         topic = present_topics[rng.integers(len(present_topics))]
         length = 1 + rng.poisson(settings["words"] - 1)
         n_own = rng.binomial(length, settings["own"])
-        own_words = topic["words"][day][np.searchsorted(local, rng.random(n_own))]
-        other_words = np.searchsorted(language, rng.random(length - n_own))
-        columns.append(np.concatenate([own_words, other_words]))
-        rows.append(np.full(length, row))
+        own_words = topic["words"][day][_draw_ranks(rng, local, n_own)]
+        columns += [own_words, _draw_ranks(rng, language, length - n_own)]
+        lengths.append(length)
         names.append(topic["names"])
-    rows, columns = np.concatenate(rows), np.concatenate(columns)
-    columns = np.minimum(columns, LANGUAGE_TERMS - 1)
+    rows, columns = np.repeat(np.arange(len(days)), lengths), np.concatenate(columns)
     ones = np.ones(len(rows), dtype=np.int64)
     counts = sparse.csr_array((ones, (rows, columns)), shape=(len(days), LANGUAGE_TERMS))
     return Documents(
@@ -119,20 +115,32 @@ def _drawn_stream(rng, settings):
     )
 
 
-def _drawn(rng, number=TOPIC_TERMS):
-    """Return different random words, without the 100 most frequent ones. Topics may share words."""
-    return rng.choice(np.arange(100, LANGUAGE_TERMS), number, replace=False)
+def _cumulative_shares(n_words):
+    """Return the cumulative frequencies of words under Zipf's law, the most frequent word first."""
+    frequencies = 1.0 / np.arange(1, n_words + 1)
+    return np.cumsum(frequencies / frequencies.sum())
+
+
+def _draw_ranks(rng, cumulative_shares, n):
+    """Draw n words; return the position of each in a result of `_cumulative_shares`."""
+    ranks = np.searchsorted(cumulative_shares, rng.random(n))
+    return np.minimum(ranks, len(cumulative_shares) - 1)  # the last share may be rounded below 1
+
+
+def _draw_words(rng):
+    """Draw the words of a topic: different words, which other topics may have too."""
+    return rng.choice(np.arange(FREQUENT_TERMS, LANGUAGE_TERMS), TOPIC_TERMS, replace=False)
 
 
 def _topics(rng, kind, number, days):
     """Draw topics of one kind; return a list of dicts.
 
-    The keys are ``names``; ``is_present``, which says for each day whether the topic occurs; and
-    ``words``, the words of the topic for each day.
+    The keys of a dict are ``names``, ``is_present`` (whether the topic occurs on each day) and
+    ``words`` (the words of the topic on each day).
     """
     topics = []
     for position in range(1, number + 1):
-        name, words = f"{kind}-{position:02d}", _drawn(rng)
+        name, words = f"{kind}-{position:02d}", _draw_words(rng)
         is_present = np.ones(days, dtype=bool)
         daily = [words] * days
         if kind == "entering":
@@ -142,23 +150,16 @@ def _topics(rng, kind, number, days):
             first = 1 + rng.integers(days - n_absent - 1)
             is_present[first : first + n_absent] = False
         elif kind == "drifting":
-            other, order = _drawn(rng), rng.permutation(TOPIC_TERMS)
-            daily = [
-                np.where(order < TOPIC_TERMS * day / (days - 1), other, words)
-                for day in range(days)
-            ]
+            other, order = _draw_words(rng), rng.permutation(TOPIC_TERMS)
+            n_replaced = TOPIC_TERMS * np.arange(days) / (days - 1)
+            daily = [np.where(order < n, other, words) for n in n_replaced]
         elif kind == "splitting":
             split = days // 3 + rng.integers(days // 3)
             is_present[split:] = False
             halves = rng.permutation(TOPIC_TERMS) % 2
             for half, letter in enumerate("ab"):
-                own = np.where(halves == half, words, _drawn(rng))
-                topics.append(
-                    {
-                        "names": (f"{name}-{letter}", name),
-                        "is_present": ~is_present,
-                        "words": [own] * days,
-                    }
-                )
+                own = np.where(halves == half, words, _draw_words(rng))
+                names = f"{name}-{letter}", name
+                topics.append({"names": names, "is_present": ~is_present, "words": [own] * days})
         topics.append({"names": (name,), "is_present": is_present, "words": daily})
     return topics

@@ -24,11 +24,10 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        Path of the file, alone.
+        The file.
     options : dict
-        ``min_documents`` (default 0): terms that occur in fewer documents are dropped. Documents of
-        the complete corpus are counted, later ones included, as if the vocabulary had been chosen
-        beforehand.
+        ``min_documents`` (default 0): terms that occur in fewer documents of the entire corpus are
+        dropped. So the vocabulary depends on later documents too.
 
     Returns
     -------

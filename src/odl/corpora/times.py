@@ -14,12 +14,12 @@ from odl.files.documents import NO_TIME
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SPREADSHEET_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of dates in spreadsheets
-SPREADSHEET_DAYS = 20_000, 73_051  # days since that epoch: 1954 to 2099
-# Numbers up to the first limit are seconds since 1970, up to the next ones milli-, micro- and
-# nanoseconds.
+SPREADSHEET_DAYS = 20_000, 73_051  # smallest day and largest day + 1 since then: 1954 to 2099
+# Limits of the absolute value of a number of seconds, milliseconds, microseconds and nanoseconds
+# since 1970.
 MAX_SECONDS, MAX_MILLISECONDS, MAX_MICROSECONDS, MAX_NANOSECONDS = 10**11, 10**14, 10**17, 10**20
-MAX_TIME_LENGTH = 200  # characters; a longer text is no time, and searching it would take long
-# Milliseconds since 1970 at the begin of year 1 and at the end of year 9999, in UTC.
+MAX_TIME_LENGTH = 200  # characters of a time; the patterns below are slow on long texts
+# Milliseconds since 1970 at the start of year 1 and at the end of year 9999, in UTC.
 MIN_TIME, MAX_TIME = -62_135_596_800_000, 253_402_300_800_000
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
 DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day number in a spreadsheet, with a decimal comma
@@ -27,7 +27,7 @@ DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day number in a spreadsheet, with a 
 # A time written as digits only: 8 for a day, 12 with minutes, 14 with seconds, 17 with
 # milliseconds.
 COMPACT_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")
-# Zero dates, which databases and programming languages write for a missing time.
+# Dates that databases and programming languages write for a missing time.
 ZERO_DATE = re.compile(
     r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?"
 )
@@ -58,7 +58,7 @@ def _colons(match):
     return f"{match[1]}:{match[2]:0>2}:{match[3] or '':0>2}"
 
 
-NORMAL_FORMS = (  # (pattern, replacement): rewrites less usual forms of dates and clocks
+NORMAL_FORMS = (  # (pattern, replacement) for less usual forms of dates and clocks
     (re.compile(r"(\d{8})[ T_-]?(\d\d):?(\d\d):?(\d\d)(?!\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"^(\d{4})(\d\d)(\d\d)(?=[ T])"), r"\1-\2-\3"),
     (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
@@ -122,14 +122,17 @@ def parse_time(value, dates=None, formats=()):
     databases, programming languages and spreadsheets write them. The month is a number or a name. A
     time without a zone is UTC. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is missing.
 
-    The meaning of a number, or of a string of digits, depends on its length. 4 digits are a year, 5
-    a day in a spreadsheet, 8 a day (YYYYMMDD). 12, 14 and 17 digits are a day with a clock if they
-    begin with 19 or 20. Other numbers are seconds, milliseconds, microseconds or nanoseconds since
-    1970, by their size.
+    The meaning of a number, or of a string of digits, depends on its number of digits:
+
+    - 4: a year
+    - 5: a day in a spreadsheet
+    - 8: a day (YYYYMMDD)
+    - 12, 14 or 17, beginning with 19 or 20: a day with a clock
+    - otherwise: seconds, milliseconds, microseconds or nanoseconds since 1970
 
     Parameters
     ----------
-    value
+    value : str, number, date, datetime or None
     dates : {"day-first", "month-first"}, optional
         Order of day and month if the year comes last; required if both orders are possible.
     formats : sequence of str, optional
@@ -144,29 +147,34 @@ def parse_time(value, dates=None, formats=()):
             raise ValueError(
                 f"the time {value[:40]!r}... has {len(value)} characters, too many for a date"
             )
-        value = value if value.isascii() else _in_ascii(value)
+        value = _in_ascii(value)
         if not value or (value.startswith("000") and ZERO_DATE.fullmatch(value)):
             return NO_TIME
-    if isinstance(value, datetime):
-        moment = value
-    elif isinstance(value, date):
-        moment = datetime(value.year, value.month, value.day)
-    elif isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"the time {value!r} is neither a date nor a number of seconds")
-    elif formats:
-        moment = _by_formats(str(value), formats)
-    elif NUMBER.fullmatch(str(value)):
-        moment = _from_digits(str(value))
-    elif DECIMAL_COMMA.fullmatch(str(value)):
-        moment = _from_digits(str(value).replace(",", "."))
-    else:
-        moment = _from_text(str(value), dates)
-    if not isinstance(moment, int):
+    moment = _moment_of(value, dates, formats)
+    if isinstance(moment, datetime):
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         moment = (moment - EPOCH) // timedelta(milliseconds=1)
     if not MIN_TIME <= moment < MAX_TIME:
         raise ValueError(f"the time {str(value)!r} is outside the years 1 to 9999 in UTC")
     return moment
+
+
+def _moment_of(value, dates, formats):
+    """Convert a value to a datetime or to milliseconds since 1970; see `parse_time`."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"the time {value!r} is neither a date nor a number of seconds")
+    text = str(value)
+    if formats:
+        return _by_formats(text, formats)
+    if NUMBER.fullmatch(text):
+        return _from_digits(text)
+    if DECIMAL_COMMA.fullmatch(text):
+        return _from_digits(text.replace(",", "."))
+    return _from_text(text, dates)
 
 
 def check_formats(option):
@@ -205,7 +213,7 @@ def pattern_of(formats):
 
 
 def _by_formats(text, formats):
-    """Return the datetime of a text in the first fitting format, or in ISO 8601 with a zone."""
+    """Parse a text by the first format that fits; accept ISO 8601 with a zone too."""
     for time_format in formats:
         with contextlib.suppress(ValueError):
             return datetime.strptime(text, time_format)
@@ -216,12 +224,14 @@ def _by_formats(text, formats):
 
 def _in_ascii(text):
     """Return a date with ASCII digits and without direction marks."""
+    if text.isascii():
+        return text
     text = unicodedata.normalize("NFKC", text).translate({0x200E: None, 0x200F: None, 0x2212: "-"})
     return "".join(str(unicodedata.decimal(sign, sign)) for sign in text).strip()
 
 
 def _from_digits(text):
-    """Interpret a number as a time; return a datetime, or milliseconds since 1970."""
+    """Convert the digits of a number to a datetime, or to milliseconds since 1970."""
     digits = format(Decimal(text), "f") if "e" in text.lower() else text
     compact = COMPACT_TIME.fullmatch(digits) if len(digits) in (8, 12, 14, 17) else None
     try:
@@ -276,7 +286,10 @@ def _from_text(text, dates):
 
 
 def _from_mail(day, month, year, hour, minute, second, hours, minutes):
-    """Convert the groups of `MAIL_DATE` to a datetime; None for leap seconds and invalid dates."""
+    """Convert the groups of `MAIL_DATE` to a datetime, or to None if it does not exist.
+
+    Python has no datetime for a leap second (second 60).
+    """
     year, month, day = int(year), MONTH_NUMBERS[month], int(day)
     zone = UTC
     with contextlib.suppress(ValueError):
@@ -287,12 +300,12 @@ def _from_mail(day, month, year, hour, minute, second, hours, minutes):
 
 
 def _split(text):
-    """Split a text into day, time of day and time zone.
+    """Split a text into date, time of day and time zone.
 
     Returns
     -------
     day : str
-        The text without its clock, its zone, weekdays and words such as "of".
+        The text without clock, zone, weekdays and fillers such as "of".
     clock : timedelta
         Time since midnight; 0 if the text has no clock.
     zone : tzinfo or None
@@ -301,7 +314,7 @@ def _split(text):
     Raises
     ------
     ValueError
-        If the clock or the zone does not exist, or the abbreviation of a zone is ambiguous.
+        If the clock or the zone does not exist, or the abbreviation of the zone is ambiguous.
     """
     remaining, zone = ZONE_REMARK.sub("", text), None
     if region := ZONE_NAME.search(remaining):
@@ -314,28 +327,25 @@ def _split(text):
         after_clock = remaining[match.end() :]
         if offset := ZONE_OFFSET.search(after_clock):
             sign, hours, minutes = offset.groups("0")
-            zone = _zone(text, (1 if sign == "+" else -1) * (60 * int(hours) + int(minutes)))
+            zone = _zone(text, int(f"{sign}1") * (60 * int(hours) + int(minutes)))
             after_clock = after_clock[: offset.start()] + " " + after_clock[offset.end() :]
         clock, remaining = _clock(text, match), remaining[: match.start()] + " " + after_clock
-    # Remove zones, weekdays and fillers. Names of months remain, and unknown words, which `_day_of`
-    # refuses.
     for word in LETTER_RUN.findall(remaining):
-        is_zone = word in ZONE_HOURS
-        if not is_zone and not _is_filler(word):
-            if not match or not _may_be_zone(word):
-                continue
+        if word in ZONE_HOURS:
+            zone = _zone(text, 60 * ZONE_HOURS[word]) if zone is None else zone
+        elif not _is_filler(word):
+            if not (match and _may_be_zone(word)):
+                continue  # the name of a month, or an unknown word, which `_day_of` refuses
             if zone is None:
                 raise ValueError(
                     f"the time {text!r} has the zone {word}, which has several meanings or none"
                 )
-        if zone is None and is_zone:
-            zone = _zone(text, 60 * ZONE_HOURS[word])
         remaining = re.sub(rf"(?<![^\W\d_]){word}(?![^\W\d_])\.?", " ", remaining, count=1)
     return remaining.strip(" ,.\t\n"), clock, zone
 
 
 def _is_filler(word):
-    """Return whether a word in a date is a weekday or another word without a meaning for it."""
+    """Return whether a word in a date is a weekday or a filler such as "of"."""
     lower = word.lower()
     _, weekdays, fillers = _names()
     if len(word) > 1 and any(name.startswith(lower) for name in WEEKDAY_NAMES):
@@ -365,7 +375,7 @@ def _zone(text, minutes):
 
 
 def _clock(text, match):
-    """Return the clock in a match as the time since midnight.
+    """Return the time since midnight of a matched clock.
 
     A leap second (second 60) becomes the last microsecond of second 59. 24:00 is 24 hours. `text`
     is for the error message.
@@ -399,10 +409,7 @@ def _month(word):
 
 @lru_cache(maxsize=1)
 def _names():
-    """Return (month name -> number, weekday names, filler words).
-
-    The names are of 42 languages, from Unicode CLDR.
-    """
+    """Return (month name -> number, weekday names, filler words) of 42 languages."""
     lines = (files("odl.corpora") / "months.txt").read_text(encoding="utf-8").splitlines()
     *months, weekdays, fillers = (line for line in lines if not line.startswith("#"))
     numbers = {name: number for number, names in enumerate(months, 1) for name in names.split()}
@@ -412,7 +419,8 @@ def _names():
 def _day_of(text, day, dates):
     """Return (year, month, day) of a date.
 
-    `text` is the complete time for messages, `day` the date in it, `dates` the option.
+    `day` is the date in the time `text`, which error messages contain. `dates` is the option of
+    `parse_time`.
     """
     if match := YEAR_LAST.fullmatch(day):
         return _in_order(text, match, dates)
@@ -436,19 +444,18 @@ def _day_of(text, day, dates):
 
 
 def _full_year(digits):
-    """Return a year as a number. Two digits mean 1969 to 1999 if they are above 68, else 20xx."""
+    """Return a year as a number. Two digits mean 1969 to 2068."""
     year = int(digits)
     return year if len(digits) == 4 else year + (1900 if year > 68 else 2000)
 
 
 def year_last(value):
-    """Return the match of `YEAR_LAST` with a value if it is a date whose year is last, else None.
+    """Match a date whose year comes last by `YEAR_LAST`; return None for other values.
 
     Clock, weekday and zone are ignored.
     """
-    text = str(value).strip()
     try:
-        return YEAR_LAST.fullmatch(_split(text if text.isascii() else _in_ascii(text))[0])
+        return YEAR_LAST.fullmatch(_split(_in_ascii(str(value).strip()))[0])
     except ValueError:
         return None
 
@@ -456,7 +463,7 @@ def year_last(value):
 def _in_order(text, match, dates):
     """Return (year, month, day) of a date such as 3/14/2026, whose year is the last number.
 
-    The option `dates` tells the order of day and month; without it, a number above 12 is the day.
+    The option `dates` gives the order of day and month. By default, a number above 12 is the day.
     """
     first, second = int(match["first"]), int(match["second"])
     if dates not in DATES:

@@ -1,4 +1,4 @@
-"""Cleaners: remove the parts of a text that its author did not write, before words are counted."""
+"""Cleaners, which remove parts of a text that its author did not write: markup, quotes, headers."""
 
 import re
 from array import array
@@ -9,7 +9,7 @@ import numpy as np
 
 from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures, drop_trailers
 
-SIGNS = re.compile(
+HTML_SIGNS = re.compile(  # tags and entities that occur in HTML only
     r"<!doctype\s|</[a-z][a-z0-9]{0,15}\s*>|<(?:br|p|hr|html|head|body|div|img)\b[^<>]{0,2000}>"
     r"|&(?:amp|lt|gt|quot|apos|nbsp|[mn]dash|hellip|[lr][sd]quo|[aou]uml|szlig"
     r"|[aeiou](?:acute|grave|circ)|ntilde|ccedil"
@@ -20,24 +20,23 @@ BLOCK_NAMES = (
     "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hr li main nav ol option p pre section table td th title tr ul"
 )
-HIDDEN = ["iframe", "noscript", "object", "script", "style", "svg", "template"]
+HIDDEN = ["iframe", "noscript", "object", "script", "style", "svg", "template"]  # not displayed
 AMPERSANDS = re.compile(r"&(?:(?:amp|#0{0,5}38|#x0{0,5}26);)+", re.I)
 TAG = re.compile(r"<(/?)([a-z][a-z0-9]{0,15})\b[^<>]{0,2000}>", re.I)
-MAX_TAG_DEPTH = 500  # largest depth of nested tags; the parser takes a time quadratic in this depth
+MAX_TAG_DEPTH = 500  # depth of nested tags; the time of the parser grows with its square
 BLOCKS = frozenset(BLOCK_NAMES.split())
-# Elements whose end tag may be missing, or that have none.
+# Elements without an end tag, or whose end tag may be missing.
 UNCLOSED_NAMES = "area base br col dd dt embed hr img input li link meta option p source td th tr"
 UNCLOSED = frozenset(UNCLOSED_NAMES.split())
-MAX_LAYERS = 4  # how many times markup may have been escaped as text, which feeds do
+MAX_LAYERS = 4  # how often markup may have been escaped as text, as in feeds
 MARKUP_SIGNS = re.compile(r"[<&]")
 
 
 def drop_html(text: str) -> str:
     """Return the text of HTML without tags, comments, scripts and styles, with decoded entities.
 
-    A text that is not HTML is returned unchanged. The parser is Lexbor (selectolax), which reads
-    malformed HTML as browsers do. Each block element begins a line. Markup that was escaped several
-    times is removed too.
+    A text that is not HTML is returned unchanged. Malformed HTML is parsed as browsers do. Each
+    block element begins a line. Markup that was escaped as text is removed too.
 
     Examples
     --------
@@ -46,10 +45,10 @@ def drop_html(text: str) -> str:
     'Rain & floods'
     """
     for _ in range(MAX_LAYERS):
-        if not SIGNS.search(text):
+        if not HTML_SIGNS.search(text):
             return text
         text = _extract_text(_shallow(AMPERSANDS.sub("&", text)))
-    return MARKUP_SIGNS.sub(" ", text) if SIGNS.search(text) else text
+    return MARKUP_SIGNS.sub(" ", text) if HTML_SIGNS.search(text) else text
 
 
 def _shallow(text):
@@ -92,6 +91,8 @@ def _extract_text(text):
 
 MAX_TESTED_LINE = 400  # characters; in longer lines only single words are tested
 MIN_ENCODED_LINES = 2  # smallest number of lines of an encoded block
+# Lines of uuencode and its last line, a long word without spaces, the last line of base64, a hex
+# dump, a long hexadecimal number.
 UU = re.compile(r"M[ -`]{54,61}\s*$")
 UU_SHORT = re.compile(r"[!-`][ -`]*\s*$")
 DENSE = re.compile(r"\s*[!-~]{45,}\s*$")
@@ -101,31 +102,32 @@ HEX_DUMP = re.compile(
     r"(?:(?:0[xX])?[0-9A-Fa-f]{2}[\s,;:]{1,3}|[0-9A-Fa-f]{4}[\s,]{1,3}|[0-9A-Fa-f]{8}\s{1,3}){6,}"
 )
 HEX_WORD = re.compile(r"\s*[0-9A-Fa-f]{32,}\s*$")
-BEGINS = (
+BEGINS = (  # (first line, last line) of a framed block
     (re.compile(r"=ybegin .*$"), re.compile(r"=yend\b")),
     (
         re.compile(r"\s*-----BEGIN (?!PGP SIGNED)[A-Z0-9 ]{1,40}-----\s*$"),
         re.compile(r"\s*-----END [A-Z0-9 ]{1,40}-----"),
     ),
 )
-STARTS = ("=ybegin ", "-----BEGIN ")  # every match of a pattern in `BEGINS` contains one of these
+STARTS = ("=ybegin ", "-----BEGIN ")  # every first line in `BEGINS` contains one of these
+# Lines before and after uuencoded data.
 FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
 MIN_WORD = 40  # smallest number of characters of a word that is tested
+# Translation table for bytes: x for printable ASCII, a space for others; line breaks remain.
 PRINTABLE = bytes(ord("x") if 32 < sign < 127 else 10 if sign == 10 else 32 for sign in range(256))
-LONG_WORD = b"x" * MIN_WORD  # a long word in a text that was translated by `PRINTABLE`
+LONG_WORD = b"x" * MIN_WORD  # a long word after this translation
 TESTED_WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
 ADDRESS_SIGN = re.compile(r"://|\bwww\.|@")
-# Markup, which `drop_html` removes.
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")
 HEX_INSIDE = re.compile(r"(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{32}|[0-9A-F]{32})")
 VOWELS = re.compile(r"[aeiouyAEIOUY]+")
 LETTER_RUNS = re.compile(r"[A-Za-z]+")
 RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 MIN_VOWELS = 0.15  # smallest share of vowels among the letters of natural text; English has .4
-# Mean length of runs of lower case, upper case or digits. Base64 has 1.6, names in code 2.3.
+# Smallest mean length of runs of lower case, upper case or digits in natural text. Base64 has 1.6,
+# names in code have 2.3.
 MIN_RUN = 2.0
-# An encoded word has at least this many letters and digits; a line drawn with characters has none.
-MIN_ALPHANUMERIC = 30
+MIN_ALPHANUMERIC = 30  # smallest number of letters and digits in an encoded word
 MIN_MINIFIED = 400  # characters; shorter lines are not tested for minified code
 CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
 
@@ -133,8 +135,8 @@ CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
 def drop_encoded(text: str) -> str:
     """Drop encoded blocks, lines of minified code, and encoded words of 40 characters or more.
 
-    Only ASCII characters are tested, so scripts written without spaces are unchanged. A block
-    becomes an empty line.
+    Only ASCII characters are tested, so that scripts without spaces are unchanged. A block becomes
+    an empty line.
 
     Examples
     --------
@@ -148,10 +150,10 @@ def drop_encoded(text: str) -> str:
     remaining = _without_long_words(text, lines)
     has_frames = any(start in text for start in STARTS)
     has_changed = remaining is not lines and any(map(is_not, remaining, lines))
-    tested = [] if has_changed else list(filter(SIGN.match, lines))
-    kinds = [
-        kind for kind in ENCODINGS if has_changed or sum(map(kind, tested)) >= MIN_ENCODED_LINES
-    ]
+    kinds = ENCODINGS
+    if not has_changed:
+        candidates = list(filter(ENCODED_LINE.match, lines))
+        kinds = [kind for kind in ENCODINGS if sum(map(kind, candidates)) >= MIN_ENCODED_LINES]
     if not (has_changed or has_frames or kinds):
         return text
     is_dropped = [False] * len(lines)
@@ -189,17 +191,18 @@ def _without_long_words(text, lines):
 
 
 def _mark_framed(lines, drop):
-    """Mark the lines of framed blocks by True in the list `drop`, the frame included.
+    """Set `drop` to True for the lines of framed blocks, including their frames.
 
-    A framed block begins and ends with lines that match a pair of patterns in `BEGINS`, such as
+    The first and the last line of a framed block match a pair of patterns in `BEGINS`, such as
     "-----BEGIN CERTIFICATE-----". If the last line of a block is missing, only its first line is
     marked.
     """
     begin, last_line = None, None
     for number, line in enumerate(lines):
         line = line[:MAX_TESTED_LINE]
-        if closing := next((last for first, last in BEGINS if first.match(line)), None):
-            begin, last_line, drop[number] = number, closing, True
+        end_of_frame = next((last for first, last in BEGINS if first.match(line)), None)
+        if end_of_frame:
+            begin, last_line, drop[number] = number, end_of_frame, True
         elif begin is not None and last_line.match(line):
             drop[begin : number + 1] = [True] * (number + 1 - begin)
             begin = None
@@ -223,34 +226,37 @@ def _is_hex(line):
     return HEX_DUMP.match(line) is not None or HEX_WORD.match(line) is not None
 
 
-ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests whether a line is encoded
-# Matches every line that a test in `ENCODINGS` accepts; one search is faster than three tests.
-SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD)))
+ENCODINGS = (_is_uu, _is_dense, _is_hex)  # functions that return whether a line is encoded
+# Matches every line for which a function in `ENCODINGS` is true, faster than three calls.
+ENCODED_LINE = re.compile("|".join(one.pattern for one in (UU, DENSE, HEX_DUMP, HEX_WORD)))
 
 
-def _mark_runs(lines, rest, drop, kind):
-    """Mark the lines that belong to blocks in one encoding by True in the list `drop`.
+def _mark_runs(lines, remaining, drop, kind):
+    """Set `drop` to True for the lines that belong to blocks in one encoding.
 
     A block is a run of at least `MIN_ENCODED_LINES` lines with the encoding, its shorter last line,
     and the lines that frame it, such as "begin 644 a.zip" and "end".
 
     Parameters
     ----------
-    lines, rest : list of str
+    lines, remaining : list of str
         The lines of a text before and after encoded words were dropped.
     drop : list of bool
-        Lines to drop; changed.
+        Whether each line is dropped; changed in place. Lines that are already dropped end a block.
     kind : callable
         One of `ENCODINGS`.
     """
-    fits = [not gone and _fits(*pair, kind) for *pair, gone in zip(lines, rest, drop, strict=True)]
+    is_encoded = [
+        not is_dropped and _fits(line, line_after, kind)
+        for line, line_after, is_dropped in zip(lines, remaining, drop, strict=True)
+    ]
     first = None
-    for at, fit in enumerate([*fits, False]):
-        if fit:
-            first = at if first is None else first
+    for number, fits in enumerate([*is_encoded, False]):
+        if fits:
+            first = number if first is None else first
             continue
-        if first is not None and at - first >= MIN_ENCODED_LINES:
-            last = at + _short_end(lines, at, kind)
+        if first is not None and number - first >= MIN_ENCODED_LINES:
+            last = number + _is_short_end(lines, number, kind)
             while last < len(lines) and FRAME.match(lines[last][:MAX_TESTED_LINE]):
                 last += 1
             while first and FRAME.match(lines[first - 1][:MAX_TESTED_LINE]):
@@ -259,47 +265,47 @@ def _mark_runs(lines, rest, drop, kind):
         first = None
 
 
-def _fits(line, rest, kind):
-    """Return whether a line has an encoding, before or after words were dropped.
+def _fits(line, remaining, kind):
+    """Return whether a line has an encoding, before or after encoded words were dropped from it.
 
-    A line that has only encoded words counts as `_is_dense`.
+    A line without other words counts as `_is_dense`.
 
     Parameters
     ----------
-    line, rest : str
+    line, remaining : str
         The line before and after encoded words were dropped.
     kind : callable
         One of `ENCODINGS`.
     """
     if len(line) > MAX_TESTED_LINE:
         return False
-    if kind(line) or rest is line:
+    if kind(line) or remaining is line:
         return kind(line)
-    return kind(rest) or (kind is _is_dense and not rest.strip())
+    return kind(remaining) or (kind is _is_dense and not remaining.strip())
 
 
-def _short_end(lines, at, kind):
-    """Return 1 if line `at` is the shorter last line of the encoded lines before it, else 0.
+def _is_short_end(lines, number, kind):
+    """Return whether a line is the shorter last line of the encoded lines before it.
 
     A uuencoded line must have the length that its first character states, a base64 line a multiple
     of 4 characters. Other encodings (`kind`) are not recognised in a short line.
     """
-    if at == len(lines) or not 0 < len(line := lines[at].rstrip()) <= MAX_TESTED_LINE:
-        return 0
+    line = lines[number].rstrip() if number < len(lines) else ""
+    if not 0 < len(line) <= MAX_TESTED_LINE:
+        return False
     if kind is _is_uu:
         n_bytes = (ord(line[0]) - 32) & 63
-        return int(bool(UU_SHORT.match(line)) and 0 <= len(line) - 1 - 4 * -(-n_bytes // 3) <= 1)
-    if kind is _is_dense:
-        return int(bool(BASE64_END.match(line)) and len(line.strip()) % 4 == 0)
-    return 0
+        n_characters = 1 + 4 * -(-n_bytes // 3)  # some programs add one more
+        return bool(UU_SHORT.match(line)) and len(line) - n_characters in (0, 1)
+    return kind is _is_dense and bool(BASE64_END.match(line)) and len(line.strip()) % 4 == 0
 
 
 def _drop_words(line):
-    """Drop the encoded words of a line, or the complete line if minified code remains."""
-    rest = TESTED_WORD.sub(lambda word: "" if _is_noise(word[0]) else word[0], line)
-    if len(rest) >= MIN_MINIFIED and _is_minified(rest):
+    """Drop the encoded words of a line, or the entire line if the remaining text is minified."""
+    remaining = TESTED_WORD.sub(lambda word: "" if _is_noise(word[0]) else word[0], line)
+    if len(remaining) >= MIN_MINIFIED and _is_minified(remaining):
         return ""
-    return line if rest == line else rest
+    return line if remaining == line else remaining
 
 
 def _is_minified(line):
@@ -313,12 +319,16 @@ def _is_minified(line):
 
 
 def _is_noise(word):
-    """Return whether a word is encoded: short runs of one case or digits, or few vowels."""
+    """Return whether a word is encoded.
+
+    Such a word has short runs of lower case, upper case or digits, few letters, few vowels, or a
+    long hexadecimal number.
+    """
     runs = RUNS.findall(word)
     size = sum(map(len, runs))
     if size < MIN_ALPHANUMERIC or ADDRESS_SIGN.search(word) or MARKUP.search(word):
         return False
-    if size < MIN_RUN * len(runs):  # this holds for most encodings
+    if size < MIN_RUN * len(runs):
         return True
     n_letters = sum(map(len, LETTER_RUNS.findall(word)))
     n_vowels = sum(map(len, VOWELS.findall(word)))
@@ -327,8 +337,8 @@ def _is_noise(word):
     return HEX_INSIDE.search(word) is not None
 
 
-# In order of application. Encoded data may look like markup, and markup hides the beginning of a
-# line.
+# In the order of application. Encoded data, which may look like markup, is removed before markup.
+# Markup, which may hide the start of a line, is removed before quotes.
 CLEANERS = {
     "headers": drop_headers,
     "encoded": drop_encoded,
@@ -337,7 +347,7 @@ CLEANERS = {
     "signatures": drop_signatures,
     "trailers": drop_trailers,
 }
-# Cleaner that needs other documents. `odl.stream.boilerplate` runs it after all other cleaners.
+# Cleaner that compares documents. `odl.stream.boilerplate` runs it after all other cleaners.
 CHAINED = "boilerplate"
 CLEANER_NAMES = (*CLEANERS, CHAINED)
 CLEAN_SCHEMA = {
@@ -365,7 +375,7 @@ def cleaner_names(clean: Any) -> list[str]:
 
 
 class Cleaning:
-    """Cleaners, with the number of characters that each removed from each document.
+    """Cleaners of texts, which count the characters that they remove from each document.
 
     Parameters
     ----------
@@ -377,8 +387,8 @@ class Cleaning:
     names : list of str
         Names of the cleaners.
     boilerplate : bool
-        Whether the passages of documents have to be stored, so that boilerplate can be removed
-        later.
+        Whether the passages of documents are stored, so that `odl.stream.boilerplate` can remove
+        boilerplate.
 
     Examples
     --------
@@ -407,10 +417,10 @@ class Cleaning:
         return text, counts
 
     def count(self, counts: Any) -> None:
-        """Store the number of characters removed from the next document."""
+        """Add the numbers of characters removed from the next document, one per cleaner."""
         for name, count in zip(self.names, counts, strict=True):
             self.taken[name].append(count)
 
     def removed(self) -> dict[str, np.ndarray]:
-        """Return a dict of cleaner -> number of characters removed from each document."""
+        """Return a dict from cleaner to the number of characters removed from each document."""
         return {name: np.array(taken, dtype=np.int32) for name, taken in self.taken.items()}

@@ -1,4 +1,4 @@
-"""Encoders, which map a text to a vector: the mean of token vectors, or the output of a command."""
+"""Encoders, which map texts to vectors: means of token vectors, or the output of a command."""
 
 import contextlib
 import hashlib
@@ -21,14 +21,14 @@ VECTORS_SCHEMA = {
         "command": {"type": "string", "minLength": 1},
     },
 }
-# Type in safetensors -> type in numpy.
+# Type in safetensors -> type in NumPy.
 TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}
 
 
 def encoder_of(option):
-    """Return the encoder of the option `vectors`: a name, {path: FOLDER} or {command: TEXT}.
+    """Return the encoder for the option `vectors`, or None if the option is None.
 
-    For null it is None.
+    The option is the name of an encoder, {path: FOLDER} or {command: TEXT}.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def encoder_of(option):
     )
 
 
-# Last two parts of an error message.
+# Expectation and advice in error messages.
 TRUST = ("a command that you have read", "read it, then type: odl trust FOLDER")
 
 
@@ -76,11 +76,11 @@ class Encoder:
             self._flush()
 
     def add_vector(self, vector):
-        """Add a known vector for the next text. No earlier text may wait for its vector."""
+        """Add the vector of the next text. All earlier texts must have been added with vectors."""
         self.rows.append(vector)
 
     def through(self, texts):
-        """Add texts and yield them."""
+        """Yield texts, and add each before it is yielded."""
         for text in texts:
             self.add(text)
             yield text
@@ -98,16 +98,15 @@ class Encoder:
 class Static(Encoder):
     """Encoder whose vectors are means of static token vectors.
 
-    A folder contains the matrix of token vectors (safetensors) and the tokenizer. A model2vec
-    folder may also contain token weights, and a mapping from tokens to matrix rows that lets tokens
-    share a row. For `wordllama` the folder is the installed package, since the package's own loader
-    would access the network.
-
     Parameters
     ----------
     folder : str
+        Folder with the matrix of token vectors (safetensors) and the tokenizer. The file of a
+        model2vec model may also contain token weights, and a mapping from tokens to rows of the
+        matrix. For `wordllama`, the folder is that of the installed package, whose own loader would
+        access the network.
     name : str
-        Name in error messages.
+        Name of the model in error messages.
     """
 
     def __init__(self, folder, name):
@@ -125,36 +124,31 @@ class Static(Encoder):
             self.place, self.weight = tensors.pop("mapping", None), tensors.pop("weights", None)
             (self.table,) = tensors.values()
         except Exception as error:  # tokenizers raises no narrower type
+            reason = " ".join(str(error).split())[:200]
             raise ConfigError(
-                (
-                    f"vectors is {name!r}, which cannot be loaded "
-                    f"({' '.join(str(error).split())[:200]})"
-                ),
-                (
-                    "a folder with one matrix in safetensors and a tokenizer.json, "
-                    "and the extra meaning"
-                ),
-                (
-                    "pip install 'online-dictionary-learning[meaning]', name another folder, "
-                    "or leave vectors out"
-                ),
+                f"vectors is {name!r}, which cannot be loaded ({reason})",
+                "a folder with one matrix in safetensors and a tokenizer.json, and the extra "
+                "meaning",
+                "pip install 'online-dictionary-learning[meaning]', name another folder, "
+                "or leave vectors out",
             ) from error
 
     def encode(self, texts):
-        """Return one vector per text, which is zero for a text without tokens."""
-        return [self._mean(np.array(tokens.ids, dtype=np.int64)) for tokens in
-                self.tokenizer.encode_batch(texts, add_special_tokens=False)]  # fmt: skip
+        """Return a list with the vector of each text, which is zero for a text without tokens."""
+        encoded = self.tokenizer.encode_batch(texts, add_special_tokens=False)
+        return [self._mean(np.array(tokens.ids, dtype=np.int64)) for tokens in encoded]
 
     def _mean(self, ids):
+        """Return the mean vector of the tokens with these ids."""
         rows = self.table[ids if self.place is None else self.place[ids]].astype(np.float64)
         rows = rows if self.weight is None else rows * self.weight[ids, None]
         return rows.mean(axis=0) if len(rows) else np.zeros(self.table.shape[1])
 
 
 def tensors_of(path):
-    """Read the arrays of a safetensors file, by name.
+    """Read the arrays in a safetensors file; return a dict from name to array.
 
-    The file has the length of the head, the head in JSON, and the numbers.
+    The file consists of the length of a head (8 bytes), the head in JSON, and the numbers.
     """
     body = Path(path).read_bytes()
     first = 8 + int.from_bytes(body[:8], "little")
@@ -163,18 +157,17 @@ def tensors_of(path):
     arrays = {}
     for name, entry in head.items():
         begin, end = (first + offset for offset in entry["data_offsets"])
-        arrays[name] = np.frombuffer(body[begin:end], dtype=TYPES[entry["dtype"]]).reshape(
-            entry["shape"]
-        )
+        numbers = np.frombuffer(body[begin:end], dtype=TYPES[entry["dtype"]])
+        arrays[name] = numbers.reshape(entry["shape"])
     return arrays
 
 
 class Command(Encoder):
-    """Vectors computed by a command.
+    """Encoder that runs a command of the user.
 
-    It reads a JSON string per line and writes a JSON list of numbers per line. It runs in the
-    working folder without a shell, only if the folder is trusted (`odl trust`). The vectors are
-    cached by the digest of the text.
+    The command reads one JSON string per line, and writes a JSON list of numbers for each. It runs
+    in the working folder without a shell, and only if the folder is trusted (`odl trust`). Vectors
+    are cached in a file of the folder.
 
     Parameters
     ----------
@@ -191,39 +184,35 @@ class Command(Encoder):
             raise ConfigError(f"vectors.command {command!r} is not trusted here", *TRUST)
 
     def encode(self, texts):
-        """Return the vectors of texts from the cache, or from the command if they are not there."""
-        keys = [
-            hashlib.blake2b("\0".join([*self.words, text]).encode("utf-8", "replace")).digest()
-            for text in texts
-        ]
+        """Return the vectors of texts, from the cache or else from the command."""
+        keys = list(map(self._key_of, texts))
+        text_of_key = dict(zip(keys, texts, strict=True))
         with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
             cache.execute("create table if not exists vectors (text blob primary key, vector blob)")
             find = "select vector from vectors where text = ?"
-            vector_bytes = {
-                key: row[0] for key in set(keys) if (row := cache.execute(find, (key,)).fetchone())
-            }
-        if missing := {
-            key: text for key, text in zip(keys, texts, strict=True) if key not in vector_bytes
-        }:
-            vector_bytes |= zip(
-                missing,
-                (row.tobytes() for row in self._run_command([*missing.values()])),
-                strict=True,
-            )
+            found = {key: cache.execute(find, (key,)).fetchone() for key in text_of_key}
+        bytes_of_key = {key: row[0] for key, row in found.items() if row}
+        missing = {key: text for key, text in text_of_key.items() if key not in bytes_of_key}
+        if missing:
+            computed = [vector.tobytes() for vector in self._run_command([*missing.values()])]
+            rows = list(zip(missing, computed, strict=True))
             with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
-                cache.executemany(
-                    "insert or ignore into vectors values (?, ?)",
-                    [(key, vector_bytes[key]) for key in missing],
-                )
-        rows = [np.frombuffer(vector_bytes[key], dtype="<f4") for key in keys]
-        self.length = self.length or len(rows[0])
-        if any(len(row) != self.length for row in rows):
+                cache.executemany("insert or ignore into vectors values (?, ?)", rows)
+            bytes_of_key |= rows
+        vectors = [np.frombuffer(bytes_of_key[key], dtype="<f4") for key in keys]
+        self.length = self.length or len(vectors[0])
+        if any(len(vector) != self.length for vector in vectors):
             self._refuse(f"gave vectors of {self.length} and of other numbers")
-        return rows
+        return vectors
+
+    def _key_of(self, text):
+        """Return the digest of the command and a text, the key of the text in the cache."""
+        content = "\0".join([*self.words, text])
+        return hashlib.blake2b(content.encode("utf-8", "replace")).digest()
 
     def _run_command(self, texts):
         """Run the user's command for some texts; return the vectors that it prints."""
-        # A watch may run for days after the check in __init__.
+        # `odl watch` may run for days after the check in __init__.
         if not commands.is_trusted(".", self.words):
             raise DataError(
                 f"vectors.command: {self.words[0]} runs a file that changed since it was trusted",
@@ -245,6 +234,7 @@ class Command(Encoder):
         return rows
 
     def _refuse(self, fault):
+        """Raise the DataError for wrong output of the command."""
         raise DataError(
             f"vectors.command: {self.words[0]} {fault}",
             "a line with a JSON list of numbers, as long for each text",

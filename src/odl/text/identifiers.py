@@ -1,10 +1,10 @@
-"""Words that are not plain: web and mail addresses, encoded data, and names such as 737-MAX."""
+"""Addresses, encoded data and names with digits, such as 737-MAX, among the words of a text."""
 
 import re
 
 from odl.text import scripts
 
-# Character of a host name. Scripts without spaces are excluded, since there the text continues
+# Character of a host name. Scripts without spaces are excluded, because in them the text continues
 # directly after an address.
 HOST_CHARACTER = f"[^\\W{''.join(scripts.SPACELESS)}]"
 WEB_ADDRESS = re.compile(
@@ -19,10 +19,10 @@ MAIL_ADDRESS = re.compile(
 )
 ASCII_MAIL_ADDRESS = re.compile(rb"[\w.+%-]{1,64}@((?:[0-9A-Za-z][\w-]*\.)+[A-Za-z]{2,63})[.:?]*")
 GUID = re.compile(r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])")
-may_have_encoded_data = re.compile(r"[A-Za-z0-9+/_-]{20}").search  # base64 and GUIDs have this
+may_have_encoded_data = re.compile(r"[A-Za-z0-9+/_-]{20}").search  # matches any base64 and GUID
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 CASE_CHANGES = re.compile(r"[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z]")
-MIN_CASE_CHANGES = 0.3  # per character of base64; names in code have fewer
+MIN_CASE_CHANGES = 0.3  # changes per character of base64; names in code have fewer
 
 
 def simplify_addresses(piece):
@@ -40,9 +40,9 @@ def simplify_addresses(piece):
 
 
 def _host(match):
-    """Return the host in an address between NUL characters, or a space if it contains no letter.
+    """Return the matched host between NUL characters, or a space if it contains no letter.
 
-    GUIDs are removed first, since a later step would replace them by spaces inside the host.
+    GUIDs in the host are removed, because they would later be replaced by spaces.
     """
     host, n_guids = GUID.subn("", match[1].lower())
     host = re.sub(r"\.{2,}", ".", host) if n_guids else host
@@ -51,7 +51,7 @@ def _host(match):
 
 
 def _without_base64(match):
-    """Return a space in place of a matched string if it is base64, else the string.
+    """Return a space if the matched string is base64, else the string.
 
     Base64 contains lower case, upper case and digits, and changes between them often.
     """
@@ -61,12 +61,10 @@ def _without_base64(match):
     return " " if len(CASE_CHANGES.findall(text)) >= MIN_CASE_CHANGES * len(text) else text
 
 
-# Names with digits: which words are names, and not numbers, quantities, dates or hashes.
+# Words with digits: a name such as covid-19, or a number, quantity, date or hash.
 
 MAX_NAME = 40  # characters of a name with digits
-# Largest number of changes between letters and digits in a part of a name. Machine-generated
-# identifiers have more.
-MAX_CHANGES = 3
+MAX_CHANGES = 3  # changes between letters and digits in a part of a name; generated ids have more
 HAS_DIGIT, HAS_LONG_NUMBER = re.compile(r"\d").search, re.compile(r"\d{5}").search
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 UNITS = (  # letters that may follow a number that is not a name: 5a, 12th, 10km, 8gb
@@ -81,13 +79,13 @@ is_number_with_word = re.compile(rf"\d+-?(?!(?:{UNITS}|{MONTHS}[a-z]{{0,6}})$)[a
 is_date = re.compile(rf"{MONTHS}[a-z]{{0,6}}[-_]?\d").match  # apr-93
 is_hash = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,}").fullmatch
 is_hexadecimal_code = re.compile(r"0x[0-9a-f]{1,16}").fullmatch
-changes_of = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)").findall  # where letters and digits meet
+changes_of = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)").findall  # between letters and digits
 
 
 def names(word):
-    """Return [word] if the word is a name with digits, else a list of its parts without digits.
+    """Return [word] if the word is a name with digits, else the list of its parts without digits.
 
-    A word without digits is split where its script changes, a word with digits at its hyphens.
+    A word with digits is split at hyphens. A word without digits is split where its script changes.
     """
     if not HAS_DIGIT(word):
         return parts_by_script(word)
@@ -99,10 +97,7 @@ def names(word):
 
 
 def is_name(word):
-    """Return whether a word with digits is a name, and not a number, quantity, date or hash.
-
-    The word is in lower case.
-    """
+    """Return whether a word in lower case is a name, and not a number, quantity, date or hash."""
     if len(word) > MAX_NAME:
         return False
     if any(is_hash(part) or len(changes_of(part)) > MAX_CHANGES for part in word.split("-")):
@@ -113,7 +108,7 @@ def is_name(word):
 def is_identifier_or_plain(word):
     """Return whether a word has no underscore, or is an identifier.
 
-    An identifier is in capitals or has digits, but no long number.
+    An identifier is in capitals or has digits, and contains no long number.
     """
     return "_" not in word or ((word.isupper() or HAS_DIGIT(word)) and not HAS_LONG_NUMBER(word))
 

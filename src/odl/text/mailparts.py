@@ -16,16 +16,17 @@ HEADER_NAMES = (
     "จาก ถึง เรื่อง วันที่"
 )
 HEADER_NAMES = frozenset(HEADER_NAMES.split())
-# Headers that form a block without a second header, at the top of a text.
+# Headers that form a block without a second header at the top of a text.
 ALONE = frozenset(
     ["from", "message-id", "newsgroups", "path", "received", "return-path", "subject", "betreff"]
 )
 SUBJECTS = frozenset(["subject", "betreff", "asunto", "objet", "主题", "主旨", "件名", "เรื่อง"])
 REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
 HEADER_START = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
+WHITE_SPACE = re.compile(r"\s*")
 MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
 
-MAX_PART_LINE = 300  # characters; longer lines neither introduce quotations nor are in signatures
+MAX_PART_LINE = 300  # characters of a line that introduces a quotation or is in a signature
 QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
 MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # excludes smileys
 WROTE = re.compile(
@@ -49,7 +50,7 @@ ORIGINAL = re.compile(
     re.I,
 )
 
-MAX_SIGNATURE = 10  # lines of a signature that are not blank
+MAX_SIGNATURE = 10  # lines of a signature, without blank ones
 DASHES = re.compile(r"-- \r?$")
 DASH_LINE = re.compile(r"--\s*$")
 RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
@@ -71,8 +72,8 @@ CLOSING = re.compile(
     r"|敬具|(?:どうぞ)?よろしくお願い(?:いた|致)?します|ขอแสดงความนับถือ)\s*[,.!，。！]?\s*$",
     re.I,
 )
-# End of a sentence in Chinese or Japanese. Signatures contain no sentences, so よろしくお願いします
-# above ordinary text does not begin a signature.
+# End of a sentence in Chinese or Japanese. A signature contains no sentences, so that
+# よろしくお願いします above ordinary text does not begin one.
 SENTENCE = re.compile(r"[。？]\s*$")
 DEVICE = re.compile(
     r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的"
@@ -84,7 +85,7 @@ DEVICE = re.compile(
 def drop_headers(text: str) -> str:
     """Drop blocks of mail or news headers, except the text of the subject.
 
-    Blocks are removed at the top of the text and before forwarded parts.
+    Blocks are dropped at the top of the text and above forwarded messages.
 
     Examples
     --------
@@ -137,28 +138,23 @@ def _header_block(lines, first, top):
 
 
 def _without_prefixes(subject):
-    """Return a subject without prefixes that end in a colon: "Re:", and names of headers."""
+    """Return a subject without prefixes such as "Re:" or the name of a header."""
     start = 0
     while match := HEADER_START.match(subject, start):
         name = match[1].lower()
-        if (
-            name not in HEADER_NAMES
-            and name not in REPLIES
-            and not name.startswith(("x-", "resent-"))
-        ):
+        is_prefix = name in HEADER_NAMES or name in REPLIES or name.startswith(("x-", "resent-"))
+        if not is_prefix:
             break
-        start = match.end()
-        while start < len(subject) and subject[start].isspace():
-            start += 1
+        start = WHITE_SPACE.match(subject, match.end()).end()
     return subject[start:]
 
 
 def drop_quotes(text: str) -> str:
     """Drop quoted lines, the lines that introduce them ("X wrote:"), and forwarded messages.
 
-    A line is quoted if it begins with ">", which up to four initials may precede. A line that
-    begins with "|", ":" or "}" is quoted only if it is next to a quoted line. All lines from
-    "Original Message" on are dropped.
+    A line is quoted if it begins with ">" or with up to four initials and ">". A line that begins
+    with "|", ":" or "}" is quoted only if it is next to a quoted line. All lines below "Original
+    Message" are dropped.
 
     Examples
     --------
@@ -181,10 +177,8 @@ def drop_quotes(text: str) -> str:
     for number in range(end - 1, -1, -1):
         kind = kinds[number]
         if kind == "marked":
-            drop = any(
-                0 <= neighbour < end and kinds[neighbour] in QUOTES
-                for neighbour in (number - 1, number + 1)
-            )
+            neighbours = kinds[max(0, number - 1) : number] + kinds[number + 1 : number + 2]
+            drop = not QUOTES.isdisjoint(neighbours)
         elif kind == "dated":
             drop = adjacent_dropped and kinds[number + 1] in ("addressed", "wrote")
         else:
@@ -197,29 +191,30 @@ def drop_quotes(text: str) -> str:
     return "\n".join(reversed(retained))
 
 
-QUOTES = ("quoted", "marked", "addressed")
+QUOTES = {"quoted", "marked", "addressed"}
 
 
 def _kind(line):
-    """Classify a line for `drop_quotes`.
+    """Return the kind of a line for `drop_quotes`.
 
-    Returns "blank", "quoted" (> text), "marked" (| text), "addressed" or "wrote" (an introduction
-    of a quotation with or without an address), "dated" or "other". Single characters are tested
-    before patterns are searched, which takes longer.
+    The kinds are "blank", "quoted" (> text), "marked" (| text), "addressed" and "wrote" (the end of
+    an introduction, with and without an address), "dated" (the start of an introduction) and
+    "other". Single characters are tested first, because patterns take longer.
     """
     stripped = line.strip()
     if not stripped:
         return "blank"
-    arrow = ">" in stripped
-    if arrow and QUOTED.match(line):
+    has_arrow = ">" in stripped
+    if has_arrow and QUOTED.match(line):
         return "quoted"
     if stripped[0] in "|:}" and MARKED.match(line):
         return "marked"
     if len(line) <= MAX_PART_LINE:
-        colon = stripped[-1] in ":："
-        if (arrow and ARTICLE.match(line)) or (colon and ADDRESSED.search(line)):
+        ends_in_colon = stripped[-1] in ":："
+        is_article = has_arrow and ARTICLE.match(line)
+        if is_article or (ends_in_colon and ADDRESSED.search(line)):
             return "addressed"
-        if colon and WROTE.search(line):
+        if ends_in_colon and WROTE.search(line):
             return "wrote"
         if stripped[:2] in DATE_PREFIXES and DATED.match(line):
             return "dated"
@@ -231,8 +226,8 @@ def drop_signatures(text: str) -> str:
 
     A signature begins with "--", with a closing ("Kind regards"), with a line that a mail program
     adds ("Sent from my phone"), or with a line of signs ("====") above contact details. It has at
-    most `MAX_SIGNATURE` lines. It may contain blank lines only after "-- " or a closing. A text
-    that would be empty is unchanged.
+    most `MAX_SIGNATURE` lines. Blank lines are allowed below "-- ", a closing or the line of a mail
+    program. A text that would become empty is returned unchanged.
 
     Examples
     --------
@@ -273,9 +268,8 @@ def drop_signatures(text: str) -> str:
 def drop_trailers(text: str) -> str:
     """Drop the trailers of a commit: the last paragraph, if all its lines are "Token: value".
 
-    Indented lines continue a trailer, as in git-interpret-trailers. The paragraph is dropped only
-    if a token has a hyphen and a capital letter (Signed-off-by, Change-Id). So a last line such as
-    "PS: see you" remains.
+    Indented lines continue a trailer, as in git-interpret-trailers. At least one token must have a
+    hyphen, such as Signed-off-by, so that a last line such as "PS: see you" remains.
 
     Examples
     --------

@@ -1,7 +1,6 @@
-"""Scripts: their characters, and splitting of text in scripts that have no spaces between words.
+"""Characters of scripts, and splitting of text in scripts without spaces between words.
 
-The characters are strings for character classes of regular expressions. The blocks of a script
-never change in Unicode. Categories are those of Python's `unicodedata`.
+A character class is the inside of a pair of brackets in a regular expression, such as "a-cx".
 """
 
 import logging
@@ -12,8 +11,8 @@ from functools import cache
 
 from odl.errors import ConfigError
 
-# Characters of the scripts that are written without spaces. Han and kana are one class in
-# `SPACELESS`, since a Japanese word may mix them. HANGUL has the syllables and letters of Korean.
+# Character classes of the scripts without spaces. Han and kana are one class in `SPACELESS`, since
+# a Japanese word may mix them. `HANGUL` has the syllables and letters of Korean.
 HAN = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -31,7 +30,7 @@ BURMESE = (
 SPACELESS = (HAN + KANA, THAI, LAO, KHMER, BURMESE)
 HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"
 
-# Optional vowel points of Hebrew and Arabic, and the Arabic tatweel, which stretches a line.
+# Optional vowel points of Hebrew and Arabic, and the Arabic tatweel, which fills a line.
 POINTS = (
     "\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7"
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8"
@@ -58,8 +57,7 @@ EMOJI = (  # Unicode's emoji without arrows, geometric shapes and signs that are
     "\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb"
     "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
 )
-# Ranges of code points (first, last + 1) that contain letters, and ranges that contain format
-# characters.
+# Ranges of code points (first, last + 1) with letters, and with format characters.
 ALPHABETS = (
     (0x30, 0x2E80),
     (0xA4D0, 0xD7FC),
@@ -68,28 +66,28 @@ ALPHABETS = (
     (0x1BC00, 0x1F000),
 )
 FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))
-# Unicode category -> kind, one character: L for letters and digits, M for marks, F for format
-# characters, 0 for unassigned code points.
+# Category in `unicodedata` -> kind, one character: L for letters and digits, M for marks, F for
+# format characters, 0 for unassigned code points.
 KIND_OF_CATEGORY = {
     **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Nd"), "L"),
     **dict.fromkeys(("Mn", "Mc", "Me"), "M"),
     "Cf": "F",
     "Cn": "0",
 }
-# Patterns of `_ranges` for runs of letters and runs of marks. A run includes the unassigned code
-# points that follow it; this gives fewer ranges.
+# Patterns of `_ranges` for runs of letters and runs of marks. The unassigned code points that
+# follow a run are included, which gives fewer ranges.
 LETTERS_AND_MARKS = ("L[L0]*", "M[M0]*")
-# First code points of the Unicode blocks Devanagari to Sinhala: 128 code points each, one script.
+# First code points of the Unicode blocks Devanagari to Sinhala, each with the 128 code points of
+# one script.
 INDIC_BLOCK_SIZE = 128
 INDIC_BLOCKS = range(0x900, 0xE00, INDIC_BLOCK_SIZE)
 
 
 @cache
 def alphabets(hangul=True):
-    """Return two character classes for all scripts that have spaces between words.
+    """Return two character classes for all scripts with spaces between words.
 
-    The first class contains letters and digits; the second also marks and "_". Vowel points and
-    variation selectors are in neither, since words ignore them. The result is cached.
+    Vowel points and variation selectors are in neither, since words ignore them.
 
     Parameters
     ----------
@@ -98,7 +96,10 @@ def alphabets(hangul=True):
 
     Returns
     -------
-    letters, letters_and_marks : str
+    letters : str
+        Letters and digits.
+    letters_and_marks : str
+        Letters, digits, marks and "_".
     """
     excluded_classes = [*SPACELESS[1:], POINTS, SELECTORS]  # `ALPHABETS` has no Han and kana
     if not hangul:
@@ -135,9 +136,9 @@ def ignored():
 def _ranges(spans, patterns, excluded):
     """Return one character class per pattern, such as "A-Za-z" for the pattern "L+".
 
-    Each code point is replaced by the character of its kind (`KIND_OF_CATEGORY`), or by a space if
-    it is excluded or has no kind. A pattern is searched in this string of kinds. Each match is a
-    range of consecutive code points, which is appended to the class.
+    Patterns are searched in a string with one character for each code point: its kind
+    (`KIND_OF_CATEGORY`), or a space if it is excluded or has no kind. Each match is a range of
+    consecutive code points in the class.
 
     Parameters
     ----------
@@ -160,8 +161,7 @@ def _ranges(spans, patterns, excluded):
             kinds += " " if point in excluded else KIND_OF_CATEGORY.get(category, " ")
         for number, pattern in enumerate(patterns):
             for match in re.finditer(pattern, kinds):
-                first_match, last_match = first + match.start(), first + match.end() - 1
-                classes[number] += f"{chr(first_match)}-{chr(last_match)}"
+                classes[number] += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
     return classes
 
 
@@ -187,13 +187,15 @@ def script_of(letter):
     return "" if name == "MODIFIER" else name
 
 
-# Matches the start of a text in Thai, Lao, Khmer or Burmese, whose words are longer than those of
-# Chinese and Japanese.
+# Matches the start of a text in Thai, Lao, Khmer or Burmese.
 LETTERED = re.compile(f"[{THAI}{LAO}{KHMER}{BURMESE}]").match
 
 
 def pairs(run):
-    """Return all pairs of adjacent characters in a run of text; triples for `LETTERED` scripts."""
+    """Return all pairs of adjacent characters in a run of Chinese or Japanese text.
+
+    The result has triples for Thai, Lao, Khmer and Burmese, whose words have more characters.
+    """
     size = 3 if LETTERED(run) else 2
     return [run[start : start + size] for start in range(max(len(run) - size, 0) + 1)]
 
@@ -205,7 +207,7 @@ def _load_segmenter(name):
 
         jieba.setLogLevel(logging.WARNING)
         tokenizer = jieba.Tokenizer()
-        with tempfile.TemporaryDirectory() as folder:  # its default cache may be of another version
+        with tempfile.TemporaryDirectory() as folder:  # jieba's cache may be of another version
             tokenizer.tmp_dir = folder
             tokenizer.initialize()
         return tokenizer.lcut
@@ -229,7 +231,7 @@ def segmenter(name):
     Parameters
     ----------
     name : str or None
-        One of `SEGMENTERS`; it splits runs entirely in its script. Other runs, and all runs with
+        One of `SEGMENTERS`, for runs entirely in its script. Other runs, and all runs if it is
         None, are split by `pairs`.
 
     Raises

@@ -1,16 +1,16 @@
 """Shingles of texts, for near-duplicates, and passages of texts, for boilerplate.
 
 A shingle is a run of five words. Two texts are near-duplicates if the Jaccard index |A ∩ B| / |A ∪
-B| of their sets of shingles is large. The sets are stored with four bytes per word; a signature of
-this size would only estimate the index.
+B| of their sets of shingles is large. The sets are stored, with four bytes per shingle, because
+signatures of the same size would only estimate the index.
 
-A passage is a sentence, or a line without one. Which passages repeat is not known when a text is
-read. Therefore words are counted and stored per passage (`odl.files.passages`), and
-`odl.stream.boilerplate` removes passages that repeat in earlier documents.
+A passage is a sentence, or a line without the end of a sentence. The words of a text are counted
+and stored for each passage (`odl.files.passages`), so that `odl.stream.boilerplate` can later
+remove passages that repeat in other documents.
 
-In Han and kana, each character counts as a word and a shingle has eight, which carry about as much
-as five English words. In Thai, Lao, Khmer and Burmese, marks split the letters into parts about as
-long as words.
+In Han and kana, each character counts as a word, and a shingle has eight characters, which carry
+about as much information as five English words. In Thai, Lao, Khmer and Burmese, marks split the
+letters into parts that are about as long as words.
 """
 
 import hashlib
@@ -32,15 +32,16 @@ MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur twice and are not cac
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 5, 8
 CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")
 WORD_OR_CHARACTER = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
-# Smaller values are code points; the digest of a word is smaller with probability 2^-43.
+# Smaller values are code points. The digest of a word is smaller with probability 2^-43.
 MIN_DIGEST = 1 << 21
+# Constants of the hash of a shingle.
 SHINGLE_FACTOR, SHINGLE_MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-# A passage has at least this many words, or this many characters in Han and kana. A name alone on a
-# line is too short to be a passage, because it may be the topic of the document.
+# Smallest numbers of words, and of characters of Han and kana, in a passage. A name alone on a line
+# is no passage, because it may be the topic of the document.
 MIN_PASSAGE_WORDS, MIN_PASSAGE_CHARACTERS = 3, 5
-# Each pair: pattern for any text, and a faster one for ASCII. Digits do not count, so that "page 3
-# of 12" repeats. Thai, Lao, Khmer and Burmese separate phrases by spaces: a passage ends at a space
-# between two long phrases.
+# Patterns for words in a passage and for its end: for any text, and a faster one for ASCII. Digits
+# are ignored, so that "page 3 of 12" repeats. In Thai, Lao, Khmer and Burmese, which separate
+# phrases by spaces, a passage ends at a space between two long phrases.
 PASSAGE_WORDS = (
     re.compile(f"[^\\W\\d_{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}"),
     re.compile("[a-z]+"),
@@ -55,9 +56,10 @@ PASSAGE_ENDS = (
 
 
 class WordDigests(dict):
-    """Cache: piece of text -> digests of its words (eight bytes each), computed on first access.
+    """Cache from a piece of text to the digests of its words, eight bytes each.
 
-    It is emptied when it has `MAX_CACHED` entries. Long pieces are not stored.
+    Missing digests are computed. The cache is emptied when it has `MAX_CACHED` entries. Long pieces
+    are not stored.
     """
 
     def __missing__(self, piece):
@@ -71,12 +73,12 @@ class WordDigests(dict):
 
 
 class Shingler:
-    """Collects the shingles of texts, which are added one after the other.
+    """Collector of the shingles of texts, which are added one after the other.
 
     Attributes
     ----------
     numbers : WordDigests
-        Cache: piece of a text (`odl.text.tokens.pieces_of`) -> digests of the words in it.
+        Digests of the words in a piece of text (`odl.text.tokens.pieces_of`).
     """
 
     def __init__(self):
@@ -93,13 +95,13 @@ class Shingler:
         self.add_words(self.words(text))
 
     def add_words(self, words):
-        """Add the next text, given the digests of its words (result of the method `words`)."""
+        """Add the next text, given the result of the method `words` for it."""
         self.waiting.append(words)
         if len(self.waiting) == TEXTS_AT_ONCE:
             self._flush()
 
     def shingle(self, text):
-        """Return the shingles of a text, in the form of one row of `matrix`; add nothing."""
+        """Return the shingles of a text as an ascending array, without adding the text."""
         words = np.frombuffer(self.words(text), dtype="<u8")
         return shingle(words, np.array([len(words)]))[0]
 
@@ -116,7 +118,7 @@ class Shingler:
         self.waiting = []
 
     def matrix(self):
-        """Return the sets as a sparse 0/1 matrix, shape (n_texts, N_SHINGLES)."""
+        """Return the sets of shingles as a sparse 0/1 matrix, shape (n_texts, N_SHINGLES)."""
         self._flush()
         data = np.ones(len(self.indices), dtype=np.uint8)
         shape = (len(self.indptr) - 1, N_SHINGLES)
@@ -150,7 +152,7 @@ def shingle(words, sizes):
     lengths = np.where(2 * n_characters > sizes, SHINGLE_CHARACTERS, SHINGLE_WORDS)
     lengths = np.minimum(lengths, sizes)
 
-    # Each shingle: its text, and the positions of its first word in the text and in `words`.
+    # For each shingle, its text, and the positions of its first word in the text and in `words`.
     n_shingles = np.where(sizes > 0, sizes - lengths + 1, 0)
     text_of = np.repeat(np.arange(n_texts), n_shingles)
     in_text = np.arange(len(text_of)) - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles)
@@ -163,9 +165,8 @@ def shingle(words, sizes):
     keys = (keys ^ (keys >> np.uint64(31))) * SHINGLE_MIXER
     shingles = (keys >> np.uint64(32)) % np.uint64(N_SHINGLES)
 
-    # One sort for all texts: the upper half of each number is the text, the lower the shingle.
-    distinct = np.sort((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
-    distinct = distinct[np.append(True, distinct[1:] != distinct[:-1])[: len(distinct)]]
+    # The upper 32 bits of each number are the text, the lower 32 bits the shingle.
+    distinct = np.unique((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
     n_distinct = np.bincount((distinct >> np.uint64(32)).astype(np.int64), minlength=n_texts)
     return (distinct & np.uint64(0xFFFFFFFF)).astype(np.int32), n_distinct
 
@@ -187,7 +188,7 @@ def _digests(piece):
 
 
 class Splitter:
-    """Collects the passages in texts and the word counts of each; texts are added one by one."""
+    """Collector of the passages in texts, and of their word counts; texts are added one by one."""
 
     def __init__(self):
         self.restart()
@@ -238,9 +239,8 @@ def split(text):
 
     The first line is never a passage, because it may be the title. A passage has at least
     `MIN_PASSAGE_WORDS` words or, in Han and kana, `MIN_PASSAGE_CHARACTERS` characters, where two
-    kana count as one. The key is a hash of the words: passages that differ only in case, digits and
-    punctuation have equal keys, in all processes. If a passage occurs twice in a text, both copies
-    are joined under its key.
+    kana count as one. The key is a hash of the words, so that passages that differ only in case,
+    digits and punctuation have equal keys. Several passages with one key are joined.
     """
     first_line, _, following = text.lstrip().partition("\n")
     outside, passages = [first_line], defaultdict(list)
@@ -255,10 +255,10 @@ def split(text):
 
 
 def _is_long(part, words):
-    """Return whether a part of a text is long enough for a passage.
+    """Return whether a part of a text has enough characters of Han and kana for a passage.
 
-    A part without Han and kana is. Otherwise it needs `MIN_PASSAGE_CHARACTERS` characters, where
-    two kana count as one. `words` contains its words and characters.
+    It needs `MIN_PASSAGE_CHARACTERS`, where two kana count as one, or none at all. `words` contains
+    its words and characters.
     """
     return (
         not CHARACTER.search(part)

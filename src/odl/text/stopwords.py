@@ -1,9 +1,9 @@
 """Stop words of 65 languages, and detection of a document's language by its stop words.
 
-If no list of stop words fits a document, its script is reported instead of a language. The English
-list is a copy of scikit-learn's: an import of scikit-learn takes long.
+The English list is a copy of scikit-learn's, which takes long to import.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from importlib.resources import files
@@ -27,23 +27,22 @@ PLACES = {word: row for row, word in enumerate(sorted(frozenset().union(*LISTS.v
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
 for column, words in enumerate(LISTS.values()):
     TABLE[[PLACES[word] for word in words], column] = True
-# A language is detected in a text if its stop words are at least this share of all words, and at
-# least `MIN_DISTINCT` different stop words occur.
-MIN_STOP_WORD_SHARE = 0.12
-MIN_DISTINCT = 2
+# Smallest share of the words in a text, and smallest number of different words, that are stop words
+# of a language if the language is detected.
+MIN_STOP_WORD_SHARE, MIN_DISTINCT = 0.12, 2
 MIN_DISTINCT_USUAL = 5  # like MIN_DISTINCT, for the usual language of a script in a stream
-SHORT_TEXT = 20  # words; shorter texts may lack stop words and get the usual language
+SHORT_TEXT = 20  # words of a text; shorter texts may lack stop words and get the usual language
 MIN_DOCUMENT_SHARE = 0.05  # smallest share of the documents for which `mix` reports a language
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 
 
 class StopWords:
-    """Detects the language of each document and its stop words.
+    """Detector of the language of each document, and of its stop words.
 
-    The language of a document is that whose list contains most of the document's words. If two
-    lists tie or the document is too short, it is the usual language of the document's script. A
-    script has a usual language if one list contains more than two thirds of all stop words in this
-    script that occurred in the stream so far.
+    The language of a document is the one whose list contains most of the document's words. If two
+    lists tie or the document is too short, it is the usual language of the document's script. The
+    usual language of a script is the one whose list contains more than two thirds of all stop words
+    in this script that occurred in the stream so far.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ class StopWords:
     >>> counts = csr_array([[1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1]])
     >>> words = ["das", "ist", "wetter", "the", "and", "weather", "die"]
     >>> stop_words = StopWords(words, counts.sum(axis=0))
-
+    >>> stop_words.is_content(counts)
     array([False, False,  True, False, False,  True,  True])
     """
 
@@ -90,7 +89,7 @@ class StopWords:
         return other
 
     def _languages(self, counts):
-        """Return `_find_languages(counts)`; the result for the latest counts is cached."""
+        """Return the result of `_find_languages`, which is cached for the latest counts."""
         if self.latest is None or self.latest[0] is not counts:
             self.latest = counts, self._find_languages(counts)
         return self.latest[1]
@@ -104,7 +103,8 @@ class StopWords:
             Position of the language's list in `order`; -1 if no language is detected.
         """
         total = np.asarray(counts.sum(axis=1)).ravel()
-        counts = counts.copy()  # without words that are in no list: the product takes less time
+        counts = counts.copy()
+        # Without the words that are in no list, the products below take less time.
         counts.data[self.places[counts.indices] == 0] = 0
         counts.eliminate_zeros()
         used, columns = np.unique(self.places[counts.indices], return_inverse=True)
@@ -113,12 +113,10 @@ class StopWords:
         list_counts = sparse.csr_array((counts.data, *indices), shape=shape) @ table
         n_distinct = sparse.csr_array((np.ones_like(counts.data), *indices), shape=shape) @ table
         best, best_counts = np.argmax(list_counts, axis=1), list_counts.max(axis=1)
-        is_detected = (best_counts >= MIN_STOP_WORD_SHARE * np.maximum(total, 1)) & (
-            n_distinct[np.arange(len(best)), best] >= MIN_DISTINCT
-        )
-        is_detected &= ((list_counts == best_counts[:, None]).sum(axis=1) == 1) | (
-            best == self.usual[best]
-        )
+        is_frequent = best_counts >= MIN_STOP_WORD_SHARE * np.maximum(total, 1)
+        is_varied = n_distinct[np.arange(len(best)), best] >= MIN_DISTINCT
+        n_best = (list_counts == best_counts[:, None]).sum(axis=1)
+        is_detected = is_frequent & is_varied & ((n_best == 1) | (best == self.usual[best]))
         return np.where(is_detected, best, np.where(total < SHORT_TEXT, self.usual[best], -1))
 
     def languages(self, counts: sparse.csr_array) -> list[str]:
@@ -129,7 +127,7 @@ class StopWords:
     def is_content(self, counts: sparse.csr_array) -> np.ndarray:
         """Return a mask over the stored entries of counts: False for stop words.
 
-        Only words in the list of the document's own language are stop words.
+        The stop words of a document are those in the list of its language.
         """
         language = np.repeat(self._languages(counts), np.diff(counts.indptr))
         return (language < 0) | ~TABLE[self.places[counts.indices], self.order[language]]
@@ -151,24 +149,20 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
         If stop words were removed before, the language of their list cannot be detected.
     stop_words : StopWords
     alone : bool
-        Whether to report a single script, or that no language was detected.
+        Whether to report a single script, or only documents in no detected language.
 
     Returns
     -------
     dict of str to int
-        Languages and scripts of at least a share `MIN_DOCUMENT_SHARE` of the documents; "" is
-        unknown.
+        Languages and scripts of at least the share `MIN_DOCUMENT_SHARE` of the documents; "" for
+        documents in no detected language.
     """
     script_of_name = {"": None} | dict(zip(LANGUAGE_NAMES, SCRIPTS.tolist(), strict=True))
     pairs = zip(stop_words.languages(counts), _scripts(counts, *stop_words.scripts), strict=True)
     detected = [name if script in ("", script_of_name[name]) else script for name, script in pairs]
-    names, times = np.unique(detected, return_counts=True)
     min_documents = MIN_DOCUMENT_SHARE * len(detected)
-    frequent = {
-        name: int(n)
-        for name, n in zip(names.tolist(), times.tolist(), strict=True)
-        if n >= min_documents
-    }
+    n_documents = sorted(Counter(detected).items())
+    frequent = {name: n for name, n in n_documents if n >= min_documents}
     return frequent if alone or len(frequent) > 1 or frequent.keys() & LISTS.keys() else {}
 
 
@@ -180,9 +174,9 @@ def shown(name: str, unknown_name: str) -> str:
 
 
 def _scripts(counts, names, script):
-    """Return, for each document, the script of more than half of its words.
+    """Return the script of more than half of the words in each document.
 
-    It is "" for Latin, and if no script has more than half.
+    The script is "" for Latin, and if no script has more than half of the words.
     """
     rows, n_scripts = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)), len(names)
     cells = rows * n_scripts + script[counts.indices]
@@ -193,9 +187,9 @@ def _scripts(counts, names, script):
 
 
 def _by_script(words):
-    """Return (names of scripts, index of each word's script), by the first letters of the words.
+    """Return (names of scripts, index of each word's script), by the first letter of each word.
 
-    The name is "" for Latin and for words that do not begin with a letter.
+    The name is "" for Latin, and for words that do not begin with a letter.
     """
     first_letters = "".join([*map(itemgetter(0), words), " "]).encode("utf-32-le", "surrogatepass")
     first_letters = np.frombuffer(first_letters, dtype=np.int32)

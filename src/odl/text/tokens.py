@@ -1,11 +1,11 @@
 """Count the tokens of texts: words of every script, or matches of a regular expression.
 
-With a pattern, the tokens are those of scikit-learn's `CountVectorizer`.
+With a regular expression, the tokens are those of scikit-learn's `CountVectorizer`.
 
-A text is cut into pieces at ASCII characters that are never part of a token. A piece has any number
-of tokens; several if it contains dashes or typographic quotes, for example. A compiled loop
-(`odl.kernels.known_pieces`) cuts the text and looks up the tokens of each piece in a cache. Since
-most pieces have occurred before, Python code rarely runs.
+A piece is the text between two ASCII characters that are never part of a token. It may have several
+tokens, if it contains dashes or typographic quotes. A compiled loop (`odl.kernels.known_pieces`)
+cuts a text into pieces and looks up the tokens of each in a cache, so that Python code runs for new
+pieces only.
 """
 
 import os
@@ -31,8 +31,8 @@ from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
-MAX_CACHED = 1 << 19  # number of pieces or words at which a cache is emptied
-BUFFER = 1 << 17  # bytes of text; one call of the kernel counts at most this many
+MAX_CACHED = 1 << 19  # pieces or words in a cache, which is then emptied
+BUFFER = 1 << 17  # bytes of text that one call of the kernel counts
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
 TOKENISERS, HANGUL_SPLITS = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
@@ -51,17 +51,22 @@ TOKENS_SCHEMA = closed(
 
 
 def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Check the tokenising options and return them with defaults.
+    """Check the options of the tokeniser, and return them with defaults.
 
     Parameters
     ----------
     tokens : dict, optional
-        ``tokeniser``: ``"pattern"``, or ``"words"`` for words of every script (`odl.text.words`).
-        ``lowercase``: bool. ``stop_words``: ``"english"`` or another language of
-        `odl.text.stopwords`, a list of words or null. Only with ``"pattern"``: ``pattern``, the
-        regular expression of one token. Only with ``"words"``: ``hangul``, to split Korean at
-        spaces (``"words"``) or into ``"pairs"`` of syllables; ``segment``, the package that splits
-        text without spaces, one of `odl.text.scripts.SEGMENTERS`, null: pairs or triples.
+        - ``tokeniser``: ``"pattern"``, or ``"words"`` for words of every script
+          (`odl.text.words`).
+        - ``lowercase``: whether to ignore case.
+        - ``stop_words``: a language of `odl.text.stopwords` such as ``"english"``, a list of words,
+          or null.
+        - ``pattern``: regular expression of one token; only with ``"pattern"``.
+        - ``hangul``: whether Korean is split at spaces (``"words"``) or into ``"pairs"`` of
+          syllables; only with ``"words"``.
+        - ``segment``: package that splits text without spaces, one of
+          `odl.text.scripts.SEGMENTERS`; only with ``"words"``. Null: pairs or triples of
+          characters.
 
     Raises
     ------
@@ -88,10 +93,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     for unused in ("pattern",) if merged["tokeniser"] == "words" else ("hangul", "segment"):
         if merged[unused] != TOKENS[unused]:
             raise ConfigError(
-                (
-                    f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, "
-                    "which has no use for it"
-                ),
+                f"tokens.{unused} is set, but the tokeniser {merged['tokeniser']!r} ignores it",
                 "only one of the two settings",
                 f"remove tokens.{unused} or tokens.tokeniser",
             )
@@ -110,7 +112,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the options with the tokeniser ``words`` as default, if they set no pattern."""
+    """Return options of the tokeniser whose default is ``words``, unless they set a pattern."""
     tokens = {} if tokens is None else dict(tokens)
     return tokens if tokens.keys() & {"tokeniser", "pattern"} else {"tokeniser": "words"} | tokens
 
@@ -130,13 +132,13 @@ def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[st
 
 
 class TokenError(ConfigError, ValueError):
-    """The user's pattern found a token in a text that is empty or has white space."""
+    """Raised if the user's pattern finds a token that is empty or contains white space."""
 
 
 def check_words(tokens_found, tokens):
-    """Return the tokens that a pattern found; raise `TokenError` if it found an invalid token.
+    """Return the tokens that a pattern found; raise `TokenError` for an invalid token.
 
-    A token is invalid if it is empty or contains white space.
+    A token is invalid if it is empty or contains white space. `tokens` are the options.
     """
     invalid = next((word for word in tokens_found if word.split() != [word]), None)
     if invalid is not None:
@@ -183,19 +185,19 @@ def count_words(
 
 
 def pieces_of(text):
-    """Cut a text at ASCII characters that are never part of a word; return the pieces in UTF-8."""
+    """Return the pieces of a text, in UTF-8: the runs of letters, digits, "_" and non-ASCII."""
     return ENCODE(text).translate(PLAIN).split()
 
 
 class PieceCache:
-    """Counts the words in texts, with a cache from pieces of text to the words in them.
+    """Counter of the words in texts, with a cache from each piece of text to its words.
 
     An instance must not be used by several threads.
 
     Parameters
     ----------
     cut : bytes
-        Translation table for bytes that maps separators of pieces to spaces.
+        Translation table for bytes, from separators of pieces to spaces.
     kinds : ndarray of uint8, shape (65536,)
         Kinds of code points; see `odl.text.words.kinds`.
     fold : callable
@@ -212,14 +214,14 @@ class PieceCache:
         self.stop_words, self.numbers, self.usable = stop_words, numbers, False
 
     def __reduce__(self):
-        """Return how to pickle or copy this instance: without the cached pieces."""
+        """Pickle or copy this instance without the cached pieces."""
         arguments = self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers
         return PieceCache, arguments
 
     def _begin(self):
-        """Allocate an empty cache for `MAX_CACHED` pieces and all that one buffer can add."""
+        """Allocate an empty cache for `MAX_CACHED` pieces and those in one more buffer of text."""
         n_pieces = MAX_CACHED + BUFFER
-        # A piece has fewer than two words per byte.
+        # A piece has less than two words per byte.
         sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, MAX_CACHED + 2 * BUFFER)
         arena = np.zeros(32 * MAX_CACHED + 4 * BUFFER, np.uint8)  # bytes of the pieces
         self.table = (*(np.zeros(size, np.int32) for size in sizes), arena)
@@ -227,13 +229,13 @@ class PieceCache:
         self.text, self.sizes = np.zeros(BUFFER, np.uint8), np.zeros(4, np.int32)
         self.n_pieces = self.n_lists = 0
         self.sizes[known_pieces.CASE] = 32 if self.fold is fold_case else 0
-        # A random seed of the hash: nobody can write texts whose pieces all share one slot. No
-        # result depends on it.
+        # The seed of the hash is random, so that nobody can write texts whose pieces all share one
+        # slot. No result depends on it.
         self.sizes[known_pieces.SEED] = int.from_bytes(os.urandom(3))
         self._bind(2 * BUFFER)
 
     def _bind(self, n_words):
-        """Allocate the output for word numbers below n_words and bind the kernel to all arrays."""
+        """Allocate the kernel's output for word numbers below `n_words`, and create the kernel."""
         self.n_words = n_words
         numbers, counts = np.zeros(2 * BUFFER, np.int32), np.zeros(2 * BUFFER, np.int32)
         work = np.zeros(BUFFER + 3, np.int32), np.zeros(n_words, np.int32)
@@ -249,7 +251,7 @@ class PieceCache:
         if len(text) <= BUFFER:
             return self._count_part(text)
         counts = Counter()
-        # Parts end at a separator. A piece that is longer than the buffer is a part without one.
+        # A part ends at a separator. A piece that is longer than the buffer is a part of its own.
         for part in re.findall(rb"(?s:.{,%d}) |[^ ]+ " % (BUFFER - 1), text.translate(self.cut)):
             if len(part) <= BUFFER:
                 counts.update(dict(zip(*self._count_part(part), strict=True)))
@@ -270,36 +272,36 @@ class PieceCache:
         return array("i", numbers[:n_words].tobytes()), array("i", counts[:n_words].tobytes())
 
     def _of_piece(self, piece):
-        """Return the number of each word in a piece that is not a stop word."""
+        """Return the numbers of the words in a piece, without stop words."""
         return [self.numbers[word] for word in self.split(piece) if word not in self.stop_words]
 
     def _learn(self, n_pieces):
-        """Enter the words of new pieces, up to the number `n_pieces`, into the cache."""
-        self.usable = False  # after an error in this method
+        """Find the words of the new pieces, up to piece number `n_pieces`, and cache them."""
+        self.usable = False  # the cache is discarded after an error in this method
         numbers, first = self.numbers, self.n_pieces
         values = self.values[first:n_pieces].tolist()
         new_bytes = self.arena[self.starts[first] : self.starts[n_pieces]].tobytes()
         new_pieces = new_bytes.decode("utf-8", "surrogatepass").split(" ")[:-1]
         for position, piece in enumerate(new_pieces):
-            if values[position] == known_pieces.NEW_WORD:
+            if values[position] == known_pieces.NEW_WORD:  # the kernel found that it is one word
                 word = self.fold(piece)
                 is_stop_word = word in self.stop_words
                 values[position] = known_pieces.NO_WORD if is_stop_word else numbers[word]
             else:
                 words = self._of_piece(piece.encode("utf-8", "surrogatepass"))
                 values[position] = self._value(words)
-        # The kernel's output must have room for the new word numbers before they are in the cache.
+        # The kernel's output must have room for a word number before the number is in the cache.
         if len(numbers) > self.n_words:
             self._bind(2 * len(numbers))
         self.values[first:n_pieces], self.n_pieces = array("i", values), n_pieces
         self.usable = max(n_pieces, self.n_lists, self.starts[n_pieces] // 32) < MAX_CACHED
 
     def _value(self, numbers):
-        """Encode the words of a piece as one integer, the value of the piece in the cache.
+        """Return the value of a piece in the cache, given the numbers of its words.
 
-        The value is NO_WORD for no word, and the number of the word for one word. Several numbers
-        are appended to the array `lists`, after their count; the value is then LIST minus their
-        position in the array. `odl.kernels.known_pieces` defines NO_WORD and LIST.
+        It is NO_WORD for no word, and the number of the word for one word. For several words, their
+        count and their numbers are appended to the array `lists`; the value is LIST minus their
+        position in this array.
         """
         if not numbers:
             return known_pieces.NO_WORD
@@ -319,10 +321,10 @@ class Numbers(dict):
 
 
 class Tally:
-    """Counts the tokens of texts.
+    """Counter of the tokens in texts.
 
-    The tokeniser ``"words"`` and the default pattern cut a text into pieces of bytes, whose tokens
-    are cached. Another pattern is searched in the text.
+    The tokeniser ``"words"`` and the default pattern cut a text into pieces, whose tokens are
+    cached. Another pattern is searched in the text.
 
     Parameters
     ----------
@@ -334,10 +336,10 @@ class Tally:
     prepare : callable
         Maps a text to the text that is cut or searched.
     find_tokens : callable
-        Maps a text to its tokens; only without `separators`.
+        Maps a text to the matches of the pattern.
     separators : bytes or None
-        Translation table for bytes that maps separators of pieces to spaces; None if the pattern
-        is searched. The attributes below exist only with separators.
+        Translation table for bytes, from separators of pieces to spaces; None if the pattern is
+        searched. Otherwise, the attributes below exist too.
     encode : callable
         Maps a text to bytes in UTF-8.
     split_piece : callable
@@ -412,9 +414,9 @@ class Tally:
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def sibling(self, numbers):
-        """Return an empty tally that uses other word numbers (`numbers`).
+        """Return an empty tally for documents that were counted with other word numbers.
 
-        Documents that were counted with these numbers are added by `add`.
+        `numbers` maps words to these numbers. The documents are added by `add`.
         """
         other = copy(self)
         other.numbers = numbers
@@ -425,16 +427,12 @@ class Tally:
         """Return the counts, shape (n_documents, n_words), and the sorted words that occur."""
         indices, words = np.array(self.indices, dtype=np.int32), [*self.numbers]
         words = sorted(words[number] for number in np.unique(indices).tolist())
+        data, columns = np.array(self.data, dtype=np.int32), self.columns(words)[indices]
         shape = (len(self.indptr) - 1, len(words))
-        parts = (
-            np.array(self.data, dtype=np.int32),
-            self.columns(words)[indices],
-            np.array(self.indptr),
-        )
-        return sparse.csr_array(parts, shape=shape), words
+        return sparse.csr_array((data, columns, np.array(self.indptr)), shape=shape), words
 
     def columns(self, words):
-        """Return an array: word number -> position of the word in `words`, or 0 for other words."""
+        """Return an array from word number to the position of the word in `words`, else 0."""
         columns = np.zeros(len(self.numbers), dtype=np.int32)
         columns[[self.numbers[word] for word in words]] = np.arange(len(words))
         return columns

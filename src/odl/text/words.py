@@ -1,9 +1,9 @@
 """Split texts of every script into words, and names with digits such as BA.5 or 737-MAX.
 
-Words are letters with their marks. `encode` normalises a text and returns it in UTF-8. The table
-`CUT` then translates separators to spaces, and `Words.split` splits each piece between spaces into
-words. A piece of ASCII letters is one word. In another piece, one regular expression finds names,
-words, tags, hosts and emoji. Text in scripts without spaces is split by
+A word consists of letters and their marks. `encode` normalises a text and returns it in UTF-8. The
+table `CUT` translates separators to spaces. `Words.split` splits each piece between spaces into
+words: a piece of ASCII letters is one word; in other pieces, a regular expression finds words,
+names, tags, hosts and emoji. Text in scripts without spaces is split by
 `odl.text.scripts.segmenter`.
 """
 
@@ -22,8 +22,8 @@ from odl.text.identifiers import (
     simplify_addresses,
 )
 
-# Signs that may occur inside words and addresses. The signs in ASCII_EDGES are removed where a
-# piece begins or ends with them.
+# Signs that may occur inside words and addresses. Those in ASCII_EDGES are removed from the start
+# and the end of a piece.
 INSIDE_SIGNS = "#@-._/:?=&%+~"
 ASCII_EDGES = b"-./:?=&%+~"
 SEPARATING_SIGNS = set(string.punctuation) - set(INSIDE_SIGNS)
@@ -40,12 +40,12 @@ SENTENCE_SIGNS = (
 EDGES = ASCII_EDGES.decode() + QUOTATION_MARKS + SENTENCE_SIGNS
 
 # Character class of the signs that separate words in scripts without spaces: middle dot, dashes,
-# quotation marks, ellipsis, CJK punctuation, full-width ASCII punctuation.
+# quotation marks, ellipsis, punctuation of CJK and in full width.
 UNSPACED_SIGNS = "\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb"
 UNSPACED_SIGNS += "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5e"
 
-# Character classes for the letters of Latin, Greek, Cyrillic, Hebrew and Arabic. A piece with
-# letters of one class only is one word and is not analysed further.
+# Character classes of the letters of Latin, Greek, Cyrillic, Hebrew and Arabic. A piece with
+# letters of one class only is one word.
 WORD_ALPHABETS = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff",
     "\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff",
@@ -58,9 +58,8 @@ is_word_of_one_script = re.compile(
 ).fullmatch
 
 
-# Translation tables for bytes. CUT maps white space and the ASCII signs that never occur inside a
-# word or address to spaces. PLAIN maps all ASCII characters to spaces except letters, digits and
-# "_".
+# Translation tables for bytes. CUT replaces white space, and ASCII signs that never occur inside a
+# word or an address, by spaces. PLAIN replaces all ASCII characters except letters, digits and "_".
 WHITE_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f "
 CUT = bytes(
     32 if sign in WHITE_SPACE or chr(sign) in SEPARATING_SIGNS else sign for sign in range(256)
@@ -69,8 +68,7 @@ PLAIN = bytes(
     sign if sign > 127 or chr(sign).isalnum() or chr(sign) == "_" else 32 for sign in range(256)
 )
 
-# Finds what splitting an ASCII piece by `PLAIN` would destroy: digits, tags, addresses, and names
-# such as t-SNE, AT&T and C++.
+# Finds digits, tags, addresses, and names such as t-SNE, AT&T and C++, which `PLAIN` would destroy.
 is_special = re.compile(
     rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-z]|[A-Z][&/][A-Z]|\+\+"
 ).search
@@ -89,8 +87,8 @@ NAME_WITH_SIGNS = (
     r")(?![{whole}&+#])"
 )
 
-# Apostrophes and quotes inside Cyrillic and Hebrew words become letters, so that they do not end
-# the word. In UTF-8 these letters begin with bytes that occur in no other script.
+# Apostrophes and quotes inside Cyrillic and Hebrew words are replaced by letters, so that they do
+# not end the word. The letters of these scripts in UTF-8 begin with bytes of no other script.
 CYRILLIC, CYRILLIC_BYTES = "[\u0400-\u047f]", (0xD0, 0xD1)
 HEBREW, HEBREW_BYTE = "[\u0591-\u05ea]", 0xD7
 APOSTROPHE_LETTER, GERESH = "\N{MODIFIER LETTER APOSTROPHE}", "\N{HEBREW PUNCTUATION GERESH}"
@@ -102,8 +100,8 @@ SINGLE_QUOTES, DOUBLE_QUOTES = (
 BETWEEN_LETTERS = (
     f"(?:((?<={CYRILLIC}.)(?={CYRILLIC}))|(?<={HEBREW}.)(?={HEBREW}))"  # group 1: Cyrillic
 )
-# Hebrew abbreviations have the quote before their last letter. After a single letter, a prefix, it
-# opens a quotation.
+# Hebrew abbreviations have a quote before their last letter. A quote after a single letter, which
+# is a prefix, opens a quotation.
 BEFORE_LAST_LETTER = f"(?<={HEBREW}.)(?={HEBREW})(?:(?<={HEBREW}{{2}}.)|(?!{HEBREW}{{2}}))"
 
 
@@ -115,8 +113,8 @@ def _replace_single_quote(match):
     return GERESH if match[1] is None else APOSTROPHE_LETTER
 
 
-# Quote -> (function that substitutes the quote inside words, its replacement). The replacement is a
-# string, or a function of the match.
+# Quote -> (function that substitutes the quote inside words, its replacement or a function that
+# returns the replacement for a match).
 REPLACED_QUOTES = {
     **{
         quote: (re.compile(quote + BETWEEN_LETTERS).sub, _replace_single_quote)
@@ -145,7 +143,7 @@ DOTLESS_I, DOT_ABOVE, ACUTE = (
     "\N{COMBINING DOT ABOVE}",
     "\N{COMBINING ACUTE ACCENT}",
 )
-# Combining marks and Greek, which `str.casefold` leaves different.
+# Combining marks and Greek letters, whose accents `str.casefold` does not remove.
 may_need_folding = re.compile(f"[{DOTLESS_I}\u0300-\u03ff]").search
 
 # Kinds of code points for the kernel (`odl.kernels.known_pieces`).
@@ -153,7 +151,7 @@ SEPARATOR, EDGE, DIGIT, FIRST_ALPHABET, OTHER_KIND, UNSPACED_SIGN = 0, 1, 2, 3, 
 
 
 def encode(text):
-    """Return a text in NFC and UTF-8. Apostrophes and middle dots within words become letters.
+    """Return a text in NFC and UTF-8, with letters for apostrophes and middle dots inside words.
 
     Only texts with letters of Cyrillic or Hebrew are searched for apostrophes.
     """
@@ -200,7 +198,7 @@ def kinds(cut, hangul="words", segment=None):
 
 
 def fold_case(word):
-    """Return a word in NFC without case. Dotted and dotless i are equal, Greek loses accents."""
+    """Return a word in NFC without case, with dotted i for dotless i, and without Greek accents."""
     folded = word.casefold()
     if folded.isascii() or not may_need_folding(folded):
         return folded
@@ -211,7 +209,7 @@ def fold_case(word):
 
 
 class Words:
-    """Splits pieces of text into words; a piece is the text between separators (see `CUT`).
+    """Splitter of pieces of text into words; a piece is the text between separators (see `CUT`).
 
     Parameters
     ----------
@@ -220,11 +218,11 @@ class Words:
     hangul : {"words", "pairs"}
         Whether Korean is split at spaces or into pairs of syllables.
     segment : str, optional
-        Package that splits text without spaces, one of `odl.text.scripts.SEGMENTERS`; by default
-        it is split into pairs or triples of characters.
+        Package that splits text without spaces, one of `odl.text.scripts.SEGMENTERS`. By default,
+        such text is split into pairs or triples of characters.
     """
 
-    # Groups of the scanner.
+    # Numbers of the groups in the regular expression of `_scanner`.
     UNSPACED, WORD, TAG, HOST, EMOJI = range(1, 6)
 
     def __init__(self, fold=True, hangul="words", segment=None):
@@ -232,7 +230,9 @@ class Words:
         self.hangul, self.segment = hangul, scripts.segmenter(segment)
 
     def _scanner(self, letters, whole):
-        """Return a `finditer` for the parts of a piece, one group each.
+        """Return the `finditer` of a regular expression for the words in a piece.
+
+        A match has one group, whose number says of which kind the word is.
 
         Parameters
         ----------
@@ -255,22 +255,22 @@ class Words:
 
     @cached_property
     def scan_ascii(self):
-        """Function that yields the matches of the regular expression in an ASCII text."""
+        """Function that finds the words in an ASCII piece; see `_scanner`."""
         return self._scanner("0-9A-Za-z", "0-9A-Za-z_")
 
     @cached_property
     def scan(self):
-        """Function that yields the matches of the regular expression in any text; it is slower."""
+        """Function that finds the words in any piece, more slowly than `scan_ascii`."""
         return self._scanner(*scripts.alphabets(self.hangul == "words"))
 
     @cached_property
     def has_forms(self):
-        """Search for compatibility forms of letters and for ignored characters."""
+        """Function that searches for compatibility forms of letters and for ignored characters."""
         return re.compile(f"[{scripts.FORMS}{scripts.ignored()}{JOINER}]").search
 
     @cached_property
     def drop_ignored(self):
-        """Substitution of ignored characters, except zero-width joiners between emoji."""
+        """Function that substitutes ignored characters, except zero-width joiners between emoji."""
         ends = f"{scripts.EMOJI}{scripts.SKIN}\N{VARIATION SELECTOR-16}"
         outside_emoji = f"(?<![{ends}]){JOINER}|{JOINER}(?![{scripts.EMOJI}])"
         return re.compile(f"[{scripts.ignored()}]|{outside_emoji}").sub
@@ -294,8 +294,8 @@ class Words:
     def _split_ascii(self, piece):
         """Return the words in an ASCII piece that does not consist of letters only.
 
-        A piece without digits and other special signs (`is_special`) is split by `PLAIN`, which is
-        fast. A mail address is one word. Other pieces are searched with the regular expression.
+        A piece without digits and special signs (`is_special`) is split by `PLAIN`, which is fast.
+        A mail address gives its host. In other pieces, the regular expression is searched.
         """
         if not is_special(piece):
             words = [part.strip("_") for part in piece.translate(PLAIN).decode().split()]
@@ -309,7 +309,7 @@ class Words:
         return self._words(self.scan_ascii(simplify_addresses(text)))
 
     def _words(self, matches):
-        """Convert the matches of the regular expression for names, words and emoji to words."""
+        """Return the words for the matches of the regular expression of `_scanner`."""
         tokens = []
         for match in matches:
             group = match.lastindex

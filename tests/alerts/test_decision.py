@@ -216,6 +216,16 @@ def test_many_documents_are_a_headline_of_volume():
     assert all(one.repeated for one in again)
 
 
+@pytest.mark.parametrize(
+    ("members", "gates_of_headlines"), [(250, {"words"}), (40, {"words", "volume"})]
+)
+def test_an_event_with_most_of_the_documents_is_no_volume_as_well(members, gates_of_headlines):
+    stream = Stream()
+    stream.quiet()
+    decided = stream.period([(294, members)], size=400)
+    assert {one.gate for one in decided.headlines} == gates_of_headlines
+
+
 def test_many_documents_of_a_source_are_a_headline_of_its_volume():
     stream = Stream()
     usual = ["a.xml"] * 50 + ["b.xml"] * 10

@@ -17,6 +17,9 @@ from odl.files.documents import NO_TIME
 MIN_HEADLINE_DOCUMENTS = 2
 # Log-odds above which documents belong to an event that is new in the period.
 MIN_LOG_ODDS = np.log(3)
+# Share of the documents above the usual number. A headline about words that has at least this share
+# explains the volume of the period.
+EXPLAINED_VOLUME = 0.5
 STORED_BELOW = 5  # headlines below the level that are stored of a period
 MAX_HEADLINES = 20  # largest number of possible headlines that are tested in a period
 STORED_NOVEL = 5  # number of most novel documents that are stored for a period
@@ -326,9 +329,14 @@ class _PeriodDecision:
         """Open or find the events of the headlines; return (headlines, numbers of new events).
 
         Headlines are sorted by decreasing evidence. A lone document that another headline contains
-        is left out.
+        is left out. So is a headline about volume that a headline about words explains.
         """
         shown, born = self._assign_events([draft for draft in candidates if draft.gate])
+        volume = [
+            headline
+            for headline in volume
+            if not any(_explains(other, headline) for other in shown)
+        ]
         covered = {row for headline in shown for row in headline.rows}
         lone = [headline for headline in lone if headline.rows[0] not in covered]
         return sorted([*volume, *shown, *lone], key=lambda headline: -headline.t), born
@@ -679,6 +687,12 @@ class _PeriodDecision:
         """Return the batch rows of the documents at positions `rows` closest to their centre."""
         weights, languages = self._weights
         return self.rows[headlines.find_central(weights, rows, languages, max_examples)].tolist()
+
+
+def _explains(headline, volume):
+    """Return whether a headline has most documents by which the volume exceeds the usual number."""
+    shared = set(headline.rows) & set(volume.rows)
+    return len(shared) >= EXPLAINED_VOLUME * (volume.size - volume.usual)
 
 
 def _largest(evidence, terms):

@@ -264,7 +264,11 @@ def sentence(documents, features):
         if touched
     ]
     cleaned = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
-    dropped = f"{n_dropped:,} more have too few words (options.min_words) and are left out" if n_dropped else ""
+    dropped = (
+        f"{n_dropped:,} more have too few words (options.min_words) and are left out"
+        if n_dropped
+        else ""
+    )
     return "; ".join(filter(None, [cleaned, dropped, forgotten]))
 
 

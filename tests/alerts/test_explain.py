@@ -45,7 +45,7 @@ def test_a_document_line_by_line(watch, found):
     assert text.splitlines() == [
         "A title",
         "  id: a:7  (1970-02-10, a.csv)",
-        "  score 0.8000, number 3 of 2024-01-29 to 02-04; as high or higher: 2 % of recent ones",
+        "  score 0.8000, number 3 of 2024-01-29 to 2024-02-04; as high or higher: 2 % of recent ones",
         f"  one of 12 near-duplicates: a:7, {', '.join(f'b:{n}' for n in range(9))}",
         "  headline: dod, render, jpeg (12 documents, usually <1)",
         "  event 5 [new] dod, render, jpeg",
@@ -56,8 +56,8 @@ def test_a_document_line_by_line(watch, found):
         "  share of the score   word",
         "    0.3000   37.5 %   w0",
         *(f"    0.0200    2.5 %   w{n}" for n in range(1, 20)),
-        "    0.0400    5.0 %   (2 more, none above 2.5 %)",
-        "   -0.0200   -2.5 %   (low3, low2, low1 and 1 more: what speaks for what is known)",
+        "    0.0400    5.0 %   (2 smaller shares)",
+        "   -0.0200   -2.5 %   (low3, low2, low1, 1 more: words that lower the score)",
         "    0.1000   12.5 %   (context: what no word of it has)",
         "    0.0400    5.0 %   (meaning: how far its vector is from those before)",
         "  nearest of the dictionary: atom 3 (cosine 0.31, e.g. c:1): market, price",
@@ -99,12 +99,12 @@ def test_what_a_document_does_not_have_is_not_told(watch, found):
     assert explain.document_text(watch, bare, None, None, set()).splitlines() == [
         "a:7",
         "  id: a:7  (no date)",
-        "  score 0.0000, number 3 of 2023-11-20 to 26; unproven",
+        "  score 0.0000, number 3 of 2023-11-20 to 2023-11-26; unproven",
         "  of w0 in it",
         "",
         "  share of the score   word",
         "    0.5000   50.0 %   w0",
-        "   -0.1000  -10.0 %   (low: what speaks for what is known)",
+        "   -0.1000  -10.0 %   (low: words that lower the score)",
     ]
 
 

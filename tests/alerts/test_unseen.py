@@ -12,7 +12,9 @@ import streams
 from scipy import sparse, stats
 
 from odl.alerts import gates, maps, periods, read, show, surprise, unseen
+from odl.alerts.decision import PeriodDocuments
 from odl.alerts.model import Unseen
+from odl.alerts.periods import Names
 from odl.cli import main
 from odl.config.sections import Alerts
 from odl.files.documents import NO_TIME
@@ -31,22 +33,30 @@ def items(spreads, known=5, n=60, sources=None, words=None):
     words = [f"known{word}" for word in range(known)] + (
         words or [f"new{word}" for word in range(len(spreads))]
     )
-    return unseen.ItemWords(
-        X, frequencies, 400, words, [f"d{row}" for row in range(n)], [f"T{row}" for row in range(n)],
+    return PeriodDocuments(
+        1, np.arange(n), np.zeros(n, dtype=bool), X, X, X, words, frequencies, 400,
         np.arange(n, dtype=np.int64) * 3_600_000, sources or ["posts.csv"] * n,
         lambda rows: [f"a New0 in {row}" for row in rows],
     )  # fmt: skip
 
 
+def judge(past, documents, settings, unproven=False):
+    n = len(documents.times)
+    names = Names(
+        [f"d{row}" for row in range(n)], [f"T{row}" for row in range(n)], [""] * n, documents.times
+    )
+    return unseen.judge(past, documents, np.arange(n), names, settings, unproven)
+
+
 def after(spreads, times):
     past = unseen.SeenWords()
     for _ in range(times):
-        _, past = unseen.judge(past, items(spreads), SETTINGS)
+        _, past = judge(past, items(spreads), SETTINGS)
     return past
 
 
 def test_what_is_told_of_a_word():
-    (told,), past = unseen.judge(after([2, 2], 8), items([12, 2]), SETTINGS)
+    (told,), past = judge(after([2, 2], 8), items([12, 2]), SETTINGS)
     assert told.words == ("new0",) and told.phrase == "New0" and told.beyond
     assert (told.items, told.sources, told.first, told.half) == (12, 1, 0, 5 * 3_600_000)
     assert told.expected == 0 and told.documents[0] == ("d0", "T0") and len(told.documents) == 12
@@ -56,23 +66,23 @@ def test_what_is_told_of_a_word():
 
 
 def test_as_many_as_earlier_periods_had_are_no_more_than_chance():
-    told, _ = unseen.judge(after([6, 5, 4], 8), items([6, 5]), SETTINGS)
+    told, _ = judge(after([6, 5, 4], 8), items([6, 5]), SETTINGS)
     assert [one.items for one in told] == [6, 5] and not any(one.beyond for one in told)
     assert [one.expected for one in told] == [1.0, 2.0]
     assert after([6], 1).expected(0.05) == 1 and unseen.SeenWords().expected(0.05) == 0
 
 
 def test_words_of_too_few_items_or_sources_are_not_told():
-    assert unseen.judge(unseen.SeenWords(), items([2]), SETTINGS)[0] == []
+    assert judge(unseen.SeenWords(), items([2]), SETTINGS)[0] == []
     two = ["a.csv", "b.csv"] * 30
     both = Alerts(unseen=3, unseen_sources=2)
-    assert unseen.judge(unseen.SeenWords(), items([12]), both)[0] == []
-    (told,), _ = unseen.judge(unseen.SeenWords(), items([12], sources=two), both)
+    assert judge(unseen.SeenWords(), items([12]), both)[0] == []
+    (told,), _ = judge(unseen.SeenWords(), items([12], sources=two), both)
     assert told.sources == 2
 
 
 def test_a_warm_up_is_silent_and_remembered():
-    told, past = unseen.judge(unseen.SeenWords(), items([12]), SETTINGS, unproven=True)
+    told, past = judge(unseen.SeenWords(), items([12]), SETTINGS, unproven=True)
     assert told == [] and len(past.largest) == 1
 
 
@@ -90,24 +100,24 @@ def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
     new, _ = past.meeting([f"other{number}" for number in range(10_000)])
     share = (1 - np.exp(-3 * len(words) / 1_048_576)) ** 3  # 128 KiB in each file of a period
     assert len(past.met) == 131_072 and abs(new.mean() - share) < 0.001
-    told, _ = unseen.judge(past, items([12, 12], words=["word7", "newest"]), SETTINGS)
+    told, _ = judge(past, items([12, 12], words=["word7", "newest"]), SETTINGS)
     assert [one.words for one in told] == [("newest",)]
 
 
 def test_from_how_many_items_on_and_how_many_words_are_told():
-    told, past = unseen.judge(unseen.SeenWords(), items([3, 2]), SETTINGS)
+    told, past = judge(unseen.SeenWords(), items([3, 2]), SETTINGS)
     assert (
         [one.items for one in told] == [3]
         and past.shares.shape == (1, 20)
         and past.shares[0, 1] == 0
     )
-    told, past = unseen.judge(unseen.SeenWords(), items([3] * 51), SETTINGS)
+    told, past = judge(unseen.SeenWords(), items([3] * 51), SETTINGS)
     assert len(told) == 50 and past.shares[0].tolist() == [3 / 60] * 20
 
 
 def test_what_is_remembered_is_the_excess_of_new_words_alone():
     """Of two of sixty items, though words that are known are in all."""
-    _, past = unseen.judge(unseen.SeenWords(), items([2]), SETTINGS)
+    _, past = judge(unseen.SeenWords(), items([2]), SETTINGS)
     a = 0.5 + 401 / 2000
     mean, shape = 60 * a / 401, 1 / (1 / a + surprise.SPREAD)
     law = stats.nbinom(shape, shape / (shape + mean))
@@ -117,13 +127,11 @@ def test_what_is_remembered_is_the_excess_of_new_words_alone():
 def test_since_when_and_how_fast():
     hour = 3_600_000
     later = items([3])._replace(times=np.arange(60, dtype=np.int64) * hour + 7)
-    (told,), _ = unseen.judge(unseen.SeenWords(), later, SETTINGS)
+    (told,), _ = judge(unseen.SeenWords(), later, SETTINGS)
     assert (told.first, told.half) == (7, hour)
-    (told,), _ = unseen.judge(unseen.SeenWords(), items([4]), SETTINGS)
+    (told,), _ = judge(unseen.SeenWords(), items([4]), SETTINGS)
     assert told.half == hour  # the second of four
-    (told,), _ = unseen.judge(
-        unseen.SeenWords(), later._replace(times=np.full(60, NO_TIME)), SETTINGS
-    )
+    (told,), _ = judge(unseen.SeenWords(), later._replace(times=np.full(60, NO_TIME)), SETTINGS)
     assert (told.first, told.half) == (NO_TIME, 0)
 
 
@@ -137,10 +145,10 @@ def test_a_phrase_is_of_words_that_half_of_its_documents_have_and_few_others(
     X = np.zeros((60, 2), dtype=np.int32)
     X[:4, 0] = X[:holders, 1] = 1
     entering = items([4])._replace(
-        X=sparse.csr_array(X), frequencies=np.array([0, documents]), vocabulary=["new0", "old"],
+        counts=sparse.csr_array(X), frequencies=np.array([0, documents]), vocabulary=["new0", "old"],
         texts=lambda rows: ["New0 old" if row < holders else "New0" for row in rows],
     )  # fmt: skip
-    (told,), _ = unseen.judge(unseen.SeenWords(), entering, SETTINGS)
+    (told,), _ = judge(unseen.SeenWords(), entering, SETTINGS)
     assert told.phrase == phrase and told.words == ("new0",)
 
 

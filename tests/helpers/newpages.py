@@ -14,7 +14,6 @@ from odl.alerts.model import (
     Reason,
     Rest,
     StreamAlerts,
-    Withheld,
 )
 from odl.config.sections import Alerts
 
@@ -99,7 +98,7 @@ def watch(n_periods=12, documents=50, unproven=2, labelled=False, settings=None,
         one = headline(words, rows, event=number, state="new" if number else "", t=5.0 + t / 10,
                        p=0.002 if number else 0.2, gate="words" if number else "")  # fmt: skip
         scores, none = np.linspace(0.1, 1, documents), np.zeros(documents)
-        withheld = (Withheld("", "empty", 2), Withheld("event:3", "muted", 1)) if last else ()
+        withheld = {("", "empty"): 2, ("event:3", "muted"): 1} if last else {}
         periods.append(Period(
             t, {}, {}, START + 7 * DAY * t, START + 7 * DAY * (t + 1) - 1, 1.0 if t == 0 else 0.05, False, t < unproven,
             2 * last, 0, one.p if t >= unproven else 1.0, 38.0, scores,

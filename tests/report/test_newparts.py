@@ -74,22 +74,21 @@ def test_what_is_told_of_a_document(watch):
 
 
 def test_the_picture_of_an_event_point_by_point(watch):
-    """Documents of each period; the periods in which it was new stand out."""
-    drawn = newparts.draw_event(watch, watch.events[1])
+    """Documents of each period; the periods in which it was new are coloured."""
+    event_bars = newpage.page_macros().event_bars
+    drawn = event_bars(watch, watch.events[1])
     assert (
         'viewBox="0 0 12 20"' in drawn and '<path class="marked" d="M3 2.0h.8V20h-.8z"/>' in drawn
     )
     assert 'class="plain" d="M4 5.0h.8V20h-.8zM5 8.0h.8V20h-.8zM6 11.0h.8V20h-.8z"' in drawn
     assert 'aria-label="at most 12 documents, 2023-12-04; ended"' in drawn
     late = replace(watch, periods=watch.periods[5:])
-    assert 'class="plain" d="M0 8.0h.8V20h-.8zM1 11.0h.8V20h-.8z"' in newparts.draw_event(
-        late, watch.events[1]
-    )
-    assert "period 3" in newparts.draw_event(late, watch.events[1])
+    drawn = event_bars(late, watch.events[1])
+    assert 'class="plain" d="M0 8.0h.8V20h-.8zM1 11.0h.8V20h-.8z"' in drawn and "period 3" in drawn
 
 
 def test_the_picture_of_the_stream(watch):
-    drawn = newparts.draw_stream(watch)
+    drawn = newpage.page_macros().volume(watch)
     assert drawn.count("h.8V20") == 12 and "600 documents in 12 periods, 5 with headlines" in drawn
     assert (
         newparts.date_labels(watch)[0] == ("2023-11-13", 100 * 0.5 / 12)
@@ -103,5 +102,5 @@ def test_the_picture_of_the_stream(watch):
 
 
 def test_the_last_seen_events_come_first(watch):
-    rows, left = newparts.recent_events(watch)
-    assert [event.number for event in rows] == [4, 5, 3, 2, 1] and left == 0
+    events = newparts.recent_events(watch)
+    assert [event.number for event in events] == [4, 5, 3, 2, 1]

@@ -8,7 +8,6 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from odl.alerts import facets, hashtags, periods, read, reasons, show, views
 from odl.alerts.model import Reason
@@ -17,6 +16,7 @@ from odl.evaluation.scorefiles import read_scores
 from odl.files import terminal
 from odl.files.documents import NO_TIME
 from odl.files.escaping import heading, visible
+from odl.learners import sparse_atoms
 from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh_for_comparison
@@ -158,36 +158,29 @@ def explain_document(place, t, row):
     period = periods.read(os.path.join(place.alerts, f"{t}.h5"), shares=True)
     data = features.read(os.path.join(place.features, f"{t}.h5"))
     counts = data.counts[:]
-    words = sparse.csr_array(
-        (period.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape
-    )
+    words = sparse_atoms.with_data(counts, period.shares.astype(np.float64))
     atoms = _known_atoms(place, t)
     if row in period.documents_of:  # a stored document also has the words of unused atoms
-        atoms |= {
-            atom: (" ".join(words), ident)
-            for atom, words, _, ident in period.documents_of[row].nearest
-        }
-    rows = np.array([row])
+        nearest = period.documents_of[row].nearest
+        atoms |= {near.atom: (" ".join(near.words), near.id) for near in nearest}
     batch = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
     origins = reasons.origins(batch, len(data.ids))
-    (document,), texts = reasons.items(period, rows, words, data, atoms, origins, counts.shape[1])
-    document.members = tuple(
-        data.ids[other] for other in np.flatnonzero(period.item == period.item[row])
+    (document,), texts = reasons.items(
+        period, np.array([row]), words, data, atoms, origins, counts.shape[1]
     )
-    low = sorted(
-        (share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0
-    )
-    lower = [(data.vocabulary[term], share) for share, term in reversed(low)]
+    alike = np.flatnonzero(period.item == period.item[row])
+    document.members = tuple(data.ids[other] for other in alike)
+    shares = reasons.shares_of(words, row)
+    low = sorted((share, term) for term, share in shares.items() if share <= 0)
+    lower = [Reason(data.vocabulary[term], share) for share, term in reversed(low)]
     for some in (document.reasons, lower):
         reasons.join(document, [word for word, _ in some], origins.texts.stored[row], texts)
-    document.reasons += tuple(Reason(*pair) for pair in lower)
+    document.reasons += tuple(lower)
     document.rank = int((period.score > period.score[row]).sum()) + 1
     earlier = most_similar(place, data, row, compare_words(data, row))
-    meant = (
-        most_similar(place, data, row, compare_vectors(data, row))
-        if period.meaning is not None
-        else None
-    )
+    meant = None
+    if period.meaning is not None:
+        meant = most_similar(place, data, row, compare_vectors(data, row))
     document_words = hashtags.with_bare(
         {visible(data.vocabulary[term]) for term in counts[row : row + 1].indices.tolist()}
     )
@@ -240,12 +233,12 @@ def compare_words(data, row):
 
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
-        beyond = counts.shape[1] - len(frequencies)  # terms that were removed since
-        padded = np.pad(frequencies, (0, beyond))
-        stop_words = weighed.stop_words.for_words(data.vocabulary + [""] * beyond)
+        n_removed = counts.shape[1] - len(frequencies)  # terms that were removed since
+        padded = np.pad(frequencies, (0, n_removed))
+        stop_words = weighed.stop_words.for_words(data.vocabulary + [""] * n_removed)
         Q = weigh_for_comparison(counts, padded, weighed.n_documents, weighed.weighting, stop_words)
         # Dense, but with one number for each document of the batch only
-        return (sparse.csr_array(Q[:, : len(frequencies)]) @ document.T).toarray().ravel()
+        return (Q[:, : len(frequencies)] @ document.T).toarray().ravel()
 
     return cosines
 
@@ -288,14 +281,13 @@ def document_text(watch, document, earlier, meant, words):
     The last four arguments are the results of `explain_document`.
     """
     period = watch.periods[document.t - watch.periods[0].t]
-    event = watch.events.get(document.event)
+    headlines = [
+        views.HeadlineView(period, headline)
+        for headline in (*period.headlines, *period.below)
+        if document.row in headline.rows
+    ]
     view = views.DocumentView(document, period)
-    candidates = (*period.headlines, *period.below)
-    containing = [headline for headline in candidates if document.row in headline.rows]
-    headlines = [views.HeadlineView(period, headline) for headline in containing]
-    ratios = own_likelihood(event, words) if event else []
-    similar = [("most similar before", earlier), ("nearest by meaning", meant)]
-    return _render("document", watch, view, headlines, ratios, similar)
+    return _render("document", watch, view, headlines, words, earlier, meant)
 
 
 def last_seen(other, document):
@@ -321,22 +313,16 @@ def share_rows(document):
     ordered = [(share, phrase) for phrase, share in share_of.most_common()]
     raising = [row for row in ordered if row[0] > 0]
     lowering = [row for row in reversed(ordered) if row[0] < -SHARE_ROUNDING]
-    rows, smaller = raising[:ITEMS_LISTED], raising[ITEMS_LISTED:]
-    if smaller:
-        largest = 100 * smaller[0][0] / (document.score or 1)
-        total = sum(share for share, _ in smaller)
-        rows.append((total, f"({len(smaller)} more, none above {largest:.1f} %)"))
-    if lowering:
-        named = ", ".join(phrase for _, phrase in lowering[:LOWERING_NAMED])
-        n_more = len(lowering) - LOWERING_NAMED
-        named += f" and {n_more} more" if n_more > 0 else ""
-        total = sum(share for share, _ in lowering)
-        rows.append((total, f"({named}: what speaks for what is known)"))
-    if abs(document.context) > SHARE_ROUNDING:
-        rows.append((document.context, "(context: what no word of it has)"))
-    if document.meaning:
-        rows.append((document.meaning, "(meaning: how far its vector is from those before)"))
-    return rows
+    smaller, names = raising[ITEMS_LISTED:], [phrase for _, phrase in lowering]
+    if len(names) > LOWERING_NAMED:
+        names[LOWERING_NAMED:] = [f"{len(names) - LOWERING_NAMED} more"]
+    sums = [
+        (sum(share for share, _ in smaller), f"({len(smaller)} smaller shares)"),
+        (sum(share for share, _ in lowering), f"({', '.join(names)}: words that lower the score)"),
+        (document.context, "(context: what no word of it has)"),
+        (document.meaning, "(meaning: how far its vector is from those before)"),
+    ]
+    return [*raising[:ITEMS_LISTED], *(row for row in sums if abs(row[0]) > SHARE_ROUNDING)]
 
 
 def draw_chart(event, first_read):
@@ -364,16 +350,12 @@ def draw_chart(event, first_read):
     ('▁█·▂', 1)
     """
     first = max(event.birth, first_read)
-    n = max(event.sizes) - first + 1
-    n_periods = math.ceil(n / CHART_WIDTH)
-    counts = [0] * math.ceil(n / n_periods)
-    for t, size in event.sizes.items():
-        if t >= first:
-            counts[(t - first) // n_periods] += size
-    largest, heights = max(counts), len(CHART_BLOCKS) - 1
+    sizes = [event.sizes.get(t, 0) for t in range(first, max(event.sizes) + 1)]
+    n_periods = math.ceil(len(sizes) / CHART_WIDTH)
+    counts = np.add.reduceat(sizes, range(0, len(sizes), n_periods))
     # Heights are rounded up, so that a block with documents never looks empty.
-    blocks = [CHART_BLOCKS[math.ceil(heights * count / largest)] for count in counts]
-    return "".join(blocks), n_periods
+    heights = np.ceil((len(CHART_BLOCKS) - 1) * counts / counts.max()).astype(int)
+    return "".join(CHART_BLOCKS[height] for height in heights), n_periods
 
 
 def event_text(watch, number):

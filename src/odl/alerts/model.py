@@ -360,26 +360,6 @@ class Unseen:
     documents: tuple
 
 
-@dataclass(frozen=True)
-class Withheld:
-    """Headlines or documents of a period that are not shown, and why.
-
-    Attributes
-    ----------
-    what : str
-        "event:12", "source:FILE" or the id of a document; empty if no user held it back.
-    verdict : str
-        "muted" or "known" in feedback.csv; "empty" for documents without a word, "repeated" for
-        near-duplicates of documents of an earlier period.
-    items : int
-        Number of headlines of an event or a source; else number of documents.
-    """
-
-    what: str
-    verdict: str
-    items: int
-
-
 @dataclass
 class Period:
     """A period with n documents: the content of its file, and which headlines are shown.
@@ -448,8 +428,11 @@ class Period:
         Part of each score that comes from vectors; None if the run uses words alone.
     budget : int
         Largest number of headlines that are shown.
-    withheld : tuple of Withheld
-        Headlines and documents that are not shown, and why.
+    withheld : dict of (str, str) to int
+        Numbers of headlines or documents that are not shown, by a name and the reason. The reason
+        "muted" or "known" is the verdict in feedback.csv on the name: "event:12", "source:FILE" or
+        the id of a document. Reasons with an empty name are "empty" (documents without a word) and
+        "repeated" (near-duplicates of documents of an earlier period).
     moves : dict of Headline to odl.alerts.ranking.Move
         Headlines that verdicts move in a list.
     """
@@ -487,7 +470,7 @@ class Period:
     sources: Sequence = ()
     meaning: np.ndarray | None = None
     budget: int = 0
-    withheld: tuple = ()
+    withheld: dict = field(default_factory=dict)
     moves: dict = field(default_factory=dict)
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from odl.alerts import feedback, periods
 from odl.alerts.decision import STORED_NOVEL
-from odl.alerts.model import NO_EVENT, Event, Near, Reason, Rest, StreamAlerts, Withheld
+from odl.alerts.model import NO_EVENT, Event, Near, Reason, Rest, StreamAlerts
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -324,11 +324,9 @@ class _Reader:
         )
         period.headlines = self._headlines(period, withheld)
         period.novel = self._novel(period, withheld)
-        period.withheld = tuple(
-            Withheld(visible(name), verdict, count)
-            for (name, verdict), count in sorted(withheld.items())
-            if count
-        )
+        period.withheld = {
+            (visible(name), reason): n for (name, reason), n in sorted(withheld.items()) if n
+        }
         return period
 
     def _update_events(self, period):

@@ -20,11 +20,11 @@ from odl.files.terminal import padded, shortened, styled, styled_state, table_li
 TEXT_COLUMNS = 110  # largest width of a list in a terminal
 HEADLINES_DETAILED = 10  # headlines shown with their documents
 WORD_TITLES = 3  # document titles listed for each unseen word
-NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
+NAME_COLUMNS = (20, 44)  # smallest width of names; largest width in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
 COUNT_COLUMNS = {"event", "documents", "usually"}  # columns that are aligned to the right
 # Columns omitted in a narrow terminal, in the order in which they are dropped.
-DROP_ORDER = ("event", "by chance", "usually")
+DROP_ORDER = ("example", "event", "by chance", "usually")
 SLACK_BLOCKS = 48  # blocks of a Slack message; Slack allows 50
 SLACK_TEXT = 2000  # characters of a block; Slack allows 3000
 SLACK_MESSAGE = 9000  # characters of all blocks; Slack refuses messages from about 13,000 on
@@ -32,6 +32,7 @@ SLACK_MESSAGE = 9000  # characters of all blocks; Slack refuses messages from ab
 ISOLATED = re.compile("\u2068[^\u2069]*\u2069")
 # Characters that have a meaning in Markdown. A hyphen within a word has none.
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")
+BLOCK_END = "\f"  # between the blocks of a Slack message in the template; texts never contain it
 # An address without characters that end a link in Markdown or Slack.
 LINK = re.compile(r"https?://[^\s<>|]+")
 
@@ -46,9 +47,9 @@ def styled_text(watch, periods):
 
     It has a table of headlines, the first headlines in detail, and closing lines.
     """
-    view = views.list_view(watch, periods)
-    table = table_of([row.cells for row in view.rows], terminal_width())
-    return render_macro("show.jinja", "text", view, table)
+    rows = views.listed_rows(periods)
+    table = table_of([row.cells for row in rows], terminal_width())
+    return render_macro("show.jinja", "text", watch, periods, rows, table)
 
 
 def lines_of(watch, period):
@@ -56,11 +57,7 @@ def lines_of(watch, period):
 
     If the period has no headlines, return a single line with this fact.
     """
-    view, day = views.list_view(watch, [period]), views.date_of_period(period)
-    if period.unproven or not (view.rows or view.novel):
-        size = views.plural(period.documents, "document")
-        return f"{day}  {views.summary_sentence(watch, [period])} {size}."
-    return render_macro("show.jinja", "lines", view, day, columns=sys.maxsize)
+    return render_macro("show.jinja", "lines", watch, period, columns=sys.maxsize)
 
 
 def words_as_text(watch, periods):
@@ -123,41 +120,31 @@ def table_of(rows, columns):
     rows : sequence of dict of str to str
         Cells of each row by the name of their column, such as `HeadlineView.cells`.
     columns : int
-        Largest width. If it is too small, columns are omitted (`DROP_ORDER`, examples) and cut.
+        Largest width. If it is too small, columns are omitted (`DROP_ORDER`) or cut.
     """
     if not rows:
         return ""
-    cells = [dict(zip(rows[0], rows[0], strict=True)), *rows]
-    sizes = {name: max(width(row[name]) for row in cells) for name in rows[0]}
-    smallest, largest = NAME_COLUMNS
-    longest, _ = sizes.pop("headline"), sizes.pop("example")
+    cells = [{name: name for name in rows[0]}, *rows]
+    longest = {name: max(width(row[name]) for row in cells) for name in rows[0]}
+    smallest, largest = (min(longest["headline"], size) for size in NAME_COLUMNS)
+    sizes = longest | {"headline": largest, "example": EXAMPLE_COLUMNS}
     for name in DROP_ORDER:
-        if columns - sum(size + 2 for size in sizes.values()) < smallest:
+        if sum(sizes.values()) + 2 * (len(sizes) - 1) > columns:
             sizes.pop(name, None)
-    free = columns - sum(size + 2 for size in sizes.values())  # for names and examples
-    name_size = max(smallest, min(longest, largest))
-    if free - name_size - 2 >= EXAMPLE_COLUMNS:
-        sizes |= {"headline": name_size, "example": free - name_size - 2}
-    else:  # too few columns for an example: names get them
-        sizes["headline"] = max(smallest, min(longest, free))
-    shown = [name for name in rows[0] if name in sizes]
-    right = {index for index, name in enumerate(shown) if name in COUNT_COLUMNS}
-    table = [[row[name] for name in shown] for row in cells]
-    lines = table_lines(table, [sizes[name] for name in shown], right)
+            sizes["headline"] = smallest
+    free = max(columns - sum(sizes.values()) - 2 * (len(sizes) - 1), 0)
+    flexible = "example" if "example" in sizes else "headline"
+    sizes[flexible] = min(longest[flexible], sizes[flexible] + free)
+    right = {index for index, name in enumerate(sizes) if name in COUNT_COLUMNS}
+    table = [[row[name] for name in sizes] for row in cells]
+    lines = table_lines(table, sizes.values(), right)
     head, *body = [shortened(line, columns) for line in lines]
     return "\n".join([styled(head, "faint"), *body])
 
 
-def excerpt_lines(view, text, indent, columns):
-    """Return a text of a document as indented lines of a terminal."""
-    return [
-        " " * indent + isolated(_bold(line, view), text) for line in wrapped(text, columns - indent)
-    ]
-
-
 def _bold(line, view):
     """Return a line of a document's text with its words in bold."""
-    return view.marked(line, lambda text, is_word: styled(text, "bold") if is_word else text)
+    return view.marked(line, lambda word: styled(word, "bold"))
 
 
 def _unbroken(text):
@@ -171,7 +158,7 @@ def _unbroken(text):
 def as_markdown(watch, periods):
     """Return a list as Markdown, for a comment or a mail, with the documents' texts escaped."""
     macros = _TEMPLATES.get_template("show.jinja").module
-    return macros.markdown(views.list_view(watch, periods)).rstrip()
+    return macros.markdown(watch, periods).rstrip()
 
 
 def escape_markdown(text):
@@ -179,60 +166,40 @@ def escape_markdown(text):
     return MARKDOWN.sub(r"\\\1", text).replace("@", "@&#8203;")
 
 
-def _link_title(view):
-    """Return the title of a document in Markdown: words in bold, linked to its address."""
-    title = view.marked(
-        view.title,
-        lambda text, is_word: f"**{escape_markdown(text)}**" if is_word else escape_markdown(text),
-    )
-    return f"[{title}](<{view.document.url}>)" if LINK.fullmatch(view.document.url) else title
+def _marked_title(view):
+    """Return the title of a document in Markdown, with its words in bold."""
+    return view.marked(view.title, lambda word: f"**{escape_markdown(word)}**", escape_markdown)
 
 
 def as_slack(watch, periods):
     """Return a list as JSON for an incoming webhook of Slack, with a block for each headline."""
-    view = views.list_view(watch, periods)
-    texts = [_slack_block(view.heading)]
-    for row in view.rows:
-        link = row.link.replace("&", "&amp;")
-        event = f"<{link}|{row.event}>" if link else row.event
-        facts = "; ".join(filter(None, [event, _plain(row.facts)]))
-        examples = row.examples[: views.EXAMPLES_SHOWN]
-        texts.append(_slack_block(f"{row.date} {row.name}", facts, examples))
-    if view.novel:
-        texts.append(_slack_block(view.novel_title, "", view.novel))
+    text = _TEMPLATES.get_template("show.jinja").module.slack(watch, periods)
+    *texts, last = [block.strip() for block in text.split(BLOCK_END)]
+    texts = [text[:SLACK_TEXT] for text in texts]
     n_fitting = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
     if len(texts) > n_fitting:
         texts[n_fitting:] = [f"{len(texts) - n_fitting} more: odl new"]
-    blocks: list[dict] = [
-        {"type": "section", "text": {"type": "mrkdwn", "text": text}} for text in texts
-    ]
-    last = {"type": "mrkdwn", "text": _plain("\n".join(view.closing))[:SLACK_TEXT]}
-    blocks.append({"type": "context", "elements": [last]})
-    return json.dumps({"text": view.heading, "blocks": blocks}, ensure_ascii=False)
+    blocks = [{"type": "section", "text": _slack_text(text)} for text in texts]
+    blocks.append({"type": "context", "elements": [_slack_text(last[:SLACK_TEXT])]})
+    heading = views.list_heading(watch, periods)
+    return json.dumps({"text": heading, "blocks": blocks}, ensure_ascii=False)
 
 
-def _slack_block(title, facts="", documents=()):
-    """Return the text of a Slack block: a bold title, facts, and linked document titles.
-
-    The text is cut at `SLACK_TEXT` characters.
-    """
-    lines = [f"*{_plain(title)}*"]
-    if facts:
-        lines.append(facts)
-    for view in documents:
-        name, url = _plain(view.title), view.document.url
-        lines.append(f"• <{url}|{name}>" if LINK.fullmatch(url) else f"• {name}")
-    return "\n".join(lines)[:SLACK_TEXT]
+def _slack_text(text):
+    """Return a text with Slack's markup as an object of a block."""
+    return {"type": "mrkdwn", "text": text}
 
 
-def _plain(text):
+def escape_slack(text):
     """Return a text without signs that Slack would take for a link, a mention or markup."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([*_~`])", "\\1\u200b", text)
 
 
 _TEMPLATES = templates.environment(os.path.dirname(__file__))
-_TEMPLATES.filters |= {"isolated": isolated, "escaped": escape_markdown, "linked": _link_title}
+_TEMPLATES.filters |= {"isolated": isolated, "escaped": escape_markdown, "plain": escape_slack}
+_TEMPLATES.filters |= {"wrapped": wrapped, "marked_title": _marked_title}
+_TEMPLATES.tests["link"] = LINK.fullmatch
 _TEMPLATES.filters |= {"styled": styled, "styled_state": styled_state, "bold": _bold}
 _TEMPLATES.filters |= {"unbroken": _unbroken, "padded": padded, "shortened": shortened}
 _TEMPLATES.globals |= {"show": sys.modules[__name__], "views": views}

@@ -13,7 +13,6 @@ word that was seen is reported as unseen. After w words, a share (1 - exp(-`WORD
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -72,38 +71,7 @@ def _bits(word):
     return np.frombuffer(digest, dtype="<u4") % FILTER_BITS
 
 
-class ItemWords(NamedTuple):
-    """Items of a period: the input of `judge`.
-
-    Attributes
-    ----------
-    X : csr_array, shape (n_items, n_terms)
-    frequencies : ndarray of int64, shape (n_terms,)
-        Documents before the period that contain each word.
-    n_documents : int
-        Documents before the period.
-    vocabulary : list of str
-    ids, titles : list of str
-    times : ndarray of int64
-        Milliseconds since 1970; `odl.files.documents.NO_TIME` where unknown.
-    sources : list of str
-        File of each item; empty if unknown.
-    texts : callable
-        Returns the texts of rows; an empty list if texts are not stored.
-    """
-
-    X: sparse.csr_array
-    frequencies: np.ndarray
-    n_documents: int
-    vocabulary: list
-    ids: list
-    titles: list
-    times: np.ndarray
-    sources: list
-    texts: Callable
-
-
-def judge(past, items, settings, unproven=False):
+def judge(past, documents, rows, names, settings, unproven=False):
     """Find the unseen words of a period, and update the history.
 
     Reported are the words that at least `alerts.unseen` items from `alerts.unseen_sources` files
@@ -112,7 +80,11 @@ def judge(past, items, settings, unproven=False):
     Parameters
     ----------
     past : SeenWords
-    items : ItemWords
+    documents : odl.alerts.decision.PeriodDocuments
+    rows : ndarray of int64
+        Documents that are the items of the period.
+    names : odl.alerts.periods.Names
+        Ids and titles of the documents.
     settings : odl.config.sections.Alerts
     unproven : bool
         Whether the history is too short: no words are returned, and only the history is updated.
@@ -124,18 +96,20 @@ def judge(past, items, settings, unproven=False):
     history : SeenWords
         History after the period.
     """
-    n, by_word = items.X.shape[0], sparse.csc_array(items.X)
-    x = np.where(items.frequencies == 0, np.diff(by_word.indptr), 0)  # items with each unseen word
+    n, X = len(rows), documents.counts[rows]
+    by_word = sparse.csc_array(X)
+    # items with each unseen word
+    x = np.where(documents.frequencies == 0, np.diff(by_word.indptr), 0)
     if len(past.met):  # the vocabulary is bounded, so it may have lost words that were seen
         unseen = np.flatnonzero(x)
-        before, past = past.meeting([items.vocabulary[term] for term in unseen.tolist()])
+        before, past = past.meeting([documents.vocabulary[term] for term in unseen.tolist()])
         x[unseen[before]] = 0
     columns = np.flatnonzero(x >= settings.unseen)
     if settings.unseen_sources > 1:
-        n_sources = [_sources(items, by_word, column) for column in columns]
+        n_sources = [_sources(documents, _rows(by_word, column, rows)) for column in columns]
         columns = columns[np.array(n_sources, dtype=int) >= settings.unseen_sources]
     columns = columns[np.lexsort((columns, -x[columns]))]
-    background = surprise.Background(items.frequencies, items.n_documents)
+    background = surprise.Background(documents.frequencies, documents.n_before)
     terms, t = np.flatnonzero(x >= 2), np.zeros(len(x))
     t[terms] = surprise.tail(x[terms], n, background, terms)
     limit = gates.law_of_largest(np.insert(past.largest, 1, 0.0, axis=1), n).quantile(UNSEEN_LEVEL)
@@ -150,11 +124,14 @@ def judge(past, items, settings, unproven=False):
     if unproven or not len(columns):
         return [], after
     reports: dict[str, Unseen] = {}
-    period = phrasing.PeriodTexts.from_counts(items.texts(np.arange(n)), items.X, items.vocabulary)
+    period = phrasing.PeriodTexts.from_counts(documents.texts(rows), X, documents.vocabulary)
     for column, excess in zip(
         columns[:MAX_WORDS].tolist(), t[columns[:MAX_WORDS]].tolist(), strict=True
     ):
-        word = _unseen_word(items, by_word, column, past, excess >= limit, period)
+        holders = _rows(by_word, column, rows)
+        phrase = _phrase(documents, column, holders, period)
+        expected = past.expected(len(holders) / n)
+        word = _unseen_word(documents, column, holders, names, phrase, expected, excess >= limit)
         first = next((first for first in reports if _covers(first, word)), word.phrase)
         earlier = reports.setdefault(first, word)
         if earlier is not word:  # words of one phrase are joined, the most frequent first
@@ -182,45 +159,45 @@ def _covers(phrase, word):
     return inside or word.phrase in phrase
 
 
-def _rows(by_word, column):
-    """Return the rows of the items that contain a word, sorted."""
-    return np.sort(by_word.indices[by_word.indptr[column] : by_word.indptr[column + 1]])
+def _rows(by_word, column, rows):
+    """Return the documents among `rows` that contain a word, sorted."""
+    return rows[np.sort(by_word.indices[by_word.indptr[column] : by_word.indptr[column + 1]])]
 
 
-def _sources(items, by_word, column):
-    """Return the number of files whose items contain a word."""
-    return len({items.sources[row] for row in _rows(by_word, column)} - {""})
+def _sources(documents, rows):
+    """Return the number of files of some documents."""
+    return len({documents.sources[row] for row in rows} - {""})
 
 
-def _unseen_word(items, by_word, column, past, beyond, period):
-    """Return the `Unseen` record of a word."""
-    rows = _rows(by_word, column)
-    times = np.sort(items.times[rows][items.times[rows] != NO_TIME])
+def _unseen_word(documents, column, rows, names, phrase, expected, beyond):
+    """Return the `Unseen` record of a word that the documents `rows` contain."""
+    times = np.sort(documents.times[rows][documents.times[rows] != NO_TIME])
     return Unseen(
-        phrase=_phrase(items, column, rows[:WORD_DOCUMENTS], period),
-        words=(items.vocabulary[column],),
+        phrase=phrase,
+        words=(documents.vocabulary[column],),
         items=len(rows),
-        sources=_sources(items, by_word, column),
+        sources=_sources(documents, rows),
         first=int(times[0]) if len(times) else int(NO_TIME),
         half=int(times[(len(times) - 1) // 2] - times[0]) if len(times) else 0,
-        expected=past.expected(len(rows) / items.X.shape[0]),
+        expected=expected,
         beyond=bool(beyond),
         documents=tuple(
-            (items.ids[row], items.titles[row]) for row in rows[:WORD_DOCUMENTS].tolist()
+            (names.ids[row], names.titles[row]) for row in rows[:WORD_DOCUMENTS].tolist()
         ),
     )
 
 
-def _phrase(items, column, rows, period):
-    """Return the phrase in which the texts use a word, such as "crude oil" for "oil".
+def _phrase(documents, column, rows, period):
+    """Return the phrase in which the texts of its documents use a word: "crude oil" for "oil".
 
-    Only rare words that at least half of its documents contain are joined to it.
+    Only rare words that at least half of its first documents contain are joined to it.
     """
-    terms, holders = np.unique(items.X[rows].indices, return_counts=True)
-    rare = items.frequencies[terms] <= MAX_NEIGHBOUR_SHARE * items.n_documents
+    rows = rows[:WORD_DOCUMENTS]
+    terms, holders = np.unique(documents.counts[rows].indices, return_counts=True)
+    rare = documents.frequencies[terms] <= MAX_NEIGHBOUR_SHARE * documents.n_before
     allowed = (2 * holders >= len(rows)) & rare & (terms != column)
     order = np.lexsort((terms[allowed], -holders[allowed]))[:MAX_NEIGHBOURS]
-    words = [items.vocabulary[term] for term in (column, *terms[allowed][order])]
-    texts = items.texts(rows)
+    words = [documents.vocabulary[term] for term in (column, *terms[allowed][order])]
+    texts = documents.texts(rows)
     candidates = phrasing.phrases(texts, words, min(2, len(texts)), period)
     return next(phrase for phrase, inside in candidates if words[0] in inside)

@@ -1,15 +1,15 @@
 """Text of headlines and documents, shared by all output formats.
 
-`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text. A
-`ListView` contains one row per headline, sorted by decreasing evidence, and closing lines.
-`odl.alerts.show` writes lists for a terminal, as Markdown and for Slack. `odl.report` writes pages
-and feeds.
+`HeadlineView` and `DocumentView` give the fields of a headline and of a document as text.
+`listed_rows`, `novel_documents` and `closing_lines` give the content of a list. `odl.alerts.show`
+writes lists for a terminal, as Markdown and for Slack. `odl.report` writes pages and feeds.
 """
 
 import math
 import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -50,22 +50,19 @@ class HeadlineView(NamedTuple):
     ----------
     period : odl.alerts.model.Period
     headline : odl.alerts.model.Headline
-    others : tuple of (Period, Headline)
+    others : sequence of (Period, Headline)
         Other headlines of the same event, in the order of time.
-    examples : tuple of DocumentView
+    examples : sequence of DocumentView
         Stored documents of the headline, the most central first. Omitted are documents that an
         earlier row shows, and all but the first document about the same merged request.
-    link : str
-        Address of its event on the page, "" if it is unknown.
     places : int
         Number of rows by which verdicts moved it up; negative if they moved it down.
     """
 
     period: Period
     headline: Headline
-    others: tuple = ()
-    examples: tuple = ()
-    link: str = ""
+    others: Sequence = ()
+    examples: Sequence = ()
     places: int = 0
 
     @property
@@ -75,12 +72,9 @@ class HeadlineView(NamedTuple):
         It is empty if verdicts did not move the row in the direction of the verdicts on it.
         """
         move = self.period.moves.get(self.headline)
-        if move is None:
-            return ""
         # `move.places` is what the verdicts predict. The row can still shift the other way, or not
         # at all, when rows with stronger predictions pass it; then verdicts on it explain nothing.
-        moved_as_predicted = self.places * move.places > 0
-        if not moved_as_predicted:
+        if not move or self.places * move.places <= 0:
             return ""
         judged = [verdict for verdict, _ in move.parts]
         where = f"moved {'up' if self.places > 0 else 'down'} {plural(abs(self.places), 'place')}"
@@ -90,7 +84,7 @@ class HeadlineView(NamedTuple):
     @property
     def date(self):
         """Date of its period; first and last date if the period is longer than a day."""
-        return date_of_period(self.period)
+        return days_of([self.period])
 
     @property
     def name(self):
@@ -130,11 +124,9 @@ class HeadlineView(NamedTuple):
 
     @property
     def facts(self):
-        """Number of documents, rarity and move in the list, for formats without columns."""
-        chance = self.chance
-        if chance.startswith("1 in"):
-            chance = f"by chance once {chance[2:]} periods"
-        return "; ".join(filter(None, [self.documents, chance, self.moved]))
+        """Event, number of documents, rarity and move in the list, for formats without columns."""
+        chance = self.chance.replace("1 in", "by chance 1 in")
+        return "; ".join(filter(None, [self.event, self.documents, chance, self.moved]))
 
     @property
     def cells(self):
@@ -168,10 +160,8 @@ class DocumentView(NamedTuple):
         If the title ends with numbers such as "(#12)", the key is the title without them, in lower
         case. The key of every other document is its id.
         """
-        full_title = self.document.title
-        title = MERGED.sub("", full_title)
-        has_number = title != full_title
-        return title.casefold() if has_number else self.document.id
+        title, n_numbers = MERGED.subn("", self.document.title)
+        return title.casefold() if n_numbers else self.document.id
 
     @property
     def origin(self):
@@ -180,24 +170,21 @@ class DocumentView(NamedTuple):
         The date is omitted if all documents of the period have it. The file is omitted if it is the
         only one of the period, or if the document's id contains its name.
         """
-        document, origin = self.document, []
+        document = self.document
         date = date_of(document.time)
-        if date and date != date_of_period(self.period):
-            origin.append(date)
-        is_only_source = tuple(self.period.sources) == (document.source,)
-        if document.source and not document.line and not is_only_source:
-            origin.append(document.source)
-        return origin
+        has_named_source = document.line or tuple(self.period.sources) == (document.source,)
+        texts = [
+            "" if date == days_of([self.period]) else date,
+            "" if has_named_source else document.source,
+        ]
+        return [*filter(None, texts)]
 
     @property
     def notes(self):
         """Notes after the title: number of near-duplicates, and "followed" if a user follows it."""
-        notes, n_alike = [], len(self.document.members) - 1
-        if n_alike > 0:
-            notes.append(f"+ {n_alike} alike")
-        if self.document.feedback == "follow":
-            notes.append("followed")
-        return notes
+        n_alike = len(self.document.members) - 1
+        alike = [f"+ {n_alike} alike"] if n_alike > 0 else []
+        return alike + ["followed"] * (self.document.feedback == "follow")
 
     @property
     def tail(self):
@@ -225,17 +212,18 @@ class DocumentView(NamedTuple):
         """Return the words of an atom of the dictionary, spelled as in the document, as text."""
         return ", ".join(map(isolated, breakdown.near(self.document, atom.words)))
 
-    def marked(self, text, mark):
+    def marked(self, text, mark, other=str):
         """Mark the named reasons and the words of the headline in a text.
 
-        `mark` is a function that returns a piece of the text with its markup; see
-        `odl.alerts.excerpts.mark_words`.
+        `mark` returns the markup of a word, `other` that of the text between two words.
         """
         document = self.document
         unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
         words = [reason.word for reason in breakdown.named_words(document)]
         words += [*unshared[: breakdown.NAMED_OWN_WORDS], *document.opening]
-        return excerpts.mark_words(text, words, mark)
+        return excerpts.mark_words(
+            text, words, lambda piece, is_word: mark(piece) if is_word else other(piece)
+        )
 
     def texts(self, columns=sys.maxsize):
         """Return the title, shortened to a number of columns, and the excerpt.
@@ -246,35 +234,11 @@ class DocumentView(NamedTuple):
         full_title, text = self.document.title, self.document.text
         title = shortened(self.title, columns)
         shorter, longer = sorted((full_title, text), key=len)
-        if not shorter.strip("…") or not _end_of(shorter.strip("…"), longer):
+        if not _end_of(shorter.strip("…"), longer):
             return title, text
-        if title == full_title:
-            return title, longer[_end_of(title, longer) :].strip()
-        remainder = longer[_end_of(title.removesuffix("…"), longer) :].strip()
-        return title, f"…{remainder}" if remainder else ""
-
-
-class ListView(NamedTuple):
-    """Content of a list of headlines, independent of the output format.
-
-    Attributes
-    ----------
-    heading : str
-        Stream, dates and number of documents.
-    rows : list of HeadlineView
-        Headlines, the largest evidence first; the strongest words if the last period is unproven.
-    novel_title : str
-    novel : list of DocumentView
-        Documents, the most novel first; used for unproven periods and with `gates: false`.
-    closing : list of str
-        Last lines of the list (`closing_lines`).
-    """
-
-    heading: str
-    rows: list
-    novel_title: str
-    novel: list
-    closing: list
+        is_cut = title != full_title
+        end = _end_of(title.removesuffix("…") if is_cut else title, longer)
+        return title, "…" * is_cut + longer[end:].strip()
 
 
 def _end_of(beginning, text):
@@ -293,7 +257,7 @@ def _end_of(beginning, text):
     letters, signs = re.sub(r"\W", "", beginning), re.findall(r"\W*$", beginning)[0]
     pattern = r"\W*".join(["", *map(re.escape, letters)]) + f"(?:{re.escape(signs)})?"
     match = re.match(pattern, text, re.IGNORECASE)
-    return match.end() if match else 0
+    return match.end() if letters and match else 0
 
 
 def rows_of(periods):
@@ -302,15 +266,15 @@ def rows_of(periods):
     The headlines of one event share a row. Lone documents come last. Verdicts then move rows up or
     down (`Period.moves`).
     """
+    pairs = [(period, headline) for period in periods for headline in period.headlines]
+    pairs.sort(key=lambda pair: (pair[1].gate == "lone", -evidence(pair[1]), -pair[0].t))
     groups: dict[Any, list] = {}
-    for period in periods:
-        for index, headline in enumerate(period.headlines):
-            groups.setdefault(headline.event or (period.t, index), []).append((period, headline))
+    for period, headline in pairs:
+        key = headline.event or (period.t, headline)
+        groups.setdefault(key, []).append((period, headline))
     rows = []
-    for group in groups.values():
-        best = max(group, key=lambda pair: evidence(pair[1]))
-        rows.append(HeadlineView(*best, tuple(pair for pair in group if pair is not best)))
-    rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
+    for (period, headline), *others in groups.values():
+        rows.append(HeadlineView(period, headline, sorted(others, key=lambda pair: pair[0].t)))
     return _with_examples(_moved_rows(rows))
 
 
@@ -328,10 +292,9 @@ def _with_examples(rows):
         for number in row.headline.examples:
             view = DocumentView(row.period.documents_of[number], row.period)
             views.setdefault(view.key, view)
-        unshown = [key for key in views if key not in shown]
-        keys = unshown or [*views]
+        keys = [key for key in views if key not in shown] or [*views]
         shown.update(keys[:EXAMPLES_SHOWN])
-        completed.append(row._replace(examples=tuple(views[key] for key in keys)))
+        completed.append(row._replace(examples=[views[key] for key in keys]))
     return completed
 
 
@@ -343,8 +306,10 @@ def _moved_rows(rows):
     moves = [row.period.moves.get(row.headline) for row in rows]
     if not any(moves):
         return rows
-    headlines = [[row.headline, *(other for _, other in row.others)] for row in rows]
-    protected = [any(map(ranking.is_protected, of_row)) for of_row in headlines]
+    protected = []
+    for row in rows:
+        headlines = [row.headline, *(other for _, other in row.others)]
+        protected.append(any(map(ranking.is_protected, headlines)))
     order = ranking.reorder([move.places if move else 0 for move in moves], protected)
     return [rows[old]._replace(places=old - new) for new, old in enumerate(order)]
 
@@ -363,9 +328,12 @@ def evidence(headline):
 
 def with_below(periods):
     """Return copies of periods whose headlines include those below the alert level."""
-    return tuple(
-        replace(period, headlines=(*period.headlines, *period.below)) for period in periods
-    )
+    return [replace(period, headlines=(*period.headlines, *period.below)) for period in periods]
+
+
+def rows_below(periods):
+    """Return the headlines below the alert level as rows (`rows_of`)."""
+    return rows_of([replace(period, headlines=period.below) for period in periods])
 
 
 def name_of(headline, period=None):
@@ -407,20 +375,6 @@ def date_of(time, exact=False):
     return f"{text[:19]}Z" if exact else text[:10]
 
 
-def date_of_period(period):
-    """Return the dates of a period, such as "2024-01-29" or "2024-01-29 to 02-04".
-
-    If the documents have no dates, it is "period" with its number.
-    """
-    first, last = day_of(period), date_of(period.last)
-    if last in ("", first):
-        return first
-    for n_common in (len("2024-01-"), len("2024-")):
-        if first[:n_common] == last[:n_common]:
-            return f"{first} to {last[n_common:]}"
-    return f"{first} to {last}"
-
-
 def day_of(period):
     """Return the first day of a period, or its number if its documents have no dates."""
     return date_of(period.first) or f"period {period.t}"
@@ -434,13 +388,9 @@ def day_in(watch, t):
 
 def days_of(periods):
     """Return the first and the last day of periods as text, or their numbers without dates."""
-    dated = [period for period in periods if period.first != NO_TIME]
-    if dated:
-        begin = date_of(min(period.first for period in dated))
-        end = date_of(max(period.last for period in dated))
-    else:
-        begin, end = day_of(periods[0]), day_of(periods[-1])
-    return begin if begin == end else f"{begin} to {end}"
+    dated = [period for period in periods if period.first != NO_TIME] or periods
+    first, last = day_of(dated[0]), date_of(dated[-1].last) or day_of(dated[-1])
+    return first if first == last else f"{first} to {last}"
 
 
 def urn_of(watch, kind="", ident=""):
@@ -465,15 +415,14 @@ def list_heading(watch, periods):
 def summary_sentence(watch, periods):
     """Return a sentence with the number of headlines, or why there are none."""
     proven = [period for period in periods if not period.unproven]
-    gates = watch.settings["gates"]
     if not proven:
         earlier = (period for period in watch.periods if 0 < period.t < periods[-1].t)
         scored = watch.scored + sum(period.documents for period in earlier)
         need = f"alerts begin when {watch.settings['warm_up']} documents were scored"
         return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
     # Without gates, the most novel documents are the alerts.
-    counts = [len(period.headlines if gates else period.novel) for period in proven]
-    noun, span = "headline" if gates else "document", plural(len(proven), "period")
+    noun, field = ("headline", "headlines") if watch.settings["gates"] else ("document", "novel")
+    counts, span = [len(getattr(period, field)) for period in proven], plural(len(proven), "period")
     if not any(counts):
         return f"Nothing new in {span}." if len(periods) > 1 else "Nothing new."
     if len(periods) == 1:
@@ -491,12 +440,8 @@ def closing_lines(watch, periods):
     lines = [summary_sentence(watch, periods)]
     n_unproven = len(periods) - len(proven)
     if proven and n_unproven:
-        verb = "are" if n_unproven > 1 else "is"
-        lines.append(
-            f"The first {plural(n_unproven, 'period')} {verb} unproven and without alerts."
-        )
-    quiet = [replace(period, headlines=period.below) for period in proven if not period.headlines]
-    below = rows_of(quiet)[:BELOW_SHOWN]
+        lines.append(f"Unproven and without alerts: the first {plural(n_unproven, 'period')}.")
+    below = rows_below([period for period in proven if not period.headlines])[:BELOW_SHOWN]
     if below:
         lines.append("Not unusual here (all of them: odl new FOLDER --below):")
     for row in below:
@@ -509,8 +454,8 @@ def closing_lines(watch, periods):
 def withheld_phrases(periods):
     """Return a phrase for each reason why documents or headlines of periods are not shown."""
     withheld: Counter = Counter()
-    for entry in (entry for period in periods for entry in period.withheld):
-        withheld[entry.what, entry.verdict] += entry.items
+    for period in periods:
+        withheld.update(period.withheld)
     phrases = []
     for (name, verdict), count in withheld.items():
         if verdict in UNREAD_PHRASES:
@@ -522,26 +467,34 @@ def withheld_phrases(periods):
     return phrases
 
 
-def list_view(watch, periods):
-    """Return the view of a list of periods (`ListView`)."""
+def listed_rows(periods):
+    """Return the rows of a list of periods; the strongest words if the last one is unproven."""
+    if periods[-1].unproven:
+        return rows_of(with_below(_scored(periods)))[:BELOW_SHOWN]
+    return rows_of(periods)
+
+
+def novel_documents(watch, periods):
+    """Return the most novel documents in a list of periods, as `DocumentView`.
+
+    With `gates: false` they are the alerts. With gates, they are listed only if the last period is
+    unproven.
+    """
     unproven = periods[-1].unproven
-    chosen = []  # periods whose most novel documents are listed
-    if unproven:
-        chosen = [period for period in periods if period.t] or periods  # batch 0 has no scores
-        rows = rows_of(with_below(chosen))[:BELOW_SHOWN]
-    else:
-        rows = rows_of(periods)
-        if not watch.settings["gates"]:
-            chosen = [period for period in periods if not period.unproven]
+    if watch.settings["gates"] and not unproven:
+        return []
+    chosen = [period for period in _scored(periods) if period.unproven == unproven]
     novel = [
         DocumentView(period.documents_of[row], period) for period in chosen for row in period.novel
     ]
-    title = "Most novel documents"
     if unproven:
-        title += " (unproven)"
-        novel = sorted(novel, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
-    rows = [row._replace(link=watch.link_of(row.headline.event)) for row in rows]
-    return ListView(list_heading(watch, periods), rows, title, novel, closing_lines(watch, periods))
+        return sorted(novel, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
+    return novel
+
+
+def _scored(periods):
+    """Return the periods without batch 0, which has no scores; all if there is no other period."""
+    return [period for period in periods if period.t] or periods
 
 
 def describe_word(word):

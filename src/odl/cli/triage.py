@@ -640,8 +640,8 @@ def _say(args, verdict):
     state_word = "followed" if verdict == "follow" else verdict
     effect = f"{name} is {state_word}{entry.when} ({os.path.basename(path)})"
     if verdict != "follow":
-        withheld = [hidden for period in watch.periods for hidden in period.withheld]
-        n = sum(hidden.items for hidden in withheld if hidden.what == name)
+        withheld = [entry for period in watch.periods for entry in period.withheld.items()]
+        n = sum(count for (what, _), count in withheld if what == name)
         effect += f"; it holds back {n} headline{'s' * (n != 1)} so far"
         state = watch.events[entry.event].state if entry.event else "new"
         if not entry.holds(state, watch.periods[-1].first):

@@ -86,8 +86,9 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
     record.documents_of = {item.row: item for item in items}
     record.born = births(decided, items)
     new_items = decided.items[~(documents.repeats | scored.empty)[decided.items]]
+    names = periods.Names(data.ids, data.titles, origins.files, data.times)
     record.unseen, past_words = _unseen_words(
-        carried.unseen, settings, data, documents.counts, new_items, origins, decided.unproven
+        carried.unseen, settings, data, documents, new_items, names, decided.unproven
     )
 
     opened, examples = _atoms(
@@ -97,7 +98,6 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
         data.t, record.run, record.settings, carried.digest, past, opened, examples, data.terms,
         past_words
     )  # fmt: skip
-    names = periods.Names(data.ids, data.titles, origins.files, data.times)
     return replace(following, digest=periods.write(output, record, names, following))
 
 
@@ -234,19 +234,14 @@ def births(decided, items):
     return born
 
 
-def _unseen_words(past, settings, data, counts, rows, origins, unproven):
+def _unseen_words(past, settings, data, documents, rows, names, unproven):
     """Return (words in some rows that no earlier document has, `SeenWords` for the next period)."""
     if not settings.unseen:
         return [], None
     past = past or unseen.SeenWords()
     if not data.t:
         return [], past.meeting(data.vocabulary)[1] if data.max_terms else past
-    items = unseen.ItemWords(
-        counts[rows], data.frequencies, data.n_before, data.vocabulary,
-        [data.ids[row] for row in rows], [data.titles[row] for row in rows], data.times[rows],
-        [origins.sources[row] for row in rows], lambda items: origins.texts(rows[items]),
-    )  # fmt: skip
-    return unseen.judge(past, items, settings, unproven)
+    return unseen.judge(past, documents, rows, names, settings, unproven)
 
 
 def _items(record, decided, shares, data, counts, A, carried, origins, settings):

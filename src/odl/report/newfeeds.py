@@ -38,10 +38,9 @@ def feed_entries(watch, sounded=()):
         title, last = f"The watch itself: {alarm.text}", watch.periods[-1].t
         entries.append(_entry(watch, ("watch", name), title, forms.alarm(alarm), last))
     proven = [period for period in watch.periods if not period.unproven]
-    if proven and not watch.settings["gates"]:
-        entries += [
-            _document_entry(watch, view, forms) for view in views.list_view(watch, proven).novel
-        ]
+    if proven:
+        novel = views.novel_documents(watch, proven)
+        entries += [_document_entry(watch, view, forms) for view in novel]
     by_name = {story["id"]: story for story in entries}
     ordered = sorted(by_name.values(), key=lambda story: story["date_modified"], reverse=True)
     return ordered[:MAX_STORIES]
@@ -73,7 +72,7 @@ def _document_entry(watch, view, forms):
 
 
 def _entry(watch, name, title, body, t, begin="", url=""):
-    """Return a feed entry as a dict, without keys whose text is empty.
+    """Return a feed entry as a dict.
 
     Parameters
     ----------
@@ -88,6 +87,7 @@ def _entry(watch, name, title, body, t, begin="", url=""):
     begin : str
         Date of publication; by default the date of modification.
     url : str
+        Address of the subject; the entry of other subjects has no key ``url``.
     """
     modified = _end(watch, t)
     entry = {
@@ -95,9 +95,9 @@ def _entry(watch, name, title, body, t, begin="", url=""):
         "title": title,
         "date_published": begin or modified,
         "date_modified": modified,
-        "url": url,
+        "content_html": str(body),
     }
-    return {key: text for key, text in entry.items() if text} | {"content_html": str(body)}
+    return entry | {"url": url} if url else entry
 
 
 def _end(watch, t):

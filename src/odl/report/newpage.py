@@ -111,7 +111,7 @@ def render_page(watch, study=None, taken="", members=None, sounded=(), counted=N
         Facets of these events (`odl.alerts.facets.count_facets`).
     """
     last = watch.periods[-1]
-    macros, when = page_macros(), views.date_of_period(last)
+    macros, when = page_macros(), views.days_of([last])
     drawn = {
         "words": macros.unseen,
         "before": macros.before,
@@ -225,9 +225,7 @@ def _empty(watch):
     The finding has advice if the share of these documents is above `EMPTY_SHARE`.
     """
     recent = watch.periods[-RECENT_PERIODS:]
-    empty = sum(
-        entry.items for period in recent for entry in period.withheld if entry.verdict == "empty"
-    )
+    empty = sum(period.empty for period in recent)
     total = sum(period.documents for period in recent)
     if not empty or not total:
         return None

@@ -1,7 +1,6 @@
-"""Links, marked texts and pictures of the page about what is new (newparts.jinja) and the feeds."""
+"""Links, marked texts and rows of the tables of the page about what is new, and of the feeds."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
@@ -32,8 +31,7 @@ def linked_title(view):
 
     The title is a link if the document has a safe address.
     """
-    title = Markup(view.marked(view.texts(TITLE_COLUMNS)[0], _mark))
-    url = safe_address(view.document.url)
+    title, url = _marked(view, view.texts(TITLE_COLUMNS)[0]), safe_address(view.document.url)
     link = {"href": url, "rel": "noopener noreferrer"} if url else {}
     return element("a" if url else "span", title, **link, dir="auto")
 
@@ -44,12 +42,12 @@ def marked_excerpt(view):
     The result is empty if the document has no excerpt.
     """
     text = view.texts(TITLE_COLUMNS)[1]
-    return element("p", Markup(view.marked(text, _mark)), class_="text", dir="auto") if text else ""
+    return element("p", _marked(view, text), class_="text", dir="auto") if text else ""
 
 
-def _mark(text, is_word):
-    """Return a piece of a text as HTML, marked if it is a word."""
-    return element("mark", text) if is_word else escape(text)
+def _marked(view, text):
+    """Return a text of a document as HTML, with its reasons and headline words marked."""
+    return Markup(view.marked(text, lambda word: element("mark", word), escape))
 
 
 def isolate_html(text):
@@ -58,76 +56,27 @@ def isolate_html(text):
     return Markup("".join(element("bdi", piece) if i % 2 else escape(piece) for i, piece in pieces))
 
 
-def below_rows(period):
-    """Return the headlines of a period that are not unusual for the stream, as rows."""
-    return views.rows_of([replace(period, headlines=period.below)])
-
-
 def earlier_rows(watch):
-    """Return the headlines before the last period, and how many of them are omitted.
-
-    The newest headlines come first; at most `ROWS_SHOWN` rows (`HeadlineView`) are returned.
-    """
-    rows = [row for period in reversed(watch.periods[:-1]) for row in views.rows_of([period])]
-    return rows[:ROWS_SHOWN], max(len(rows) - ROWS_SHOWN, 0)
+    """Return the headlines before the last period as rows (`HeadlineView`), the newest first."""
+    return [row for period in reversed(watch.periods[:-1]) for row in views.rows_of([period])]
 
 
 def recent_events(watch):
-    """Return the events for the table of events, and how many events are omitted.
-
-    Events with documents in later periods come first; at most `EVENTS_SHOWN` are returned.
-    """
-    events = sorted(
+    """Return the events for the table of events; those with documents in later periods first."""
+    return sorted(
         watch.events.values(),
         key=lambda event: (-max(event.sizes, default=event.birth), -event.size, event.number),
     )
-    return events[:EVENTS_SHOWN], max(len(events) - EVENTS_SHOWN, 0)
 
 
-def draw_bars(sizes, periods, label, marked):
-    """Return counts per period as a picture of bars.
-
-    Parameters
-    ----------
-    sizes : dict of int to int
-    periods : sequence of odl.alerts.model.Period
-    label : str
-        Text alternative of the picture.
-    marked : collection of int
-        Periods with coloured bars.
-    """
-    largest, first, paths = max(sizes.values()), periods[0].t, {"plain": "", "marked": ""}
-    for t, size in sorted(sizes.items()):
-        if t >= first:
-            top = round(20 - 18 * size / largest, 1)
-            paths["marked" if t in marked else "plain"] += f"M{t - first} {top}h.8V20h-.8z"
-    drawn = "".join(f'<path class="{name}" d="{path}"/>' for name, path in paths.items())
-    return Markup(
-        f'<svg class="bars" viewBox="0 0 {len(periods)} 20" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(label)}">{drawn}</svg>'
-    )
+def rising_periods(event):
+    """Return the periods in which an event had one of the `RISING_STATES`."""
+    return {t for t in event.sizes if event.state_at(t) in RISING_STATES}
 
 
-def draw_event(watch, event):
-    """Draw the number of an event's documents in each period as bars.
-
-    Bars of periods in which the event had one of the `RISING_STATES` are coloured.
-    """
-    if not event.sizes:
-        return ""
-    most = views.plural(event.sizes[event.peak], "document")
-    label = f"at most {most}, {views.day_in(watch, event.peak)}; {event.state}"
-    marked = {t for t in event.sizes if event.state_at(t) in RISING_STATES}
-    return draw_bars(event.sizes, watch.periods, label, marked)
-
-
-def draw_stream(watch):
-    """Draw the number of documents in each period; bars of periods with headlines are coloured."""
-    sizes = {period.t: period.documents for period in watch.periods}
-    marked = {period.t for period in watch.periods if period.headlines}
-    counts = views.plural(sum(sizes.values()), "document"), views.plural(len(sizes), "period")
-    label = f"{' in '.join(counts)}, {len(marked)} with headlines"
-    return draw_bars(sizes, watch.periods, label, marked)
+def document_counts(watch):
+    """Return a dict from the number of each period to its number of documents."""
+    return {period.t: period.documents for period in watch.periods}
 
 
 def date_labels(watch):

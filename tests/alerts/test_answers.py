@@ -50,14 +50,14 @@ def strings(value, quoted=False):
 def test_an_answer_names_events_and_documents_with_their_evidence(watch):
     new, _, event, document, found, members = asked(watch)
     (headline,) = new["headlines"]
-    assert headline["event"] == 1 and headline["p"] < 1e-6 and headline["documents_in_period"] == 17
+    assert headline["event"] == 1 and headline["p"] < 1e-6 and headline["documents"] == 17
     assert {one["id"] for one in headline["examples"]} <= {f"w4-{n}" for n in range(2, 60, 3)}
     assert event["states"] == [("2026-02-02", "new")] and event["documents_by_period"] == [
         ("2026-02-02", 20)
     ]
     (entry,) = document["documents"]
     assert (entry["id"], entry["belongs_to"]["event"]) == ("w4-8", 1)
-    assert sum(part[2] for part in entry["quoted"]["parts_of_score_percent"]) == 100
+    assert sum(part[2] for part in entry["quoted"]["parts"]) == 100
     assert found["events"][0]["event"] == 1
     assert members["left_out"] == 0 and {one["id"] for one in members["documents"]} == {
         f"w4-{n}" for n in range(2, 60, 3)

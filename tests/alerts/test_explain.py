@@ -10,7 +10,8 @@ from scipy import sparse
 
 from odl.alerts import events, explain
 from odl.alerts.feedback import FeedbackLine
-from odl.alerts.model import Near, Reason
+from odl.alerts.model import Document, Near, Reason
+from odl.alerts.periods import Names
 from odl.files.documents import NO_TIME
 from odl.stream.features import FeatureFile
 
@@ -39,9 +40,10 @@ def found(watch):
 
 
 def test_a_document_line_by_line(watch, found):
-    before = explain.Mention(9, "d:1", "One before", "", 38 * DAY, 0.5)
-    meant = explain.Mention(8, "d:2", "By meaning", "", NO_TIME, 0.25)
-    text = explain.document_text(watch, found, before, meant, {"dod", "jpeg", "w0"})
+    before = Document(t=9, row=0, id="d:1", title="One before", source="", time=38 * DAY)
+    meant = Document(t=8, row=0, id="d:2", title="By meaning", source="", time=NO_TIME)
+    words = {"dod", "jpeg", "w0"}
+    text = explain.document_text(watch, found, (before, 0.5), (meant, 0.25), words)
     assert text.splitlines() == [
         "A title",
         "  id: a:7  (1970-02-10, a.csv)",
@@ -127,8 +129,8 @@ def test_an_event_line_by_line(watch, monkeypatch):
         "  A document belongs if the sum of its log-likelihood ratios is above 3.0.",
     ]
     assert explain.event_text(watch, 1).splitlines() == lines
-    of = [explain.Mention(3, f"a:{n}", "x" * 90, "a", 0) for n in range(30)]
-    of += [explain.Mention(4, "posts.jsonl:3000", "", "a", 0)]
+    of = [Document(t=3, row=n, id=f"a:{n}", title="x" * 90, source="a", time=0) for n in range(30)]
+    of += [Document(t=4, row=0, id="posts.jsonl:3000", title="", source="a", time=0)]
     monkeypatch.setattr(explain, "read_members", lambda place, events: {1: of})
     monkeypatch.setattr(explain.facets, "count_facets", lambda place, spans: {})
     told = explain.event_text(replace(watch, place="somewhere"), 1).splitlines()[len(lines) :]
@@ -166,14 +168,18 @@ def test_the_most_similar_is_looked_for_before_the_document(monkeypatch):
 
     class Batch:
         def __init__(self, t):
-            self.t, self.ids, self.titles = t, [f"{t}-{row}" for row in range(4)], ["T"] * 4
-            self.times = np.arange(4) + 10 * t
+            self.t = t
 
+    def read_names(path):
+        t = int(path.rpartition("/")[2][:-3])
+        return Names([f"{t}-{row}" for row in range(4)], ["T"] * 4, [""] * 4, np.arange(4) + 10 * t)
+
+    monkeypatch.setattr(explain.periods, "read_names", read_names)
     batches = {t: Batch(t) for t in range(3)}
     monkeypatch.setattr(
         explain.features, "read", lambda path: batches[int(path.rpartition("/")[2][:-3])]
     )
-    place = type("Place", (), {"features": "f"})
+    place = SimpleNamespace(features="f", alerts="a")
 
     def likest(row, **cosines):
         return explain.most_similar(
@@ -181,15 +187,9 @@ def test_the_most_similar_is_looked_for_before_the_document(monkeypatch):
         )
 
     found = likest(2, t0=[0.1, 0.5, 0.5, 0], t1=[0.5, 0, 0, 0], t2=[0, 0.4, 1, 1])
-    assert found == (0, "0-1", "T", "", 1, 0.5)
-    assert likest(2, t0=[0, 0, 0, 0], t1=[0, 0, 0, 0], t2=[0, 0.4, 1, 1]) == (
-        2,
-        "2-1",
-        "T",
-        "",
-        21,
-        0.4,
-    )
+    assert found == (Document(t=0, row=1, id="0-1", title="T", time=1, source=""), 0.5)
+    found = likest(2, t0=[0, 0, 0, 0], t1=[0, 0, 0, 0], t2=[0, 0.4, 1, 1])
+    assert found == (Document(t=2, row=1, id="2-1", title="T", time=21, source=""), 0.4)
     assert likest(0, t0=[0, 0, 0, 0], t1=[0, 0, 0, 0], t2=[1, 1, 1, 1]) is None
 
 

@@ -393,21 +393,24 @@ def test_reasons_add_up_to_the_score(algorithm, tmp_path):
     for row in (0, 5, 79):
         document, earlier, meant, _ = explain.explain_document(watch.place, 2, row)
         total = sum(reason.share for reason in document.reasons) + document.context
-        assert np.isclose(total, score[row], atol=1e-12) and 0 < earlier.likeness <= 1 + 1e-9
+        assert np.isclose(total, score[row], atol=1e-12) and 0 < earlier[1] <= 1 + 1e-9
         assert meant is None and f"{score[row]:.4f}" in explain.document_text(
             watch, document, earlier, None, set()
         )
+    similar, cosine = earlier
+
+    def dated(time):
+        return replace(similar, time=time), cosine
+
     day = 86_400_000
     for days, said in ((40, "40 days before"), (1, "1 day before"), (0, "")):
         text = explain.document_text(
-            watch, document, earlier._replace(time=document.time - days * day), None, set()
+            watch, document, dated(document.time - days * day), None, set()
         )
         assert f"last seen {views.date_of(document.time - days * day)}, {said}"[:-2] in " ".join(
             text.split()
         )
-    assert "seen" not in explain.document_text(
-        watch, document, earlier._replace(time=NO_TIME), None, set()
-    )
+    assert "seen" not in explain.document_text(watch, document, dated(NO_TIME), None, set())
 
 
 def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
@@ -447,9 +450,9 @@ def test_every_document_of_an_event_is_listed(made, watch):
 
 def test_the_most_similar_earlier_document_is_earlier(made, watch):
     place = watch.place
-    earlier = explain.explain_document(place, 4, 11)[1]
+    earlier, cosine = explain.explain_document(place, 4, 11)[1]
     assert (
-        earlier.id == "wire.jsonl:328" and earlier.t == 4 and earlier.likeness > 0.95
+        earlier.id == "wire.jsonl:328" and earlier.t == 4 and cosine > 0.95
     )  # its twin of the same period
     data = features.read(f"{place.features}/4.h5")
     first = features.read(f"{place.features}/0.h5")

@@ -10,9 +10,10 @@ from elements import Checker
 from places import ROOT
 
 from odl import cli
-from odl.alerts import explain, feedback, read, views
+from odl.alerts import feedback, read, views
 from odl.alerts.alarms import Alarm
 from odl.alerts.feedback import FeedbackLine
+from odl.alerts.model import Document
 from odl.errors import DataError
 from odl.files.documents import NO_TIME
 from odl.report import newfeeds, newpage
@@ -309,7 +310,14 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
 
 def test_a_card_has_its_course_documents_and_commands(watch):
     of = [
-        explain.Mention(11, f"id{n}", f"Title {n}", ("a.jsonl", "b.jsonl")[n % 2], NO_TIME)
+        Document(
+            t=11,
+            row=n,
+            id=f"id{n}",
+            title=f"Title {n}",
+            time=NO_TIME,
+            source=f"{'ab'[n % 2]}.jsonl",
+        )
         for n in range(7)
     ]
     text = newpage.render_page(watch, members={5: of})

@@ -333,7 +333,7 @@ def test_alerts_go_on_with_the_terms_that_are_left(watch, tmp_path):
         )
         words = set(features.read(f"{place.features}/{t}.h5").vocabulary)
         assert {reason.word for reason in alert.reasons} <= words and (
-            earlier is None or earlier.likeness <= 1 + 1e-9
+            earlier is None or earlier[1] <= 1 + 1e-9
         )
     assert verify.verify(watch)[1] == []
 

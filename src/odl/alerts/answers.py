@@ -7,14 +7,16 @@ that come from documents are under the key ``quoted``, apart from those of odl.
 import json
 import math
 import os
+from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
-from odl.alerts import breakdown, explain, feedback, periods, read, reasons, spans, views
+from odl.alerts import explain, feedback, maps, periods, read, reasons, spans, views
 from odl.config import project
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
-from odl.files.escaping import heading, readable, visible
+from odl.files.escaping import readable, visible
 from odl.stream import features
 from odl.stream import terms as known_terms
 from odl.text.tokens import analyser
@@ -25,6 +27,14 @@ MAX_TEXT = 600  # characters of a document's text in an answer
 MAX_NAME = 200  # characters of a title, id, address or word in an answer
 MAX_ENTRIES = 50  # largest number of documents in an answer
 MAX_LISTED = 40  # largest number of words, states, headlines or periods in an answer
+WORDS_LISTED = 10  # largest number of words of a headline in an answer
+DIGITS = 4  # significant digits of numbers in an answer
+# Fields of `odl.alerts.maps` in an answer, and those among them that contain texts of documents.
+EVENT_FIELDS = ("event", "state", "size", "link", "topic_name")
+HEADLINE_FIELDS = ("event", "state", "gate", "documents", "usual", "p", "t", "name", "words")
+DOCUMENT_FIELDS = ("id", "time", "source", "url", "score", "event", "title", "text")
+SIMILAR_FIELDS = ("id", "time", "source", "title")
+QUOTED = ("name", "topic_name", "words", "title", "text", "parts")
 WORDS = {"tokeniser": "words", "stop_words": None}  # options of tokens without odl.yaml
 
 
@@ -108,9 +118,7 @@ def what_is_new(watch, since="", room=None):
         "newest_document": views.date_of(newest, exact=True) or None,
         "summary": views.summary_sentence(watch, chosen) if chosen else f"No period since {start}.",
         "held_back": views.withheld_phrases(chosen)[:MAX_LISTED],
-        "headlines": [
-            _headline_entry(row.period, row.headline, row.examples) for row in views.rows_of(chosen)
-        ],
+        "headlines": [_headline_entry(watch, row) for row in views.rows_of(chosen)],
     }
     return _fit_answer(answer, "headlines", room=room)
 
@@ -133,28 +141,22 @@ def explain_event(watch, what):
     if not is_event and (document := explain.find_document(watch.place, str(what))):
         return _explain_document(watch, *document)
     event = _event_of(watch, what)
-    headlines = [
-        (period, headline)
+    rows = [
+        views.HeadlineView(period, headline)
         for period in watch.periods
         for headline in period.headlines
         if headline.event == event.number
     ]
     answer = {
         **_answer_head(watch),
-        **_event_entry(watch, event),
-        "feedback": event.feedback or None,
+        **_event_entry(watch, event, (*EVENT_FIELDS, "feedback", "threshold", "words")),
         "states": [(views.day_in(watch, t), state) for t, state in event.history[-MAX_LISTED:]],
         "documents_by_period": [
             (views.day_in(watch, t), n) for t, n in sorted(event.sizes.items())[-MAX_LISTED:]
         ],
-        "documents_join_above_log_likelihood_ratio": round(event.threshold, 2),
-        "headlines": [_headline_entry(*pair) for pair in headlines[-MAX_LISTED:]],
+        "headlines": [_headline_entry(watch, row) for row in rows[-MAX_LISTED:]],
         "documents": _member_entries(watch, event, views.EXAMPLES_SHOWN),
     }
-    answer["quoted"]["own_words_with_share_inside_and_before"] = [
-        [_cut(own.word), round(own.inside, 4), round(own.before, 6)]
-        for own in event.words[:MAX_LISTED]
-    ]
     return _fit_answer(answer, "headlines")
 
 
@@ -215,7 +217,10 @@ def search(watch, words, n=10):
         "events": [
             _event_entry(watch, watch.events[number]) for many, number in events[:10] if many
         ],
-        "documents": _document_entries(watch, [(-t, row) for *_, t, row in best]),
+        "documents": [
+            _document_entry(watch, document)
+            for document in _read_documents(watch, [(-t, row) for *_, t, row in best])
+        ],
     }
     for entry, (many, *_) in zip(answer["documents"], best, strict=True):
         entry["words_found"] = -many
@@ -277,86 +282,56 @@ def _answer_head(watch):
     return {"note": NOTE, "stream": watch.corpus}
 
 
-def _event_entry(watch, event):
-    """Return the short form of an event."""
-    return {
-        "event": event.number,
-        "state": event.state,
+def _event_entry(watch, event, names=EVENT_FIELDS):
+    """Return an event as an entry of an answer, with its first and last day."""
+    return _entry(maps.event_facts(watch, event), names) | {
         "first_period": views.day_in(watch, event.birth),
-        "last_period": views.day_in(watch, max([event.birth, *event.sizes])),
-        "documents_so_far": event.size,
-        "quoted": {"name": _cut(", ".join(event.name))},
+        "last_period": views.day_in(watch, event.last),
     }
 
 
-def _headline_entry(period, headline, examples=()):
-    """Return a headline of a period with its evidence and examples."""
-    row = views.HeadlineView(period, headline)
-    return {
-        "event": headline.event or None,
-        "state": headline.state or None,
-        "period": row.date,
-        "gate": headline.gate,
-        "documents_in_period": headline.size,
-        "usual": None if math.isnan(headline.usual) else round(headline.usual, 2),
-        "p": float(f"{headline.p:.3g}"),
-        "by_chance": row.chance,
-        "evidence": round(headline.t, 2),
-        "quoted": {
-            "name": _cut(row.name),
-            "words": [_cut(word) for word in headline.words[:10]],
-        },
-    } | (
-        {"examples": [_example_entry(view) for view in examples[: views.EXAMPLES_SHOWN]]}
-        if examples
-        else {}
-    )
+def _headline_entry(watch, row):
+    """Return a headline (`HeadlineView`) as an entry of an answer, with its examples."""
+    values = maps.headline_map(row.headline) | {"words": row.headline.words[:WORDS_LISTED]}
+    entry = _entry(values, HEADLINE_FIELDS) | {"period": row.date, "by_chance": row.chance}
+    examples = [
+        _document_entry(watch, view.document, (*DOCUMENT_FIELDS, "parts"))
+        for view in row.examples[: views.EXAMPLES_SHOWN]
+    ]
+    return entry | ({"examples": examples} if examples else {})
 
 
-def _example_entry(view):
-    """Return an example of a headline as a dict: title, excerpt, parts of the score."""
-    document = view.document
-    entry = _document_entry(
-        document.id, document.time, document.source, document.url, document.title, document.text
-    )
-    entry["score"] = round(document.score, 4)
-    entry["quoted"]["because"] = _cut(view.because.replace("\u00a0", " "), MAX_TEXT)
-    return entry
+def _document_entry(watch, document, names=DOCUMENT_FIELDS):
+    """Return a document as an entry of an answer."""
+    values = maps.explained_map(watch, document)
+    repeats_title = values["text"] == values["title"]
+    return _entry(values | ({"text": None} if repeats_title else {}), names)
 
 
-def _document_entry(ident, time, source, url, title, text):
-    """Return a document as a dict without unknown fields."""
-    entry = {
-        "id": visible(ident)[:MAX_NAME],
-        "time": views.date_of(time, exact=True),
-        "source": _cut(source),
-        "url": _cut(url),
-    }
-    entry = {name: value for name, value in entry.items() if value}
-    quoted = {
-        "title": _cut(heading(title)),
-        "text": _cut(text, MAX_TEXT) if text != title else "",
-    }
-    return {**entry, "quoted": {name: value for name, value in quoted.items() if value}}
+def _entry(values, names):
+    """Return fields of a dict of `odl.alerts.maps` as an entry of an answer.
+
+    Unknown and empty fields are left out, long ones are cut, and the fields `QUOTED` are under
+    "quoted".
+    """
+    known = {name: _cut(values[name], name) for name in names}
+    known = {name: value for name, value in known.items() if value not in (None, "", [], {})}
+    quoted = {name: known.pop(name) for name in QUOTED if name in known}
+    return known | ({"quoted": quoted} if quoted else {})
 
 
-def _document_entries(watch, rows):
-    """Return the documents at pairs (period, row) as dicts, with the beginnings of stored texts."""
-    files = {}
-    for t in sorted({t for t, _ in rows}):
-        names = periods.read_names(os.path.join(watch.place.alerts, f"{t}.h5"))
+def _read_documents(watch, rows):
+    """Return the documents at pairs (period, row), with scores and the texts that are stored."""
+    found = []
+    for t, group in groupby(sorted(rows), key=lambda pair: pair[0]):
+        numbers, period = [row for _, row in group], watch.periods[t]
         batch = os.path.join(os.path.dirname(watch.place.features), "batches", f"{t}.h5")
-        files[t] = names, reasons.origins(batch, len(names.ids))
-    entries = []
-    for t, row in rows:
-        (names, origins), period = files[t], watch.periods[t]
-        entry = _document_entry(
-            names.ids[row], int(names.times[row]), names.files[row], origins.urls[row],
-            names.titles[row], origins.texts.stored[row],
-        )  # fmt: skip
-        score = round(float(period.score[row]), 4)
-        entries.append(entry | {"event": int(period.event[row]) or None, "score": score})
-    return entries
+        origins = reasons.origins(batch, period.documents)
+        for document in explain.read_documents(watch.place, t, numbers):
+            url, text = origins.urls[document.row], origins.texts.stored[document.row]
+            facts = period.facts_of(document.row)
+            found.append(read.printable(replace(document, **facts, url=url, text=text)))
+    return sorted(found, key=lambda document: rows.index((document.t, document.row)))
 
 
 def _member_entries(watch, event, n):
@@ -368,42 +343,41 @@ def _member_entries(watch, event, n):
         for row in np.flatnonzero(watch.periods[t].event == event.number).tolist()
     ]
     ids = periods.read_names(os.path.join(watch.place.alerts, f"{event.birth}.h5")).ids
-    first = {row for row, ident in enumerate(ids) if visible(ident) in central}
-    rows.sort(key=lambda row: not (row[0] == event.birth and row[1] in first))
-    return _document_entries(watch, rows[:n])
+    first = {(event.birth, row) for row, ident in enumerate(ids) if visible(ident) in central}
+    rows.sort(key=lambda row: row not in first)
+    return [_document_entry(watch, document) for document in _read_documents(watch, rows[:n])]
 
 
 def _explain_document(watch, t, row):
     """Return a document as a dict: parts of its score, event, most similar earlier document."""
     document, earlier, _, words = explain.explain_document(watch.place, t, row)
-    (entry,) = _document_entries(watch, [(t, row)])
-    entry |= {
-        "rank_in_period": document.rank,
-        "share_of_recent_scores_as_high": (
-            None if watch.periods[t].unproven else round(document.tail, 5)
-        ),
-    }
-    entry["quoted"]["parts_of_score_percent"] = [
-        (part.kind, _cut(part.label), part.percent)
-        for part in breakdown.parts(document)[:MAX_LISTED]
-    ]
+    (stored,) = _read_documents(watch, [(t, row)])
+    document = replace(document, text=stored.text)
+    entry = _document_entry(watch, document, (*DOCUMENT_FIELDS, "parts", "rank", "tail"))
     if earlier:
-        entry["most_similar_before"] = _document_entry(
-            earlier.id, earlier.time, earlier.source, "", earlier.title, ""
-        ) | {"cosine": round(earlier.likeness, 3)}
+        similar, cosine = earlier
+        entry["most_similar_before"] = _document_entry(watch, similar, SIMILAR_FIELDS)
+        entry["most_similar_before"]["cosine"] = round(cosine, 3)
     if event := watch.events.get(document.event):
         entry["belongs_to"] = _event_entry(watch, event)
-        ratios = explain.own_likelihood(event, words)[:MAX_LISTED]
-        entry["belongs_to"]["quoted"]["log_likelihood_ratios"] = [
-            (_cut(word), has, round(ratio, 2)) for word, has, ratio in ratios
-        ]
+        ratios = explain.own_likelihood(event, words)
+        entry["belongs_to"]["quoted"]["log_likelihood_ratios"] = _cut(ratios)
     return _fit_answer({**_answer_head(watch), "documents": [entry]}, "documents")
 
 
-def _cut(text, max_length=MAX_NAME):
-    """Return a text without control characters and direction marks, cut to a length."""
-    text = readable(text)
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+def _cut(value, name=""):
+    """Return a value of a map without control characters, and cut to the bounds of answers.
+
+    Floats are rounded to `DIGITS` significant digits. `name` is the name of the field.
+    """
+    if isinstance(value, str):
+        text, size = readable(value), MAX_TEXT if name == "text" else MAX_NAME
+        return text if len(text) <= size else f"{text[: size - 1]}…"
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items() if item is not None}
+    return [*map(_cut, value[:MAX_LISTED])] if isinstance(value, list | tuple) else value
 
 
 def _fit_answer(answer, key, total=None, room=None):

@@ -5,12 +5,11 @@ import os
 import re
 import sys
 from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 
 from odl.alerts import facets, hashtags, periods, read, reasons, show, views
-from odl.alerts.model import Reason
+from odl.alerts.model import Document, Reason
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
 from odl.files import terminal
@@ -29,20 +28,6 @@ CHART_WIDTH = 60  # largest number of blocks of a chart
 CHART_BLOCKS = "·▁▂▃▄▅▆▇█"  # characters for heights from 0 to the largest count
 CHANGES_LISTED = 5  # state changes listed from each end of an event's history
 DAY_MS = 86_400_000  # milliseconds of a day
-
-
-class Mention(NamedTuple):
-    """A document in an explanation: period, id, title, source file (or empty) and time in ms.
-
-    `likeness` is its cosine with the explained document, NaN if it was not computed.
-    """
-
-    t: int
-    id: str
-    title: str
-    source: str
-    time: int
-    likeness: float = math.nan
 
 
 def find_document(place, ident):
@@ -105,8 +90,30 @@ def feedback_name(watch, what):
     return f"event:{number}" if number else what
 
 
+def read_documents(place, t, rows):
+    """Return the documents in some rows of a period, with id, title, source file and time only.
+
+    Raises
+    ------
+    StorageError
+        If the file of the period is missing or damaged.
+    """
+    names = periods.read_names(os.path.join(place.alerts, f"{t}.h5"))
+    return [
+        Document(
+            t=t,
+            row=row,
+            id=visible(names.ids[row]),
+            title=heading(names.titles[row]),
+            time=int(names.times[row]),
+            source=visible(names.files[row]),
+        )
+        for row in rows
+    ]
+
+
 def read_members(place, events):
-    """Return a dict from the number of each event to its documents (`Mention`), oldest first.
+    """Return a dict from the number of each event to its documents (`read_documents`).
 
     Parameters
     ----------
@@ -121,15 +128,10 @@ def read_members(place, events):
     """
     members_of = {event.number: [] for event in events}
     for t in sorted({t for event in events for t in event.sizes}):
-        path = os.path.join(place.alerts, f"{t}.h5")
-        event_of = periods.read_event_numbers(path)
-        for number, ident, title, source, time in zip(
-            event_of.tolist(), *periods.read_names(path), strict=True
-        ):
-            if number in members_of:
-                members_of[number].append(
-                    Mention(t, visible(ident), heading(title), visible(source), int(time))
-                )
+        event_of = periods.read_event_numbers(os.path.join(place.alerts, f"{t}.h5"))
+        rows = np.flatnonzero(np.isin(event_of, [*members_of])).tolist()
+        for document in read_documents(place, t, rows):
+            members_of[int(event_of[document.row])].append(document)
     return members_of
 
 
@@ -146,8 +148,9 @@ def explain_document(place, t, row):
     -------
     document : odl.alerts.model.Document
         Its `rank` is among all documents of the period; `reasons` are all its words.
-    earlier, meant : Mention or None
-        The most similar earlier document by words, and by vectors if the stream has vectors.
+    earlier, meant : (odl.alerts.model.Document, float) or None
+        The most similar earlier document by words, and by vectors if the stream has vectors, with
+        the cosine (`most_similar`).
     words : set of str
 
     Raises
@@ -210,17 +213,17 @@ def most_similar(place, data, row, compare):
 
     Returns
     -------
-    Mention or None
+    document : odl.alerts.model.Document
+    cosine : float
     """
-    best = None
+    best = 0.0, 0, 0  # cosine, period, row
     for t in range(data.t + 1):
         batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
         cosines = compare(batch)[: row if t == data.t else None]
-        if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
-            index = int(np.argmax(cosines))
-            names = visible(batch.ids[index]), heading(batch.titles[index]), ""
-            best = Mention(t, *names, int(batch.times[index]), float(cosines[index]))
-    return best
+        if len(cosines) and cosines.max() > best[0]:
+            best = float(cosines.max()), t, int(np.argmax(cosines))
+    cosine, t, index = best
+    return (read_documents(place, t, [index])[0], cosine) if cosine else None
 
 
 def compare_words(data, row):
@@ -361,8 +364,7 @@ def draw_chart(event, first_read):
 def event_text(watch, number):
     """Return the explanation of an event as text: states, counts, own words and documents."""
     event, t0 = watch.events[number], watch.periods[0].t
-    last = max([event.birth, *event.sizes])
-    days = views.days_of(watch.periods[max(event.birth - t0, 0) : max(last - t0, 0) + 1])
+    days = views.days_of(watch.periods[max(event.birth - t0, 0) : max(event.last - t0, 0) + 1])
     states = [f"{state} {views.day_in(watch, t)}" for t, state in event.history]
     if (n_hidden := len(states) - 2 * CHANGES_LISTED) > 0:
         states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{n_hidden} more changes"]

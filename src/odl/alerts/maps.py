@@ -109,12 +109,12 @@ def period_map(watch, period):
     return {
         **_period_head(period), "documents": period.documents, "usual": period.usual,
         "warm_up": period.unproven, "p": period.p, "alerts": alert_maps(watch, period),
-        "headlines": [*map(_headline_map, period.headlines)],
-        "below": [*map(_headline_map, period.below)],
+        "headlines": [*map(headline_map, period.headlines)],
+        "below": [*map(headline_map, period.below)],
     }  # fmt: skip
 
 
-def _headline_map(headline):
+def headline_map(headline):
     """Return the fields `HEADLINE_FIELDS` of a headline as a dict."""
     values = {**vars(headline), "documents": headline.size, "recurrence": headline.recurrence}
     return {name: values[name] for name in HEADLINE_FIELDS} | {"event": headline.event or None}
@@ -123,8 +123,8 @@ def _headline_map(headline):
 def headlines_map(period, headline=None):
     """Return a period with its headlines as a dict, or with the fields of a single headline."""
     if headline:
-        return {**_period_head(period), **_headline_map(headline)}
-    return {**_period_head(period), "headlines": [*map(_headline_map, period.headlines)]}
+        return {**_period_head(period), **headline_map(headline)}
+    return {**_period_head(period), "headlines": [*map(headline_map, period.headlines)]}
 
 
 def _period_head(period):
@@ -133,28 +133,30 @@ def _period_head(period):
     return {"version": JSON_VERSION, "period": period.t, "first": first, "last": last}
 
 
-def event_map(watch, number):
-    """Return an event as a dict."""
-    event = watch.events[number]
+def event_facts(watch, event):
+    """Return an event as a dict, without the fields for which files or documents are read."""
     ident, title = (*event.examples, ("", ""))[0]
-    alerts: dict[str, int] = {}
-    for period in watch.periods:
-        of_event = [
-            alert for alert in alerts_of(watch, period) if alert[1] and alert[1].event == number
-        ]
-        if of_event:
-            alerts[str(period.t)] = len(of_event)
-    counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
     return {
-        "version": JSON_VERSION, "topic": number, "topic_name": ", ".join(event.name),
+        "version": JSON_VERSION, "topic": event.number, "topic_name": ", ".join(event.name),
         "state": event.state, "birth": event.birth, "history": event.history,
         "representative": ident, "title": title,
-        "sizes": {str(t): n for t, n in sorted(event.sizes.items())}, "alerts": alerts,
-        "feedback": event.feedback or None, "event": number,
+        "sizes": {str(t): n for t, n in sorted(event.sizes.items())}, "size": event.size,
+        "feedback": event.feedback or None, "event": event.number,
         "words": [asdict(word) for word in event.words], "threshold": event.threshold,
-        "examples": event.examples, "link": watch.link_of(number) or None,
-        "facets": facets.facets_map(counted),
+        "examples": event.examples, "link": watch.link_of(event.number) or None,
     }  # fmt: skip
+
+
+def event_map(watch, number):
+    """Return an event as a dict: its facts, alerts of each period, and facets of its documents."""
+    event, alerts = watch.events[number], {}
+    for period in watch.periods:
+        headlines = [headline for _, headline, _ in alerts_of(watch, period)]
+        n = sum(headline is not None and headline.event == number for headline in headlines)
+        if n:
+            alerts[str(period.t)] = n
+    counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
+    return event_facts(watch, event) | {"alerts": alerts, "facets": facets.facets_map(counted)}
 
 
 def alert_maps(watch, period):

@@ -172,6 +172,11 @@ class Event:
         return self.earlier + sum(self.sizes.values())
 
     @property
+    def last(self) -> int:
+        """Last period with documents of the event; its birth if no such period was read."""
+        return max(self.sizes, default=self.birth)
+
+    @property
     def peak(self) -> int:
         """First period with the largest number of documents."""
         return max(self.sizes, key=lambda t: (self.sizes[t], -t))
@@ -236,12 +241,13 @@ class Near(NamedTuple):
     id: str = ""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Document:
     """A document of a period, or a group of near-duplicates that is represented by its first one.
 
     Files store the fields in `odl.alerts.periods.DOCUMENT_FIELDS` for each shown document. The
-    other fields are read from arrays of the period or computed.
+    other fields are read from arrays of the period or computed. Records of other documents
+    (`odl.alerts.explain.read_documents`) have the default of each field that is not read.
 
     Attributes
     ----------
@@ -293,19 +299,19 @@ class Document:
 
     t: int
     row: int
-    rank: int
+    rank: int = 0
     id: str
-    members: tuple
+    members: tuple = ()
     title: str
     time: int
     source: str
-    url: str
-    score: float
-    tail: float
-    event: int
-    reasons: tuple
-    context: float
-    nearest: tuple
+    url: str = ""
+    score: float = 0.0
+    tail: float = 1.0
+    event: int = NO_EVENT
+    reasons: tuple = ()
+    context: float = 0.0
+    nearest: tuple = ()
     feedback: str = ""
     led: int = 0
     own: float = 0.0

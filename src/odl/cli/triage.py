@@ -515,7 +515,7 @@ def explain(args):
     if args.format == "text":
         print(explain.document_text(watch, document, earlier, meant, words))
     else:
-        values = maps.explained_map(watch, document, earlier.id if earlier else None)
+        values = maps.explained_map(watch, document, earlier[0].id if earlier else None)
         print(json.dumps(values, ensure_ascii=False))
 
 

@@ -222,7 +222,7 @@ class Service:
             if location is None:
                 return reply({"error": "there is no such document"}, 404)
             explained, earlier, *_ = explain.explain_document(watch.place, *location)
-            return reply(maps.explained_map(watch, explained, earlier.id if earlier else None))
+            return reply(maps.explained_map(watch, explained, earlier[0].id if earlier else None))
 
     def feedback(self, request):
         """Write or remove a line of feedback.csv, and request a run that writes the page again."""

@@ -63,10 +63,7 @@ def earlier_rows(watch):
 
 def recent_events(watch):
     """Return the events for the table of events; those with documents in later periods first."""
-    return sorted(
-        watch.events.values(),
-        key=lambda event: (-max(event.sizes, default=event.birth), -event.size, event.number),
-    )
+    return sorted(watch.events.values(), key=lambda event: (-event.last, -event.size, event.number))
 
 
 def rising_periods(event):

@@ -58,7 +58,7 @@ REFUSED = {
     "an empty file": (lambda at: written(at / "a.jsonl", b""), r"a\.jsonl contains no documents"),
     "a picture": (
         lambda at: written(at / "a.png", PNG),
-        r"a\.png is no text; expected files of \.jsonl",
+        r"a\.png is not a text file; expected files of \.jsonl",
     ),
     "a picture by another name": (
         lambda at: written(at / "a.jsonl", PNG),

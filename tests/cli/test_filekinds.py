@@ -219,8 +219,8 @@ class TestSources:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"\x7fELF\0", "is no text"),
-            (b"\x1f\x8b\x08", "is no text"),
+            (b"\x7fELF\0", "is not a text file"),
+            (b"\x1f\x8b\x08", "is not a text file"),
             (b"\x28\xb5\x2f\xfd", "unpack it: unzstd"),
             (
                 b"PK\3\4\0",
@@ -281,7 +281,7 @@ def test_a_pdf_is_one_sentence(tmp_path):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7 binary")
     with pytest.raises(
         DataError,
-        match=r"a\.pdf is a PDF; expected texts; make texts of such files, as pdftotext does",
+        match=r"a\.pdf is a PDF; expected text files; convert it with pdftotext",
     ):
         filekinds.find([str(tmp_path / "a.pdf")])
 

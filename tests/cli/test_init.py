@@ -101,12 +101,12 @@ class TestInit:
             (
                 [a, b, "--only"],
                 ["../posts/a.jsonl", "../posts/b.jsonl"],
-                f"  the 2 files that are named; {told}\n",
+                f"  the 2 named files; {told}\n",
             ),
             (
                 ["--only", a, b],
                 ["../posts/a.jsonl", "../posts/b.jsonl"],
-                f"  the 2 files that are named; {told}\n",
+                f"  the 2 named files; {told}\n",
             ),
             (["posts"], ["../posts/*"], f"  posts/*: {many}\n"),
             (
@@ -117,7 +117,7 @@ class TestInit:
             (
                 [b],
                 ["../posts/b.jsonl"],
-                f"b.jsonl, which is named; {told}\n  not read  posts/a.jsonl, of the same",
+                f"b.jsonl; {told}\n  not read  posts/a.jsonl, of the same",
             ),
         ):
             assert cli.main(["init", "--force", "n", *words]) == 0
@@ -244,11 +244,11 @@ class TestLook:
             for n in range(40)
         ]
         found = survey([table(tmp_path / "d.csv", rows, ";", "cp1252")], {})
-        assert found.options["encoding"] == "cp1252" and dict(found.said)["delimiter"].startswith(
+        assert found.options["encoding"] == "cp1252" and dict(found.lines)["delimiter"].startswith(
             "';'"
         )
         assert found.options["columns"] == {"time": "Datum", "text": "Inhalt", "id": "Nr"}
-        assert found.options["dates"] == "day-first" and dict(found.said)["language"].startswith(
+        assert found.options["dates"] == "day-first" and dict(found.lines)["language"].startswith(
             "German ("
         )
         assert found.n_documents == 40 and found.span == "2026-01-01 to 2026-01-28"
@@ -272,7 +272,7 @@ class TestLook:
         )
         found = survey([str(path)], {})
         assert text.encode(found.options["encoding"]) == text.encode(encoding)
-        said = dict(found.said)["encoding"]
+        said = dict(found.lines)["encoding"]
         assert (
             "9 lines are not UTF-8" in said
             and text[:2] in said
@@ -299,7 +299,7 @@ class TestLook:
         path.write_bytes('{"text": "Müller"}\n'.encode() + '{"text": "Größe"}\n'.encode("latin-1"))
         found = survey([str(path)], {})
         assert found.options["encoding"] == ["utf-8", "cp1252"]
-        assert "d.jsonl:2" in dict(found.said)["encoding"]
+        assert "d.jsonl:2" in dict(found.lines)["encoding"]
         assert survey([str(path)], {"encoding": "latin-1"}).options["encoding"] == "latin-1"
 
     def test_every_role_under_its_own_name_needs_no_option(self, tmp_path):
@@ -340,8 +340,8 @@ class TestLook:
             "\n".join(["sep=;", "id;time;text", *lines]), encoding="utf-8"
         )
         found = survey([str(tmp_path / "a.csv")], {})
-        assert dict(found.said)["delimiter"].startswith("';'") and found.n_documents == 20
-        assert dict(found.said)["to come"].startswith("1 of the dates, the last 2999-01-10; ")
+        assert dict(found.lines)["delimiter"].startswith("';'") and found.n_documents == 20
+        assert dict(found.lines)["to come"].startswith("1 of the dates, the last 2999-01-10; ")
 
     def test_a_format_of_times_is_written_down_and_what_was_read_is_printed(
         self, tmp_path, monkeypatch, capsys
@@ -378,7 +378,7 @@ class TestLook:
 
     def test_years_that_can_hardly_be_meant_are_reported(self, tmp_path):
         rows = [{"time": f"19{year}-01-01", "text": "water in cellar"} for year in range(65, 75)]
-        said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).said)
+        said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).lines)
         assert said["long ago"] == "5 of the dates are before 1970, the first 1965-01-01"
 
     def test_bad_input_is_one_sentence(self, tmp_path):
@@ -427,7 +427,7 @@ class TestTitles:
         source = jsonl(tmp_path / "a.jsonl", self.rows(lambda n: own(n)))
         found = survey([source], {})
         assert found.options["columns"] == {"text": ["subject", "body"], "title": "subject"}
-        assert "100% of the texts do not contain" in dict(found.said)["text"]
+        assert "100% of the texts do not contain" in dict(found.lines)["text"]
         read = corpora.read("documents", [source], found.options)
         assert "headlineb" in read.vocabulary and read.titles[1] == "headlineb"
 
@@ -479,7 +479,7 @@ class TestClocks:
         assert (
             "clock",
             f"column {clock!r}, added to the dates of {day!r}: {second!r}",
-        ) in report.said
+        ) in report.lines
         seconds = 5 * 60 + 30 * second.endswith(":30")
         midnight = 1767398400000
         found = collection.read([str(tmp_path / "a.csv")], report.options)
@@ -493,9 +493,9 @@ class TestClocks:
         (tmp_path / "b.csv").write_text("date,time,score,text\n" + rows.replace(",0", "T10:00,0"))
         for name in ("a.csv", "b.csv"):
             report = init.survey([str(tmp_path / name)], {})
-            assert "clock" not in dict(report.said) and report.options["columns"]["time"] == "date"
+            assert "clock" not in dict(report.lines) and report.options["columns"]["time"] == "date"
         named = init.survey([str(tmp_path / "a.csv")], {"time": "date"})
-        assert "clock" not in dict(named.said)
+        assert "clock" not in dict(named.lines)
 
 
 class TestTopics:
@@ -518,7 +518,7 @@ class TestTopics:
         found = survey([source], {})
         assert (
             found.options["columns"] == {"topics": "category"}
-            and "4 different" in dict(found.said)["topics"]
+            and "4 different" in dict(found.lines)["topics"]
         )
         assert corpora.read("documents", [source], found.options).topics[4] == ("Sea & air", "s1")
         assert corpora.read("documents", [source], {}).topics[4] == ()
@@ -528,7 +528,7 @@ class TestTopics:
         source = self.feed(tmp_path / "a.xml", lambda n: f"<category>tag {n}</category>")
         assert (
             "columns" not in (found := survey([source], {})).options
-            and "too many" in dict(found.said)["topics"]
+            and "too many" in dict(found.lines)["topics"]
         )
         assert survey([source], {"topics": "category"}).options["columns"] == {"topics": "category"}
         with pytest.raises(
@@ -549,7 +549,7 @@ class TestTopics:
         rows = [
             {"text": own(n), "section": n % 3, "category": f"c{n % 4}", "key": n} for n in range(40)
         ]
-        said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).said)["topics"]
+        said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).lines)["topics"]
         assert said.startswith("column 'category', 4 different, rather than 'section' (--topics)")
 
 
@@ -591,7 +591,7 @@ def test_authors_count_once_unless_one_wrote_many_documents(tmp_path, most, read
     path = jsonl(tmp_path / "a.jsonl", rows)
     found = survey([path], {})
     assert (found.options.get("columns", {}).get("author") == "author") == read
-    assert ("each counts once per period" in dict(found.said)["author"]) == read
+    assert ("each counts once per period" in dict(found.lines)["author"]) == read
     assert survey([path], {"author": ""}).options.get("columns", {}).get("author") is None
     assert survey([path], {"author": "author"}).options["columns"]["author"] == "author"
 

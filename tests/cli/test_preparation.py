@@ -126,7 +126,7 @@ def posts(text, n=100):
 
 def cleaners(path, text, n=100):
     found = survey([jsonl(path, posts(text, n))], {})
-    return found.options.get("clean", []), dict(found.said).get("clean", "")
+    return found.options.get("clean", []), dict(found.lines).get("clean", "")
 
 
 class TestCleaners:

@@ -159,7 +159,7 @@ class TestRun:
         (tmp_path / "away").symlink_to(tmp_path / "disk that is not there")
         (tmp_path / "file").touch()
         jsonl(tmp_path / "a.jsonl", ROWS)
-        fault = f"^in {tmp_path}: {results.split('/')[0]} cannot be written; expected a folder that can be written"
+        fault = f"^in {tmp_path}: {results.split('/')[0]} cannot be written; expected a writable folder"
         with pytest.raises(ConfigError, match=fault):
             run.run(tmp_path)
 
@@ -226,10 +226,10 @@ class TestAccount:
     @pytest.mark.parametrize(
         ("n", "before", "said"),
         [
-            (160, None, "160 documents; no earlier run is on record"),
+            (160, None, "160 documents; no earlier run is recorded"),
             (1200, 1199, "1 document more than in the last run; 1,200 in all"),
             (40, 42, "2 documents fewer than in the last run; 40 in all"),
-            (40, 40, "documents or files changed, the same number as in the last run; 40 in all"),
+            (40, 40, "documents or files changed, their number did not; 40 in all"),
         ],
     )
     def test_documents_are_counted(self, n, before, said):

@@ -223,7 +223,8 @@ def test_names_that_no_configuration_or_snakemake_takes_are_refused(tmp_path):
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
     (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).write_text("")
     with pytest.raises(
-        ConfigError, match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename the file"
+        ConfigError,
+        match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename the file",
     ):
         chains.sources_of(settings, "mine", [], "data")
     for name in ("a{t}.jsonl", "{ corpus }/a", "a{t,\\d+}", "a{t,[0-9]{4}}"):

@@ -106,7 +106,10 @@ def test_the_configuration_is_whole():
             {"o": {"experiment": "quality_overview", "experiments": ["p"]}},
             "experiments.o.experiments names 'p'",
         ),
-        ({"o": {"experiment": "quality_overview", "experiments": ["o"]}}, "need each other's results"),
+        (
+            {"o": {"experiment": "quality_overview", "experiments": ["o"]}},
+            "need each other's results",
+        ),
         ({"tdt2": {"experiment": "quality", "streams": ["tdt2", "tdt2"]}}, "twice"),
     ],
 )

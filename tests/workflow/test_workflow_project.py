@@ -137,7 +137,7 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
     )
     said = run(installed, tmp_path, "odl", "run", "news")
     assert "open news/new.html" in said
-    assert "160 documents; no earlier run is on record" in said and len(said.splitlines()) < 40
+    assert "160 documents; no earlier run is recorded" in said and len(said.splitlines()) < 40
     assert {path.name for path in tmp_path.iterdir()} == {"posts", "news"}
     written = {"odl.yaml", ".odl.schema.json", "results"} | FEEDS
     assert {path.name for path in (tmp_path / "news").iterdir()} == written
@@ -191,7 +191,8 @@ def test_snakemake_makes_the_same_files(installed, tmp_path):
     shutil.copy(tmp_path / "rules" / "news" / "Snakefile", tmp_path / "loop" / "news")
     said = run(installed, tmp_path / "loop" / "news", "snakemake", "--cores", "1", status=1)
     assert (
-        "results/news was written by odl run; expected a folder that either odl run or Snakemake runs; type odl run" in said
+        "results/news was written by odl run; expected a folder that either odl run or Snakemake runs; type odl run"
+        in said
     )
 
     # A Snakefile as the version before wrote it, beside an odl.yaml that names no driver.

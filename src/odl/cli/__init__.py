@@ -1,8 +1,8 @@
-"""The ``odl`` command: parsing of its subcommands, and their exit status.
+"""Command ``odl``: parsing of its arguments, and its exit status.
 
 The decorator `subcommand` declares a function as a command for users, and `step` declares one as a
-step of the workflow. The function imports the modules that it needs when it is called, so that
-``odl --help`` starts quickly.
+step of the workflow. Such a function imports modules when it is called, so ``odl --help`` starts
+quickly.
 """
 
 import argparse
@@ -18,11 +18,10 @@ import time
 import types
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-# Other modules are imported in functions: a step needs few of them, and starts faster.
 PROCESS_START = time.monotonic()
 ESCAPE_HANDLER = "odl.escaped"  # name of the codec error handler of standard streams
-# New objects between two garbage collections. Imports create about as many permanent objects, which
-# Python's default, 700, would scan repeatedly.
+# Number of new objects that starts a garbage collection. Imports create about this number of
+# permanent objects, which Python's default of 700 would scan repeatedly.
 GC_THRESHOLD = 100_000
 MIN_ADDRESS_SPACE = 512  # MB; a stream of 6,000 short documents takes 430
 
@@ -31,13 +30,13 @@ HELP_FOOTER = (
     "`odl COMMAND --help` describes a command. `odl step --help` lists the steps of the workflow."
 )
 STEPS_SUMMARY = (
-    "One step of a study, as the rules of the workflow call it. "
-    "Steps are listed in the order of a study."
+    "Run one step of a study, as the rules of the workflow do. Steps are listed in the order in "
+    "which they run."
 )
 
 
 class Declared(NamedTuple):
-    """Declaration of a command or step, by which its arguments are parsed and its help is printed.
+    """Declaration of a command or step: its function, arguments and help.
 
     Attributes
     ----------
@@ -49,9 +48,9 @@ class Declared(NamedTuple):
     arguments : tuple
         Pairs of flags and options (`argument`).
     details : str
-        Text below the usage in the help of the command.
+        Paragraphs after the first sentence in the help of the command.
     examples : tuple of str
-        Command lines at the end of that help.
+        Command lines at the end of the help.
     """
 
     name: str
@@ -63,9 +62,9 @@ class Declared(NamedTuple):
 
 
 def subcommand(help, *arguments, details="", examples=()):
-    """Return a decorator that declares a function as the subcommand with its name.
+    """Return a decorator that declares a function as a subcommand, named like the function.
 
-    The function gets the parsed arguments. The other parameters are those of `Declared`.
+    The function gets the parsed arguments. The parameters are described in `Declared`.
     """
 
     def declared(function):
@@ -80,10 +79,10 @@ def subcommand(help, *arguments, details="", examples=()):
 def step(function):
     """Declare a function as a step of the workflow (decorator).
 
-    Name and signature of the function give the command line, and its docstring gives the help. The
-    digest of a step's code covers everything that the function imports (`odl.config.sources`). If
-    the function has the attribute ``begins_in``, the digest covers these files and their imports
-    instead.
+    The command line follows from the name and the signature of the function, and the help from its
+    docstring. The digest of the step's code covers everything that the function imports
+    (`odl.config.sources`), or, if the function has the attribute ``begins_in``, these files and
+    their imports.
     """
     first, _, details = inspect.getdoc(function).partition("\n\n")
     arguments = tuple(map(_argument_of, inspect.signature(function).parameters.values()))
@@ -93,7 +92,7 @@ def step(function):
 
 
 def _argument_of(parameter):
-    """Return the argument of a command for a parameter; keyword-only parameters become options."""
+    """Return the `argument` for a parameter; a keyword-only parameter becomes an option."""
     kind, needed = parameter.annotation, parameter.default is parameter.empty
     kind = get_args(kind)[0] if isinstance(kind, types.UnionType) else kind  # int | None
     options = {}
@@ -119,22 +118,25 @@ def _argument_of(parameter):
 
 
 def declared_in(*modules):
-    """Return {name: `Declared`} of all functions in the given modules that a decorator declared.
-
-    They are in the order of their definition.
-    """
+    """Return {name: `Declared`} of the commands or steps in modules, in the order of definition."""
     values = (value for module in modules for value in vars(module).values())
     declarations = (value.declared for value in values if hasattr(value, "declared"))
     return {declared.name: declared for declared in declarations}
 
 
 def argument(*flags, **options):
-    """Return a pair (flags, options), which `add_argument` of an argparse parser gets later."""
+    """Return (flags, options): the arguments of a later call of `ArgumentParser.add_argument`."""
     return flags, options
 
 
 def parse_map(text):
-    """Return the map in a string of JSON."""
+    """Return the map in a JSON text, as the type of an argparse argument.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If the text is not JSON, is not a map, or has a number that is not finite.
+    """
 
     def refuse(constant):
         raise argparse.ArgumentTypeError(f"{constant}, expected a finite number")
@@ -154,7 +156,7 @@ Json = parse_map  # type annotation of step arguments that are JSON objects
 def _follow_parent():
     """Start a thread that terminates this process when the workflow that started it has ended.
 
-    A killed Snakemake cannot stop its jobs. The Snakefile writes its process id into ODL_PARENT.
+    A killed Snakemake does not stop its jobs. The Snakefile sets ODL_PARENT to its process id.
     """
     import platform
     import threading
@@ -176,7 +178,7 @@ def _watch(parent):
 
 
 def _new(make, *names, **options):
-    """Call `make` for a parser whose description and epilog keep their line breaks."""
+    """Return `make(*names, **options)` for a parser whose help preserves line breaks."""
     return make(*names, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
@@ -188,7 +190,7 @@ def commands():
 
 
 def steps():
-    """Return {name: `Declared`} of the workflow's steps, in the order in which they run."""
+    """Return {name: `Declared`} of the steps of the workflow, in the order in which they run."""
     from odl.cli import studysteps
     from odl.config import places
 
@@ -196,7 +198,7 @@ def steps():
 
 
 def _parser(with_steps=True):
-    """Return the parser of all commands and, if wanted, of all steps."""
+    """Return the parser of all commands and, with `with_steps`, of all steps."""
     import odl
 
     parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
@@ -256,28 +258,29 @@ def _fill_step(parser, declared):
 def _parse(words):
     """Return the parsed arguments of a command or step.
 
-    The result is None, after a message, without a command or if this copy of odl lacks the step.
+    Without a command, or if this copy of odl lacks the step, print a message and return None.
     """
     from odl.config import places
 
-    named = words[:1] == ["step"] and "".join(words[1:2])
-    if named and named.isalpha() and not places.has_papers() and named not in steps():
-        print(
-            f"odl: `odl step {named}` is not in this copy of odl, which lacks odl.papers.",
-            file=sys.stderr,
-        )
-        return None
-    # Parsers of all steps would take as long as a small step, so only one is filled.
-    if named in (declared := steps() if named else {}):
-        parser = _new(argparse.ArgumentParser, prog=f"odl step {named}")
-        _fill_step(parser, declared[named])
-        return parser.parse_args(words[2:], argparse.Namespace(command=named))
+    if words[:1] == ["step"] and len(words) > 1:
+        name, declared = words[1], steps()
+        if name.isalpha() and name not in declared and not places.has_papers():
+            print(
+                f"odl: `odl step {name}` is not in this copy of odl, which lacks odl.papers.",
+                file=sys.stderr,
+            )
+            return None
+        # The parsers of all steps would take as long as a small step, so only one is created.
+        if name in declared:
+            parser = _new(argparse.ArgumentParser, prog=f"odl step {name}")
+            _fill_step(parser, declared[name])
+            return parser.parse_args(words[2:], argparse.Namespace(command=name))
     parser = _parser(with_steps=words[:1] == ["step"])
     if not words:
         parser.print_help(sys.stderr)
         return None
     args, unknown = parser.parse_known_args(words)
-    # argparse does not parse files after an option.
+    # argparse does not assign positional arguments after an option.
     if args.command == "init" and not any(word.startswith("-") for word in unknown):
         args.sources, unknown = [*args.sources, *unknown], []
     if unknown:
@@ -286,7 +289,13 @@ def _parse(words):
 
 
 def main(words=None):
-    """Run one subcommand and return the exit status."""
+    """Run one subcommand and return its exit status.
+
+    Parameters
+    ----------
+    words : list of str, optional
+        Arguments of the command. By default those of this process, which then also handles signals.
+    """
     if words is not None:
         return _main(words)
     prepare_process()
@@ -296,28 +305,28 @@ def main(words=None):
         try:
             _follow_parent()
             status = _main(sys.argv[1:])
-            # Without garbage collection at exit, a process ends sooner. After a failure, HDF5
-            # files may be open; only garbage collection closes them.
+            # A process ends sooner without a garbage collection at exit. After a failure, however,
+            # only this collection closes open HDF5 files.
             if not status:
                 gc.freeze()
             return status
         except (Exception, KeyboardInterrupt):
-            if heed.number:  # NumPy turns a signal during its import into an ImportError
+            if heed.number:  # NumPy raises ImportError for a signal during its import
                 return 128 + heed.number
             raise
 
 
 def prepare_process():
-    """Prepare a process that runs commands: reduce garbage collection, open standard streams."""
+    """Reduce garbage collection and open closed standard streams, before commands run."""
     gc.set_threshold(GC_THRESHOLD)
     open_streams()
 
 
 def open_streams():
-    """Open closed standard streams on /dev/null; escape characters that the encoding lacks.
+    """Open closed standard streams on /dev/null, and escape characters that they cannot encode.
 
-    If a standard stream is closed, the next file that is opened gets its number, and printed text
-    would go into this file.
+    If a standard stream remained closed, the next opened file would get its number, and printed
+    text would be written into this file.
     """
     codecs.register_error(ESCAPE_HANDLER, _escape)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
@@ -336,14 +345,14 @@ def open_streams():
 
 
 def _escape(error):
-    r"""Return the JSON escapes (\u1234) of characters that an encoding lacks."""
+    r"""Return the JSON escapes (\u1234) of characters that cannot be encoded, and their end."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _main(words):
-    """Run the command in `words`; return its exit status. Errors are printed as one sentence."""
+    """Run the command in `words` and return its exit status; print errors as one sentence."""
     from odl.errors import OdlError
 
     command = "odl"
@@ -375,12 +384,11 @@ def _main(words):
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except (OSError, ValueError):  # this is the pipe: its buffered output is dropped
+            except (OSError, ValueError):  # this stream is the pipe: drop its buffered output
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 141
     except OSError as error:
-        # A full disk or a read-only folder. Files are written atomically, so no partial file
-        # remains.
+        # For example a full disk. Files are written atomically, so no partial file remains.
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
         where = f" ({error.filename})" if error.filename else ""
         expected = "expected a readable file and a writable disk; check space and permissions."
@@ -390,7 +398,7 @@ def _main(words):
 
 
 def _check_room():
-    """Refuse a small limit on the address space: OpenBLAS would retry its allocations for ever."""
+    """Refuse a small limit on the address space, in which OpenBLAS would never stop allocating."""
     import resource
 
     from odl.errors import OdlError
@@ -407,10 +415,8 @@ def _check_room():
 def _write_costs(path):
     """Write a table with seconds, maximum memory in MB and CPU seconds of this process.
 
-    CPU seconds include those of finished children.
-
-    The columns are those of Snakemake's `benchmark:`, which samples processes twice a second and
-    misses short jobs.
+    CPU seconds include those of finished child processes. The columns are named as in Snakemake's
+    ``benchmark:``, which samples processes twice a second and misses short jobs.
     """
     from odl.files import tables
 
@@ -421,7 +427,7 @@ def _write_costs(path):
 
 
 def _most_memory():
-    """Return the maximum memory of this process in MB; `resource` would include the parent's."""
+    """Return the peak memory of this process in MB; `getrusage` would include its parent's."""
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
@@ -430,7 +436,7 @@ def _most_memory():
 
 
 def _say(sentence):
-    """Print an error on stderr; a terminal shows its command in red. A full disk is ignored."""
+    """Print an error on stderr, with the command in red on a terminal; ignore a full disk."""
     from odl.files.terminal import for_stream, styled
 
     command, colon, fault = sentence.partition(":")

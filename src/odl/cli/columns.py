@@ -1,4 +1,4 @@
-"""Choice of the columns of a table for the roles time, text, title, id, url, topics and author.
+"""Choose the columns of a table for the roles time, text, title, id, url, topics and author.
 
 A column is chosen by its name and its values.
 """
@@ -32,7 +32,7 @@ ROLE_NAMES = {
         *("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile",
           "titre", "titulo"),
         *("oggetto", "asunto", "assunto", "objet", "onderwerp", "summary"),
-        *("标题", "題名", "件名", "タイトル", "제목", "หัวข้อ"),  # in other scripts, values decide
+        *("标题", "題名", "件名", "タイトル", "제목", "หัวข้อ"),
     ),
     "id": (
         *("id", "guid", "uuid", "uid", "key", "number", "nr", "nummer", "identifier", "messageid",
@@ -54,36 +54,26 @@ ROLE_NAMES = {
         *("autor", "autorin", "verfasser", "auteur", "autore", "absender", "from"),
     ),
 }  # fmt: skip
-MAX_COUNTED_WORDS = 2000  # a longer value counts as this number of words in the mean
+MAX_COUNTED_WORDS = 2000  # a longer value counts as this number of words in means
 INCOMPLETE_IDS = ("id", "guid", "uuid")  # columns with these names may lack the id of a few rows
 CLOCK_NAMES = (
-    "time",
-    "clock",
-    "hour",
-    "uhrzeit",
-    "zeit",
-    "heure",
-    "hora",
-    "ora",
-    "tijd",
-    "godzina",
-    "时间",
+    "time", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "ora", "tijd", "godzina", "时间",
     "時刻",
-)
+)  # fmt: skip
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:\s?[AaPp]\.?[Mm]\.?)?")
 HEADER_ADVICE = "add a first line with the names of the columns, such as id,time,text"
 SPACELESS_LETTER = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 MAX_VALUES = 500  # values of a column that are inspected
 MIN_SHARE = 0.95  # smallest share of the values that fit a role
-# Smallest share for a column with the name of the role; documents with other values are set aside.
+# Smallest share if the column has a name of the role. Documents with other values are set aside.
 MIN_NAMED_SHARE = 0.8
-MAX_AUTHOR_WORDS = 4  # words of an author's name
+MAX_AUTHOR_WORDS = 4  # maximum number of words of an author's name
 UNTITLED = "none; the beginning of the text is shown"
 
 
 @dataclass
 class Column:
-    """Name, values and counts of a column of tables.
+    """Name, first values and counts of a column of tables.
 
     Parameters
     ----------
@@ -92,13 +82,13 @@ class Column:
         The first `MAX_VALUES` values that are not missing.
     filled : int
         Number of rows with a value.
-    distinct : set
+    distinct : set of int
         Hashes of all values.
     doubled : bool
         Whether a value occurs twice in the same file.
     files : dict
-        Files with a value, in order, as keys.
-    inside : set
+        The keys are the files with a value, in order.
+    inside : set of int
         Hashes of the values in the current file.
     """
 
@@ -111,7 +101,7 @@ class Column:
     inside: set = field(default_factory=set)
 
     def add(self, value, file=None):
-        """Add one value of a row."""
+        """Add the value of one row."""
         if fields.missing(value):
             return
         if isinstance(value, list) and value and self.rank("text"):
@@ -126,28 +116,28 @@ class Column:
         if len(self.values) < MAX_VALUES:
             self.values.append(value)
 
-    def share(self, holds):
-        """Return the share of the values for which `holds(value)` is true."""
-        return sum(map(bool, map(holds, self.values))) / max(len(self.values), 1)
+    def share(self, fits):
+        """Return the share of the values for which `fits(value)` is true."""
+        return sum(map(bool, map(fits, self.values))) / max(len(self.values), 1)
 
     def texts(self):
         """Return the values that are strings."""
         return [value for value in self.values if isinstance(value, str)]
 
     def words(self):
-        """Return the mean number of words per value; a value that is not a string has none."""
+        """Return the mean number of words per value, which is 0 for values other than strings."""
         counts = [min(len(text.split()), MAX_COUNTED_WORDS) for text in self.texts()]
         return sum(counts) / max(len(self.values), 1)
 
     def length(self):
-        """Return the mean number of characters per value; a value that is not a string has none."""
+        """Return the mean number of characters per value, 0 for values other than strings."""
         return sum(map(len, self.texts())) / max(len(self.values), 1)
 
     def rank(self, role):
         """Return how well the name of the column fits a role, from 0 to 100.
 
-        A name at position i of `ROLE_NAMES[role]` has 100 - i. A name of which only a part is in
-        that list, such as "created_at" for "created", has 50 - i. Any other name has 0.
+        The rank is 100 - i for name i of `ROLE_NAMES[role]`, and 50 - i if only a part of the name
+        of the column is name i, such as "created_at" for "created". Otherwise it is 0.
         """
         parts = re.findall(r"[a-zäöüßéúí]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower())
         full_names = "".join(parts), unicodedata.normalize("NFC", self.name.strip().lower())
@@ -171,8 +161,9 @@ def choose(columns, n_rows, answers, time_formats=()):
     columns : dict
         Name -> `Column`.
     n_rows : int
+        Number of rows in the tables.
     answers : dict
-        Role -> name of the column that the user chose; "" for none.
+        Role -> name of the column that the user chose; "" for no column.
     time_formats : sequence of str
         Formats of times that the user gave.
 
@@ -181,20 +172,10 @@ def choose(columns, n_rows, answers, time_formats=()):
     ConfigError
         If a chosen column does not exist, or no column contains text.
     """
-    roles, unused = {}, dict(columns)  # role -> (column or None, reason); columns without a role
+    roles, unused = {}, dict(columns)
     for role, name in answers.items():
-        if name and name not in columns:
-            raise ConfigError(
-                f"--{role} names {name!r}",
-                "one of the columns " + ", ".join(columns),
-                "correct the name",
-            )
-        if role == "text" and name and not columns[name].texts():
-            raise ConfigError(
-                f"--text names {name!r}, which contains {columns[name].example()}",
-                "a column of texts",
-                "name another column",
-            )
+        if name:
+            _check_answer(role, name, columns)
         roles[role] = (unused.pop(name) if name else None, "as you say")
     finders = {
         "url": _url,
@@ -220,15 +201,31 @@ def choose(columns, n_rows, answers, time_formats=()):
     return {role: roles[role] for role in ROLE_NAMES}
 
 
+def _check_answer(role, name, columns):
+    """Refuse a column that the user chose if it does not exist, or has no text for that role."""
+    if name not in columns:
+        raise ConfigError(
+            f"--{role} names {name!r}",
+            "one of the columns " + ", ".join(columns),
+            "correct the name",
+        )
+    if role == "text" and not columns[name].texts():
+        raise ConfigError(
+            f"--text names {name!r}, which contains {columns[name].example()}",
+            "a column of texts",
+            "name another column",
+        )
+
+
 def _best(columns, role, fits):
     """Return the fitting column whose name ranks highest for a role, or None."""
     fitting = [column for column in columns if column.values and column.rank(role) and fits(column)]
     return max(fitting, key=lambda column: column.rank(role), default=None)
 
 
-# Each of the functions `_url`, `_time`, `_text`, `_title`, `_id`, `_topics` and `_author` chooses
-# the column of one role and returns (column or None, reason). `columns` have no role yet, `roles`
-# has the columns that were chosen before.
+# The functions `_url`, `_time`, `_text`, `_title`, `_id`, `_topics` and `_author` each choose the
+# column of one role and return (column or None, reason). `columns` is a list of the columns without
+# a role, and `roles` contains the earlier choices.
 
 
 def _url(columns, n_rows, roles):
@@ -243,7 +240,10 @@ def _url(columns, n_rows, roles):
 def _time(columns, n_rows, roles, formats=()):
     """Choose a column of dates: by its name, or with texts that are dates.
 
-    A column with mostly dates, or with dates in most rows, is an error: the user decides.
+    Raises
+    ------
+    ConfigError
+        If only some values of the best column are dates, or if some rows have no value.
     """
     is_time = partial(_is_time, formats=formats)
     fitting = []
@@ -253,7 +253,7 @@ def _time(columns, n_rows, roles, formats=()):
             fitting.append(column)
     fitting = [column for column in fitting if column.filled >= n_rows / 2] or fitting
     named = [column for column in fitting if column.rank("time")]
-    # Numbers may be anything, unless the name of their column says that they are times.
+    # A column of numbers contains times only if its name says so.
     texts = [
         column for column in fitting if column.share(lambda value: not _numeric(value)) >= MIN_SHARE
     ]
@@ -261,22 +261,7 @@ def _time(columns, n_rows, roles, formats=()):
         named or texts, key=lambda column: (column.rank("time"), column.filled), default=None
     )
     if best is None:
-        named = [column for column in columns if column.rank("time")]
-        nearly = [column for column in named if 0.3 < column.share(is_time) < MIN_NAMED_SHARE]
-        best = max(nearly or named, key=lambda column: column.rank("time"), default=None)
-        if not nearly:
-            reason = "no column contains dates"
-            if best and best.values and best.rank("time") > 50:
-                todo = "--time-format sets their format"
-                reason += f" ({best.name!r} contains {best.example()}; {todo})"
-            return None, f"{reason}; the order is that of the files"
-        wrong = next(value for value in best.values if not is_time(value))
-        raise ConfigError(
-            f"the column {best.name!r} contains {wrong!r}, which is no date",
-            "dates in all rows",
-            "correct this value, set --time-format, choose another column by --time, "
-            "or use none: --time ''",
-        )
+        return None, _why_no_time(columns, is_time)
     if not _numeric(best.name) and _is_time(best.name):
         raise ConfigError(
             f"a column is named {best.name!r}, which is a date",
@@ -286,30 +271,55 @@ def _time(columns, n_rows, roles, formats=()):
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
     if best.filled < MIN_NAMED_SHARE * n_rows:
-        fault = f"{n_rows - best.filled} of {n_rows} rows have no value in the column {best.name!r}"
-        todo = "fill them in, choose another column by --time"
-        files = [file for column in columns for file in column.files if file not in best.files]
-        if files and files[0]:
-            others = ", ".join(column.name for column in columns if files[0] in column.files)
-            fault += f" ({files[0]} has only the columns {others})"
-            todo += ", use a separate folder for files with other columns"
-        raise ConfigError(fault, "dates in all rows", f"{todo}, or use none: --time ''")
+        raise _missing_times(best, columns, n_rows)
     if best.rank("time"):
         return best, "contains dates"
     return best, "contains dates, although its name does not say so"
 
 
+def _why_no_time(columns, is_time):
+    """Return why no column is chosen for the times; raise ConfigError if a value is to blame."""
+    named = [column for column in columns if column.rank("time")]
+    nearly = [column for column in named if 0.3 < column.share(is_time) < MIN_NAMED_SHARE]
+    best = max(nearly or named, key=lambda column: column.rank("time"), default=None)
+    if nearly:
+        wrong = next(value for value in best.values if not is_time(value))
+        raise ConfigError(
+            f"the column {best.name!r} contains {wrong!r}, which is not a date",
+            "dates in all rows",
+            "correct this value, set --time-format, choose another column by --time, "
+            "or use none: --time ''",
+        )
+    reason = "no column contains dates"
+    if best and best.values and best.rank("time") > 50:
+        todo = "--time-format sets their format"
+        reason += f" ({best.name!r} contains {best.example()}; {todo})"
+    return f"{reason}; the order is that of the files"
+
+
+def _missing_times(times, columns, n_rows):
+    """Return the ConfigError for a column of times without a value in some rows."""
+    fault = f"{n_rows - times.filled} of {n_rows} rows have no value in the column {times.name!r}"
+    todo = "fill them in, choose another column by --time"
+    files = [file for column in columns for file in column.files if file not in times.files]
+    if files and files[0]:
+        others = ", ".join(column.name for column in columns if files[0] in column.files)
+        fault += f" ({files[0]} has only the columns {others})"
+        todo += ", use a separate folder for files with other columns"
+    return ConfigError(fault, "dates in all rows", f"{todo}, or use none: --time ''")
+
+
 def clock_column(columns, dates):
     """Return the column with the times of day for a column of dates, or None.
 
-    Its name is in `CLOCK_NAMES`, and its values are times of day, such as 08:15. It is needed only
-    if the dates have no time of day.
+    Its name is in `CLOCK_NAMES`, and its values are times of day, such as 08:15.
 
     Parameters
     ----------
     columns : dict
         Name -> `Column`.
     dates : Column
+        If its values have a time of day, the result is None.
     """
     if dates.share(lambda value: isinstance(value, str) and ":" not in value) < 1:
         return None
@@ -334,7 +344,7 @@ def _numeric(value):
 
 
 def _is_time(value, formats=()):
-    """Return whether a value can be read as a date, with the day or the month first."""
+    """Return whether a value can be parsed as a date, with either order of day and month."""
     for dates in fields.DATES:
         try:
             return fields.parse_time(value, dates, formats) != NO_TIME
@@ -344,7 +354,7 @@ def _is_time(value, formats=()):
 
 
 def _text(columns, n_rows, roles):
-    """Choose the column with the most words; a name of the role counts three times as much."""
+    """Choose the column with the most words; words count three times if its name fits the role."""
     texts = []
     for column in columns:
         min_share = MIN_NAMED_SHARE if column.rank("text") else MIN_SHARE
@@ -359,10 +369,10 @@ def _text(columns, n_rows, roles):
 
 
 def _title(columns, n_rows, roles):
-    """Choose the column of titles; return (column or None, reason).
+    """Choose the column of titles by its name, or by its values if no name fits.
 
-    It is the best column by its name. Otherwise it is the only column with lines whose mean length
-    is less than half of that of the texts; if there are several, none is chosen.
+    By its values, a column of titles has lines whose mean length is less than half of that of the
+    texts. It is chosen only if no other column has this property.
     """
     best = _best(
         columns,
@@ -381,7 +391,7 @@ def _title(columns, n_rows, roles):
 
 
 def _fits_title(column, n_rows):
-    """Return whether a column has a line of text in most rows, and nearly all lines differ."""
+    """Return whether most rows have a line of text in a column, and nearly all lines differ."""
 
     def is_line(value):
         return (
@@ -394,7 +404,7 @@ def _fits_title(column, n_rows):
 
 
 def _id(columns, n_rows, roles):
-    """Choose a column named for the role without repeats in a file, or one of different words."""
+    """Choose a column by its name, without repeats in a file, or else a column of unique words."""
     named, fitting = [], []
     for column in columns:
         min_share = MIN_SHARE if column.name.lower() in INCOMPLETE_IDS else 1
@@ -416,10 +426,7 @@ def _id(columns, n_rows, roles):
 
 
 def _may_all_be_ids(column, n_rows):
-    """Return whether each row has a different word in a column.
-
-    Numbers are not ids, since they may be measurements.
-    """
+    """Return whether each row has a different word in a column; numbers may be measurements."""
 
     def is_word(value):
         return isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80
@@ -434,10 +441,10 @@ def _may_be_id(value):
 
 
 def _topics(columns, n_rows, roles):
-    """Choose the column of topics by its name and values; return (column or None, reason).
+    """Choose the column of topics by its name and values.
 
-    A column of topics has at most n_rows / 3 distinct values, since a topic has several documents
-    (of few rows, at most two values).
+    A column of topics has at most n_rows / 3 distinct values (or two, if there are few rows), since
+    a topic has several documents.
     """
     fitting = [
         column
@@ -456,10 +463,9 @@ def _topics(columns, n_rows, roles):
 
 
 def _author(columns, n_rows, roles):
-    """Choose the column of authors; return (column or None, reason).
+    """Choose the column of authors by its name and values.
 
-    Its name is one of the role's names, most rows have a value, and some values repeat. A column
-    whose values are all different would be ids.
+    Most rows have a value, and some values repeat: a column of different values would be ids.
     """
     named = [
         column for column in columns if column.rank("author") > 50 and column.filled > n_rows / 2
@@ -475,7 +481,7 @@ def _author(columns, n_rows, roles):
 
 
 def _is_place(column):
-    """Return whether a column is called "from" without mail addresses: places, not authors."""
+    """Return whether a column is named "from" and contains places rather than mail addresses."""
     return (
         column.name.strip().lower() == "from"
         and column.share(lambda value: "@" in str(value)) < MIN_SHARE
@@ -489,7 +495,7 @@ def _may_be_author(value):
 
 
 def _may_be_topics(value):
-    """Return whether a value can be read as topics, separated by semicolons."""
+    """Return whether a value can be parsed as topics that are separated by semicolons."""
     try:
         fields.parse_topics(value, ";")
     except ValueError:
@@ -498,7 +504,13 @@ def _may_be_topics(value):
 
 
 def date_form(column, answer=None):
-    """Return (the option ``dates``, the reason) for a column of times.
+    """Return (value of the option ``dates``, reason) for a column of times.
+
+    Parameters
+    ----------
+    column : Column
+    answer : str, optional
+        Choice of the user.
 
     Raises
     ------
@@ -521,6 +533,6 @@ def date_form(column, answer=None):
     shown = f"{day[0]} and {month[0]}" if day else matches[0][0]
     raise ConfigError(
         f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month",
-        "a known order",
+        "dates that show the order of day and month",
         "type --dates day-first or --dates month-first",
     )

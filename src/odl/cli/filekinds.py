@@ -1,4 +1,4 @@
-"""Survey of files for `odl init`: patterns for the sources, then kind, encoding and delimiter."""
+"""Detect the kind, encoding and delimiter of files for `odl init`, and choose its sources."""
 
 import contextlib
 import csv
@@ -15,13 +15,13 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.escaping import visible
 
-MAX_SURVEYED_LINES = 200_000  # lines of a file that are inspected
+MAX_SURVEYED_LINES = 200_000  # maximum number of lines of a file that are inspected
 PACKED_STARTS = {  # first bytes of compressed files and archives -> advice to the user
     b"\x28\xb5\x2f\xfd": "unpack it: unzstd",
     b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
     b"\xd0\xcf\x11\xe0": "save it as CSV or text",
 }
-FOREIGN_STARTS = (  # (first bytes, format, what can be read instead, advice)
+FOREIGN_STARTS = (  # (pattern of the first bytes, format, readable format, advice)
     (re.compile(rb"(?s).{257}ustar"), "a tar archive", "the files in it", "unpack it: tar xf"),
     (
         re.compile(rb"__CURSOR=|__REALTIME_TIMESTAMP="),
@@ -50,27 +50,36 @@ FOREIGN_STARTS = (  # (first bytes, format, what can be read instead, advice)
 )
 TEXT_KINDS = ("jsonl", "csv", "text", "log")  # kinds that are plain text
 LATIN_ENCODINGS = ("cp1250", "cp1254", "cp1257", "cp1258")
-MAX_DATED_LINES = 100  # lines of a log in which times without a year are searched
-MAX_NAMES, MAX_ENDINGS = 3, 8  # largest number of file names and of endings in a message
-CONVERSIONS = {  # ending -> advice that makes the file readable
+MAX_DATED_LINES = 100  # number of lines of a log in which times without a year are searched
+MAX_NAMES, MAX_ENDINGS = 3, 8  # maximum numbers of file names and of endings in a message
+CONVERSIONS = {  # ending -> how to convert the file
     ".pdf": " (pdftotext makes texts)",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), " (save as CSV)"),
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".html", ".htm"), " (save as text)"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar", ".zst", ".lz4"), " (unpack)"),
 }
-# Maximum number of lines from which an encoding is detected, and of files whose content is sniffed.
+# Maximum number of lines from which an encoding is detected, and of files whose kind is detected.
 MAX_DETECTED_LINES = 200
 NON_ASCII = re.compile(rb"[\x80-\xff]")
-MIN_DETECTED_BYTES = 6  # non-ASCII bytes below which only common encodings are detected
+MIN_DETECTED_BYTES = 6  # with fewer non-ASCII bytes, only common encodings are detected
 
 
 def find(sources, kind=None, only=False):
     """Return (sources for odl.yaml, kind of the files or None).
 
     The kind is None if the reader recognises it from the name or the content of each file. A folder
-    becomes a pattern for all its readable files. If the sources are all files of a folder with one
-    extension, they become a pattern such as ``folder/*.csv``, which also covers later files. With
-    `only`, they remain a list of files.
+    becomes a pattern for all its readable files.
+
+    Parameters
+    ----------
+    sources : list of str
+        Files, folders and patterns.
+    kind : str, optional
+        Kind that the user chose.
+    only : bool
+        Whether named files remain a list of files. Otherwise, if they are all files of a folder
+        with one ending, they become a pattern such as ``folder/*.csv``, which also matches later
+        files.
 
     Raises
     ------
@@ -79,7 +88,7 @@ def find(sources, kind=None, only=False):
     """
     not_utf8 = listing.not_utf8(sources, kind or "text")
     if not_utf8 and set(_expand_all(sources, kind or "text")) <= set(not_utf8):
-        refuse_names(not_utf8)  # no other file
+        refuse_names(not_utf8)  # there is no other file
     named = []
     for source in sources:
         if source in not_utf8:
@@ -97,25 +106,25 @@ def find(sources, kind=None, only=False):
     if pdf := next((path for path in unknown if path.lower().endswith(".pdf")), None):
         raise DataError(
             f"{pdf} is a PDF",
-            "texts",
-            "make texts of such files, as pdftotext does, and name the texts",
+            "text files",
+            "convert it with pdftotext, and name the text file",
         )
     kinds = {sniff(path) for path in unknown[:MAX_DETECTED_LINES]}
     return named, kinds.pop() if len(kinds) == 1 and len(unknown) == len(paths) else None
 
 
 def _expand_all(sources, kind=None):
-    """Return the paths of all files that the sources match; a missing source has no files."""
+    """Return the paths of all files that the sources match; a missing source matches none."""
     return [path for source in sources for _, path in listing.expand(source, kind) or ()]
 
 
 def _is_left_out(path):
-    """Return whether a file would not be read by its extension, or has a kind by its content."""
+    """Return whether a file has an ending that is not read, or its content has a known kind."""
     return not listing.is_read(path) or listing.kind_in(path) is not None
 
 
 def _pattern_of(folder):
-    """Return the pattern for the files of a folder, with ``**`` if subfolders have some too."""
+    """Return the pattern for the files of a folder, with ``**`` if subfolders have files too."""
     every = os.path.join(glob.escape(folder), "**")
     paths = [path for _, path in listing.expand(every, "text")]
     if not paths:
@@ -130,10 +139,10 @@ def _pattern_of(folder):
 
 
 def _gather(sources):
-    """Replace the files of a folder by a pattern if no other file there has their ending.
+    """Replace files of a folder by a pattern if no other file in the folder has their ending.
 
-    A single file without an ending is not replaced. Sources that are not files come first in the
-    result; a source that is named twice is in it once.
+    A single file without an ending is not replaced. In the result, sources that are not files are
+    first, and each source occurs once.
     """
     groups, named = {}, []
     for source in sources:
@@ -157,7 +166,7 @@ def _gather(sources):
 def ending(path):
     """Return the ending of a file name, such as ``.jsonl`` or ``.jsonl.gz``.
 
-    For a rotated log it is the ending before the rotation.
+    For a rotated log, such as ``app.log.1``, this is the ending before the rotation (``.log``).
     """
     if is_rotated(path):
         return (listing.NAME_ENDING.search(listing.bare_name(path)) or [""])[0]
@@ -165,12 +174,12 @@ def ending(path):
 
 
 def is_rotated(path):
-    """Return whether the name of a file has an ending of rotation, as app.log.1 has."""
+    """Return whether the name of a file is that of a rotated log, such as ``app.log.1``."""
     return listing.bare_name(path) != listing.unpacked_name(os.path.basename(path).lower())
 
 
 def unread_siblings(sources, kind=None):
-    """Return the unread files that are next to the sources and have the same ending."""
+    """Return unread files that are in the folders of the sources and have the same endings."""
     read, patterns = set(map(os.path.abspath, _expand_all(sources, kind))), set()
     for path in read:
         if end := ending(path):
@@ -180,7 +189,7 @@ def unread_siblings(sources, kind=None):
 
 
 def account(sources, named):
-    """Return a phrase for `odl init` about the sources: patterns and named files."""
+    """Return a phrase about the sources: the patterns and files in `named`."""
     files, patterns = [], []
     for source in named:
         (files if os.path.isfile(source) else patterns).append(source)
@@ -190,20 +199,20 @@ def account(sources, named):
         hint = "; --only reads the named files only" if gathered else ""
         phrases.append(f"{_few(patterns)}: later files are read too{hint}")
     if len(files) == 1:
-        phrases.append(f"{visible(files[0])}, which is named; later files are not read")
+        phrases.append(f"the file {visible(files[0])}; later files are not read")
     elif files:
-        phrases.append(f"the {len(files):,} files that are named; later files are not read")
+        phrases.append(f"the {len(files):,} named files; later files are not read")
     return "; ".join(phrases)
 
 
 def unread(paths):
-    """Return a phrase that names some of the unread files next to the sources."""
+    """Return a phrase with the first of the unread files next to the sources."""
     shown = [min(path, os.path.relpath(path), key=len) for path in paths[:MAX_NAMES]]
     return f"{_few([*shown, *paths[MAX_NAMES:]])}, of the same kind as the sources"
 
 
 def left_out(sources, kind=None):
-    """Return a phrase about files in folders and patterns that are not read, or ""."""
+    """Return a phrase about unread files in the folders and patterns of the sources, or ""."""
     phrases = []
     wide = [source for source in sources if kind is None and not os.path.isfile(source)]
     if skipped := sorted(set(_expand_all(wide, "text")) - set(_expand_all(wide))):
@@ -227,7 +236,7 @@ def left_out(sources, kind=None):
 
 
 def _count_endings(paths):
-    """Return the numbers of files by ending as text, with advice on how to convert them."""
+    """Return a phrase with the number of files of each ending and how to convert them."""
     counts = Counter(
         (listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in paths
     )
@@ -239,19 +248,19 @@ def _count_endings(paths):
 
 
 def _few(names):
-    """Return the first names as text, and the number of the others."""
+    """Return a phrase with the first `MAX_NAMES` names and the number of the remaining ones."""
     names = list(names)
     note = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
     return ", ".join(map(visible, names[:MAX_NAMES])) + note
 
 
 def sniff(path):
-    """Return the kind of a file by its content.
+    """Detect the kind of a file from its content.
 
     Raises
     ------
     DataError
-        If the file cannot be read.
+        If the file has a format that odl does not read.
     """
     with open(path, "rb") as file:
         start = file.read(16)
@@ -269,7 +278,9 @@ def sniff(path):
     kind = listing.kind_in(path)
     if kind is None:
         raise DataError(
-            f"{path} is no text", "files of " + listing.endings(), "convert it, or name its --kind"
+            f"{path} is not a text file",
+            "files of " + listing.endings(),
+            "convert it, or name its kind by --kind",
         )
     return kind
 
@@ -280,13 +291,20 @@ def encoding_of(files, kind=None):
     The encoding is detected from lines that are not UTF-8. UTF-16 with a byte order mark needs no
     option.
 
+    Parameters
+    ----------
+    files : list of (str, str)
+        Names and paths.
+    kind : str, optional
+        Kind of all files.
+
     Returns
     -------
     encoding : None, str or list of str
         None if all lines are UTF-8. A list of UTF-8 and the detected encoding if the files have
-        lines in either encoding.
+        lines in both encodings.
     phrase : str
-        Names the encoding and the first line in it; "" if all lines are UTF-8.
+        The encoding and the first line in it; "" if all lines are UTF-8.
     """
     text_files = [path for _, path in files if (kind or listing.kind_in(path)) in TEXT_KINDS]
     n_utf8, n_others, first, sample = _survey_encodings(text_files)
@@ -302,7 +320,7 @@ def encoding_of(files, kind=None):
 
 
 def _survey_encodings(paths):
-    """Try to decode the lines of text files as UTF-8, except lines that are ASCII.
+    """Count the lines of text files that are UTF-8 and those that are not; skip ASCII lines.
 
     Returns
     -------
@@ -311,8 +329,8 @@ def _survey_encodings(paths):
     first : (str, bytes) or None
         Location of the first line that is not UTF-8, and the bytes around its first error.
     sample : list of bytes
-        First lines that are not UTF-8, to detect their encoding. Lines of UTF-8 with a cut
-        character are left out.
+        First lines that are not UTF-8, to detect their encoding. It has no lines of UTF-8 in which
+        a character is truncated.
     """
     n_utf8, n_others, first, sample = 0, 0, None, []
     for path in paths:
@@ -326,10 +344,10 @@ def _survey_encodings(paths):
                 n_others += 1
                 around = slice(max(0, error.start - 12), error.start + 12)
                 first = first or (f"{path}:{number}", line[around])
-                # If half of the bytes are valid UTF-8, the line only has a cut character.
+                # If half of the non-ASCII bytes are valid, the line is UTF-8 with an error.
                 valid = NON_ASCII.findall(line.decode("utf-8", "ignore").encode())
-                is_cut = 2 * len(valid) >= len(NON_ASCII.findall(line))
-                if n_others <= MAX_DETECTED_LINES and not is_cut:
+                is_utf8 = 2 * len(valid) >= len(NON_ASCII.findall(line))
+                if n_others <= MAX_DETECTED_LINES and not is_utf8:
                     sample.append(line)
     return n_utf8, n_others, first, sample
 
@@ -337,9 +355,9 @@ def _survey_encodings(paths):
 def detect_encoding(data):
     """Return the encoding that chardet detects in bytes that are not UTF-8.
 
-    The result is cp1252 if decoding with it gives the same text. Few non-ASCII bytes are little
-    evidence. Below `MIN_DETECTED_BYTES`, only encodings of web pages are considered, and cp1252
-    stands for all encodings of Latin letters.
+    The result is cp1252 if the decoded text is the same. With fewer than `MIN_DETECTED_BYTES`
+    non-ASCII bytes, only encodings of web pages are detected, and the result is cp1252 for all
+    encodings of Latin letters.
     """
     import chardet
 
@@ -354,7 +372,7 @@ def detect_encoding(data):
 
 
 def _texts(path, reader):
-    """Yield (number, text) for each line of a file."""
+    """Yield (number, text) of each line of a file."""
     for number, line in _lines(path, reader):
         try:
             yield number, (UTF8 if reader.wide else reader).text(line, number == 1)
@@ -363,23 +381,22 @@ def _texts(path, reader):
 
 
 def _lines(path, encoding=UTF8):
-    """Yield (number, bytes) for each line of a file, at most `MAX_SURVEYED_LINES`."""
+    """Yield (number, bytes) of each line of a file, up to line `MAX_SURVEYED_LINES`.
+
+    A damaged file ends early, without an error.
+    """
     from odl.corpora import formats
 
     with (
         contextlib.suppress(DataError, OSError, EOFError, zlib.error),
         formats.opened(path) as file,
-    ):  # the reader sets the file aside
-        for number, line in enumerate(
-            formats.lines(recoded(file, path, encoding)[0], path), start=1
-        ):
-            if number > MAX_SURVEYED_LINES:
-                return
-            yield number, line
+    ):
+        lines = formats.lines(recoded(file, path, encoding)[0], path)
+        yield from islice(enumerate(lines, start=1), MAX_SURVEYED_LINES)
 
 
 def yearless(files, kind, encoding):
-    """Return (path, time) of the first log whose times and name have no year, or None."""
+    """Return (path, first time) of the first log whose times and name have no year, or None."""
     from odl.corpora import formats, logs
 
     reader = check_encoding(encoding or "utf-8")
@@ -392,7 +409,7 @@ def yearless(files, kind, encoding):
 
 
 def delimiter_of(files, kind, encoding):
-    """Return a phrase about the delimiter of the first table, or "" if it is the usual one."""
+    """Return a phrase about the delimiter and header of the first table, or "" if usual."""
     from odl.corpora import formats
 
     path = next((path for _, path in files if (kind or listing.kind_in(path)) == "csv"), None)
@@ -412,7 +429,7 @@ def delimiter_of(files, kind, encoding):
 
 
 def find_unquoted(files, options):
-    """Return the path of the first table with tabs and literal quotation marks, or None."""
+    """Return the path of the first tab-separated table with literal quotation marks, or None."""
     from odl.corpora import formats
 
     if options.get("delimiter", "\t") != "\t":
@@ -432,7 +449,7 @@ def find_unquoted(files, options):
 def _has_wrong_rows(path, reader, quoted):
     """Return whether a tab-separated table has invalid rows, or rows of different lengths.
 
-    `quoted` tells whether quotation marks enclose fields; otherwise they are part of the text.
+    With `quoted`, quotation marks enclose fields. Otherwise they are part of the text.
     """
     from odl.corpora import formats
 

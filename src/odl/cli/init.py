@@ -1,4 +1,4 @@
-"""``odl init``: survey of a user's files, and the folder with the resulting configuration."""
+"""``odl init``: inspect a user's files, and write a folder with the resulting configuration."""
 
 import glob
 import os
@@ -26,15 +26,15 @@ from odl.files.listing import CATEGORY
 
 CONFIG_FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
 SNAKEMAKE_FILES = {SNAKEFILE: places.FOLDER_SNAKEFILE, PROFILE: places.PROFILE}
-MAX_SURVEYED_ROWS = 200_000  # rows of all files that are inspected
-MAX_SAMPLED_TEXTS = 2000  # texts from which languages, cleaners and pieces are chosen
-DAY_MS = 86_400_000  # milliseconds of a day
+MAX_SURVEYED_ROWS = 200_000  # maximum number of rows that are inspected
+MAX_SAMPLED_TEXTS = 2000  # maximum number of texts from which settings are chosen
+DAY_MS = 86_400_000  # milliseconds per day
 UNTIMED = (
-    "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files; "
-    "--time-format sets the format of times, --times modified takes missing times from the last "
-    "change of each file"
+    "no times such as 2026-03-01 (in logs, 2026-03-01T08:00:00); the order is that of the files; "
+    "--time-format sets the format of times, and --times modified uses the modification time of "
+    "each file instead of missing times"
 )
-KEEP_TEXT = 2000  # characters of a text that are stored
+KEEP_TEXT = 2000  # number of characters of a text that are stored
 KIND_LABELS = {
     **{kind: kind for kind in listing.KINDS},
     "jsonl": "JSONL",
@@ -42,8 +42,8 @@ KIND_LABELS = {
     "parquet": "Parquet",
 }
 MAX_ASIDE_SHARE = 0.2  # largest share of documents that may be set aside
-MAX_REASONS = 3  # reasons in a message
-INIT_OPTIONS = {  # advice about odl.yaml in a message -> advice for odl init
+MAX_REASONS = 3  # maximum number of reasons in a message
+INIT_OPTIONS = {  # advice about odl.yaml in a message -> corresponding advice about odl init
     "set options.quoted: false": "say --unquoted",
     "set the option encoding, such as [": "say --encoding, such as [",
     "set the option encoding to": "say --encoding",
@@ -52,10 +52,10 @@ INIT_OPTIONS = {  # advice about odl.yaml in a message -> advice for odl init
     "set columns.text or columns.counts": "name it by --text",
     "set the option kind": "say --kind",
 }
-# Values in a reason; reasons that differ only in values are grouped.
+# Value in a reason. Reasons that differ only in such values are counted together.
 VALUE_IN_REASON = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
-MAX_AUTHOR_SHARE = 0.1  # share of one author's documents above which authors are not read
-# Smallest share of texts without their titles for which titles are added to the texts.
+MAX_AUTHOR_SHARE = 0.1  # if one author wrote a larger share of the documents, authors are not read
+# Smallest share of texts that do not contain their titles for which titles are added to texts.
 MIN_TITLE_SHARE = 0.5
 
 
@@ -67,17 +67,22 @@ def write(folder, sources, answers, force=False, snakemake=False):
     folder : path-like
         Folder to write; it is created if it does not exist.
     sources : list of str
-        Files, folders, patterns; if empty, the files in the folder.
+        Files, folders and patterns. If empty, the files in the folder.
     answers : dict
         Choices of the user (`survey`).
     force : bool
-        Replace existing configuration files.
+        Whether to replace existing configuration files.
     snakemake : bool
-        Whether Snakemake will run the folder, as on a cluster.
+        Whether Snakemake will run the folder.
 
     Returns
     -------
     Survey
+
+    Raises
+    ------
+    OdlError
+        If the folder is configured already, or the sources cannot be used.
     """
     folder = Path(folder)
     path = folder / CONFIG_FILE
@@ -90,13 +95,13 @@ def write(folder, sources, answers, force=False, snakemake=False):
         raise ConfigError(f"{folder} is a file", "a folder, then the files of your documents", todo)
     if not sources and not folder.is_dir():
         raise ConfigError(
-            f"no files are named, and {folder} is no folder",
+            f"no files are named, and the folder {folder} does not exist",
             "the files of your documents",
-            f"name them, such as odl init {folder} posts/*.jsonl",
+            f"name them, as in odl init {folder} posts/*.jsonl",
         )
     try:
         report = survey(list(sources) or [str(folder)], answers)
-    except DataError as error:  # there is no odl.yaml yet, so advise options of odl init
+    except DataError as error:  # odl.yaml does not exist yet, so the advice is about odl init
         raise DataError(
             _name_init_options(error.given), error.expected, _name_init_options(error.todo)
         ) from error
@@ -116,12 +121,12 @@ def write(folder, sources, answers, force=False, snakemake=False):
 
 
 def text(report, name, folder):
-    """Return the content of odl.yaml."""
+    """Return the content of odl.yaml for a `Survey`, with the name of the study."""
     size = f"{report.n_documents:,} document{'s' * (report.n_documents != 1)}"
     size += f", {report.span}" if report.span else ""
     lines = [
         project.SCHEMA_LINE,
-        f"# {size}. Other keys are those of odl's config/README.md.",
+        f"# {size}. All keys are described in config/README.md of odl.",
         f"study: {name}",
         f"sources: {_flow([_from(folder, source) for source in report.sources])}",
         f"options: {_flow(report.options)}",
@@ -135,17 +140,17 @@ def text(report, name, folder):
 
 
 def _from(folder, source):
-    """Return a path or pattern relative to a folder; absolute if they share only the root."""
+    """Return a path or pattern relative to a folder, or absolute if they share only the root."""
     here, folder = os.getcwd(), os.path.abspath(folder)
-    if not os.path.exists(source):  # a pattern: escape the path that is put before it
+    if not os.path.exists(source):  # a pattern
         here, folder = glob.escape(here), glob.escape(folder)
     source = os.path.normpath(os.path.join(here, source))
-    outside = os.path.commonpath([source, folder]) == os.sep
-    return source if outside else os.path.relpath(source, folder)
+    shares_only_root = os.path.commonpath([source, folder]) == os.sep
+    return source if shares_only_root else os.path.relpath(source, folder)
 
 
 def _flow(value):
-    """Return a value as YAML on one line."""
+    """Return a value as YAML text on one line."""
     import yaml
 
     return yaml.safe_dump(
@@ -154,7 +159,7 @@ def _flow(value):
 
 
 def _write(folder, contents):
-    """Write files together: they are renamed when all are complete, odl.yaml last."""
+    """Write temporary files, and rename them when all are complete, odl.yaml last."""
     with ExitStack() as stack:
         for name, content in contents.items():
             temporary = stack.enter_context(storage.replacing(folder / name))
@@ -163,25 +168,26 @@ def _write(folder, contents):
 
 @dataclass
 class Survey:
-    """Result of a survey of files.
+    """Settings that were chosen for a user's files, and the reasons.
 
     Parameters
     ----------
     sources : list of str
         Sources, relative to the working directory.
     options : dict
-        Options of the reader `odl.corpora.collection` that are not the default.
+        Options of the reader `odl.corpora.collection` that differ from the default.
     batches, features : dict
         Settings that differ from the default.
     n_documents : int
+        Number of documents that were inspected.
     repeats : odl.files.documents.Repeats
         Number of rows with a repeated id.
     span : str
-        First and last day, "" without times.
+        First and last day; "" without times.
     ties : str, optional
-        "source" without times: the order of the files is used, not a random order.
-    said : list of (str, str)
-        Lines of the printed report: a label, and what was detected and why.
+        "source" if the documents have no times, so that they keep the order of the files.
+    lines : list of (str, str)
+        Lines of the printed report: a label, and a phrase about the choice and its reason.
     """
 
     sources: list
@@ -192,14 +198,14 @@ class Survey:
     repeats: Repeats = NO_REPEATS
     span: str = ""
     ties: str | None = None
-    said: list = field(default_factory=list)
+    lines: list = field(default_factory=list)
 
     def say(self, label, why):
         """Add a line to the printed report."""
-        self.said.append((label, why))
+        self.lines.append((label, why))
 
     def set(self, option, value, why=""):
-        """Set an option unless it is None, and add a line with the reason."""
+        """Set an option unless the value is None; add a line to the report if there is a reason."""
         if value is not None:
             self.options[option] = value
         if why:
@@ -207,16 +213,17 @@ class Survey:
 
 
 def survey(sources, answers):
-    """Inspect files, folders or patterns.
+    """Inspect the files of a user and choose settings for them.
 
     Parameters
     ----------
     sources : list of str
+        Files, folders and patterns.
     answers : dict
-        Choices of the user: roles of `odl.cli.columns.ROLE_NAMES`; the reader's options kind,
-        delimiter, encoding, dates and times; stop_words, period. Missing choices are detected.
-        ``only``: whether later files are ignored. ``meaning``: whether vectors are used in addition
-        to words.
+        Choices of the user. Other settings are chosen by the content of the files. Keys are the
+        roles of `odl.cli.columns.ROLE_NAMES`, the reader's options kind, delimiter, encoding, dates
+        and times, and stop_words, period, only (ignore later files), meaning (use vectors in
+        addition to words) and strict (refuse documents that cannot be read).
 
     Returns
     -------
@@ -225,7 +232,7 @@ def survey(sources, answers):
     Raises
     ------
     OdlError
-        If no configuration is possible; the message names the option that would help.
+        If no configuration is possible. The message names an option that helps.
     """
     answers = {name: value for name, value in answers.items() if value is not None}
     named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
@@ -234,18 +241,7 @@ def survey(sources, answers):
         (name, path) for name, path in listing.find_files(named, kind) if listing.is_utf8(path)
     ]
     report.set("kind", kind)
-    kinds = Counter(kind or listing.kind_in(path) for _, path in files)
-    report.say(
-        "files",
-        ", ".join(f"{n} {KIND_LABELS[name]} file{'s' * (n > 1)}" for name, n in kinds.items()),
-    )
-    report.say("sources", filekinds.account(sources, named))
-    if siblings := filekinds.unread_siblings(named, kind):
-        report.say("not read", filekinds.unread(siblings))
-    if left_out := filekinds.left_out(
-        [*named, *filter(os.path.isfile, listing.not_utf8(sources, kind))], kind
-    ):
-        report.say("left out", left_out)
+    _sources(report, files, sources)
     _encoding(report, files, answers)
     _years(report, files, answers)
     report.set("time_format", answers.get("time_format"))
@@ -262,32 +258,7 @@ def survey(sources, answers):
         dates, why = roles.date_form(unclear_times, answers.get("dates"))
         report.set("dates", dates, why if dates else "")
     times = _times(report, files, answers)
-    texts = _texts(report, sample)
-    stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
-    report.options["tokens"] = preparation.tokens_of(texts, stop_words)
-    report.say("language", why)
-    shares = preparation.cleaners_of(texts)
-    report.set("clean", list(shares) or None, preparation.sentence(shares))
-    weights, why = preparation.pieces_of(texts, report.options["tokens"], shares, len(times))
-    report.features |= weights
-    if weights:
-        report.say("pieces", why)
-    options, weights, why = preparation.meaning_of(
-        texts, report.options["tokens"], answers.get("meaning", False)
-    )
-    report.options |= options
-    report.features |= weights
-    if why:
-        report.say("meaning", why)
-    if "encoded" in shares:  # without its encoded part, a file may have no words
-        why = "1; documents without words after cleaning are left out and counted"
-        report.set("min_words", 1, why)
-    report.set("duplicates", True)
-    why = (
-        f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages; "
-        "options.keep_text: 0 stores titles only"
-    )
-    report.set("keep_text", KEEP_TEXT if texts else None, why if texts else "")
+    _words(report, _texts(report, sample), len(times), answers)
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
     if report.span and report.batches.get("by") != "period":
@@ -295,11 +266,55 @@ def survey(sources, answers):
     return report
 
 
-def _years(report, files, answers):
-    """Set the option ``times``: where texts have their times from, and logs their years.
+def _sources(report, files, sources):
+    """Report the files that are read, and the files of the sources that are not."""
+    named, kind = report.sources, report.options.get("kind")
+    kinds = Counter(kind or listing.kind_in(path) for _, path in files)
+    report.say(
+        "files",
+        ", ".join(f"{n} {KIND_LABELS[name]} file{'s' * (n > 1)}" for name, n in kinds.items()),
+    )
+    report.say("sources", filekinds.account(sources, named))
+    if siblings := filekinds.unread_siblings(named, kind):
+        report.say("not read", filekinds.unread(siblings))
+    not_utf8 = filter(os.path.isfile, listing.not_utf8(sources, kind))
+    if left_out := filekinds.left_out([*named, *not_utf8], kind):
+        report.say("left out", left_out)
 
-    It is the user's choice. Without a choice, logs whose times lack a year get theirs from the
-    modification times of the files.
+
+def _words(report, texts, n_documents, answers):
+    """Set the options and features that depend on the words of the texts."""
+    stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
+    tokens = report.options["tokens"] = preparation.tokens_of(texts, stop_words)
+    report.say("language", why)
+    shares = preparation.cleaners_of(texts)
+    report.set("clean", list(shares) or None, preparation.sentence(shares))
+    weights, why = preparation.pieces_of(texts, tokens, shares, n_documents)
+    report.features |= weights
+    if weights:
+        report.say("pieces", why)
+    options, weights, why = preparation.meaning_of(texts, tokens, answers.get("meaning", False))
+    report.options |= options
+    report.features |= weights
+    if why:
+        report.say("meaning", why)
+    if "encoded" in shares:  # a text that is entirely encoded has no words after cleaning
+        why = "1; documents without words after cleaning are left out and counted"
+        report.set("min_words", 1, why)
+    report.set("duplicates", True)
+    if texts:
+        why = (
+            f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show "
+            "passages; options.keep_text: 0 stores titles only"
+        )
+        report.set("keep_text", KEEP_TEXT, why)
+
+
+def _years(report, files, answers):
+    """Set the option ``times``, the source of times of texts and of years of logs.
+
+    Without a choice of the user, it is set if the times of a log have no year. The years then
+    follow from the modification times of the files.
     """
     times, kind = answers.get("times"), report.options.get("kind")
     report.set("times", times)
@@ -321,7 +336,7 @@ def _years(report, files, answers):
 
 
 def _encoding(report, files, answers):
-    """Set the encoding of text files, and delimiter and quoting of tables."""
+    """Set the encoding of text files, and the delimiter and quoting of tables."""
     kind, why = report.options.get("kind"), ""
     if "encoding" in answers:
         names = [name.strip() for name in answers["encoding"].split(",")]
@@ -347,7 +362,7 @@ def _rows(report, files):
     Raises
     ------
     DataError
-        If a file cannot be read, and no other file has a row.
+        If a file cannot be read and no file has a row.
     """
     form, n_rows, first_error = collection.form_of(report.options), 0, None
     for name, path in files:
@@ -359,16 +374,14 @@ def _rows(report, files):
                     return
                 if not isinstance(row, Unreadable):
                     yield table, row
-        except DataError as error:  # `_check_aside` reports it, if other files have rows
+        except DataError as error:  # if other files have rows, `_check_aside` reports the file
             first_error = first_error or error
     if first_error and not n_rows:
         raise first_error
 
 
 def _read(report, files):
-    """Read the files once; return (columns, categories, times, n_table_rows, sample).
-
-    Equal rows count once. Their number is stored in `report.n_documents`.
+    """Read the rows of the files once; store the number of different rows in the report.
 
     Returns
     -------
@@ -377,13 +390,12 @@ def _read(report, files):
     categories : odl.cli.columns.Column
         Categories in the feeds.
     times : odl.cli.columns.Column
-        Dates in mail, feeds and logs that end with the year, such as 1/2/26: day and month may be
-        in either order. There is one date for each day.
+        Dates in mail, feeds and logs in which day and month may have either order, such as 1/2/26.
+        Each date occurs once.
     n_table_rows : int
         Number of different rows in the tables.
     sample : list of (path of a table or None, row)
-        Rows drawn at random, at most `MAX_SAMPLED_TEXTS`. The seed is fixed, so a second call
-        draws the same rows.
+        At most `MAX_SAMPLED_TEXTS` rows, drawn at random with a fixed seed.
     """
     columns, categories, times = {}, roles.Column(CATEGORY), roles.Column("time")
     hashes, days, n_table_rows = set(), set(), 0
@@ -403,7 +415,7 @@ def _read(report, files):
             if date and date[0] not in days and not report.options.get("time_format"):
                 days.add(date[0])
                 times.add(row["time"])
-        # Reservoir sampling: all rows read so far have the same probability to be in the sample.
+        # Reservoir sampling: each row so far is in the sample with the same probability.
         if len(hashes) <= MAX_SAMPLED_TEXTS:
             sample.append((table, row))
         elif (index := draw.randrange(len(hashes))) < MAX_SAMPLED_TEXTS:
@@ -413,7 +425,7 @@ def _read(report, files):
 
 
 def _columns(report, columns, n_rows, answers):
-    """Choose the columns, and set those that the reader would not use by default."""
+    """Choose the columns of the roles, and set those that the reader would not use by default."""
     chosen = {role: answers[role] for role in roles.ROLE_NAMES if role in answers}
     time_formats = check_formats(report.options.get("time_format"))
     fitting = roles.choose(columns, n_rows, chosen, time_formats)
@@ -424,7 +436,7 @@ def _columns(report, columns, n_rows, answers):
         alike = any(other.strip().lower() == role for other in columns)
         if name != usual and (name or (usual and alike)):
             written[role] = name
-        if role != "author":  # `_authors` reports it
+        if role != "author":  # `_authors` reports the column of authors
             report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
     dates, clock = fitting["time"][0], None
     if dates and "time" not in chosen and "time_format" not in report.options:
@@ -445,8 +457,8 @@ def _columns(report, columns, n_rows, answers):
 def _authors(report, sample, answers):
     """Set the column of authors, unless one author wrote a large share of all documents.
 
-    With a column of authors, a word counts once for each author in a period. If few people write
-    all documents, this would hide the subjects of a single author.
+    With a column of authors, a word counts once per author in a period. This would hide the
+    subjects of an author who writes many of the documents.
     """
     columns = dict(report.options.get("columns", {}))
     column, answer = columns.pop("author", None), answers.get("author")
@@ -471,15 +483,15 @@ def _authors(report, sample, answers):
 
 
 def _join_titles(report, sample, answers):
-    """Add titles to the texts if a share `MIN_TITLE_SHARE` of the texts lacks its title."""
+    """Add titles to the texts if a share of at least `MIN_TITLE_SHARE` lacks its title."""
     columns = collection.columns_of(report.options)
     title, text = columns.get("title"), columns.get("text")
     pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
     pairs = [pair for pair in pairs if pair[0]]
-    n_apart = sum(heading not in body for heading, body in pairs)
-    if "text" not in answers and pairs and n_apart >= MIN_TITLE_SHARE * len(pairs):
+    n_without_title = sum(heading not in body for heading, body in pairs)
+    if "text" not in answers and pairs and n_without_title >= MIN_TITLE_SHARE * len(pairs):
         report.options["columns"] = {**(report.options.get("columns") or {}), "text": [title, text]}
-        share = n_apart / len(pairs)
+        share = n_without_title / len(pairs)
         why = f"with the words of {title!r}, which {share:.0%} of the texts do not contain"
         report.say("text", why)
 
@@ -490,7 +502,7 @@ def _plain(value):
 
 
 def _categories(report, column, name):
-    """Set the categories of feeds as topics if there are few, or if the user asks for it.
+    """Use the categories of feeds as topics if they are few, or if the user asks for it.
 
     Parameters
     ----------
@@ -512,7 +524,7 @@ def _categories(report, column, name):
         raise ConfigError(
             f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct the name"
         )
-    # A topic has several documents, so more categories than a third of them are no topics.
+    # A topic has several documents. More categories than a third of the documents are not topics.
     has_few = 0 < n <= max(2, report.n_documents // 3)
     if name == CATEGORY or (name is None and has_few):
         report.options["columns"] = {"topics": CATEGORY}
@@ -542,34 +554,29 @@ def _documents(report, files):
 
 
 def _times(report, files, answers):
-    """Parse the inspected documents as `odl run` will; return their times.
+    """Parse documents as `odl run` does, set the options that depend on ids and times.
 
-    Reports unreadable documents, or refuses too many, and sets the options that follow from ids and
-    times. If some documents have a time, those without one are unreadable. If none has one, all
-    times are `NO_TIME`.
+    Documents that cannot be read are reported, and refused if they are too many. If some documents
+    have a time, those without a time are among them.
+
+    Returns
+    -------
+    list of int
+        Time of each document in ms. All are `NO_TIME` if no document has a time.
     """
     parser = collection.Parser({"dates": answers.get("dates"), **report.options})
     ids, times = collection.Register(), []
     unreadable, untimed, todos = [], [], {}
-    dated = []  # (text of a time, its milliseconds): the first and the last
+    dated = []  # (text of a time, its milliseconds) of the first and the last document with a time
     for name, kind, place, row, with_ids in _documents(report, files):
-        identity = None
         try:
-            if isinstance(row, Unreadable):
-                raise ValueError(row)
-            collection.check_id(row, with_ids, kind)
-            content = collection.content_of(row)
-            if not fields.missing(row.get("id")):
-                identity = ids.name(fields.parse_id(row["id"]), content)
-                if identity is None:  # a repeated row
-                    continue
-            time = parser.parse(row, kind).time
+            time = _parse(row, kind, with_ids, parser, ids)
         except (ValueError, OverflowError, RecursionError) as error:
             unreadable.append(setaside.aside(name, place, error))
             todos[unreadable[-1].reason] = Unreadable(error).todo
             continue
-        if identity is not None:
-            ids.enter(identity, content)
+        if time is None:
+            continue
         times.append(time)
         if time == NO_TIME:
             untimed.append(setaside.aside(name, place, collection.WITHOUT_TIME))
@@ -597,14 +604,39 @@ def _times(report, files, answers):
     return times
 
 
+def _parse(row, kind, with_ids, parser, ids):
+    """Parse a row and register its id; return its time in ms, or None if the row is a repetition.
+
+    Raises
+    ------
+    ValueError, OverflowError, RecursionError
+        If the row cannot be read.
+    """
+    if isinstance(row, Unreadable):
+        raise ValueError(row)
+    collection.check_id(row, with_ids, kind)
+    content, identity = collection.content_of(row), None
+    if not fields.missing(row.get("id")):
+        identity = ids.name(fields.parse_id(row["id"]), content)
+        if identity is None:
+            return None
+    time = parser.parse(row, kind).time
+    if identity is not None:
+        ids.enter(identity, content)
+    return time
+
+
 def _report_times(report, times, dated):
-    """Note the first and last day, implausible days, and how two times (text, ms) were read."""
+    """Report the first and the last day, implausible days, and how times were parsed.
+
+    `dated` has examples of times: (text, milliseconds).
+    """
     first, last = _day(min(times)), _day(max(times))
     report.span = f"{first} to {last}"
     if late := sum(time > time_ns() // 1_000_000 + DAY_MS for time in times):
         report.say(
             "to come",
-            f"{late} of the dates, the last {last}; correct it: it remains the last period",
+            f"{late} of the dates, the last {last}; correct it, or {last} remains the last period",
         )
     if early := sum(time < 0 for time in times):
         report.say("long ago", f"{early} of the dates are before 1970, the first {first}")
@@ -612,7 +644,7 @@ def _report_times(report, times, dated):
 
 
 def _check_aside(report, aside, todos, n_readable, strict):
-    """Report the documents that would be set aside; refuse if they are too many.
+    """Report the documents that would be set aside, or refuse if they are too many.
 
     Parameters
     ----------
@@ -621,9 +653,13 @@ def _check_aside(report, aside, todos, n_readable, strict):
     todos : dict of str to str
         Reason -> advice.
     n_readable : int
-        Number of the other documents.
+        Number of documents that would not be set aside.
     strict : bool
-        Refuse if one document would be set aside.
+        Whether to refuse if any document would be set aside.
+
+    Raises
+    ------
+    DataError
     """
     if strict:
         report.set("strict", True)
@@ -638,23 +674,15 @@ def _check_aside(report, aside, todos, n_readable, strict):
         report.say("damaged", "; ".join(damaged[:MAX_REASONS]) + note)
     if not unread:
         return
-    groups = {}
-    for entry in unread:
-        groups.setdefault(VALUE_IN_REASON.sub("...", entry.reason), []).append(entry)
-    reasons = []
-    for entries in sorted(groups.values(), key=len, reverse=True)[:MAX_REASONS]:
-        first = entries[0]
-        location = " ".join(filter(None, (first.file, first.place)))
-        reasons.append((first.reason, f"{first.reason} ({len(entries):,}, first {location})"))
+    reasons = _frequent_reasons(unread)
     listed = "; ".join(phrase for _, phrase in reasons)
     account = setaside.account(unread).replace("was set", "is set").replace("were set", "are set")
-    # An entry without a place is a file; the rest of a damaged file has an unknown number.
-    n_documents = sum(
+    # An entry without a place is a file. That of the rest of a damaged file has no known number.
+    n_unread = sum(
         bool(entry.place) and not entry.place.startswith(setaside.REST_PREFIX) for entry in unread
     )
-    max_documents = MAX_ASIDE_SHARE * (n_readable + n_documents)
-    if strict or n_readable < 2 or n_documents > max_documents:
-        n = n_readable + n_documents
+    n = n_readable + n_unread
+    if strict or n_readable < 2 or n_unread > MAX_ASIDE_SHARE * n:
         raise DataError(
             f"{account}: {listed}",
             "none (--strict)" if strict else f"at most {MAX_ASIDE_SHARE:.0%} of {n:,} documents",
@@ -663,10 +691,23 @@ def _check_aside(report, aside, todos, n_readable, strict):
     report.say("set aside", _name_init_options(f"{account} by odl run, which lists them: {listed}"))
 
 
-def _name_init_options(text):
-    """Return a message in which advice about odl.yaml is replaced by advice for `odl init`.
+def _frequent_reasons(aside):
+    """Return (reason, phrase with number and first document) for the most frequent reasons."""
+    groups = {}
+    for entry in aside:
+        groups.setdefault(VALUE_IN_REASON.sub("...", entry.reason), []).append(entry)
+    reasons = []
+    for entries in sorted(groups.values(), key=len, reverse=True)[:MAX_REASONS]:
+        first = entries[0]
+        location = " ".join(filter(None, (first.file, first.place)))
+        reasons.append((first.reason, f"{first.reason} ({len(entries):,}, first {location})"))
+    return reasons
 
-    For example, "set the option dates to" becomes "say --dates": odl.yaml is not yet written.
+
+def _name_init_options(text):
+    """Return a message in which advice about odl.yaml is replaced by advice about `odl init`.
+
+    For example, "set the option dates to" becomes "say --dates".
     """
     for option, answer in INIT_OPTIONS.items():
         text = text.replace(option, answer)
@@ -674,17 +715,17 @@ def _name_init_options(text):
 
 
 def _day(milliseconds):
-    """Return the day of a time in ms as text."""
+    """Return the day (UTC) of a time in ms, such as "2026-03-01"."""
     return (fields.EPOCH + timedelta(milliseconds=milliseconds)).date().isoformat()
 
 
 def _second(milliseconds):
-    """Return a time in ms as text with seconds, UTC."""
+    """Return a time in ms as text, such as "2026-03-01 08:00:00 UTC"."""
     return f"{fields.EPOCH + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _texts(report, sample):
-    """Return the texts of the sample."""
+    """Return the texts of the rows in a sample (`_read`)."""
     name = collection.columns_of(report.options).get("text")
     return [
         str(fields.join_pieces(collection.value_of(row, name if table else "text")) or "")

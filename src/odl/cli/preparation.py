@@ -1,4 +1,4 @@
-"""Options that `odl init` derives from texts and times: stop words, cleaners, pieces, batches."""
+"""Choose settings of `odl init` from texts and times: stop words, cleaners, pieces, batches."""
 
 import re
 from collections import Counter
@@ -19,10 +19,10 @@ from odl.text.tokens import count_words
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 HANGUL_SYLLABLE = re.compile("[\uac00-\ud7a3]")
-# Share of Hangul among the letters above which Korean words are cut into pairs of syllables.
+# Share of Hangul among the letters above which Korean words are divided into pairs of syllables.
 MIN_HANGUL_SHARE = 0.05
-MAX_DETECTED_CHARACTERS = 5000  # characters of a text by which its language is detected
-MIN_CLEANED_SHARES = {  # cleaner -> share of changed documents from which it is used
+MAX_DETECTED_CHARACTERS = 5000  # characters of a text from which its language is detected
+MIN_CLEANED_SHARES = {  # cleaner -> smallest share of changed documents for which it is used
     "headers": 0.05,
     "encoded": 0.001,
     "html": 0.05,
@@ -32,9 +32,9 @@ MIN_CLEANED_SHARES = {  # cleaner -> share of changed documents from which it is
     CHAINED: 0.05,
 }
 STOP_WORD_SHARE = 0.5  # share of documents above which a word is a stop word
-MIN_MEDIAN_PERIOD = 7  # documents of the median period; with fewer, a longer period is used
-UNDATED_BATCHES = 40  # number of batches of a stream without times
-# Number of distinct words in a text up to which its vector has at least half of the weight
+MIN_MEDIAN_PERIOD = 7  # smallest median number of documents in a period
+UNDATED_BATCHES = 40  # number of batches in a stream without times
+# Largest number of distinct words in a text whose vector has at least half of the weight
 # (docs/method.md#meaning-beside-words).
 MAX_SHORT_TEXT = 16
 ENCODER, ENCODER_COST = "wordllama", "about .1 ms and 3 kB per document, 320 kB per checkpoint"
@@ -47,8 +47,17 @@ FIRST_BATCH = 100  # maximum number of documents in the first batch
 def stop_words_of(texts, name=None):
     """Return (option ``stop_words``, section ``features``, reason).
 
-    The user may give the `name` of the language whose stop words are ignored, or "none". Without a
-    name, the languages are detected from the texts.
+    Parameters
+    ----------
+    texts : list of str
+        Sample of the texts, from which languages are detected.
+    name : str, optional
+        Language whose stop words are ignored, or "none", if the user chose it.
+
+    Raises
+    ------
+    ConfigError
+        If the name is unknown.
     """
     if name is not None:
         if name not in ("none", *stopwords.LANGUAGES):
@@ -65,7 +74,7 @@ def stop_words_of(texts, name=None):
     stop_words = stopwords.StopWords(
         vocabulary, np.bincount(counts.indices, minlength=len(vocabulary))
     )
-    n_texts = stopwords.mix(counts, stop_words, alone=True)  # by language; "" if it is not known
+    n_texts = stopwords.mix(counts, stop_words, alone=True)  # language ("": unknown) -> texts
     why = "not known (--stop-words names one)"
     if any(n_texts):
         names = sorted(n_texts, key=lambda name: (not name, -n_texts[name]))
@@ -82,10 +91,7 @@ def stop_words_of(texts, name=None):
 
 
 def _count(texts, tokens):
-    """Return (counts, words, is_english) of texts, without the stop words of their languages.
-
-    `is_english` tells whether most texts are English.
-    """
+    """Return (counts, words, whether most texts are English) of texts without stop words."""
     counts, words = count_words(texts, tokens)
     if tokens["stop_words"]:
         return counts, words, tokens["stop_words"] == "english"
@@ -106,7 +112,7 @@ def tokens_of(texts, stop_words):
 
 
 def meaning_of(texts, tokens, asked):
-    """Return the settings that compare texts by vectors as well as by words.
+    """Return the settings with which texts are compared by vectors as well as by words.
 
     Parameters
     ----------
@@ -122,8 +128,8 @@ def meaning_of(texts, tokens, asked):
     options, features : dict
         Keys of the sections ``options`` and ``features``; empty if the user did not ask.
     reason : str
-        What was set and why. If the user did not ask, a recommendation for short English texts,
-        and "" for other texts.
+        Explanation of the settings. If the user did not ask, a recommendation for short English
+        texts, and "" for other texts.
 
     Raises
     ------
@@ -131,10 +137,10 @@ def meaning_of(texts, tokens, asked):
         If the user asked, and the encoder cannot be loaded.
     """
     counts, _, english = _count(texts, tokens)
-    # Median number of distinct words per text: the rows of `counts` are texts.
+    # Median number of distinct words per text; the rows of `counts` are texts.
     length = np.median(np.diff(counts.indptr)) if len(texts) else 0
     if asked:
-        encoder.encoder_of(ENCODER)  # raises ConfigError without the extra
+        encoder.encoder_of(ENCODER)  # raises ConfigError if odl[meaning] is not installed
         why = (
             f"vectors of {ENCODER} next to words, with a weight of {weight_of([length]):.2f} "
             f"for about {length:.0f} distinct words a text; {ENCODER_COST}"
@@ -150,7 +156,10 @@ def meaning_of(texts, tokens, asked):
 
 
 def pieces_of(texts, tokens, cleaners, n_documents):
-    """Return (weight of pieces in ``features``, reason); empty if the cleaned texts need none."""
+    """Return (section ``features`` with the weight of pieces, reason); empty if none is needed.
+
+    Texts are cleaned first.
+    """
     for name in cleaners:
         texts = [CLEANERS[name](text) for text in texts] if name in CLEANERS else texts
     share = pieces.weight(*_count(texts, tokens)[:2], n_documents)
@@ -159,10 +168,10 @@ def pieces_of(texts, tokens, cleaners, n_documents):
 
 
 def cleaners_of(texts):
-    """Return {name of a cleaner: share of the texts that it changes}, for cleaners worth using.
+    """Return {name: share of the texts that it changes} of the cleaners that should be used.
 
-    These change at least the share `MIN_CLEANED_SHARES` of the texts. Each cleaner gets the texts
-    as the previous one has cleaned them.
+    A cleaner is used if it changes at least the share `MIN_CLEANED_SHARES` of the texts. It gets
+    the texts that the previous cleaners have cleaned.
     """
     shares = {}
     for name, clean in CLEANERS.items():
@@ -176,7 +185,7 @@ def cleaners_of(texts):
 
 
 def sentence(shares):
-    """Return a phrase about the cleaners and their shares; "" if there are none."""
+    """Return a phrase about the cleaners and their shares; "" without a cleaner."""
     why = ", ".join(f"{name} (in {share:.1%} of the documents)" for name, share in shares.items())
     return f"left out: {why}" if why else ""
 
@@ -192,12 +201,12 @@ def repeating(texts):
     counts = boilerplate.tally(passages.starts, passages.keys, passages.sizes, nothing)
     removed = boilerplate.find_boilerplate(counts, nothing)
     removed = removed[np.searchsorted(counts.keys, passages.keys)]
-    touched = np.repeat(np.arange(len(texts)), np.diff(passages.starts))[removed]
-    return len(np.unique(touched)) / max(len(texts), 1)
+    changed_rows = np.repeat(np.arange(len(texts)), np.diff(passages.starts))[removed]
+    return len(np.unique(changed_rows)) / max(len(texts), 1)
 
 
 def batches_of(times, period=None):
-    """Return (settings of batches, reason).
+    """Return (section ``batches``, reason).
 
     Parameters
     ----------
@@ -215,7 +224,7 @@ def batches_of(times, period=None):
     if n < 2:
         raise DataError(
             f"{n} document{'s' * (n != 1)}",
-            "at least two: one to start from and one to score",
+            "at least two: one to learn from and one to score",
             MORE_DOCUMENTS,
         )
     initial = min(FIRST_BATCH, max(1, n // 5))
@@ -238,7 +247,7 @@ def batches_of(times, period=None):
     if period:
         raise DataError(
             f"batches by {period}",
-            "documents of several such periods, all with times",
+            "documents with times in at least two periods",
             "choose another period",
         )
     size = min(500, max(MIN_MEDIAN_PERIOD, (n - initial) // UNDATED_BATCHES))
@@ -249,14 +258,14 @@ def batches_of(times, period=None):
 
 
 def alerts_begin(sizes):
-    """Return a phrase about the first batch with alerts.
+    """Return a phrase about the first period that can have alerts.
 
-    It has `Alerts.warm_up` scored documents before it.
+    At least `Alerts.warm_up` documents must have been scored before it.
 
     Parameters
     ----------
     sizes : list of int
-        Number of documents of each batch after the first.
+        Number of documents in each batch after the first.
     """
     before = 0
     for number, size in enumerate(sizes, start=1):
@@ -264,6 +273,6 @@ def alerts_begin(sizes):
             return f"the first {number} periods are unproven, without alerts"
         before += size
     return (
-        f"too few for alerts, which need {Alerts.warm_up} documents scored before; "
+        f"too few documents for alerts, which need {Alerts.warm_up} earlier scores; "
         "the most novel documents and the strongest words are shown as unproven"
     )

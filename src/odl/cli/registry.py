@@ -1,10 +1,10 @@
-"""The schema files: settings, learners, readers, experiments, figures and stages.
+"""Schema files of a configuration and of odl.yaml.
 
 ``workflow/schemas/config.schema.json`` contains the sections of a configuration
-(`odl.config.sections`), the settings of every learner, reader and experiment, and under
-``registry`` the facts that the rules need. ``workflow/schemas/odl.schema.json`` is the schema of
-odl.yaml, for editors. `odl step schema --write` writes both files, and a test fails if they are out
-of date.
+(`odl.config.sections`) and the settings of every learner, reader and experiment. Its key
+``registry`` has facts about learners, readers, experiments, figures and steps for the workflow.
+``workflow/schemas/odl.schema.json`` is the schema of odl.yaml, for editors. `odl step schema
+--write` writes both files, and a test fails if they are out of date.
 """
 
 import ast
@@ -33,7 +33,7 @@ SCHEMA_HEAD = {
     "description": "Written by `odl step schema --write`.",
 }
 FOLDER_SCHEMA_HEAD = {
-    "$schema": "http://json-schema.org/draft-07/schema#",  # the newest that YAML editors read
+    "$schema": "http://json-schema.org/draft-07/schema#",  # newest draft that YAML editors support
     "title": "odl.yaml, the settings of a folder",
     "description": "Every key is described in config/README.md of odl.",
 }
@@ -48,15 +48,18 @@ NEW_NAME_ADVICE = "if it is new, run `odl step schema --write`"
 
 
 def schema(steps):
-    """Return the schema of a configuration with the registry; `steps` is from `odl.cli.steps`."""
+    """Return the schema of a configuration with the registry.
+
+    Parameters
+    ----------
+    steps : dict
+        Result of `odl.cli.steps`.
+    """
     study = Study.schema()
+    learner_entries = {name: {"properties": entry} for name, entry in learners.schema().items()}
     for section, key, entries in (
         ("corpora", "reader", _readers()),
-        (
-            "learners",
-            "algorithm",
-            {name: {"properties": entry} for name, entry in learners.schema().items()},
-        ),
+        ("learners", "algorithm", learner_entries),
         ("experiments", "experiment", _experiments()),
     ):
         entry = study["properties"][section]
@@ -66,27 +69,43 @@ def schema(steps):
 
 
 def folder_schema(study_schema):
-    """Return the schema of odl.yaml, from that of a configuration.
+    """Return the schema of odl.yaml for the schema of a configuration.
 
-    Nothing but the sources is required, since a folder gets the defaults of config/config.yaml.
+    Only the sources are required, since a folder gets the defaults of config/config.yaml.
     """
     study = _optional(study_schema["properties"])
-    learners_of_study = study_schema["properties"]["learners"]["additionalProperties"]
-    documents = variants_of(study_schema["properties"]["corpora"]["additionalProperties"])[
-        "documents"
-    ]
+    learners_schema = study_schema["properties"]["learners"]
+    corpus_schema = study_schema["properties"]["corpora"]["additionalProperties"]
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
-        named = {
-            name: _optional(_variant(learners_of_study, entry["algorithm"]))
-            for name, entry in yaml.safe_load(file)["learners"].items()
-        }
-    command = {"type": "string", "minLength": 1}
-    stream = study_schema["properties"]["corpora"]["additionalProperties"]["properties"]
+        default_learners = yaml.safe_load(file)["learners"]
+    named = {
+        name: _optional(_variant(learners_schema["additionalProperties"], entry["algorithm"]))
+        for name, entry in default_learners.items()
+    }
+    stream = corpus_schema["properties"]
     properties = {
         "sources": {**stream["sources"], "minItems": 1},
-        "options": documents["properties"]["options"],
+        "options": variants_of(corpus_schema)["documents"]["properties"]["options"],
         **{key: _optional(stream[key]) for key in ("ties", "batches")},
-        project.NOTIFY: {**command, "description": "command that gets each alert; see odl trust"},
+        **_own_properties(),
+        **study,
+        "study": {**study["study"], "type": ["string", "integer"]},
+        "atoms": {**study["atoms"], "type": ["array", "integer"]},
+        "corpora": {"type": "object"},
+        "experiments": {"type": "object"},
+        "learners": {**learners_schema, "properties": named},
+    }
+    return {**FOLDER_SCHEMA_HEAD, **closed(properties, "sources")}
+
+
+def _own_properties():
+    """Return the schemas of the keys that only odl.yaml has (`odl.config.project.OWN_KEYS`)."""
+    return {
+        project.NOTIFY: {
+            "type": "string",
+            "minLength": 1,
+            "description": "command that receives each alert; `odl trust` must allow it",
+        },
         project.ORDER_BY_VERDICTS: {
             "type": "boolean",
             "default": True,
@@ -95,20 +114,13 @@ def folder_schema(study_schema):
         project.DRIVER: {"type": "string", "enum": ["snakemake"]},
         project.ADDRESS: {
             **_anchor_patterns(project.ADDRESS_SCHEMA),
-            "description": "address at which people open new.html, for links to events",
+            "description": "address under which new.html is opened, for links to events",
         },
-        **study,
-        "study": {**study["study"], "type": ["string", "integer"]},
-        "atoms": {**study["atoms"], "type": ["array", "integer"]},
-        "corpora": {"type": "object"},
-        "experiments": {"type": "object"},
-        "learners": {**study_schema["properties"]["learners"], "properties": named},
     }
-    return {**FOLDER_SCHEMA_HEAD, **closed(properties, "sources")}
 
 
 def _variant(schema, name):
-    """Return the schema of one variant: its own properties and those that all variants share."""
+    """Return the schema of a variant: its own properties and those of all variants."""
     return closed({**variants_of(schema)[name]["properties"], **schema["properties"]})
 
 
@@ -118,30 +130,27 @@ def _optional(schema):
         return [*map(_optional, schema)]
     if not isinstance(schema, dict):
         return schema
-    needless = ("required",) if isinstance(schema.get("required"), list) else ()
     return {
         key: value if key in ("if", "then") else _optional(value)
         for key, value in schema.items()
-        if key not in needless
+        if key != "required" or not isinstance(value, list)  # a property may be called "required"
     }
 
 
 def _anchor_patterns(schema):
-    """Return a schema with anchored patterns, as `odl.config.schema` matches complete texts."""
+    """Return a schema with ^ and $ around patterns: `odl.config.schema` matches complete texts."""
     if isinstance(schema, list):
         return [*map(_anchor_patterns, schema)]
     if not isinstance(schema, dict):
         return schema
-    return {
-        key: f"^{value}$"
-        if key == "pattern" and isinstance(value, str)
-        else _anchor_patterns(value)
-        for key, value in schema.items()
-    }
+    anchored = {key: _anchor_patterns(value) for key, value in schema.items()}
+    if isinstance(schema.get("pattern"), str):
+        anchored["pattern"] = f"^{schema['pattern']}$"
+    return anchored
 
 
 def registry(steps):
-    """Return what the rules need of learners, readers, experiments, figures and stages."""
+    """Return the facts about learners, readers, experiments, figures and steps for the rules."""
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
     facts = ("needs_history", "has_regret", "over_ranks", "opens", "numbers_per_atom")
     return {
@@ -164,7 +173,7 @@ def text(schema):
 
 
 def tables(text):
-    """Return config/README.md with current tables of sections and rows of single settings."""
+    """Return the text of config/README.md with current tables of settings."""
     for section in (Stream, *SECTIONS):
         rows = rf"(?:^\| `{re.escape(section.place)}\.(?!reader|sources|options)[^\n]*\n)+"
         text = re.sub(
@@ -246,6 +255,6 @@ def _experiment(module):
 
 
 def _roots(function):
-    """Return the files where the code of a step begins: ``begins_in`` or the imports."""
+    """Return the files that a step imports directly, or its attribute ``begins_in``."""
     tree = ast.parse(inspect.getsource(function))
     return list(getattr(function, "begins_in", ())) or sorted(sources.imported(tree))

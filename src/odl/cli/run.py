@@ -1,7 +1,7 @@
-"""``odl run``: the loop over a user's folder, its progress, and its printed report.
+"""``odl run``: run the steps of a user's folder, show the progress, and print a report.
 
-Results do not depend on earlier runs. The number of documents is stored after a successful run, to
-report the difference.
+Results do not depend on earlier runs. Some facts, such as the number of documents, are stored after
+a successful run, so that the next report can state the changes.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from odl.files.provenance import FORMAT
 from odl.files.terminal import duration
 
 REDRAW_SECONDS = 0.2  # seconds between updates of the progress on a terminal
-DAY_SECONDS = 86_400  # seconds of a day
+DAY_SECONDS = 86_400  # seconds per day
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -41,26 +41,27 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     folder : path-like
         Folder that `odl.cli.init` wrote.
     again : bool
-        Repeat the steps whose results another version of the code wrote.
+        Whether to repeat the steps whose results another version of the code wrote.
     check : bool
-        Read and verify every file, without the record of verified files.
+        Whether to read and verify every file, even if the ledger records it as verified.
     dry : bool
-        Only report what would be done, and why.
+        Whether to report only the steps that would run, and why.
     wait : float
         Seconds to wait for another run of the folder.
     cores : int, optional
-        Number of processes that read files; by default the number of cores.
+        Number of processes that read files. By default the number of cores.
 
     Returns
     -------
     str
-        Report of what is new, or of what would be done.
+        Report on the new alerts, or with `dry` on the steps that would run.
 
     Raises
     ------
     OdlError
-        If the folder, its configuration or a file is invalid; `BusyError` if another run uses the
-        folder.
+        If the folder, its configuration or a file is invalid.
+    BusyError
+        If another run uses the folder for longer than `wait`.
     """
     began, named = time.monotonic(), os.fspath(folder)
     settings, words, first = project.read(folder), [], []
@@ -71,11 +72,11 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             f"type: cd {folder} && snakemake --cores {processes.cores()}",
         )
     with contextlib.chdir(folder), _name_folder_in_errors(named):
-        if os.path.isdir("inbox"):
-            from odl.live import inbox  # of a watched folder
+        if os.path.isdir("inbox"):  # `odl watch` has used the folder
+            from odl.live import inbox
 
             if inbox.settle(dry) and dry:
-                first = ["would be done first: closed files of the inbox become sources"]
+                first = ["would be done first: add closed files of the inbox to the sources"]
         if project.NOTIFY in settings:
             from odl.config import commands
 
@@ -84,13 +85,14 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         if wrong := places.unwritable(working.names["root"]):
             raise ConfigError(
                 f"{wrong} cannot be written",
-                "a folder that can be written",
+                "a writable folder",
                 "correct its permissions or set 'results'",
             )
         alone = contextlib.nullcontext() if dry else processes.alone(working.lock, wait)
         with processes.heeding() as heed, alone:
             ledger = Ledger(working.ledger, check)
-            is_current = again or ledger.facts.get("format") == FORMAT  # avoids importing HDF5
+            # The recorded format avoids importing HDF5 in `earlier_error`.
+            is_current = again or ledger.facts.get("format") == FORMAT
             if not is_current and (error := folders.earlier_error(working, named)):
                 raise error
             if not dry:
@@ -108,7 +110,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
 
 @contextlib.contextmanager
 def _name_folder_in_errors(named):
-    """Add the name of the folder to an error, since its paths are relative to it."""
+    """Add the name of the folder to errors, whose paths are relative to the folder."""
     try:
         yield
     except OdlError as error:
@@ -118,9 +120,10 @@ def _name_folder_in_errors(named):
 
 
 def _run(working, ledger, named, began, *, words, dry, **options):
-    """Run the loop over the folder; return the lines of the report, the last one about its end.
+    """Run the loop of a folder; return the lines of the report.
 
-    With `dry`, nothing is written and the only line is the plan.
+    The last line says that the run is done. With `dry`, nothing is written, and the only line is
+    the plan.
     """
     shown = Progress(sys.stderr, terminal.is_live(sys.stderr))
     loop = Loop(
@@ -144,7 +147,7 @@ def _run(working, ledger, named, began, *, words, dry, **options):
         if isinstance(error, KeyboardInterrupt):
             hint = f"finished steps are stored; `odl run {named}` continues from there"
             print(f"odl run: stopped; {hint}", file=sys.stderr)
-        with contextlib.suppress(OSError):  # report the original error
+        with contextlib.suppress(OSError):  # the original error is reported
             if not dry:
                 ledger.save()
         raise
@@ -169,9 +172,9 @@ def _run(working, ledger, named, began, *, words, dry, **options):
 
 
 def _ending(working, ledger, n, loop):
-    """Return the text about what is new since the last successful run.
+    """Return the text about the periods with new alerts since the last successful run.
 
-    The ledger stores it as long as the page and feedback.csv are unchanged.
+    The ledger stores the text. It is used again if new.html and feedback.csv are unchanged.
     """
     key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
     ending = ledger.facts.get("ending")
@@ -205,9 +208,9 @@ def _ending(working, ledger, n, loop):
 def _begin_again(working, ledger):
     """Prepare to compute all alerts again.
 
-    Events may then get other numbers. So the ledger stores the documents of the events that
-    feedback.csv names, by which `_renumber` finds their new numbers. Files of alerts in an earlier
-    format are deleted, except that of the first period.
+    Events may get new numbers. The ledger therefore stores the documents of each event in
+    feedback.csv, from which `_renumber` finds its new number. Files of alerts in an earlier format
+    are deleted, except that of the first period.
     """
     from odl.alerts import feedback, periods
 
@@ -217,7 +220,7 @@ def _begin_again(working, ledger):
         ledger.set_fact("topics", feedback.members(folder, numbers))
         ledger.save()
     if periods.are_earlier(folder):
-        # The first period remains, because its format is checked again.
+        # The first file is used to detect the earlier format, so it is retained.
         for path in list(periods.paths(folder))[:0:-1]:
             ledger.forget(path)
 
@@ -225,9 +228,9 @@ def _begin_again(working, ledger):
 def _renumber(working, ledger):
     """Write the new numbers of events into feedback.csv; return sentences about the changes.
 
-    Numbers change only if all alerts were computed again; then `_begin_again` has stored the
-    documents of these events in the ledger. The new lines are stored in the ledger before they are
-    written, so that a run after a kill writes the same lines instead of renumbering twice.
+    Numbers change only if all alerts were computed again, after `_begin_again`. The new lines are
+    stored in the ledger before they are written, so that events are not renumbered twice if the
+    run is killed.
     """
     members_before = ledger.facts.get("topics")  # event number -> documents before the renumbering
     if not members_before and not ledger.facts.get("renumbered"):
@@ -248,16 +251,16 @@ def _renumber(working, ledger):
 
 
 def _report_documents(working, ledger):
-    """Compare the documents with those of the last run, and record them for the next run.
+    """Compare the documents with those of the last run, and record their number for the next run.
 
-    The ledger stores the digest and the number of documents as the fact "counted", and the number
-    of implausible times as "implausible", so that these are reported only when they change.
+    The ledger has two facts: "counted" is the digest and the number of documents, and "implausible"
+    is the number of implausible times. Implausible times are reported only if their number changes.
 
     Returns
     -------
     str
-        Phrases for the report: number of documents and its change, repeats, and an example of the
-        implausible times.
+        Number of documents and its change, number of repeated rows, and a document with an
+        implausible time.
     """
     path = _path_of_documents(working)
     digest = ledger.digest(path)
@@ -290,7 +293,12 @@ def _path_of_documents(working):
 def _implausible(times, now):
     """Return (number of times before 1970 or after tomorrow, first row with such a time or None).
 
-    The times are in ms, `now` is in seconds.
+    Parameters
+    ----------
+    times : ndarray
+        Times in ms.
+    now : float
+        Current time in s.
     """
     from odl.files.documents import NO_TIME
 
@@ -301,12 +309,12 @@ def _implausible(times, now):
 def _set_aside(working, ledger, named):
     """Write the table of documents that `odl run` could not read or `odl watch` refused.
 
-    The table is written only if a file that it depends on changed since the last run.
+    The table is written only if a file that it depends on has changed since the last run.
 
     Returns
     -------
     list of str
-        One line with their number and the path of the table; empty if there are no such documents.
+        A line with the number of these documents and the path of the table. Empty without any.
     """
     documents = _path_of_documents(working)
     table = os.path.join(working.config["results"], "set-aside.tsv")
@@ -320,7 +328,7 @@ def _set_aside(working, ledger, named):
             entries = setaside.read(file)
         try:
             refusals, older = refused.read_entries()
-        except StorageError as error:  # a watch will begin a new list
+        except StorageError as error:  # the next watch begins a new list
             return [str(error)]
         setaside.write_table(table, entries + refusals)
         account = setaside.account(entries + refusals, older)
@@ -331,26 +339,25 @@ def _set_aside(working, ledger, named):
 
 
 def account_of(n, before=None):
-    """Return a phrase with the number of documents, and its change if `before` is known."""
+    """Return a phrase with the number of documents n, and its change if `before` is known."""
     if before is None:
-        return f"{n:,} document{'s' * (n != 1)}; no earlier run is on record"
-    if n == before:  # called if the list of documents has changed
-        return f"documents or files changed, the same number as in the last run; {n:,} in all"
+        return f"{n:,} document{'s' * (n != 1)}; no earlier run is recorded"
+    if n == before:
+        return f"documents or files changed, their number did not; {n:,} in all"
     noun = "document" if abs(n - before) == 1 else "documents"
     direction = "fewer" if n < before else "more"
     return f"{abs(n - before):,} {noun} {direction} than in the last run; {n:,} in all"
 
 
 def _send_alerts(ledger, words, named):
-    """Send new alerts to the command that the key ``notify`` of odl.yaml names.
+    """Send new alerts to the command in the key ``notify`` of odl.yaml.
 
-    The ledger records that all were delivered, so that a run without changes does not import the
-    alerts.
+    The ledger records a complete delivery, so that a run without changes need not read the alerts.
 
     Returns
     -------
     list of str
-        Lines of the report about delivered or failed alerts; empty without such a command.
+        Lines of the report about delivered and failed alerts. Empty without a command.
     """
     key = [*words, ledger.digest("new.html"), ledger.digest("feedback.csv")]
     if not words or ledger.facts.get(project.NOTIFY) == key:
@@ -364,7 +371,7 @@ def _send_alerts(ledger, words, named):
 
 
 def _describe_outdated(loop, named):
-    """Return a line about results that another version of the code wrote."""
+    """Return a list with a line about results that another version of the code wrote."""
     if not loop.outdated:
         return []
     parts = ", ".join(
@@ -382,7 +389,7 @@ def _describe_outdated(loop, named):
 
 
 def _absent_facets(working, n):
-    """Return a line about columns of `options.facets` that no document of the last period has."""
+    """Return a list with a line about columns in `options.facets` that the last period lacks."""
     if not (wanted := working.stream["options"].get("facets")):
         return []
     from odl.files import storage
@@ -398,7 +405,7 @@ def _absent_facets(working, n):
 
 
 def _plan(loop):
-    """Return what would be done: a line for each step and reason."""
+    """Return the steps that would run, as lines with timesteps and reason."""
     if not loop.done:
         return "nothing to do: all results are up to date"
     groups = {}
@@ -427,7 +434,7 @@ def _spans(times):
 
 @dataclass
 class Progress:
-    """Progress of a run: a line for reading and a line for the timesteps.
+    """Printed progress of a run: a line about reading and a line about the timesteps.
 
     Parameters
     ----------
@@ -436,29 +443,44 @@ class Progress:
         Whether `stream` is a terminal, on which lines are updated. On other streams, only finished
         lines are written.
     clock : callable
+        Returns the time in seconds.
 
     Attributes
     ----------
     steps : int
         Number of timesteps.
+    first : int or None
+        First timestep of this run.
+    began, drawn : float
+        Times when the current phase began and when its line was last drawn.
+    text : str
+        Text of the current line.
     """
 
     stream: Any
     live: bool
     clock: Any = time.monotonic
     steps: int = 0
-    first: int | None = None  # first timestep of this run
+    first: int | None = None
     began: float = 0.0
     drawn: float = 0.0
     text: str = ""
 
     def started(self, step, t=None):
-        """Note that a step begins."""
+        """Record the start of a step."""
         if not self.began or (t is not None and self.first is None):
             self.began, self.first = self.clock(), t
 
     def finished(self, step, t=None, note=""):
-        """Show that a step has ended; `note` has the documents read or the days of the timestep."""
+        """Show that a step has ended.
+
+        Parameters
+        ----------
+        step : str
+        t : int, optional
+        note : str
+            Number of documents that were read, or days of the timestep.
+        """
         spent = self.clock() - self.began
         if step == "read":
             self._show(f"reading      {note}", f"  {duration(spent)}", end=True)
@@ -471,7 +493,7 @@ class Progress:
             self._show(label, remaining, done=(n_done + 1, n_steps))
 
     def close(self):
-        """End the current line. If the run ended early, the line shows the last state."""
+        """End the current line, which shows the last state if the run ended early."""
         if self.text:
             self._show(self.text, f"  {duration(self.clock() - self.began)}", end=True)
 
@@ -488,7 +510,7 @@ class Progress:
 
 
 def unread(folder, corpus):
-    """Return a phrase about files next to the sources that are not read; "" if there are none.
+    """Return a phrase about unread files next to the sources; "" if there are none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Steps of a study. A rule of the workflow calls each step in a separate process."""
+"""Steps of a study, each of which a rule of the workflow calls in a separate process."""
 
 import functools
 import inspect
@@ -13,17 +13,20 @@ from odl.errors import ParameterError
 
 @step
 def download(file, output, *, registry="data/corpora.csv"):
-    """Fetch FOLDER/FILE of the registry, from ODL_MIRROR first."""
+    """Download a file of the registry.
+
+    FILE is its folder and name. It is downloaded from the mirror in ODL_MIRROR if possible.
+    """
     from odl.corpora import download
 
     download.download(file, output, registry, mirror=os.environ.get("ODL_MIRROR"))
 
 
 def _declare(function):
-    """Declare a step that `odl.config.steps` describes.
+    """Declare a step that is in `odl.config.steps.STEPS`.
 
-    It writes the same record as the loop of `odl run`. Its inputs from the previous timestep become
-    options.
+    The step writes the same provenance record as in the loop of `odl run`. Its inputs from the
+    previous timestep are options of the command.
     """
 
     @functools.wraps(function)
@@ -46,7 +49,7 @@ def _declare(function):
 
     reads = STEPS[function.__name__].reads
     defaults = {role: None for role, pattern in reads.items() if "{before}" in pattern}
-    defaults["code"] = ""  # stamp of the code
+    defaults["code"] = ""  # digest of the code
     options = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
         for name, value in defaults.items()
@@ -57,9 +60,10 @@ def _declare(function):
 
 
 def _prune(state):
-    """Delete checkpoints that are not retained.
+    """Delete checkpoints before `state` that are not retained.
 
-    The interval comes from the environment variable ODL_KEEP, since it changes no result.
+    The interval between retained checkpoints is the environment variable ODL_KEEP. It is not an
+    argument because it does not affect results.
     """
     from odl.files import agentfiles
 
@@ -67,9 +71,9 @@ def _prune(state):
 
 
 def _files(arguments):
-    """Return (name, path) of the user files that the step ``read`` reads.
+    """Return (name, path) of the user's files that the step ``read`` reads.
 
-    The list is empty for readers of other corpora, and if the step joins shares.
+    The list is empty for other readers than ``documents``, and if the step joins shares.
     """
     from odl.corpora import collection, portions
     from odl.files import listing
@@ -79,9 +83,9 @@ def _files(arguments):
     is_collection = arguments["reader"] == collection.READER
     if (ends and shares) or ((ends or shares) and not is_collection):
         raise ParameterError(
-            f"--files or --shares of {arguments['reader']}",
-            "only one of these options, for the reader documents",
-            "leave --files or --shares out",
+            f"--files or --shares is not allowed here (reader {arguments['reader']})",
+            "at most one of the two, and only with the reader documents",
+            "omit --files or --shares",
         )
     if ends:
         return portions.members(source, options, *ends)
@@ -91,7 +95,7 @@ def _files(arguments):
 
 
 def _page_inputs(arguments):
-    """Return the files that a page is computed from."""
+    """Return {argument: path or list of paths} of the files from which a page is computed."""
     from odl.alerts import feedback, read
 
     place = read.place_of(arguments["folder"], arguments["stream"])
@@ -115,10 +119,10 @@ def read(
     files: tuple[str, str] = (),
     shares: list = (),
 ):
-    """Read a corpus into the internal form.
+    """Read a corpus and write its documents.
 
-    --files FIRST LAST: read only these user files and those between. --shares: outputs of --files
-    for all files.
+    --files FIRST LAST: read only the user's files from FIRST to LAST. --shares: outputs of such
+    calls for all files, which are joined.
     """
 
 
@@ -126,14 +130,14 @@ def read(
 def index(documents, table, order, *, seed: int, stream: Json, made=None):
     """Divide the stream into batches.
 
-    --stream: JSON of batches, protocol, topic_entry, ties. --made: folder of existing batches, to
-    find late documents.
+    --stream: JSON with the settings batches, protocol, topic_entry, ties. --made: folder of
+    existing batches, from which late documents are detected.
     """
 
 
 @step
 def aside(documents, output):
-    """Write the table of the documents that were set aside."""
+    """Write the table of the documents that could not be read."""
     from odl.files import setaside, storage, tables
     from odl.files.escaping import guarded
 
@@ -148,16 +152,16 @@ def aside(documents, output):
 def batch(documents, order, output, *, t: int, sha256=""):
     """Write the documents of one timestep.
 
-    --sha256: digest of its documents, as in the index, for the record.
+    --sha256: digest of these documents in the index; it is stored in the provenance record.
     """
 
 
 @_declare
 def features(output, batch, *, max_terms: int = 0):
-    """Update vocabulary, frequencies and near-duplicates by a timestep.
+    """Write vocabulary, frequencies and near-duplicates of one timestep.
 
-    Earlier batches are in the same folder. --max-terms: maximum size of the vocabulary; 0:
-    unlimited.
+    --previous: features of the previous timestep. --max-terms: maximum size of the vocabulary, 0
+    for no limit.
     """
 
 
@@ -165,9 +169,9 @@ def features(output, batch, *, max_terms: int = 0):
 def update(features, *, state, scores, timings, run: Json, corpus_features=None, history=None):
     """Score one timestep, then learn from it.
 
-    --run: JSON of corpus, seed, run, atoms, learner, features. --previous: previous checkpoint.
-    --corpus-features: last features of the stream, for idf: corpus. --history: folder of all
-    earlier features, for batch learners.
+    --run: JSON with corpus, seed, run, atoms, learner, features. --previous: previous checkpoint.
+    --corpus-features: features of the last timestep, for idf: corpus. --history: folder of all
+    features, for batch learners.
     """
 
 
@@ -185,26 +189,28 @@ def alerts(
 ):
     """Compute the alerts of one timestep: headlines, events, reasons.
 
-    --known and --previous: checkpoint and alerts of the previous timestep. --batch: for the sources
-    of its documents. --settings: JSON of budget, level, window, ....
+    --known and --previous: checkpoint and alerts of the previous timestep. --batch: documents of
+    the timestep, from which the names of their files are read. --settings: JSON with the settings
+    of alerts, such as budget and level.
     """
 
 
 @_declare
 def newpage(output, folder, *, stream=None, home=None, study=None, atom=None, feed=None):
-    """Write the page about what is new in a stream.
+    """Write the page with the alerts of a stream.
 
     FOLDER contains odl.yaml, or is results/STUDY, or contains the alerts. --home: folder of
-    feedback.csv, if it is another one. --study: the study page, linked if documents have topics.
-    --atom, --feed: Atom and JSON feeds to write.
+    feedback.csv, by default FOLDER. --study: page of the study, to which the page links if
+    documents have topics. --atom, --feed: paths of the Atom and JSON feeds.
     """
 
 
 @step
 def rank(n: int, features, *, state, timings, run: Json, previous=None, corpus_features=None):
-    """Update one timestep of diffusion on N MPI ranks.
+    """Score one timestep and learn from it on N MPI ranks.
 
-    Each rank owns some of the agents. Run it by `mpiexec -n N odl step rank N ...`.
+    The learner is diffusion, and each rank has some of its agents. Start this step by
+    `mpiexec -n N odl step rank N ...`.
     """
     from odl.distributed import messages
 
@@ -235,8 +241,9 @@ def collect(features, *, state, scores, run: Json, previous=None, corpus_feature
 def baselines(output, features, *, past, window: int | None = None):
     """Score one timestep by neighbours, unknown words and length.
 
-    --past: folder of the features of earlier timesteps. --window: number of earlier timesteps to
-    compare with; 0: all. Default: all documents if there are at most 50,000, else the last 10,000.
+    --past: folder of the features of earlier timesteps. --window: number of earlier timesteps in
+    which neighbours are searched; 0: all. By default all earlier documents are searched, or the
+    last 10,000 if there are more than 50,000.
     """
     from odl.evaluation import baselines, scorefiles
     from odl.files import storage
@@ -258,7 +265,7 @@ def baselines(output, features, *, past, window: int | None = None):
 def evaluate(auc, summary, *, options: Json, scores: list = ()):
     """Write the AUC of a run, per timestep and on average.
 
-    --options: JSON of timesteps, min_novel, topics, bootstrap, ....
+    --options: JSON with timesteps, min_novel, topics, bootstrap and other settings of evaluation.
     """
     from odl.config import sections
     from odl.evaluation import averages
@@ -269,7 +276,7 @@ def evaluate(auc, summary, *, options: Json, scores: list = ()):
 
 @step
 def plan(output, *, config: Json):
-    """Write the plan of a study: all its runs."""
+    """Write the plan of a study: the list of its chains."""
     from odl.config import chains, sections
     from odl.evaluation import study
 
@@ -285,7 +292,7 @@ plan.begins_in = "config/chains", "config/sections", "evaluation/study"
 
 @step
 def summarise(plan, folder):
-    """Write tables of all runs of a study, averaged over seeds."""
+    """Write the tables of a study, with averages over seeds."""
     from odl.evaluation import study
 
     study.summarise(plan, folder)
@@ -320,7 +327,7 @@ def page(
 
     if plan is not None and figures is None:
         raise ParameterError(
-            "a plan without tables and figures", "PLAN TABLES FIGURES", "name all three"
+            "PLAN is given without FIGURES", "OUTPUT PLAN TABLES FIGURES", "name all of them"
         )
     subject, streams = "Experiments", None
     if plan is not None:
@@ -337,10 +344,10 @@ page.begins_in = "report/studypage", "config/places"  # the rule adds the module
 
 @step
 def schema(*, write: bool = False, folder="workflow/schemas"):
-    """Print the schema of the configuration.
+    """Print the schema of a configuration.
 
-    It includes the facts that the workflow needs about learners, readers and experiments. --write:
-    write it to the file of the workflow.
+    It also has facts about learners, readers and experiments for the workflow. --write: write it
+    and the schema of odl.yaml to --folder instead.
     """
     from odl import cli
     from odl.cli import registry

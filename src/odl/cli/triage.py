@@ -149,7 +149,7 @@ def init(args):
     answers = {name: getattr(args, name) for name in INIT_ANSWERS}
     report = init.write(args.folder, args.sources, answers, args.force, args.snakemake)
     print(f"{report.n_documents:,} documents" + (f", {report.span}" if report.span else ""))
-    for label, why in report.said:
+    for label, why in report.lines:
         print(f"  {label.replace('_', ' '):<10}{why}")
     then = (
         f"cd {args.folder} && snakemake --cores 2" if args.snakemake else f"odl run {args.folder}"

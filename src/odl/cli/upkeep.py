@@ -1,4 +1,4 @@
-"""Commands for the upkeep of a folder or study: show, forget, table, verify."""
+"""Commands about the files of a folder or study: show, forget, table, verify."""
 
 import contextlib
 import glob
@@ -18,13 +18,13 @@ ID_ARGUMENT = argument("id", help="id of a document, as odl new and odl explain 
 
 
 @subcommand(
-    "print the complete text of a document, with its file and line",
+    "print the text of a document, and its file and line",
     *(FOLDER_ARGUMENT, ID_ARGUMENT),
     details="The text is read from the source file, not from the results.",
     examples=("odl show news d21",),
 )
 def show(args):
-    """Print file and line, title and text of a document in the sources."""
+    """Print the location, title and text of a document."""
     from odl.corpora import collection, fields
     from odl.files.escaping import readable, visible
 
@@ -35,7 +35,7 @@ def show(args):
         counts = (row.get("counts") or {}).items()
         text = "\n".join(f"{word} {count}" for word, count in counts)
     is_forgotten = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
-    note = ["forgotten: this row of your file is no longer read"] if is_forgotten else []
+    note = ["forgotten: odl no longer reads this row of your file"] if is_forgotten else []
     head = [place, *note, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]
     for line in head:
         print(visible(fields.without_ansi(line)))
@@ -51,20 +51,21 @@ def show(args):
         "--dry-run",
         "-n",
         action="store_true",
-        help="print what would be learned again; change nothing",
+        help="print how many periods would be learned again; change nothing",
     ),
-    details="Its text, its words and what was learned from them are removed: later periods are "
+    details="Its text, its words and everything learned from them are removed: later periods are "
     "learned again.\n"
-    "Its line in the inbox is removed. Its row in your own file remains, but is no longer read: "
-    "forgotten.txt\n"
-    "contains a digest of its id.",
+    "Its line in the inbox is removed. Its row in your own file remains, but is no longer read, "
+    "because\n"
+    "forgotten.txt contains a digest of its id.",
     examples=("odl forget news d21 --dry-run", "odl forget news d21"),
 )
 def forget(args):
     """Remove a document from results, inbox and feedback.csv, and learn later periods again.
 
-    With --dry-run, only the number of these periods is printed. A folder that Snakemake runs is not
-    learned here. A killed command can be repeated, since the id is recorded before any removal.
+    With --dry-run, only the number of these periods is printed. In a folder that Snakemake runs,
+    the user has to start Snakemake to learn them. A killed command can be repeated, since the id is
+    recorded before anything is removed.
     """
     from odl.cli import run
     from odl.files.escaping import visible
@@ -74,29 +75,35 @@ def forget(args):
     location, identity = _find_document(args.folder, args.id)
     cost = _relearning_cost(args.folder, args.id)
     if args.dry_run:
-        print(visible(f"{args.id} ({location}): {cost}, and nothing of it remains in the results."))
+        message = f"{args.id} ({location}) would be removed from all results: {cost}."
+        print(visible(message))
         return
     _remove_document(args.folder, args.id, identity)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":
         print(visible(f"{args.id} is no longer read. Now run snakemake in {args.folder}: {cost}."))
         return
     print(run.run(args.folder))
-    # Rows of the inbox are odl's own copies, which were deleted. A user's file is never changed.
+    # The inbox contains copies, so its row was deleted. A user's file is never changed.
     is_in_inbox = f"/{inbox.FOLDER}/" in location
     note = "" if is_in_inbox else f" Its row remains in your file: {location}."
     print(visible(f"{args.id} is forgotten, {cost}.{note}"))
 
 
 def _find_document(folder, ident):
-    """Return (file and line of a document, id of its row); raise `DataError` if there is no row.
+    """Return (file and line of a document, id of its row).
 
-    After a call of `forget` that was killed, the row may be missing from the inbox. Then the id is
-    the given one, and the rest of the removal can be repeated.
+    If a killed call of `forget` has removed the row from the inbox, the id is the given one, so
+    that the command can be repeated.
+
+    Raises
+    ------
+    DataError
+        If no row has the id.
     """
     from odl.corpora import collection
     from odl.live import inbox
 
-    # The id of a changed row is the id of the row and "~" with 8 digits (`collection.name_end`).
+    # The id of a changed row ends with "~" and 8 digits (`collection.name_end`).
     id_of_row = ident.rpartition("~")[0]
     digests = {collection.forgotten_as(ident), collection.forgotten_as(id_of_row)}
     is_forgotten = not digests.isdisjoint(project.forgotten(folder))
@@ -111,7 +118,7 @@ def _find_document(folder, ident):
 
 
 def _remove_document(folder, ident, identity):
-    """Remove a document from everything except the results, which the next run computes again.
+    """Remove a document from all files except the results, which the next run computes again.
 
     Parameters
     ----------
@@ -130,13 +137,13 @@ def _remove_document(folder, ident, identity):
     project.forget(folder, collection.forgotten_as(identity))
     with contextlib.chdir(folder):
         inbox.remove(identity)
-        # All cached vectors are deleted, since the cache does not store which document has which.
+        # The cache does not store ids, so the vectors of all documents are deleted.
         Path(project.VECTORS).unlink(missing_ok=True)
     feedback.remove(folder, ident, by=None)
 
 
 def _relearning_cost(folder, ident):
-    """Return a phrase with the number of periods that are learned again without a document."""
+    """Return a phrase with the number of periods to learn again if a document is removed."""
     from odl.alerts import explain, read
 
     try:
@@ -170,7 +177,7 @@ def _row_of(folder, ident):
             try:
                 identity = collection.identity_of(row, name, place)
                 of_changed_row = identity + collection.name_end(collection.content_of(row))
-            except ValueError:  # no valid id; odl run reports it
+            except ValueError:  # odl run reports the invalid id
                 continue
             if ident in (identity, of_changed_row):
                 values = {role: value for role, value in row.items() if not fields.missing(value)}
@@ -189,16 +196,16 @@ def _row_of(folder, ident):
     argument(
         "--beside",
         metavar="FILE",
-        help="CSV with the columns id and score: compare these scores with the study",
+        help="compare the study with the scores in this CSV file, which has columns id and score",
     ),
-    argument("--stream", help="with --beside: the stream, if the study has several"),
+    argument("--stream", help="with --beside: stream to compare, if the study has several"),
     argument("--seed", type=int, help="with --beside: seed of the batches (default: the first)"),
-    details="AUC of novel documents by run and number of atoms, for documents with topics; "
-    "report.html has more.",
+    details="The table has the AUC of novel documents for each run and number of atoms. Documents\n"
+    "need topics. The file report.html has all other results.",
     examples=("odl table results/default", "odl table results/default --beside mine.csv"),
 )
 def table(args):
-    """Print the main table of a study. With --beside, compare a user's scores with the study."""
+    """Print the main table of a study, or with --beside its comparison with a user's scores."""
     from odl.report import studypage
 
     _check_finished(args.folder)
@@ -214,10 +221,9 @@ def table(args):
 
 
 def _check_finished(folder):
-    """Raise `DataError` if a folder has no tables, which the last step of a study writes.
+    """Raise DataError if a folder has no tables, which the last steps of a study write.
 
-    If the folder is that of an odl.yaml, the message suggests the first finished study in its
-    folder of results.
+    If the folder has an odl.yaml, the message suggests the first finished study in its results.
     """
     if os.path.isdir(os.path.join(folder, "tables")):
         return
@@ -233,20 +239,21 @@ def _check_finished(folder):
 
 
 @subcommand(
-    "compare every file of a study with its digests",
+    "verify every file of a study against its digest",
     argument(
         "folder",
         nargs="?",
         default=".",
         help="results/STUDY, or a folder with odl.yaml (default: the current folder)",
     ),
-    details="In a folder with odl.yaml also the inbox, forgotten.txt and the positions in followed "
-    "files.\n"
-    "It prints each damaged file and what to do. The exit status is 1 if a file is damaged.",
+    details="In a folder with odl.yaml, the inbox, forgotten.txt and the positions in followed "
+    "files are\n"
+    "verified too. Each damaged file is printed with what to do. The exit status is 1 if a file "
+    "is damaged.",
     examples=("odl verify results/default", "odl verify news"),
 )
 def verify(args):
-    """Compare the files of a study or folder with their digests, and print those that differ."""
+    """Verify the files of a study or folder against their digests, and print damaged files."""
     from odl.files import verify
 
     folder = _results_of(args.folder)
@@ -262,7 +269,7 @@ def verify(args):
 
 
 def _results_of(folder):
-    """Return the folder of results that belongs to an odl.yaml; any other folder unchanged."""
+    """Return the folder of results of a folder with odl.yaml; return another folder unchanged."""
     if not os.path.exists(os.path.join(folder, project.FILE)):
         return folder
     study = project.read(folder).get("study") or project.name_of(Path(folder).resolve().name)
@@ -270,7 +277,7 @@ def _results_of(folder):
 
 
 def _verify_own(folder):
-    """Verify inbox, forgotten.txt and positions; return (number of files, damages as sentences)."""
+    """Verify inbox, forgotten.txt and positions; return (number of files, sentences on damages)."""
     from odl.live import inboxsums, lines, refused
 
     if not (folder / project.FILE).exists():
@@ -287,7 +294,7 @@ def _verify_own(folder):
 
 
 def _pages(folder):
-    """Return the pages new*.html in a folder of results and in the user's folder above it."""
+    """Return the paths of pages new*.html in a folder of results and in its folder of odl.yaml."""
     home = folder.parent.parent
     folders = [folder, home] if (home / project.FILE).exists() else [folder]
     return [
@@ -299,29 +306,30 @@ def _pages(folder):
 
 
 def _inputs_of(path, record):
-    """Yield (role, pattern, digest) of each input that a file of a timestep was computed from.
+    """Yield (role, pattern, digest) of each input from which a file of a timestep was computed.
 
     Parameters
     ----------
     path : str
-        The file, below the folder of results.
+        Path of the file, with the folder of results.
     record : dict
-        Its record (`odl.config.steps.record_of`), with the digest of each input.
+        Provenance record of the file (`odl.config.steps.record_of`).
 
     Yields
     ------
     tuple of (str, str, str)
-        Inputs of the same stream, except the last features, whose timestep is not known. The
-        pattern has * for the seed of files of a stream, since seeds may share these.
+        Name of the input, pattern of its path, and its digest. Files outside the stream and the
+        features of the last timestep, whose number is not known, are omitted. The pattern matches
+        any seed, since several seeds may share the files of a stream.
     """
     from odl.config import steps
 
     step = steps.STEPS.get(record["step"])
     for written in step.writes.values() if step else ():
-        # "{root}/{corpus}/seed{seed}/..." as a regular expression with named groups; only the
-        # first, the root, may contain slashes.
+        # "{root}/{corpus}/seed{seed}/..." as a regular expression with named groups.
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written))
-        match = re.fullmatch(pattern.replace("[^/]+", ".+", 1), path)
+        pattern = pattern.replace("[^/]+", ".+", 1)  # only the root may contain slashes
+        match = re.fullmatch(pattern, path)
         if not match or not match.groupdict().get("t", "").isdecimal():
             continue
         names = {name: glob.escape(value) for name, value in match.groupdict().items()}

@@ -200,7 +200,7 @@ def test_a_list_that_is_gone_is_missed_and_verify_reads_it(folder):
     text = (folder / project.FORGOTTEN).read_text()
     (folder / project.FORGOTTEN).write_text(text[:-3])
     said = odl("verify", folder)
-    assert said.returncode == 1 and "forgotten.txt was c" in said.stdout
+    assert said.returncode == 1 and "forgotten.txt was truncated" in said.stdout
     assert odl("run", folder).returncode == 1
     (folder / project.FORGOTTEN).unlink()
     said = odl("run", folder)

@@ -142,7 +142,7 @@ def test_the_vocabulary_grows_when_asked(rng):
 
 def test_bad_input_is_refused(rng):
     X, _ = stream(rng)
-    with pytest.raises(ValueError, match="3 documents without a weight above 0"):
+    with pytest.raises(ValueError, match="none of the 3 documents has a weight above 0"):
         NoveltyDetector().fit(np.zeros((3, 4)))
     with pytest.raises(ValueError, match="did you mean 'dual_averaging'"):
         NoveltyDetector(learner="dual_averagin").fit(X)

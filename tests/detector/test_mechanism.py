@@ -349,7 +349,7 @@ def test_codes_as_a_data_frame(learner, rng):
 def test_score_needs_labels_of_both_kinds(rng):
     detector = fitted("adaptive", rng)
     X, novel = batch(rng, new=True)
-    with pytest.raises(ParameterError, match="score without y"):
+    with pytest.raises(ParameterError, match="y is None"):
         detector.score(X)
     with pytest.raises(ParameterError, match=r"y has the values \[0.0\].*both kinds"):
         detector.score(X, np.zeros(len(X)))

@@ -321,9 +321,9 @@ def test_a_saved_stream_goes_on(rng, tmp_path):
         (
             {"pieces": 0.5},
             "oil tanker",
-            "has pieces of words as an earlier version cut them: learn again",
+            "has pieces of words by the rules of an earlier version: learn again",
         ),
-        ({}, "ภาษาไทย oil", "has words of a script without spaces as an earlier version"),
+        ({}, "ภาษาไทย oil", "has words of a script without spaces by the rules of an earlier version"),
         ({"tokens": {"pattern": r"\S+"}}, "ภาษาไทย oil", ""),
         ({}, "oil tanker", ""),
     ],
@@ -364,16 +364,16 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(
         ({}, {"text": ["oil"], "time": [None]}, "document 0 of the frame: the time is missing"),
         ({}, {"text": ["oil"], "time": ["soon"], "id": ["x"]}, "document 'x' of the frame"),
         ({}, {"text": []}, "a frame without documents"),
-        ({}, {"text": ["the of and"]}, "1 documents without a weight above 0"),
+        ({}, {"text": ["the of and"]}, "none of the 1 documents has a weight above 0"),
         ({"n_reasons": -1}, {"text": ["oil"]}, "n_reasons is -1"),
         ({"budget": 2.5}, {"text": ["oil"]}, "budget is 2.5"),
         ({"level": 2}, {"text": ["oil"]}, "level is 2"),
         (
             {"tail": 1 / 2002},
             {"text": ["oil"]},
-            "nothing can be an alert; expected a tail of at least 1/2001",
+            "no document can be an alert; expected a tail of at least 1/2001",
         ),
-        ({"window": 49}, {"text": ["oil"]}, "window is 49 and warm_up 50"),
+        ({"window": 49}, {"text": ["oil"]}, "window is 49 and alerts.warm_up is 50"),
         ({"tf": "sqrt"}, {"text": ["oil"]}, "tf is 'sqrt'"),
         ({"learner": "adaptiv"}, {"text": ["oil"]}, "did you mean 'adaptive'"),
         ({"tokens": {"stopwords": None}}, {"text": ["oil"]}, "stopwords"),
@@ -563,7 +563,7 @@ def test_other_content_under_a_known_id_follows_one_rule(rng, changed):
 
 def test_a_refused_frame_is_not_noted(rng):
     stream, first = TextNovelty(), frame(rng)
-    with pytest.raises(ParameterError, match="without a weight above 0"):
+    with pytest.raises(ParameterError, match="has a weight above 0"):
         stream.update(first.assign(text="of the"))
     assert len(stream.update(first)) == 60
 
@@ -586,10 +586,10 @@ def test_a_file_of_another_version_or_kind_is_refused(rng, tmp_path):
         "ranks": True
     }
     checkpoints.write(path, replace(point, chain=point.chain | {"text": own}))
-    with pytest.raises(ParameterError, match="is of another program or version"):
+    with pytest.raises(ParameterError, match="was written by another program or version"):
         TextNovelty.load(path)
     NoveltyDetector().fit([[1, 2, 0], [0, 1, 2]]).save(path)
-    with pytest.raises(ParameterError, match="is of another program or version"):
+    with pytest.raises(ParameterError, match="was written by another program or version"):
         TextNovelty.load(path)
 
 

@@ -123,7 +123,7 @@ def test_what_a_change_reruns(whole, tmp_path):
         ),
         (
             {"run": "ad", "tail": 0.0033, "window": 300},
-            "alerts.tail is 0.0033 with a window of 300: nothing can be an alert; expected a tail of at least 1/301",
+            "alerts.tail is 0.0033 with a window of 300, so no document can be an alert; expected a tail of at least 1/301",
         ),
         ({"run": "ad", "level": 2}, "alerts.level is 2; expected a number above 0 and at most 1"),
         ({"run": "ad", "bugdet": 2}, "did you mean 'budget'?"),

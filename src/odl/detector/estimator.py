@@ -1,4 +1,4 @@
-"""NoveltyDetector: a scikit-learn estimator that scores documents by a learned dictionary."""
+"""Estimator in the style of scikit-learn that scores documents by a learned dictionary."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
@@ -22,51 +22,51 @@ from odl.prox.projections import MatrixLike
 class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Detector of documents that a dictionary of earlier documents does not explain.
 
-    The score of a document is its residual with the dictionary, and rare scores are flagged.
-    **High scores are novel**, and `predict` returns 1 for novel and 0 for known documents.
-    scikit-learn's outlier detectors return -1 and 1, as `predict_outliers` does. With the L1
-    learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1. It is near lam
-    if the topics of the document are known, and 1 if no atom explains it. The classes of the other
-    learners in `odl.learners` document their scores.
+    The score of a document is its residual with the dictionary, and documents with rare scores are
+    flagged. **High scores are novel.** `predict` returns 1 for novel and 0 for known documents;
+    `predict_outliers` returns -1 and 1, like the outlier detectors of scikit-learn. With the L1
+    learners, the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1. It is near lam
+    if the topics of the document are known, and 1 if no atom explains it. Scores of the other
+    learners are documented in their classes in `odl.learners`.
 
     Parameters
     ----------
     learner : str, default="levels"
-        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`; the default is
-        that of `odl init`. "batch" and "batch_l2" store all documents, in memory and in the file of
-        `save`.
+        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`. "batch" and
+        "batch_l2" store all documents, in memory and in the file of `save`.
     n_atoms : int, default=100
-        Maximum number of atoms at the start; the class of the learner says whether it changes
-        later. With fewer documents in the first batch there are fewer atoms (`n_atoms_`). "levels"
-        uses its `memory` instead.
+        Maximum number of atoms of the initial dictionary. It has fewer (`n_atoms_`) if the first
+        batch has fewer documents. Some learners change the number later. "levels" uses its `memory`
+        instead.
     settings : dict, optional
         Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``.
-        They can also be set one by one: ``set_params(settings__gamma=4.0)``, or "settings__gamma"
+        A single one is set by ``set_params(settings__gamma=4.0)``, and is named "settings__gamma"
         in a grid search.
     growing : bool, default=False
-        Whether later batches may have more columns (new terms are appended on the right).
+        Whether later batches may have more columns. New terms are appended on the right.
     random_state : int, RandomState, Generator or None, default=0
-        Seed for the choice of the documents that atoms start from, or a generator to draw it from
-        (None: numpy's global state).
+        Seed for the choice of the documents that initialise atoms, or a generator from which it is
+        drawn. None uses numpy's global state.
     level : float, default=0.05
-        Largest tail probability of a novel document: at most this share of known documents is
-        flagged. At least 1 / (1 + `window`), the smallest possible value. May be changed after
-        `fit`.
+        Largest tail probability of a novel document, so that at most this share of known documents
+        is flagged. It must be at least 1 / (1 + `window`), the smallest possible tail probability.
+        It may be changed after `fit`.
     window : int, default=2000
-        Number of latest scores that a new score is compared with; each was computed before its
+        Number of last scores with which a new score is compared. Each was computed before its
         document was learned.
     folds : int, default=3
-        Number of random folds of the first batch. Each is scored by a dictionary of the other
-        folds, and these scores begin the window. With 0 the window is empty, and nothing is flagged
-        before the second batch has been scored. Takes folds - 1 times as long as the fit alone.
+        Number of random folds of the first batch. Each fold is scored by a dictionary of the other
+        folds, and these scores begin the window, which takes folds - 1 times as long as learning
+        the batch. With 0 the window is empty, and no document is flagged before the second batch
+        has been scored.
     budget : float, optional
         Deprecated name of `level`.
 
     Attributes
     ----------
     components_ : csr_array, shape (n_atoms_, n_features)
-        Atoms in rows, non-negative; of unit l2 norm or of l1 norm at most 1, depending on the
-        learner.
+        Atoms in rows. They are non-negative, with unit l2 norm or l1 norm at most 1, depending on
+        the learner.
     n_atoms_ : int
         Number of atoms.
     window_ : ndarray
@@ -74,7 +74,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     state_ : odl.learners.State
         State of the learner.
     history_ : list of csr_array
-        All documents so far, for learners that need them (`odl.learners.Learner.needs_history`).
+        All documents so far, if the learner needs them (`odl.learners.Learner.needs_history`).
     seed_ : int
         Seed that was used.
     n_features_in_ : int
@@ -83,13 +83,14 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Notes
     -----
-    Input rows are non-negative weights (TF-IDF, counts); they are scaled to the norm of the
+    Input rows are non-negative weights (TF-IDF or counts), which are scaled to the norm of the
     learner. If known documents are exchangeable with those of the window, at most a share of
-    `level` of them is flagged (`odl.alerts.calibration.tail_probability`). While the dictionary
-    changes fast they are not: the first steps of dual averaging raise all scores, and more
-    documents are flagged for a batch or two. Ties count as larger: if more than that share of the
-    window has the largest score, which L1 learners allow, nothing is flagged. An empty document has
-    the score 1 and is never flagged. Source: ICASSP 2013, mechanism GENNVL.
+    `level` of them is flagged (`odl.alerts.calibration.tail_probability`). They are not
+    exchangeable while the dictionary changes fast: the first steps of dual averaging raise all
+    scores, and more documents are flagged in one or two batches. Ties count as larger, so no
+    document is flagged if more than a share of `level` of the window has the largest score. This
+    can occur with L1 learners. An empty document has the score 1 and is never flagged. The method
+    is the mechanism GENNVL of the ICASSP 2013 paper.
 
     Examples
     --------
@@ -128,7 +129,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return tags
 
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Learn a new dictionary from a batch, and calibrate on its folds (cross-validation).
+        """Learn a new dictionary from a batch, and fill the window with scores of its folds.
 
         Parameters
         ----------
@@ -182,7 +183,9 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def score_samples(self, X: MatrixLike) -> np.ndarray:
-        """Return the novelty score of each document: larger is more novel; empty documents have 1.
+        """Return the novelty score of each document. Larger scores are more novel.
+
+        The score of an empty document is 1.
 
         Parameters
         ----------
@@ -203,12 +206,12 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._score_rows(X)[1].score
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Return log(level / p) with the tail probability p of each score.
+        """Return log(level / p), where p is the tail probability of each score.
 
-        The result is at least 0 for novel documents. p is the share of scores that are at least as
-        large as the document's score, among the scores of the window and this score
-        (`odl.alerts.calibration.tail_probability`). All documents whose scores exceed the entire
-        window have the same p; `score_samples` ranks them.
+        The result is at least 0 for novel documents. p is the share of the scores that are at least
+        as large as the score of the document, among this score and those of the window
+        (`odl.alerts.calibration.tail_probability`). All documents whose scores exceed all scores of
+        the window have the same p; `score_samples` ranks them.
 
         Parameters
         ----------
@@ -258,7 +261,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def predict_outliers(self, X: MatrixLike) -> np.ndarray:
         """Return -1 for each novel document, 1 for each known document.
 
-        This is `predict` in the convention of scikit-learn's outlier detectors.
+        This is the convention of scikit-learn's outlier detectors.
 
         Parameters
         ----------
@@ -280,11 +283,11 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return 1 - 2 * self.predict(X)
 
     def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit the batch, and return 1 for each novel document of it, 0 for each known document.
+        """Fit a batch, and return 1 for each novel document in it, 0 for each known document.
 
-        A document is not scored by a dictionary that was learned from it, as it is by `fit` and
-        then `predict`, but by a dictionary of the other folds (`folds`). The documents with the
-        largest scores are novel, a share of at most `level`. With ``folds=0`` no document is novel.
+        Each document is scored by a dictionary that was learned from the other folds, whereas
+        `predict` after `fit` would use a dictionary that was learned from the document. At most a
+        share of `level` of the documents is novel. With ``folds=0`` no document is novel.
 
         Parameters
         ----------
@@ -307,7 +310,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return (calibration.among(self._fit(X)) <= self.level).astype(np.int64)
 
     def transform(self, X: MatrixLike) -> Any:
-        """Return the codes of the documents: the weight of each atom in each document.
+        """Return the codes of the documents, the weight of each atom in each document.
 
         Parameters
         ----------
@@ -330,12 +333,12 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return codes if container == "default" else codes.toarray()
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Set what `transform` returns.
+        """Set the output type of `transform`.
 
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            A sparse matrix or a data frame; None changes nothing.
+            "default" is a sparse matrix, the others are data frames. None changes nothing.
 
         Returns
         -------
@@ -358,13 +361,14 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return clone
 
     def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
-        """Return the area under the ROC curve of the scores; ties count half.
+        """Return the area under the ROC curve of the scores. Ties count half.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n_documents, n_features)
         y : array-like, shape (n_documents,)
-            Above 0 for novel, 0 for known, below 0 for unlabelled documents, which are ignored.
+            Values above 0 are novel documents, 0 known documents. Unlabelled documents have values
+            below 0 and are ignored.
 
         Returns
         -------
@@ -385,7 +389,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         scores = self.score_samples(X)
         if y is None:
             raise ParameterError(
-                "score without y", "1 (novel) or 0 (known) for each document", "pass labels as y"
+                "y is None", "1 (novel) or 0 (known) for each document", "pass labels as y"
             )
         labels = np.asarray(y)
         value = metrics.auc(scores, np.sign(labels) if labels.dtype.kind in "iuf" else labels)

@@ -1,4 +1,4 @@
-"""Data frames that `TextNovelty` reads and returns: documents, results, events."""
+"""Data frames of `TextNovelty`: documents (input), results and events (output)."""
 
 import hashlib
 from typing import NamedTuple
@@ -23,7 +23,7 @@ RESULT_COLUMNS = (
     "opening",
     "reasons",
 )
-SHOWN_EVENTS = 50  # rows of the HTML form of the events, the newest events first
+SHOWN_EVENTS = 50  # maximum number of rows in the HTML table of events
 STATE_COLOURS = {"new": "#b3470b", "growing": "#1a7f37", "returning": "#7a3fb8"}  # as on the page
 BAR_COLOUR = "#9bb8d3"
 
@@ -47,7 +47,7 @@ class FrameDocuments(NamedTuple):
 
 
 def read_frame(frame, text, time=None, id=None, strict=False, title=None, author=None, source=None):
-    """Return the documents of a data frame, and the rows that cannot be read.
+    """Parse the documents of a data frame, and list the rows that cannot be read.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     time, id : str, optional
         Column names; by default "time" and "id", if the frame has them.
     strict : bool
-        Raise an error for a row that cannot be read; otherwise it is listed in `aside`.
+        Whether to raise an error for a row that cannot be read, instead of listing it in `aside`.
     title : str, optional
         Column of titles; by default "title", if the frame has it.
     author, source : str, optional
@@ -79,8 +79,8 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     Raises
     ------
     ParameterError
-        If `frame` is no data frame, a column is missing, no row can be read, or (`strict`) one row
-        cannot.
+        If `frame` is not a data frame, a column is missing, no row can be read, or with `strict`
+        any row cannot be read.
     """
     frame = _as_pandas(frame, text)
     columns = {"text": text, "time": time, "id": id, "title": title}
@@ -92,7 +92,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
             parsed = [*map(_parse_value, values, document)]
         except (ValueError, OverflowError) as error:
             aside[row] = str(error)
-            # If a time may begin with the day or with the month, times of other rows may have been
+            # If the order of day and month is ambiguous, times of other rows may have been
             # misread, so the frame is refused.
             strict = strict or "begin with the day" in aside[row]
             if strict:
@@ -101,16 +101,10 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
             for name, value in zip(read, (row, *parsed), strict=True):
                 read[name].append(value)
     if aside and (strict or not read["row"]):
-        # The error names the row that ended the loop; if no row can be read, the first row.
+        # The row that ended the loop, or the first row if no row can be read.
         row = list(aside)[-1 if strict else 0]
         name = values["id"][row] if "id" in values else None
-        name = frame.index[row] if name is None else name
-        refusal = f"document {name!r} of the frame: {aside[row]}"
-        what = "a text and a time" if "time" in values else "a text"
-        hint = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
-        raise ParameterError(
-            refusal, f"{what} for every document", f"correct or drop the row{hint}"
-        )
+        raise _unreadable(frame.index[row] if name is None else name, aside[row], "time" in values)
     if not read["row"]:
         raise ParameterError("a frame without documents", "at least one row", "pass documents")
     reasons = pd.Series([*aside.values()], index=frame.index[list(aside)], dtype=object)
@@ -126,11 +120,26 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     return pd.DataFrame({"reason": reasons}), index, read.get("id"), times, documents
 
 
-def _choose_columns(frame, columns, optional):
-    """Return the column of a frame for each role that it has.
+def _unreadable(name, reason, has_time):
+    """Return the ParameterError for a document that cannot be read; `name` is its id or index."""
+    expected = "a text and a time" if has_time else "a text"
+    hint = " (pandas.to_datetime has dayfirst)" if "begin with the day" in reason else ""
+    return ParameterError(
+        f"document {name!r} of the frame: {reason}",
+        f"{expected} for every document",
+        f"correct or drop the row{hint}",
+    )
 
-    `columns` and `optional` map roles to names that the user gave, or None. Then the column with
-    the name of the role is used, except for roles in `optional`.
+
+def _choose_columns(frame, columns, optional):
+    """Return {role: column of the frame}, for the roles that the frame has.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    columns, optional : dict
+        Role -> name of the column that the user gave, or None. None means the column with the name
+        of the role in `columns`, and no column in `optional`.
     """
     chosen = {}
     for role, column in {**columns, **optional}.items():
@@ -144,7 +153,9 @@ def _choose_columns(frame, columns, optional):
                 f"no column {column!r} for {role}", f"one of {existing}", f"pass {role}=..."
             )
         if list(frame.columns).count(column) > 1:
-            raise ParameterError(f"two columns {column!r}", "different names", "rename one")
+            raise ParameterError(
+                f"the frame has two columns {column!r}", "different names", "rename one"
+            )
         chosen[role] = column
     return chosen
 
@@ -155,7 +166,7 @@ def _or_none(value):
 
 
 def _parse_value(name, value):
-    """Parse a value of a column; raise ValueError if a text, time or id is missing or wrong."""
+    """Parse a value of a column; raise ValueError if a text, time or id is missing or invalid."""
     if name == "title":
         return "" if value is None else str(value)
     if name == "source":
@@ -196,7 +207,7 @@ def _as_pandas(frame, text):
 def batches(times, n_documents, period=None, initial=1):
     """Return the row numbers of each batch, sorted by time.
 
-    Batches are cut as in `odl.stream.batching`.
+    The batches are those of `odl.stream.batching`.
 
     Parameters
     ----------
@@ -204,9 +215,18 @@ def batches(times, n_documents, period=None, initial=1):
         Milliseconds since 1970.
     n_documents : int
     period : {"day", "week", "month", "quarter", "year"}, optional
-        Calendar period of a batch; None puts all documents into one batch.
+        Calendar period of a batch. By default all documents are one batch.
     initial : int
-        Minimum number of documents in the first batch. It takes complete periods until then.
+        Minimum number of documents in the first batch, which consists of complete periods.
+
+    Returns
+    -------
+    list of ndarray of int
+
+    Raises
+    ------
+    ParameterError
+        If `period` is set and the frame has no times.
     """
     if times is None:
         if period is not None:
@@ -223,18 +243,22 @@ def batches(times, n_documents, period=None, initial=1):
 
 
 def table(index, ids, times, parts):
-    """Return the results of all batches as a data frame.
-
-    Index and order are those of the input frame.
+    """Return the results of all batches as a data frame with index and order of the input frame.
 
     Parameters
     ----------
     index : pandas.Index
+        Index of the input frame.
     ids : list
     times : ndarray or None
     parts : list of dict
-        Columns of each batch. "row" is the position in the input frame, "item" the position of the
-        first near-duplicate. Documents of no batch are omitted.
+        Columns of each batch. "row" is the position in the input frame, "item" that of the first
+        near-duplicate.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows that are not in a batch are omitted.
     """
     empty = {name: [] for name in RESULT_COLUMNS}
     frame = pd.concat([pd.DataFrame(part) for part in parts or [empty]]).sort_values("row")
@@ -250,8 +274,8 @@ def table(index, ids, times, parts):
 class EventTable(pd.DataFrame):
     """Data frame with one row per event, indexed by event number.
 
-    The columns are the name of the event, its words, its state, its first batch, and its number of
-    documents so far. A selection of rows is an `EventTable` too.
+    The columns are the name, words, state, first batch and number of documents of an event. A
+    selection of rows is an `EventTable` too.
 
     Examples
     --------
@@ -266,9 +290,9 @@ class EventTable(pd.DataFrame):
         return EventTable
 
     def _repr_html_(self) -> str:
-        """Return the `SHOWN_EVENTS` newest events as an HTML table.
+        """Return the newest events as an HTML table with at most `SHOWN_EVENTS` rows.
 
-        A selection without the columns "state" and "documents" has the HTML form of pandas.
+        Without the columns "state" and "documents", the result is the HTML table of pandas.
         """
         if not {"state", "documents"} <= {*self.columns} or self.empty:
             return super()._repr_html_()  # type: ignore[operator]

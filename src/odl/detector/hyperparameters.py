@@ -1,4 +1,4 @@
-"""Parameters of the estimators: checks, seeds, hyper-parameters of the learner."""
+"""Parameters of estimators: checks, seeds, and hyper-parameters of the learner."""
 
 import numbers
 from contextlib import contextmanager
@@ -17,10 +17,9 @@ SETTINGS_PREFIX = "settings__"
 class LearnerSettings:
     """Base class of estimators with the parameters `learner` and `settings`.
 
-    `settings` is a dict of the hyper-parameters that differ from their defaults. The constructor
-    takes it, and scikit-learn's `clone` copies it. `get_params(deep=True)` lists every
-    hyper-parameter as `settings__NAME`, so that a grid search can set it. `set_params` then
-    replaces `settings` by a new dict.
+    `settings` is a dict of the hyper-parameters that differ from their defaults.
+    `get_params(deep=True)` lists every hyper-parameter as `settings__NAME`, so that a grid search
+    can set it. `set_params` replaces `settings` by a new dict.
     """
 
     learner: str
@@ -92,9 +91,9 @@ class LearnerSettings:
         return self
 
     def _hyperparameters(self):
-        """Return the hyper-parameters of the learner by name.
+        """Return {name: dataclass field} of the hyper-parameters of the learner.
 
-        The result is empty if no learner has this name; `fit` reports it.
+        The result is empty if the learner does not exist, which `fit` reports.
         """
         try:
             return parameters(learners.learner_class(self.learner))
@@ -102,9 +101,9 @@ class LearnerSettings:
             return {}
 
     def _model(self):
-        """Return the learner with its hyper-parameters checked.
+        """Return the learner with checked hyper-parameters.
 
-        The learner is cached until `learner` or `settings` change.
+        It is cached until `learner` or `settings` change.
         """
         key = repr((self.learner, self.settings))
         if key != self._cached_model[0]:
@@ -112,7 +111,7 @@ class LearnerSettings:
         return self._cached_model[1]
 
     def _make_model(self):
-        """Return the learner of `learner` and `settings`; raise ParameterError if invalid."""
+        """Create the learner of `learner` and `settings`; raise ParameterError if invalid."""
         if not isinstance(self.settings, dict | None):
             raise ParameterError(
                 f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict"
@@ -154,9 +153,9 @@ def check_integer(name, value, minimum):
 
 @contextmanager
 def naming(parameters, todo):
-    """Prepend `parameters` to errors of the learner (context manager).
+    """Prepend `parameters` to the message of a ParameterError (context manager).
 
-    `todo`, if given, replaces the advice of the error.
+    `todo`, unless None, replaces the advice of the error.
     """
     try:
         yield

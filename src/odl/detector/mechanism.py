@@ -1,4 +1,4 @@
-"""Base class of `NoveltyDetector`: it scales, scores, explains and learns rows, and saves itself.
+"""Base class of `NoveltyDetector`, which scales, scores, explains and learns rows and saves state.
 
 Files are written without pickle.
 """
@@ -25,15 +25,15 @@ from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
 from odl.prox.projections import MatrixLike, check_structure
 
-# Default `level` of `NoveltyDetector`. The default of `odl run` and `TextNovelty` is another one,
-# `odl.config.sections.Alerts.level`.
+# Default `level` of `NoveltyDetector`, a tail probability. The `level` of `odl run` and
+# `TextNovelty` has another default (`odl.config.sections.Alerts.level`).
 DEFAULT_LEVEL = 0.05
 
 
 class Mechanism(LearnerSettings):
-    """Fitted state of a detector, and its private steps.
+    """Fitted state of a detector, and the private methods that change it.
 
-    `odl.detector.NoveltyDetector` documents the parameters.
+    The parameters are documented in `odl.detector.NoveltyDetector`.
     """
 
     level: float
@@ -59,24 +59,24 @@ class Mechanism(LearnerSettings):
         n_atoms: int = 3,
         feature_names: Sequence[str] | None = None,
     ) -> list[reasons.Explanation]:
-        """Explain the scores of documents: the share of each word, and the most similar atoms.
+        """Explain the scores of documents by the shares of words and the most similar atoms.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n_documents, n_features)
         n_words : int, optional
-            Maximum number of words; all by default.
+            Maximum number of words per document. By default all words.
         n_atoms : int, default=3
-            Maximum number of atoms.
+            Maximum number of atoms per document.
         feature_names : sequence of str, optional
-            Word of each column; by default the column names of the fitted data frame, or x0, x1,
+            Word of each column. By default the column names of the fitted data frame, or x0, x1,
             ...
 
         Returns
         -------
         list of odl.alerts.reasons.Explanation
-            The shares of all words of a document and `context` add up to its score (docs/method.md
-            has the formula of each learner).
+            The sum of the shares of all words and of `context` is the score. The formulas are in
+            docs/method.md.
 
         Examples
         --------
@@ -105,7 +105,7 @@ class Mechanism(LearnerSettings):
     def save(self, path: str | os.PathLike) -> None:
         """Write the detector to an HDF5 file, without pickle.
 
-        If random_state is not an integer, the seed that was drawn from it is written instead.
+        If `random_state` is not an integer, the seed that was drawn from it is written instead.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Mechanism(LearnerSettings):
         self._save(path, {}, {})
 
     def _save(self, path, settings, extra_arrays):
-        """Write the file, with settings and arrays of an estimator that contains this detector."""
+        """Write a file, with extra settings and arrays of an enclosing estimator."""
         state, n_features = self.state_, self.n_features_in_
         chain = {
             **self.get_params(deep=False),
@@ -151,7 +151,7 @@ class Mechanism(LearnerSettings):
     def load(cls, path: str | os.PathLike) -> Self:
         """Read a detector written by `save`.
 
-        The detector gives the same results as the one that was saved, also after further batches.
+        Its results are identical to those of the saved detector, also after further batches.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Mechanism(LearnerSettings):
         extra_arrays : dict of str to ndarray
             Arrays of the enclosing estimator.
         """
-        checkpoint = checkpoints.read_checkpoint(Path(path))  # its digest is verified
+        checkpoint = checkpoints.read_checkpoint(Path(path))
         chain, arrays = dict(checkpoint.chain), dict(checkpoint.arrays)
         n_batches, n_features = chain.pop("n_batches"), chain.pop("n_features")
         extra_setting = chain.pop(setting) if setting else None
@@ -215,7 +215,7 @@ class Mechanism(LearnerSettings):
         detector.window_, detector.words_ = window, names["words"]
         if names["features"]:
             detector.feature_names_in_ = np.array(names["features"], dtype=object)
-        # A detector saved before recency became the default has no array for it.
+        # A detector that was saved before `recency` became the default lacks its array.
         if getattr(detector._model(), "recency", 0) and "matches" not in arrays:
             detector.settings = earlier_learner(detector.learner) | (detector.settings or {})
         detector.state_ = learners.resume(
@@ -228,20 +228,20 @@ class Mechanism(LearnerSettings):
         return detector, extra_setting, extra_arrays
 
     def _fit(self, X):
-        """Check and learn a first batch; return its held-out scores (see `_begin`)."""
+        """Check and learn a first batch; return its scores as in `_begin`."""
         model = self._model()
         self._check_parameters()
         return self._begin(self._rows(X, model, reset=True), model)
 
     def _rename(self):
-        """Set `level` from `budget`, its name in version 0.2, with a warning."""
+        """Set `level` from `budget`, its deprecated name, with a warning."""
         if self.budget is not None:
             text = f"budget is called level: type {type(self).__name__}(level={self.budget!r})"
             warnings.warn(text, FutureWarning, stacklevel=4)
             self.level, self.budget = self.budget, None
 
     def _check_parameters(self):
-        """Refuse wrong parameters; the same values are checked only once."""
+        """Raise ParameterError for invalid parameters; equal values are checked only once."""
         self._rename()
         key = repr((self.n_atoms, self.folds, self.level, self.window))
         if key == self._checked:
@@ -251,7 +251,7 @@ class Mechanism(LearnerSettings):
         Alerts(level=self.level, window=self.window, warm_up=1)
         if self.level < 1 / (1 + self.window):
             raise ParameterError(
-                f"level is {self.level!r} with a window of {self.window}: nothing can be an alert",
+                f"level is {self.level!r} with a window of {self.window}, so no document is novel",
                 f"a level of at least 1/{1 + self.window}",
                 "raise level or window",
             )
@@ -260,13 +260,13 @@ class Mechanism(LearnerSettings):
     def _begin(self, P, model):
         """Learn the first dictionary, and fill the calibration window with held-out scores.
 
-        Sets the attributes that describe the fitted state, other than `n_features_in_`.
+        This sets all fitted attributes except `n_features_in_`.
 
         Returns
         -------
         ndarray
-            Score of each document by a dictionary learned without it; nan for empty documents and
-            without folds.
+            Score of each document with a dictionary that was learned without it. It is nan for
+            empty documents, and for all documents without folds.
         """
         seed = seed_of(self.random_state)
         state = self._start(P, model, seed)
@@ -283,7 +283,7 @@ class Mechanism(LearnerSettings):
         n_filled = np.count_nonzero(np.diff(P.indptr))
         if not n_filled:
             raise ParameterError(
-                f"{P.shape[0]} documents without a weight above 0",
+                f"none of the {P.shape[0]} documents has a weight above 0",
                 "at least one document with a weight above 0",
                 "pass more documents",
             )
@@ -295,10 +295,7 @@ class Mechanism(LearnerSettings):
         return model.with_room(state, int(self.n_atoms))
 
     def _held_out(self, P, model, seed):
-        """Score each fold of a batch by a dictionary learned from the other folds.
-
-        Scores are nan as documented in `_begin`.
-        """
+        """Score each fold of a batch with a dictionary of the other folds; nan as in `_begin`."""
         scores = np.full(P.shape[0], np.nan)
         folds = min(self.folds, np.count_nonzero(np.diff(P.indptr)))
         fold_of = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
@@ -315,7 +312,7 @@ class Mechanism(LearnerSettings):
         return scores
 
     def _model_as_fitted(self):
-        """Return the learner; raise ParameterError if `learner` was changed after fit."""
+        """Return the learner; raise ParameterError if it is not that of the earlier batches."""
         model = self._model()
         self._check_parameters()
         if model.algorithm != self.learner_:
@@ -327,7 +324,7 @@ class Mechanism(LearnerSettings):
         return model
 
     def _learn(self, P, model, scored):
-        """Update the state with rows that have been scored."""
+        """Learn from rows that were scored."""
         state = model.learn(
             model.fit_terms(self.state_, P.shape[1]), P, scored.codes, self.history_
         )
@@ -343,11 +340,11 @@ class Mechanism(LearnerSettings):
         self.n_batches_ += 1
 
     def _scored(self, P, model):
-        """Return the novelty of rows, which may have more columns than earlier batches."""
+        """Score rows, which may have more columns than earlier batches."""
         return novelty.score(model, model.fit_terms(self.state_, P.shape[1]), P)
 
     def _score_rows(self, X):
-        """Return (the input as rows of unit norm, their novelty)."""
+        """Return (input as rows of unit norm, their scores as `odl.novelty.Novelty`)."""
         check_is_fitted(self, "state_")
         model = self._model()
         P = self._rows(X, model, reset=False)
@@ -377,7 +374,7 @@ class Mechanism(LearnerSettings):
     def _is_valid(self, X):
         """Return whether X is a valid CSR matrix of the expected types and size.
 
-        scikit-learn's own checks can then be skipped. They take as long as learning a document.
+        scikit-learn's checks can then be skipped. They take as long as learning one document.
         """
         is_csr = isinstance(X, sparse.csr_array | sparse.csr_matrix) and X.ndim == 2
         if not is_csr or X.shape[0] == 0 or hasattr(self, "feature_names_in_"):
@@ -394,9 +391,12 @@ class Mechanism(LearnerSettings):
         return bool(has_valid_indices and np.isfinite(X.data).all())
 
     def _grown_names(self, X):
-        """Return the column names of a data frame with more columns than earlier batches, or None.
+        """Return the column names of a data frame that may have new columns, or None.
 
-        Raise ParameterError unless the earlier columns come first.
+        Raises
+        ------
+        ParameterError
+            If the first columns are not those of earlier batches.
         """
         earlier = getattr(self, "feature_names_in_", None)
         if not self.growing or earlier is None or not hasattr(X, "columns"):
@@ -411,7 +411,7 @@ class Mechanism(LearnerSettings):
         return names
 
     def _names(self, n_features):
-        """Return the name of every column."""
+        """Return the word or name of each column."""
         given = getattr(self, "feature_names_in_", ())
         names = [*given, *(f"x{column}" for column in range(len(given), n_features))]
         words = {column: word for word, column in self.words_.items()}
@@ -441,15 +441,14 @@ def scale_rows(X, norm):
     P.sum_duplicates()
     if P.nnz and P.data.min() < 0:
         raise ValueError(
-            "Negative values in data passed to NoveltyDetector: weights of terms are needed."
+            "Negative values in data passed to NoveltyDetector; expected weights of terms."
         )
     P.eliminate_zeros()
     if P.nnz and P.data.max() > 1e100:
         # Divide by the largest weight of each row first, so that no sum overflows.
-        filled = np.diff(P.indptr) > 0
-        P.data /= np.repeat(
-            np.maximum.reduceat(P.data, P.indptr[:-1][filled]), np.diff(P.indptr)[filled]
-        )
+        sizes = np.diff(P.indptr)
+        largest = np.maximum.reduceat(P.data, P.indptr[:-1][sizes > 0])
+        P.data /= np.repeat(largest, sizes[sizes > 0])
         P.eliminate_zeros()
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
     sums = np.bincount(rows, P.data if norm == "l1" else P.data**2, minlength=P.shape[0])
@@ -459,9 +458,9 @@ def scale_rows(X, norm):
 
 @contextmanager
 def refusing(path, kind):
-    """Raise ParameterError for a file of another version or program (context manager).
+    """Convert errors of reading a file into a ParameterError (context manager).
 
-    Errors of this package pass, for example that of a damaged file.
+    Errors of this package, for example about a damaged file, are not converted.
     """
     try:
         yield
@@ -469,7 +468,7 @@ def refusing(path, kind):
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ParameterError(
-            f"{path} is of another program or version",
+            f"{path} was written by another program or version",
             f"a file of {kind}.save of this version",
             "learn again, and save",
         ) from error

@@ -1,7 +1,4 @@
-"""TextNovelty: scores, alerts and reasons for a stream of texts in data frames.
-
-The results are those of `odl run`.
-"""
+"""Scores, alerts and reasons for a stream of texts in data frames, as in `odl run`."""
 
 import os
 import warnings
@@ -36,8 +33,8 @@ from odl.text.scripts import LETTERED
 from odl.text.stopwords import StopWords
 from odl.text.tokens import count_words, with_words
 
-SPELLING_CHARACTERS = 2000  # initial characters of a text that give the spelling of headlines
-ALERTS_PER_HEADLINE = 3  # most central documents of a headline
+SPELLING_CHARACTERS = 2000  # characters of a text in which the spelling of words is searched
+ALERTS_PER_HEADLINE = 3  # maximum number of documents of a headline that are alerts
 DETECTOR_PARAMETERS = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
 
 
@@ -45,97 +42,99 @@ DETECTOR_PARAMETERS = ("learner", "n_atoms", "settings", "random_state", "window
 class TextNovelty(LearnerSettings, BaseEstimator):
     """Detector of new topics in a stream of texts.
 
-    `update` scores documents by earlier ones, then learns them. This is the engine of `odl run`
-    with its defaults, and gives the same numbers. Pass texts batch by batch, in the order of time.
+    `update` scores documents by earlier documents, then learns them. Results are equal to those of
+    `odl run` with its defaults. Pass texts batch by batch, in the order of time.
 
     Parameters
     ----------
     learner, n_atoms, settings, random_state
         See `NoveltyDetector`.
     budget : int or float, default=20
-        Maximum number of alerts of a batch; below 1, a share of its items. An item is a document
-        with its near-duplicates. Repeats of documents of the four batches before do not count.
+        Maximum number of alerts in a batch. A value below 1 is a share of its items. An item is a
+        document with its near-duplicates, unless it repeats a document of the last four batches.
     level : float, default=0.01
         Largest p-value of a batch that has alerts, and of a headline (`odl.alerts.gates`).
     tail : float, default=0.1
-        Largest tail probability of an alert if `gates` is False; at least 1 / (1 + `window`).
+        Largest tail probability of an alert if `gates` is False. It must be at least
+        1 / (1 + `window`).
     window : int, default=2000
-        Number of earlier scores that the scores of a batch are compared with.
+        Number of earlier scores with which the scores of a batch are compared.
     warm_up : int, default=50
-        Minimum number of earlier scores; before that, no batch has alerts.
+        Minimum number of earlier scores before a batch can have alerts.
     gates : bool, default=True
-        Whether a batch has alerts only if words of several items, or a single item, are rarer than
-        `level` allows for the batch (`odl.alerts.gates`); most batches then have none. If False,
-        `tail` decides.
+        Whether a batch has alerts only if it is unusual at `level`, because of the words of several
+        items or of one item (`odl.alerts.gates`). Most batches then have no alerts. If False,
+        documents are alerts by their `tail` probability.
     folds : int, default=0
-        Number of folds in which the first batch is scored by dictionaries of the other folds, to
-        fill the window (see `NoveltyDetector`). With 0, as in `odl run`, the first batch does not
-        calibrate.
+        Number of folds of the first batch that are scored to fill the window (see
+        `NoveltyDetector`). With 0, as in `odl run`, the window does not contain the first batch.
     text : str, default="text"
         Column of the texts.
     time, id : str, optional
-        Columns of times (see `odl.corpora.fields.parse_time`) and ids; by default "time" and "id",
-        if the frame has them. Without times, documents are in the order of the frame; without ids,
+        Columns of times (see `odl.corpora.fields.parse_time`) and ids. By default "time" and "id",
+        if the frame has them. Without times, documents are in the order of the frame. Without ids,
         its index is used.
     title : str, optional
-        Column of titles, whose words are counted separately (`odl.alerts.surprise`); by default
-        "title", if it exists.
+        Column of titles, whose words are counted separately (`odl.alerts.surprise`). By default
+        "title", if the frame has it.
     author : str, optional
-        Column of authors; each author counts once in a batch (`columns.author` of `odl run`). Do
-        not use it if few people write most documents.
+        Column of authors. A word then counts once for each author in a batch. Do not use it if few
+        people write most documents.
     source : str, optional
-        Column of sources, such as the file or the forum of a document: the number of documents of
-        each source is compared with its own past.
+        Column of sources, such as the file or the forum of a document. The number of documents of
+        each source is compared with its numbers in earlier batches.
     changed : {"keep", "new"}, default="keep"
-        What happens to a row with an earlier id but a changed text or time: "keep" omits the row,
-        "new" makes it a document whose id ends in a digest of its content. Unchanged rows are
+        Treatment of a row with an earlier id but a changed text or time. "keep" omits the row,
+        "new" makes it a document whose id ends with a digest of its content. Unchanged rows are
         always omitted.
     period : {"day", "week", "month", "quarter", "year"}, optional
-        Calendar period (UTC, weeks from Monday) of a batch; pass complete periods. By default each
-        call is one batch.
+        Calendar period of a batch (UTC; weeks begin on Monday). Pass complete periods. By default
+        each call is one batch.
     initial : int, default=200
-        Minimum number of documents in the first batch, if `period` is set. The first batch takes
-        complete periods until then.
+        Minimum number of documents in the first batch if `period` is set. The first batch consists
+        of complete periods.
     tokens : dict, optional
-        See `odl.text.tokens.token_options`; by default, words of every script.
+        See `odl.text.tokens.token_options`. By default, words of every script.
     tf : {"log", "raw"}, default="log"
+        Term frequency: 1 + log(count), or the count.
     idf : bool, default=True
-        Whether weights have the inverse frequency in documents of earlier batches (for the first
-        batch: its own).
+        Whether weights include the inverse document frequency in earlier batches (for the first
+        batch, in this batch).
     min_df : int, default=0
-        Minimum number of earlier documents with a word; rarer words are ignored.
+        Minimum number of earlier documents with a word for the word to be used.
     max_share : float, default=1.0
-        Largest share of earlier documents with a word. More frequent words, in at least 30
-        documents, are treated as stop words: counted but not weighted. Use 0.5 with
+        Largest share of earlier documents with a word. A word that exceeds it and is in at least 30
+        documents is a stop word: it is counted but has no weight. Use 0.5 with
         ``tokens={"stop_words": None}``.
     languages : bool, default=False
         Whether to detect the language of each document and give its stop words no weight
-        (`odl.text.stopwords`). For texts in several languages, with ``tokens={"stop_words":
-        None}``.
+        (`odl.text.stopwords`). Use it for texts in several languages, with
+        ``tokens={"stop_words": None}``.
     pieces : float, default=0
-        Weight of the pieces of words (`odl.stream.pieces`), for "levels" and "adaptive";
+        Weight of the pieces of words (`odl.stream.pieces`), for "levels" and "adaptive".
         `odl.stream.pieces.weight` suggests a value. Reasons are always words.
     n_reasons : int, default=5
-        Maximum number of words in the reasons.
+        Maximum number of words in the reasons of a document.
     strict : bool, default=False
-        Whether to raise an error for a row without text, or with a missing or unreadable time or
-        id. By default such rows are skipped with a warning and listed in `set_aside_`.
+        Whether to raise an error for a row whose text, time or id is missing or cannot be parsed.
+        By default such rows are skipped with a warning and listed in `set_aside_`.
 
     Attributes
     ----------
     detector_ : NoveltyDetector
-        Its `words_` are the vocabulary.
+        Its attribute `words_` is the vocabulary.
     frequencies_ : ndarray of int64
         Number of documents with each word.
     n_documents_ : int
+        Number of documents so far.
     events_ : pandas.DataFrame
-        Events by their number: name, own words, state, batch of birth, documents so far.
+        Name, words, state, first batch and number of documents of each event so far.
     left_out_ : odl.files.documents.Repeats
-        Rows that the last `update` omitted (`changed`).
+        Numbers of rows that the last `update` omitted (see `changed`).
     set_aside_ : pandas.DataFrame
-        Rows that the last `update` could not read: index and reason.
+        Reasons for the rows that the last `update` could not read.
     past_ : odl.alerts.decision.StreamHistory
-        Events, and statistics of earlier batches to compare the next batch with.
+        Events, and statistics of earlier batches with which the next batch is compared.
     repeats_ : odl.detector.textpast.RecentDuplicates
         Near-duplicates of the last batches.
     register_ : odl.corpora.collection.Register
@@ -185,31 +184,37 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     strict: bool = False
 
     def update(self, frame: Any) -> pd.DataFrame:
-        """Score documents by the earlier ones, then learn them, batch by batch.
+        """Score documents by earlier documents, then learn them, batch by batch.
 
         Parameters
         ----------
         frame : pandas.DataFrame or list of str
-            Frames of polars or pyarrow are converted to pandas; a list contains the texts.
+            Frames of polars or pyarrow are converted to pandas. A list contains the texts.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each document that was neither omitted (`changed`) nor set aside
-            (`strict`), with the index of the frame. Columns: id; time (UTC, if the frame has
-            times); batch; item (id of the first of its near-duplicates in the batch); score; tail
-            (share of recent scores that are at least as large); event (number, 0 for none); alert
-            (whether it is one of the three central documents of a headline); headline (its name);
-            opening (words of the headline, strongest first); reasons (words with the largest shares
-            of the score; words of no other item come last).
+            One row for each document that was neither omitted (see `changed`) nor set aside (see
+            `strict`), with the index of the frame and these columns:
+
+            - id, and time (UTC) if the frame has times;
+            - batch: number of the batch;
+            - item: id of the first of its near-duplicates in the batch;
+            - score, and tail: share of recent scores that are at least as large;
+            - event: number of its event, 0 for none;
+            - alert: whether the document is an alert (with `gates`, at most three per headline);
+            - headline: name of its headline;
+            - opening: words of the headline in the document, strongest first;
+            - reasons: words with the largest shares of the score. Words that no other item has are
+              last.
 
         Notes
         -----
-        Words in `opening` and `reasons` are as counted: case-folded, and pairs of characters in
-        Chinese. `odl new` shows them as the text spells them. The first batch is scored by the
-        initial dictionary, which starts from it; there, and during warm-up, tail is 1 and no
-        document is an alert. Documents older than those already learned are treated as a later
-        batch; `odl run` learns again from their time on.
+        Words in `opening` and `reasons` are case-folded, and pairs of characters in Chinese,
+        whereas `odl new` shows them as they are spelled in the text. The first batch is scored with
+        a dictionary that was initialised from it. In this batch and during warm-up, tail is 1 and
+        no document is an alert. Documents that are older than learned ones are treated as a later
+        batch, whereas `odl run` learns again from their time.
 
         Examples
         --------
@@ -240,7 +245,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return frames.table(index, ids, times, parts)
 
     def judge(self, frame: Any) -> pd.DataFrame:
-        """Score documents as one batch, without learning them; the estimator does not change.
+        """Score documents as one batch without learning them.
 
         Documents that occurred before are scored too. A warning reports rows that cannot be read.
 
@@ -302,13 +307,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3
     ) -> list[reasons.Explanation]:
-        """Explain the scores of texts, as `NoveltyDetector.explain`.
+        """Explain the scores of texts like `NoveltyDetector.explain`.
 
         Parameters
         ----------
         texts : list of str
-            Scored as one batch.
+            Texts of one batch.
         n_words, n_atoms : int
+            Maximum numbers of words and atoms per text.
 
         Returns
         -------
@@ -344,7 +350,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the fitted state, with vocabulary and frequencies, to an HDF5 file, without pickle.
+        """Write the fitted state to an HDF5 file, without pickle.
 
         Parameters
         ----------
@@ -379,7 +385,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def load(cls, path: str | os.PathLike) -> Self:
         """Read a file written by `save`.
 
-        The object gives the same results as the one that was saved, also after further batches.
+        Its results are identical to those of the saved object, also after further batches.
 
         Parameters
         ----------
@@ -399,7 +405,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Warns
         -----
         UserWarning
-            If the file is from a version with other rules for words or their pieces: its words do
+            If the file is from a version with other rules for words or pieces, so that its words do
             not match those of new texts.
 
         Examples
@@ -432,14 +438,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if word_rules < textpast.WORD_RULES and (stream.pieces or in_pairs):
             units = "pieces of words" if stream.pieces else "words of a script without spaces"
             warnings.warn(
-                f"{path} has {units} as an earlier version cut them: learn again",
+                f"{path} has {units} by the rules of an earlier version: learn again",
                 UserWarning,
                 stacklevel=2,
             )
         return stream
 
     def _check(self):
-        """Check all parameters, and return the settings of alerts.
+        """Check all parameters; return the settings of alerts.
 
         Parameters that may change between batches are copied to the detector.
         """
@@ -459,7 +465,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if self.pieces and not self._model().opens:
             raise ParameterError(
                 f"pieces is {self.pieces} with the learner {self.learner!r}",
-                "pieces with levels or adaptive only",
+                "pieces only with the learners levels and adaptive",
                 "set pieces to 0",
             )
         names = ("budget", "level", "tail", "window", "warm_up", "gates")
@@ -481,21 +487,15 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """Raise NotFittedError if no batch has been learned."""
         if not hasattr(self, "detector_"):
             raise NotFittedError(
-                "This TextNovelty has learned nothing yet: call update with documents first."
+                "This TextNovelty has not learned any documents: call update first."
             )
 
     def _learner(self):
-        """Return the learner with its hyper-parameters checked.
-
-        After the first batch, it must be the learner that `detector_` was fitted with.
-        """
+        """Return the learner with checked hyper-parameters, after the first batch a fitted one."""
         return self.detector_._model_as_fitted() if hasattr(self, "detector_") else self._model()
 
     def _batch(self, texts):
-        """Count and weigh the words of texts as the next batch of the stream; return a `_Batch`.
-
-        The estimator does not change.
-        """
+        """Return the `_Batch` of texts: their words are counted and weighted as the next batch."""
         counts, terms = count_words(texts, with_words(self.tokens))
         is_first = not hasattr(self, "detector_")
         words = [] if is_first else [*self.detector_.words_]
@@ -507,8 +507,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if not is_first:
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
-        # The document frequencies and number of documents that give the weights. Later batches are
-        # weighted by the documents before them; for the first batch, these are its own documents.
+        # Document frequencies and number of documents from which the weights are computed: those of
+        # the documents before the batch, or of the batch itself if it is the first.
         past = (after, len(texts)) if is_first else (before, self.n_documents_)
         stop_words = StopWords(words, past[0]) if self.languages else None
         weighting, norm = self._weighting(), self._learner().norm
@@ -522,8 +522,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def _step(self, rows, times, documents, options):
         """Score the documents in `rows` and decide on alerts, then learn them as one batch.
 
-        Returns the columns of the table of results. Updates `detector_` (which the first batch
-        creates), `frequencies_`, `repeats_`, `past_` and `n_documents_`.
+        Returns
+        -------
+        dict
+            Columns of the table of results.
         """
         batch = self._batch([documents.texts[row] for row in rows])
         first = not hasattr(self, "detector_")
@@ -537,7 +539,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         part, scored, past = self._decide(rows, times, documents, batch, options, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
-        # P has the columns of word pieces first, then the columns of words.
+        # In P, the columns of pieces precede those of words.
         n_pieces = batch.P.shape[1] - len(batch.words)
         self.detector_.words_ = {
             word: column for column, word in enumerate(batch.words, start=n_pieces)
@@ -549,8 +551,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def _decide(self, rows, times, documents, batch, options, first=False):
         """Score a batch with the current state, and decide on its alerts.
 
-        The state does not contain the batch yet, except for the first batch (`first`), whose
-        dictionary was already learned from it.
+        The batch has not been learned, unless it is the first one, which initialised the state.
 
         Returns
         -------
@@ -564,8 +565,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         scored = detector._scored(batch.P, model)
         state = model.fit_terms(detector.state_, batch.P.shape[1])
         item, again = batch.repeats.groups.items()
-        # `detector` has already counted the first batch, and its window contains only scores of
-        # this batch, which is therefore compared with no earlier scores.
+        # The first batch is counted already, and the window contains only its scores, with which
+        # it must not be compared.
         t = detector.n_batches_ - 1 if first else detector.n_batches_
         window = detector.window_[:0] if first else detector.window_
         past = getattr(self, "past_", decision.StreamHistory.nothing())._replace(recent=window)
@@ -606,8 +607,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 def _register_rows(register, ids, times, texts):
     """Add documents to the register; return (rows of the new documents, ids of all rows).
 
-    A row whose id occurred before is omitted, or gets a new id if its content changed;
-    `TextNovelty.changed` decides.
+    A row whose id occurred before is omitted, or gets a new id, by `TextNovelty.changed`.
     """
     rows, ids = [], list(ids)
     for row, name in enumerate(ids):
@@ -625,9 +625,9 @@ def _register_rows(register, ids, times, texts):
 def _alert_mask(decided, options):
     """Return the mask of documents that are alerts.
 
-    With gates, these are the most central documents of each headline; otherwise, those with the
-    smallest tail probabilities. `options` limits their number. If the period is `unproven`, no
-    document is an alert.
+    With gates, these are the most central documents of each headline. Otherwise, these are the
+    documents with the smallest tail probabilities. The budget limits the number of headlines or
+    documents. An unproven period has no alerts.
     """
     alert = np.zeros(len(decided.tail), dtype=bool)
     max_alerts = 0 if decided.unproven else options.room(len(decided.items))
@@ -641,11 +641,10 @@ def _alert_mask(decided, options):
 
 
 def _headlines(decided, batch):
-    """Return two lists with a text for each document: headline, and shared words.
+    """Return two lists: the name of the headline of each document, and their common words.
 
-    The first is the name of the document's headline. The second lists the words of the headline
-    that the document contains. Both are "" for a document without a headline. A document in several
-    headlines gets the first one.
+    Both texts are "" for a document without a headline. A document in several headlines has the
+    name of the first one.
     """
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
     for headline in reversed(decided.headlines):
@@ -664,9 +663,9 @@ class _Batch(NamedTuple):
     Attributes
     ----------
     P : csr_array
-        Weights for the learner. Columns of word pieces, if used, precede the columns of words.
+        Weights for the learner. Columns of pieces, if used, precede those of words.
     Q : csr_array, shape (n, m)
-        Weights by which documents are compared with each other.
+        Weights with which documents are compared with each other.
     counts, content_counts : csr_array, shape (n, m)
         Counts of words, with and without stop words.
     words : list of str

@@ -1,7 +1,7 @@
-"""Arrays that store the state of `TextNovelty`, other than the state of its `NoveltyDetector`.
+"""Arrays with the state of `TextNovelty` that is not part of its `NoveltyDetector`.
 
-The arrays contain near-duplicate groups, the ids of documents with digests of their contents,
-events, and the statistics that gates compare a batch with.
+These are groups of near-duplicates, the ids of documents with digests of their contents, events,
+and the statistics with which gates compare a batch.
 """
 
 import json
@@ -17,7 +17,7 @@ from odl.text.shingles import Shingler
 
 
 class RecentDuplicates(NamedTuple):
-    """Near-duplicate groups of the last batches, and the shingles of their documents.
+    """Groups of near-duplicates in the last batches, and the shingles of their documents.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class RecentDuplicates(NamedTuple):
     sets: tuple = ()
 
     def after(self, texts):
-        """Return a copy with the texts of a new batch added, and the oldest batches removed."""
+        """Return a copy with the texts of a new batch and without the oldest batches."""
         shingler, t = Shingler(), self.groups.t + 1
         sets = [shingler.shingle(text) for text in texts]
         groups = duplicates.extend_groups(
@@ -39,11 +39,12 @@ class RecentDuplicates(NamedTuple):
         return RecentDuplicates(groups, (*self.sets, *sets)[-len(groups.names) :])
 
 
-WORD_RULES = 2  # version of the rules for words and their pieces, stored with a saved state
+WORD_RULES = 2  # version of the rules for words and pieces, which files contain
 DUPLICATE_ARRAYS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
 
 def _name(t, row):
+    """Return the internal id of a document."""
     return f"{t}:{row}"
 
 
@@ -55,7 +56,7 @@ ARRAY_NAMES = (*DUPLICATE_ARRAYS, *EMPTY_PAST, "ids", "contents")
 
 
 def arrays(repeats, past, register):
-    """Encode the state as arrays, which `read` decodes.
+    """Return the state as arrays, from which `read` restores it.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def arrays(repeats, past, register):
     ends = np.cumsum([len(shingle_set) for shingle_set in repeats.sets], dtype=np.int64)
     groups = (shingles, ends, repeats.groups.born, repeats.groups.starts)
     encoded = dict(zip(DUPLICATE_ARRAYS, groups, strict=True))
-    past = past._replace(recent=np.zeros(0))  # the detector has the scores
+    past = past._replace(recent=np.zeros(0))  # the file of the detector has the scores
     for name, value in decision.as_arrays(past).items():
         encoded[f"past_{name}"] = as_bytes(value) if isinstance(value, list) else value
     encoded["ids"] = as_bytes([*register.contents])
@@ -76,11 +77,11 @@ def arrays(repeats, past, register):
 
 
 def read(stored, t, changed):
-    """Decode the state after batch t, as `arrays` encoded it.
+    """Restore the state after batch t from the arrays that `arrays` returned.
 
     Parameters
     ----------
-    stored : dict of str to array
+    stored : dict of str to ndarray
     t : int
     changed : {"keep", "new"}
         See `odl.TextNovelty`.

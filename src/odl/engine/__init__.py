@@ -1,1 +1,1 @@
-"""The loop of `odl run`, which runs the steps for one stream in one process."""
+"""Engine of `odl run`, which runs the steps of one stream in one process."""

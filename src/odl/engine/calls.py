@@ -1,4 +1,4 @@
-"""Functions of the steps. Each takes the map of arguments that `odl.config.steps` describes."""
+"""Functions that execute the steps of a stream, with arguments as in `odl.config.steps.STEPS`."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ class Done(NamedTuple):
     lines : tuple of str
         Lines to print.
     value : object
-        Result in memory, for the steps that follow.
+        Result in memory, which later steps can use.
     """
 
     lines: tuple = ()
@@ -28,7 +28,11 @@ def share(arguments):
 def read(arguments, digests=None):
     """Read all files, or join the shares.
 
-    `digests` are those of the shares, by default read from them.
+    Parameters
+    ----------
+    arguments : dict
+    digests : list of str, optional
+        Digests of the shares. By default they are read from the shares.
     """
     from odl import corpora
     from odl.files import documents
@@ -46,18 +50,18 @@ def read(arguments, digests=None):
 
 
 def _read(corpus):
-    counts = f"{len(corpus)} documents" + (
-        f", {len(corpus.vocabulary)} terms" if corpus.vocabulary else ""
-    )
+    """Return the `Done` of a step that read a corpus, with a line about its documents."""
     from odl.files import setaside
 
-    return Done(
-        ("; ".join(filter(None, [counts, str(corpus.repeats), setaside.account(corpus.aside)])),)
-    )
+    counts = f"{len(corpus)} documents"
+    if corpus.vocabulary:
+        counts += f", {len(corpus.vocabulary)} terms"
+    phrases = [counts, str(corpus.repeats), setaside.account(corpus.aside)]
+    return Done(("; ".join(filter(None, phrases)),))
 
 
 def index(arguments):
-    """Cut the stream into batches."""
+    """Divide the stream into batches."""
     from odl.config.sections import Order
     from odl.stream import batching
 
@@ -74,9 +78,8 @@ def batch(arguments):
     """Write the documents of one timestep."""
     from odl.stream import batchfile
 
-    return Done(
-        (batchfile.cut(*(arguments[name] for name in ("documents", "order", "output", "t"))),)
-    )
+    paths = (arguments[name] for name in ("documents", "order", "output"))
+    return Done((batchfile.cut(*paths, arguments["t"]),))
 
 
 def features(arguments, previous=None):

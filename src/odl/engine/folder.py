@@ -1,4 +1,4 @@
-"""The user's folder: its checked configuration, settings of its only run, and paths of files."""
+"""A user's folder: its checked configuration, the settings of its run, and its file paths."""
 
 import functools
 import json
@@ -15,9 +15,9 @@ from odl.engine import ledger
 from odl.errors import ConfigError, EarlierError, OdlError
 from odl.files import listing, tables
 
-LEARNING = ("read", "index", "features", "update")  # steps whose settings the scores depend on
-ONLY = "the stream, run and seed of `odl run`"
-ONE_STREAM = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
+LEARNING = ("read", "index", "features", "update")  # steps whose settings affect scores
+ONLY = "one stream, run and seed in a folder of `odl run`"
+ONE_STREAM = "for other studies use Snakemake: odl init FOLDER SOURCES --snakemake"
 
 
 class Folder(NamedTuple):
@@ -30,9 +30,9 @@ class Folder(NamedTuple):
     names : dict
         Values for the names root, corpus, seed, run and k in path patterns (`odl.config.steps`).
     chain : dict
-        Settings of the run, as JSON.
+        Settings of the run, with values as in JSON.
     registry : dict
-        Part ``registry`` of the configuration schema. It lists the modules of each step.
+        Key ``registry`` of the configuration schema, which lists the modules of each step.
     """
 
     config: dict
@@ -42,7 +42,7 @@ class Folder(NamedTuple):
 
     @property
     def stream(self):
-        """Settings of the one stream."""
+        """Settings of the stream."""
         return self.config["corpora"][self.names["corpus"]]
 
     @property
@@ -56,9 +56,9 @@ class Folder(NamedTuple):
         return os.path.join(self.names["root"], ".lock")
 
     def path(self, pattern, t=None):
-        """Fill in the names of a path pattern (`odl.config.steps`) for timestep t.
+        """Return the path for a pattern (`odl.config.steps`) at timestep t.
 
-        A pattern with ``{before}`` is a file of timestep t - 1; it is "" at timestep 0.
+        A pattern with ``{before}`` is that of a file of timestep t - 1. Its path is "" for t = 0.
         """
         if t == 0 and "{before}" in pattern:
             return ""
@@ -88,16 +88,16 @@ class Folder(NamedTuple):
 
 
 def earlier_error(folder, named, removed=()):
-    """Return the error for a folder with results of an earlier version, or None.
+    """Return the EarlierError for a folder with results of an earlier version, or None.
 
     Parameters
     ----------
     folder : Folder
         The working folder.
     named : str
-        How the user names it.
+        Path of the folder in messages.
     removed : sequence of str
-        Keys of odl.yaml that only the earlier version knows.
+        Keys of odl.yaml that only the earlier version has.
     """
     from odl.alerts import periods
 
@@ -109,7 +109,7 @@ def earlier_error(folder, named, removed=()):
     remedy = f"type odl run {named} --again: it learns {relearning_cost(folder)}"
     if removed:
         keys = ", ".join(removed)
-        remedy = f"remove {keys} from {project.FILE}, which mean nothing any more, and {remedy}"
+        remedy = f"remove {keys} from {project.FILE}, which has no effect now, then {remedy}"
     return EarlierError(
         problem,
         "results of this version",
@@ -118,10 +118,10 @@ def earlier_error(folder, named, removed=()):
 
 
 def changed_settings(folder, n):
-    """Return the names of settings in odl.yaml that changed since n timesteps were learned.
+    """Return the names of settings that changed in odl.yaml since the last of n timesteps.
 
-    The settings of the steps read, index, features and update are compared with the records in the
-    files of the last timestep. A file without a record is not compared.
+    The settings of the steps `LEARNING` are compared with the provenance records of timestep n - 1.
+    A file without a record is not compared.
     """
     arguments = {
         **folder.stream,
@@ -141,14 +141,14 @@ def changed_settings(folder, n):
 
 
 def relearning_cost(folder):
-    """Return in words how many documents have to be learned again, and how long that takes."""
+    """Return a phrase with the number of documents of a folder and the time to learn them again."""
     rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
     n = sum(int(row["documents"]) for row in rows)
     return f"{n:,} documents in {len(rows)} periods{_duration(folder, len(rows))}"
 
 
 def _duration(folder, n):
-    """Return in words how long n timesteps take by the times of the last run, "" without them."""
+    """Return a phrase with the time that n timesteps take, or "" if no earlier run was timed."""
     try:
         rows = tables.read_table(os.path.join(folder.names["root"], "run.tsv"))
     except OdlError:
@@ -166,7 +166,7 @@ def opened(named="."):
     Parameters
     ----------
     named : str
-        How the user names the folder.
+        Path of the folder in messages.
 
     Returns
     -------
@@ -175,22 +175,22 @@ def opened(named="."):
     Raises
     ------
     ConfigError
-        If the configuration is wrong or needs more than one chain.
+        If the configuration is invalid, or needs more than one stream, run or seed.
     EarlierError
-        If it has keys of an earlier version and results of that version.
+        If odl.yaml and the results are of an earlier version.
     """
     written = project.read(".")
     current, removed = project.without_removed(written)
     folder = _open(current)
     if removed and (error := earlier_error(folder, named, removed)):
         raise error
-    # With removed keys the configuration is refused, as with any unknown key.
+    # A configuration with obsolete keys is refused like one with unknown keys.
     return _open(written) if removed else folder
 
 
 @functools.cache
 def _study_defaults():
-    """Return the settings of config/config.yaml, which apply if odl.yaml does not have them."""
+    """Return the settings of config/config.yaml, the defaults of odl.yaml."""
     import yaml
 
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
@@ -198,7 +198,7 @@ def _study_defaults():
 
 
 def _open(written):
-    """Return the `Folder` of the content of odl.yaml."""
+    """Return the `Folder` for the content of odl.yaml."""
     study = written.get("study") or project.name_of(os.path.basename(os.getcwd()))
     config = merge(project.expand({**written, "study": study}), _study_defaults())
     schema = load_schema(places.SCHEMAS / "config.schema.json")
@@ -228,13 +228,15 @@ def _check_alone(config):
         if is_set:
             raise ConfigError(f"{project.FILE} sets {key}", ONLY, ONE_STREAM)
     if config["corpora"][config["streams"][0]]["reader"] != "documents":
-        raise ConfigError(f"{project.FILE} names a reader", "one's own documents", ONE_STREAM)
+        raise ConfigError(
+            f"{project.FILE} names a reader", "the reader documents", "remove the key reader"
+        )
 
 
 def files_of(folder):
-    """Return the source files of a folder, and how they are divided into shares.
+    """Return the source files of a folder and their division into shares.
 
-    Each share is read by a step of its own.
+    Each share is read by a separate step.
 
     Returns
     -------
@@ -243,7 +245,7 @@ def files_of(folder):
         Name of a share -> its files; empty if one step reads all files.
     """
     all_files = chains.own_files(folder.config, folder.names["corpus"])
-    # `odl run` prints the files whose names are not UTF-8.
+    # The report of `odl run` lists the files whose names are not UTF-8.
     files = [(name, path) for name, path in all_files if listing.is_utf8(path)]
     if not files:
         chains.refuse_names(path for _, path in all_files)

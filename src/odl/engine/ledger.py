@@ -1,7 +1,7 @@
-"""Ledger of a folder: a file that stores the digest and the provenance of each of its files.
+"""Ledger of a folder: digests and provenance of its files, stored in one JSON file.
 
-A run then need not read unchanged files. An entry is valid while size, modification time and inode
-of the file do not change.
+With the ledger, a run need not read unchanged files. An entry is valid while the size, modification
+time and inode of its file do not change.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ FORMAT = 1  # version of the ledger file
 
 
 class Entry(NamedTuple):
-    """What the ledger stores about a file: a digest of its content, and where it comes from.
+    """Entry of the ledger for one file.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class Entry(NamedTuple):
         Digest of the step, settings and inputs in the provenance record; "" without a record.
     code : str
         Digest of the code that wrote the file.
-    earlier_outputs : list of str
-        Digests of the files that the step wrote before this file, in the same run.
+    earlier_outputs : tuple of str
+        Digests of the files that the same call of the step wrote before this file.
     """
 
     digest: str
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(digest, record=None):
-    """Return the entry of a file with the given digest and provenance record, if it has one."""
+    """Return the entry of a file with the given digest and provenance record (or None)."""
     if not record:
         return Entry(digest)
     return Entry(
@@ -60,10 +60,9 @@ class Ledger:
     Parameters
     ----------
     path : path-like
-        File of the ledger. If it cannot be read, the ledger starts empty and every file is read
-        again.
+        File of the ledger. If it cannot be read, the ledger is empty at first.
     check : bool
-        Read and verify every file even if the ledger has an entry for it.
+        Whether to read and verify every file, even if the ledger has an entry for it.
 
     Attributes
     ----------
@@ -101,6 +100,7 @@ class Ledger:
         self._store(path, _state(path), entry_of(digest, record))
 
     def _store(self, path, state, entry):
+        """Store the entry of a file whose size, time and inode are `state`."""
         if self.entries.get(path) != [state, list(entry)]:
             self.entries[path], self.changed = [state, list(entry)], True
             self.unsynced.add(path)
@@ -116,7 +116,7 @@ class Ledger:
         return entry and entry.digest
 
     def before(self, path):
-        """Return the digest of a file when it was last read, "" if it has not been read."""
+        """Return the digest that a file had when it was last read, or "" if it was never read."""
         return self.entries[path][1][0] if path in self.entries else ""
 
     def forget(self, path):
@@ -128,7 +128,8 @@ class Ledger:
     def save(self):
         """Write the ledger if it changed.
 
-        The files that it describes are flushed to disk first, in case of a power loss.
+        The described files are flushed to disk first, so that the ledger is true after a power
+        loss.
         """
         if not self.changed:
             return
@@ -150,19 +151,20 @@ def _state(path):
 
 
 def _sync(path):
-    """Wait until a file is on the disk."""
+    """Flush a file to disk."""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         os.fsync(file.fileno())
 
 
 def read(path, whole=True):
-    """Read a file; return the digest of its content, and its provenance record or None.
+    """Read a file; return (digest of its content, its provenance record or None).
 
     Parameters
     ----------
     path : str
     whole : bool
-        Verify the digests of all arrays of an HDF5 file, not only its attributes.
+        Whether to verify the digests of all arrays of an HDF5 file. Otherwise only its attributes
+        are verified.
 
     Raises
     ------

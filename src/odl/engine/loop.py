@@ -1,7 +1,4 @@
-"""The loop of `odl run`: the steps of a stream in order.
-
-A step runs again if its inputs or settings have changed.
-"""
+"""The loop of `odl run`, which runs the steps of a stream whose inputs or settings changed."""
 
 import contextlib
 import os
@@ -21,23 +18,24 @@ from odl.files import provenance, tables
 TIMESTEP_STEPS = ("batch", "features", "update", "alerts")  # steps that run for every timestep
 SAVE_INTERVAL = 20.0  # seconds between two writes of the ledger
 CARRIED_STEPS = ("features", "update", "alerts")  # steps whose result the next timestep uses
-# Cache of the results of the last run: (path of the ledger, step) -> (timestep, digests of the
-# outputs, result). A global, because `odl watch` runs a folder repeatedly in one process, and the
-# next run then need not read the last checkpoint.
+# Results of the last run: (path of the ledger, step) -> (timestep, digests of the outputs, result).
+# `odl watch` runs a folder repeatedly in one process. With this cache, the next run need not read
+# the last checkpoint.
 _carried: dict = {}
 
 
 class StepRun(NamedTuple):
-    """A step that was run, or that would run in a dry run.
+    """Record of a step that ran, or that a dry run would run.
 
     Attributes
     ----------
     step : str
     t : int or None
+        Timestep; None for steps that read or write the entire stream.
     reason : str
-        Why it has to run.
+        Why the step has to run.
     cpu : float
-        CPU seconds.
+        CPU time in seconds.
     """
 
     step: str
@@ -47,7 +45,7 @@ class StepRun(NamedTuple):
 
 
 class Loop:
-    """The steps of one folder.
+    """Runner of the steps of one folder.
 
     Parameters
     ----------
@@ -55,31 +53,37 @@ class Loop:
         The working folder.
     ledger : odl.engine.ledger.Ledger
     shown : odl.cli.run.Progress or None
+        Receives the progress.
     again : bool
-        Run steps again whose code has changed.
+        Whether to run steps again whose code has changed.
     dry : bool
-        Collect the reasons of steps without running them.
+        Whether to collect the reasons of steps without running them.
     cores : int
         Number of processes that read files.
     check : callable
         Called before each step. If it raises an exception, the run ends.
     before_replacing : callable
-        Called once, before existing alerts are replaced for the first time: topics may get other
+        Called once, before the first existing file of alerts is replaced. Events may then get other
         numbers.
 
     Attributes
     ----------
     done : list of StepRun
+        Steps that ran.
     outdated : dict of str to set of str
-        Files that earlier code of a step wrote, by step.
+        Step -> outputs that an earlier version of its code wrote.
     absent : dict of str to str
-        Digests of files that do not exist: outputs in a dry run, and deleted checkpoints.
+        Path -> digest of files that do not exist: outputs in a dry run, and deleted checkpoints.
     codes : dict of str to str
-        Digest of the code of each step.
+        Step -> digest of its code.
     results : dict of str to (int, object)
-        Timestep and result in memory of the last run of each step.
+        Step -> last timestep and its result in memory.
     period : str
         Line about the last batch that was written, for the progress.
+    last : str
+        Path of the last features of the stream with ``idf: corpus``, otherwise "".
+    n : int
+        Number of timesteps.
     """
 
     def __init__(
@@ -108,7 +112,7 @@ class Loop:
         rows = self.rows()
         if self.shown:
             self.shown.steps = len(rows)
-        # With the idf of the entire corpus, all timesteps are counted before the first is learned.
+        # With the idf of the entire corpus, the features of all timesteps are needed first.
         corpus_idf = self.folder.chain["features"]["idf"] == "corpus"
         self.last = (
             self.folder.path(STEPS["features"].writes["output"], len(rows) - 1)
@@ -126,7 +130,7 @@ class Loop:
         return self.n
 
     def read(self):
-        """Read the user's files: new shares first, then all shares into one corpus."""
+        """Read the user's files: first the shares that changed, then all shares as one corpus."""
         files, shares = files_of(self.folder)
         if self.folder.stream["options"].get("times") == "modified":
             self._record_times(files)
@@ -141,7 +145,7 @@ class Loop:
         self.step("read", **({"shares": paths} if paths else {"sources": files}), **common)
 
     def _check_forgotten(self):
-        """Raise an error instead of reading documents again that `odl forget` removed.
+        """Refuse to read documents again that `odl forget` removed.
 
         Raises
         ------
@@ -156,17 +160,17 @@ class Loop:
             _, record = read(path, whole=False)
         before = ((record or {}).get("settings") or {}).get("options") or {}
         if lost := sorted({*before.get("forgotten", ())} - {*current}):
-            given = f"{project.FORGOTTEN} lacks {len(lost)} of the documents that were forgotten"
-            todo = f"write them into it, or delete {path} to read these documents again"
+            given = f"{project.FORGOTTEN} lacks {len(lost)} forgotten documents"
+            todo = f"add these lines, or delete {path} to read these documents again"
             raise StorageError(given, f"the lines {', '.join(lost)}", todo)
         if not self.dry:
             self.ledger.set_fact("forgotten", current)
 
     def _record_times(self, files):
-        """Record the modification times of source files, so that a copy does not change results.
+        """Record the modification times of source files in the ledger.
 
-        The reader uses the modification time as the time of texts, and for years of logs. It gets
-        the recorded time as long as the content of the file is unchanged.
+        The reader uses them as the times of texts and for the years of logs. A copied file keeps
+        its recorded time as long as its content is unchanged, so results do not change.
         """
         from odl.corpora import formats
 
@@ -183,7 +187,7 @@ class Loop:
     def _read_in_parallel(self, reads):
         """Read shares in several processes.
 
-        The caller reads shares that failed again, to get their errors.
+        Errors are ignored here: the caller reads the failed shares again and gets their errors.
         """
         reads = [self._arguments("share", None, arguments) for arguments in reads]
         reads = [arguments for arguments in reads if self.reason("share", arguments)]
@@ -192,18 +196,18 @@ class Loop:
             processes.each(_share, tasks, self.cores)
 
     def rows(self):
-        """Return the rows of the index; [] if a dry run finds no index."""
+        """Return the rows of the index, which are empty if a dry run finds no index."""
         path = self.folder.path(STEPS["index"].writes["table"])
         return chains.read_index(path) if os.path.exists(path) or not self.dry else []
 
     def count(self, t, row):
-        """Run the steps of a timestep before learning: batch and features."""
+        """Run the steps batch and features of a timestep."""
         features = self.folder.config["features"]
         self.step("batch", t, sha256=row["sha256"])
         self.step("features", t, max_terms=features.get("max_terms", 0))
 
     def timestep(self, t, row, counted=False):
-        """Run the steps of a timestep."""
+        """Run the steps of a timestep; `counted` says that batch and features have run."""
         if not counted:
             self.count(t, row)
         run = self.folder.chain
@@ -246,9 +250,9 @@ class Loop:
             self.make(name, t, arguments, reason)
 
     def _arguments(self, name, t, arguments):
-        """Complete the arguments of a step: add paths of its files, t, and the digest of its code.
+        """Return the arguments of a step with the paths of its files, t and the digest of its code.
 
-        Paths with ``{last}`` or ``{share}`` are never added, since they do not follow from t.
+        Paths with ``{last}`` or ``{share}`` are not added, since they do not depend on t only.
         """
         if name not in self.codes:
             self.codes[name] = self.folder.code(name)
@@ -260,7 +264,7 @@ class Loop:
         return {**files, **arguments, "t": t, "code": self.codes[name]}
 
     def reason(self, name, arguments):
-        """Return why a step has to run, "" if it is up to date."""
+        """Return why a step has to run, or "" if it is up to date."""
         step = STEPS[name]
         *others, last = (arguments[role] for role in step.writes)
         expected, entry = record_of(name, arguments, self._digest), self.ledger.entry(last)
@@ -275,18 +279,18 @@ class Loop:
             if current is None and name == "update" and self.is_pruned(arguments["t"]):
                 self.absent[path] = digest  # `restore` computes the checkpoint when it is needed
             elif current != digest:
-                return f"{path} is {'missing' if current is None else 'of another run'}"
+                return f"{path} {'is missing' if current is None else 'was written by another run'}"
         if entry.code != arguments["code"]:
             self.outdated.setdefault(name, set()).add(last)
         return ""
 
     def _digest(self, path):
-        """Return the digest of a file, or the digest that a pruned checkpoint in `absent` had."""
+        """Return the digest of a file, or its digest in `absent`, or ""."""
         return self.ledger.digest(path) or self.absent.get(path, "")
 
     @staticmethod
     def _difference(path, expected):
-        """Return in words how the record of a file differs from the expected one."""
+        """Return a phrase about what differs between a file's record and the expected one."""
         record = None
         with contextlib.suppress(OdlError, OSError, ValueError):
             _, record = read(path, whole=False)
@@ -295,14 +299,10 @@ class Loop:
         for kind in ("inputs", "settings"):
             if changed := differing(record.get(kind) or {}, expected[kind]):
                 return f"{', '.join(changed)} changed"
-        return f"{path} is of another step"
+        return f"{path} was written by another step"
 
     def make(self, name, t, arguments, reason):
-        """Run a step, whether or not its outputs are up to date.
-
-        The digests of its outputs are stored in the ledger, and its result in `results`. Before the
-        first file of alerts is replaced, `before_replacing` is called once.
-        """
+        """Run a step, and store the digests of its outputs in the ledger and its result."""
         began = time.process_time()
         if self.before_replacing and name == "alerts" and os.path.exists(arguments["output"]):
             self.before_replacing()
@@ -324,7 +324,7 @@ class Loop:
         self.done.append(StepRun(name, t, reason, time.process_time() - began))
 
     def _in_memory(self, name, t, arguments):
-        """Return arguments of a step that are in memory; restore the checkpoints that it reads."""
+        """Return the inputs of a step that are in memory; restore deleted checkpoints it reads."""
         if name == "read":
             return {"digests": [self._digest(path) for path in arguments.get("shares", ())]}
         if name == "features":
@@ -342,8 +342,8 @@ class Loop:
     def _result(self, name, t):
         """Return the result of a step for timestep t if it is in memory, else None.
 
-        It is in memory if this timestep was the last one that this run, or the previous run in this
-        process, has learned. A result of the previous run is used only if its files are unchanged.
+        The result of the last timestep of this run is in memory, and that of the last run in this
+        process if its files are unchanged.
         """
         last, result = self.results.get(name, (None, None))
         if last == t:
@@ -360,9 +360,9 @@ class Loop:
         return [self.ledger.digest(self.folder.path(pattern, t)) for pattern in patterns]
 
     def _carry(self):
-        """Cache the results of the last timestep for the next run of this folder in this process.
+        """Cache the results of the last timestep for the next run in this process.
 
-        The cache stores one result per step, so results of other folders do not fill the memory.
+        The cache has one result per step: those of other folders are removed, to save memory.
         """
         for name in CARRIED_STEPS:
             t, result = self.results.get(name, (None, None))
@@ -374,7 +374,7 @@ class Loop:
             _carried[self._carried_key(name)] = t, self._output_digests(name, t), result
 
     def restore(self, t):
-        """Compute the checkpoint of timestep t again if it was pruned; its bytes are the same.
+        """Compute the checkpoint of timestep t again, with equal bytes, if it was deleted.
 
         Learning starts from the last checkpoint that exists.
         """
@@ -391,11 +391,11 @@ class Loop:
             self.make("update", step, arguments, "its checkpoint is needed")
 
     def is_pruned(self, t):
-        """Return whether the checkpoint of timestep t is deleted by `checkpoints.keep`."""
+        """Return whether the setting `checkpoints.keep` lets checkpoint t be deleted."""
         return not is_retained(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
 
     def prune(self, t):
-        """Delete the checkpoints before timestep t except every `keep`-th."""
+        """Delete the checkpoints before timestep t that are not retained."""
         keep = self.folder.config["checkpoints"]["keep"]
         if self.done and self.done[-1].t == t and keep and not self.dry:
             from odl.files import agentfiles
@@ -406,7 +406,7 @@ class Loop:
             )
 
     def clear(self, n):
-        """Delete the files of timesteps n and later, which a longer stream wrote."""
+        """Delete the files of timesteps from n, which were written for a longer stream."""
         if self.dry:
             return
         for name in TIMESTEP_STEPS:
@@ -429,7 +429,7 @@ class Loop:
 
 
 def reading_of(folder):
-    """Return the settings with which the files of a folder are read."""
+    """Return the arguments of the steps read and share that are the same for all files."""
     stream = folder.stream
     return {
         "reader": stream["reader"],
@@ -445,18 +445,15 @@ def share_of(folder, share, members):
     ----------
     folder : odl.engine.folder.Folder
     share : str
-        Its name.
+        Name of the share.
     members : list of (str, path-like)
-        Its files.
+        Names and paths of its files.
     """
     output = folder.path(STEPS["share"].writes["output"].replace("{share}", share))
     return {"sources": members, **reading_of(folder), "output": output}
 
 
 def _share(arguments, record):
-    """Parse the files of a share and write the result with its provenance record.
-
-    It is called in a forked process.
-    """
+    """Run the step share with its provenance record, in a forked process."""
     with provenance.recording(record):
         calls.share(arguments)

@@ -159,7 +159,9 @@ class TestRun:
         (tmp_path / "away").symlink_to(tmp_path / "disk that is not there")
         (tmp_path / "file").touch()
         jsonl(tmp_path / "a.jsonl", ROWS)
-        fault = f"^in {tmp_path}: {results.split('/')[0]} cannot be written; expected a writable folder"
+        fault = (
+            f"^in {tmp_path}: {results.split('/')[0]} cannot be written; expected a writable folder"
+        )
         with pytest.raises(ConfigError, match=fault):
             run.run(tmp_path)
 

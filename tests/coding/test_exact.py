@@ -144,9 +144,9 @@ def test_scale_of_the_atoms_does_not_matter_without_penalty(rng, power):
 
 
 def test_weights_that_leave_the_numbers_are_refused():
-    with pytest.raises(ParameterError, match="leave the range"):
+    with pytest.raises(ParameterError, match="codes or objectives overflow"):
         exact.codes(np.array([[1e250]]), np.array([[1e-250]]), 0.0)
-    with pytest.raises(ParameterError, match="leave the range"):
+    with pytest.raises(ParameterError, match="codes or objectives overflow"):
         exact.codes(np.array([[1e-250]]), np.array([[1e250]]), 0.0)
     mixed = np.array([[1e-300, 1.0, 1e300]])
     value = exact.codes(mixed, np.eye(3), 0.1)[1]
@@ -163,7 +163,7 @@ def test_what_the_kernel_cannot_prove_is_solved_again(rng, monkeypatch):
     np.testing.assert_allclose(Y.toarray(), X.toarray(), atol=1e-8)
     assert (gap <= 1e-9 * P.sum(axis=1)).all() and Y.has_canonical_format
     monkeypatch.setattr(exact, "_solve_by_highs", lambda *_: (None, np.inf, np.inf))
-    with pytest.raises(OdlError, match="row 0 of P is solved only to a gap"):
+    with pytest.raises(OdlError, match="the code of row 0 of P has a duality gap"):
         exact.solve(P, A, 0.1, limit=0)
 
 

@@ -323,7 +323,11 @@ def test_a_saved_stream_goes_on(rng, tmp_path):
             "oil tanker",
             "has pieces of words by the rules of an earlier version: learn again",
         ),
-        ({}, "ภาษาไทย oil", "has words of a script without spaces by the rules of an earlier version"),
+        (
+            {},
+            "ภาษาไทย oil",
+            "has words of a script without spaces by the rules of an earlier version",
+        ),
         ({"tokens": {"pattern": r"\S+"}}, "ภาษาไทย oil", ""),
         ({}, "oil tanker", ""),
     ],

@@ -220,9 +220,9 @@ def test_a_stream_without_anything_to_evaluate_gives_empty_tables(made, tmp_path
 
 def test_files_of_two_runs_or_of_one_timestep_twice_are_refused(made, tmp_path):
     one, other = made[1][1], next(entry for entry in made[1] if entry["run"] == "pg")
-    with pytest.raises(DataError, match="all of one run"):
+    with pytest.raises(DataError, match="expected the files of one run"):
         averages.evaluate([*paths_of(one)[:2], score_path(other, 2)])
-    with pytest.raises(DataError, match="one file per timestep"):
+    with pytest.raises(DataError, match="one for each timestep"):
         averages.evaluate([score_path(one, 2)] * 2)
     with pytest.raises(StorageError, match="does not exist"):
         averages.evaluate([tmp_path / "none.h5"])
@@ -347,9 +347,9 @@ def test_shown_run_is_the_best_or_the_one_asked_for(made, gathered):
 
 
 def test_bad_plans_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="without runs"):
+    with pytest.raises(ConfigError, match="the plan has no runs"):
         study.summarise([], tmp_path)
-    with pytest.raises(ConfigError, match="without reader"):
+    with pytest.raises(ConfigError, match="lacks reader"):
         study.summarise([{"corpus": "a"}], tmp_path)
     with pytest.raises(StorageError, match=r"none\.json does not exist"):
         study.summarise(tmp_path / "none.json", tmp_path)
@@ -358,7 +358,7 @@ def test_bad_plans_are_refused(tmp_path):
 @pytest.mark.parametrize("content", [3, {}, {"corpus": "a"}, "text", None, [3], [[]]])
 def test_plans_that_are_no_list_of_runs_are_refused(tmp_path, content):
     write_json(tmp_path / "plan.json", {"plan": content})
-    with pytest.raises(ConfigError, match="expected a list of runs") as caught:
+    with pytest.raises(ConfigError, match="expected a list of dicts") as caught:
         load_plan(tmp_path / "plan.json")
     assert "\n" not in str(caught.value)
 

@@ -137,7 +137,7 @@ def test_past_has_to_be_earlier(rng):
     first, second, third = make_chain(rng, [10, 12, 9])
     for past in ([first, second], [third]):
         with pytest.raises(
-            DataError, match=f"a batch of timestep {past[-1].t} as the past of timestep 1"
+            DataError, match=f"timestep {past[-1].t} is not earlier than timestep 1"
         ):
             baselines.score(second, past)
     assert baselines.nearest(third, [first, second])

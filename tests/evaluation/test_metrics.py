@@ -56,7 +56,7 @@ def test_auc_does_not_depend_on_the_order_of_documents(rng):
     [
         ([1.0, 2.0], [0], "shape"),
         ([1.0, 2.0], [0, 2], "labels"),
-        ([np.nan, 2.0], [0, 1], "not a number"),
+        ([np.nan, 2.0], [0, 1], "a score is nan"),
     ],
 )
 def test_bad_input_is_refused(scores, labels, said):

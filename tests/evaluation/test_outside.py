@@ -96,25 +96,25 @@ def test_the_truth_is_ahead_of_all_and_each_file_is_read_once(study, monkeypatch
 
 def test_elsewhere_it_says_where_to_go(study, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path.parent)
-    with pytest.raises(DataError, match="expected the folder where the study was run"):
+    with pytest.raises(DataError, match="expected the folder in which the study was run"):
         outside.compare(study[0], {})
 
 
 def test_a_document_without_a_score_and_an_unknown_stream_are_refused(study):
     own = {f"{t}-{row}": 0.0 for t in LISTED for row in range(60)}
     del own["2-7"]
-    with pytest.raises(DataError, match="1 documents of timestep 2 without a score, such as 2-7"):
+    with pytest.raises(DataError, match="1 documents of timestep 2 have no score, such as 2-7"):
         outside.compare(study[0], own)
-    with pytest.raises(ConfigError, match="no stream yours in the study; expected one of made"):
+    with pytest.raises(ConfigError, match="the study has no stream yours; expected one of made"):
         outside.compare(study[0], own, stream="yours")
-    with pytest.raises(ConfigError, match="no seed 4 of made; expected one of 0"):
+    with pytest.raises(ConfigError, match="the stream made has no seed 4; expected one of 0"):
         outside.compare(study[0], own, seed=4)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([("a", "1"), ("a", "2")], "line 3 has the id a again"),
+        ([("a", "1"), ("a", "2")], "line 3 repeats the id a"),
         ([("a", "high")], "line 2 has the score 'high'; expected a number"),
         ([("a", "nan")], "line 2 has the score 'nan'"),
     ],

@@ -545,7 +545,9 @@ def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
     assert [path.name for path in (news / "inbox").glob("*.jsonl")] == ["2026-01-26-0001.jsonl"]
     before = streams.contents(news)
     assert inbox.SOURCE not in (news / "odl.yaml").read_text()
-    assert "would be done first: add closed files of the inbox" in odl("run", news, "--dry-run").stdout
+    assert (
+        "would be done first: add closed files of the inbox" in odl("run", news, "--dry-run").stdout
+    )
     assert streams.contents(news) == before
     assert (
         "181 in all" in odl("run", news).stdout and inbox.SOURCE in (news / "odl.yaml").read_text()

@@ -1,4 +1,4 @@
-"""Coders: solvers of min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p."""
+"""Sparse coding: solvers of min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p."""
 
 import inspect
 from collections.abc import Callable
@@ -20,40 +20,39 @@ def sparse_code(
     return_gap: bool = False,
     **options: Any,
 ) -> tuple:
-    """Code documents on a dictionary.
+    """Compute the codes of documents with a dictionary.
 
     Solves ``min_{x >= 0} ||p - A x||_1 + lam ||x||_1`` for every row p of P.
 
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents, non-negative; not modified.
+        Non-negative documents.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, non-negative, atoms in columns; not modified.
+        Non-negative dictionary, atoms in columns.
     lam : float
-        Weight of the penalty, at least 0. An atom of unit mass enters a code only if more than (1 +
-        lam)/2 of its mass is on words of the document.
+        Weight of the penalty, at least 0. An atom whose weights have the sum 1 enters a code only
+        if more than (1 + lam)/2 of this sum is on words of the document.
     solver : {"exact", "admm"}
         See `odl.coding.exact.codes` and `odl.coding.admm.codes`.
     return_gap : bool
-        Also return an upper bound on the distance of each objective to the optimum.
+        Whether to return `gap` too.
     **options
-        Options of the solver (exact: none; admm: iterations, phi, gamma).
+        Options of the solver "admm": iterations, phi, gamma. The solver "exact" has none.
 
     Returns
     -------
     X : csr_array of float64, shape (n_documents, n_atoms)
-        Codes; P is approximated by ``X @ A.T``.
+        Codes. ``X @ A.T`` approximates P.
     objective : ndarray of float64, shape (n_documents,)
-        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. The penalty in it is ``lam *
-        X.sum(axis=1)``.
+        ``||p - A x||_1 + lam sum(x)``, which is 0 for an empty document.
     gap : ndarray of float64, shape (n_documents,), only with `return_gap`
         Upper bound on the objective minus the optimum.
 
     Raises
     ------
     ParameterError
-        If an argument is outside its domain. The message names it and the values that are allowed.
+        If an argument is outside its domain.
 
     References
     ----------
@@ -74,6 +73,6 @@ def sparse_code(
         if name not in names:
             expected = f"options among {', '.join(names)}" if names else "no options"
             raise ParameterError(
-                f"the coder {solver!r} has no option {name!r}", expected, f"remove {name!r}"
+                f"the solver {solver!r} has no option {name!r}", expected, f"remove {name!r}"
             )
     return SOLVERS[solver](P, A, lam, return_gap=return_gap, **options)

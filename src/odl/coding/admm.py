@@ -1,8 +1,7 @@
-"""The papers' coder: ADMM on min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
+"""Codes min_{x >= 0} ||p - A x||_1 + lam ||x||_1 by ADMM with a fixed number of iterations.
 
-The number of iterations is fixed. It exists to reproduce the papers; `odl.coding.exact` is faster
-and exact. Terms that no atom uses do not influence the codes, so the iterations omit them. The
-other terms are dense in small blocks of documents.
+This is the method of the papers, for reproducing their results. `odl.coding.exact` is faster and
+exact. Terms that no atom uses do not affect the codes and are omitted.
 """
 
 import numpy as np
@@ -12,11 +11,11 @@ from odl.coding import exact
 from odl.errors import ParameterError
 from odl.prox.projections import EPSILON, MIN_POSITIVE, MatrixLike, as_integer, number, real_matrix
 
-ADMM_BLOCK = 64  # documents iterated together; bounds the memory and does not change the result
+ADMM_BLOCK = 64  # number of documents per dense block, which limits the memory
 
 
 def psi_max(M: MatrixLike) -> float:
-    """Return the largest eigenvalue of ``M^T M``, 0 for an empty matrix.
+    """Return the largest eigenvalue of ``M^T M``; 0 for an empty matrix.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ def psi_max(M: MatrixLike) -> float:
 
 
 def largest_eigenvalue(gram: sparse.csr_array) -> float:
-    """Return the largest eigenvalue of a sparse positive semi-definite matrix (0 if it is zero).
+    """Return the largest eigenvalue of a sparse positive semi-definite matrix.
 
     Examples
     --------
@@ -51,7 +50,7 @@ def largest_eigenvalue(gram: sparse.csr_array) -> float:
 
 
 def soft(Z, threshold):
-    """Return ``sign(z) max(|z| - threshold, 0)`` elementwise, the prox of ``threshold ||.||_1``."""
+    """Return the prox of ``threshold ||.||_1``, ``sign(z) max(|z| - threshold, 0)`` per entry."""
     return Z - np.clip(Z, -threshold, threshold)
 
 
@@ -65,16 +64,17 @@ def codes(
     phi: float = 5.0,
     gamma: float = 1.89,
 ) -> tuple:
-    """Code every document by ADMM.
+    """Compute the codes of documents by ADMM.
 
-    In the papers' orientation, with kappa = 1/Psi_max(A), from X = 0, E = P and rho = 0:
+    The iterations start from X = 0, E = P and rho = 0, with kappa = 1/Psi_max(A). Documents are
+    columns here, as in the papers:
 
         E   = soft(P - A X + rho/phi, 1/phi)
         G   = A^T (A X + E - P - rho/phi)
         X   = max(X - kappa G - lam kappa/phi, 0)
         rho = rho + gamma phi (P - A X - E)
 
-    It can converge slowly: after 100 iterations the objective was 1.7 % above the optimum on
+    Convergence can be slow: after 100 iterations, the objective exceeded the optimum by 1.7 % on
     average.
 
     Equation `admm-codes` of docs/method.md.
@@ -82,19 +82,19 @@ def codes(
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents, non-negative; not modified.
+        Non-negative documents.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, non-negative; not modified. An atom that is zero has the code zero.
+        Non-negative dictionary. An atom that is zero has the code zero.
     lam : float
         Weight of the penalty, at least 0.
     return_gap : bool
-        Also compute the exact codes, and return the excess over their objective.
+        Whether to return `gap` too, for which the exact codes are computed.
     iterations : int
         Number of iterations.
     phi : float
-        Penalty of the augmented Lagrangian, positive.
+        Positive penalty of the augmented Lagrangian.
     gamma : float
-        Relaxation of the dual step, positive.
+        Positive relaxation of the dual step.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def codes(
     Raises
     ------
     ParameterError
-        As `odl.coding.exact.codes`, and for options outside their domain.
+        If an argument is outside its domain, or objectives overflow.
 
     References
     ----------
@@ -132,25 +132,15 @@ def codes(
     if psi > 0.0 and P.shape[0]:
         used = np.flatnonzero(np.diff(A.indptr))
         D, Q = A[used], P[:, used]
-        kappa = 1.0 / psi
-        blocks = [
-            _iterate(
-                Q[first : first + ADMM_BLOCK].toarray().T.copy(),
-                D,
-                lam,
-                kappa,
-                iterations,
-                phi,
-                gamma,
-            )
-            for first in range(0, P.shape[0], ADMM_BLOCK)
-        ]
+        settings = (lam, 1.0 / psi, iterations, phi, gamma)
+        blocks = []
+        for first in range(0, P.shape[0], ADMM_BLOCK):
+            block = Q[first : first + ADMM_BLOCK].toarray().T.copy()
+            blocks.append(_iterate(block, D, *settings))
         X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     objective = objectives(P, A, lam, X)
     if not np.isfinite(objective).all():
-        raise ParameterError(
-            "ADMM leaves the range of floating-point numbers", "weights near 1", "rescale P and A"
-        )
+        raise ParameterError("ADMM overflows", "weights near 1", "rescale P and A")
     if not return_gap:
         return X, objective
     return X, objective, np.maximum(objective - exact.codes(P, A, lam)[1], 0.0)
@@ -177,7 +167,7 @@ def objectives(
 
 
 def _iterate(P, A, lam, kappa, iterations, phi, gamma):
-    """Return the codes (documents x atoms) of a dense block P (terms x documents)."""
+    """Return the codes (documents in rows) of a dense block of documents (in columns)."""
     X, fitted, rho = np.zeros((A.shape[1], P.shape[1])), np.zeros_like(P), np.zeros_like(P)
     transposed = A.T.tocsr()
     for _ in range(iterations):

@@ -1,10 +1,9 @@
-"""Exact codes: min_{x >= 0} ||p - A x||_1 + lam ||x||_1, solved on the terms of the document.
+"""Exact codes min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
 
-A, x and p are non-negative, so outside S = supp(p) the loss is linear and the problem has |S| rows.
-Atom j can be in a code only if 2 g_j > c_j + lam, where c_j is the sum of its weights and g_j the
-sum of its weights on S. Few atoms satisfy this. A simplex method with a piecewise linear line
-search solves the reduced problem.
-The dual certifies the solution:
+A, x and p are non-negative, so the loss is linear outside S = supp(p), and only the terms in S are
+needed. Atom j can be in a code only if 2 g_j > c_j + lam, where c_j is the sum of its weights and
+g_j the sum of its weights on S. Few atoms satisfy this condition. The reduced problem is solved by
+a simplex method with a piecewise linear line search. A dual solution gives the certificate:
 
     max_y  p_S^T y - ||p||_1    subject to  A_S^T y <= c + lam,  0 <= y <= 2.
 """
@@ -18,7 +17,7 @@ from odl.prox import projections
 from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix
 
 LARGEST_GAP = 1e-9  # largest duality gap of a code, relative to the l1 norm of its document
-LARGEST_WEIGHT = 1e300  # accepted weight of a document or an atom
+LARGEST_WEIGHT = 1e300  # largest accepted weight in P and A
 
 
 def check_matrices(P, A):
@@ -27,15 +26,15 @@ def check_matrices(P, A):
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents, non-negative.
+        Non-negative documents.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, non-negative.
+        Non-negative dictionary.
 
     Raises
     ------
     ParameterError
-        If one of them is not real, finite and non-negative, if a weight exceeds 1e300, or if A does
-        not match P.
+        If a matrix is not real, finite and non-negative, if a weight exceeds 1e300, or if the
+        numbers of terms differ.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A")
     check_terms(P, A)
@@ -51,40 +50,39 @@ def check_matrices(P, A):
 
 
 def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False) -> tuple:
-    """Code every document exactly.
+    """Compute the exact codes of documents.
 
-    Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. If the optimum is not
-    unique, the same optimal code is returned each time. Each document is coded alone. Its code
-    therefore has the same bits in every batch that contains it.
+    Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. Each document is coded
+    separately, so its code has the same bits in every batch that contains it. If the optimum is not
+    unique, the choice is deterministic.
 
     Equations `exact-codes` and `certificate` of docs/method.md.
 
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents, non-negative; not modified.
+        Non-negative documents.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, non-negative; not modified.
+        Non-negative dictionary.
     lam : float
         Weight of the penalty, at least 0.
     return_gap : bool
-        Also return the certificate.
+        Whether to return `gap` too.
 
     Returns
     -------
     X : csr_array of float64, shape (n_documents, n_atoms)
-        Codes; only positive entries are stored.
+        Codes. Only positive entries are stored.
     objective : ndarray of float64, shape (n_documents,)
-        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. If x = 0 it is ``||p||_1``, or
-        exactly 1 if that differs from 1 only by the rounding of the sum. The penalty is ``lam *
-        X.sum(axis=1)``, the residual the objective minus the penalty.
+        ``||p - A x||_1 + lam sum(x)``, which is 0 for an empty document. For x = 0 it is exactly 1
+        if ``||p||_1`` differs from 1 only by rounding.
     gap : ndarray of float64, shape (n_documents,), only with `return_gap`
-        Objective minus a feasible dual value: an upper bound on the distance to the optimum.
+        Objective minus a feasible dual value, an upper bound on the distance to the optimum.
 
     Raises
     ------
     ParameterError
-        As `check_matrices`, for a lam outside its domain, and if codes or objectives overflow.
+        If an argument is outside its domain, or codes or objectives overflow.
     OdlError
         If neither the kernel nor HiGHS reaches a gap of 1e-9 times the document's norm.
 
@@ -106,21 +104,17 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False)
 
 
 def solve(P, A, lam, limit=-1):
-    """Code every document as `codes` does; return the gaps too, and limit the number of pivots.
+    """Return (X, objective, gap) as `codes` does, with a limit on the number of pivots.
 
     Parameters
     ----------
     P, A
         As in `codes`.
     lam : float
-        As in `codes`; not checked here.
+        As in `codes`, but not checked.
     limit : int
-        Maximum number of pivots per document, after which HiGHS solves it instead. With -1 the
-        limit grows with the size of the document.
-
-    Returns
-    -------
-    X, objective, gap
+        Maximum number of pivots per document. Documents that need more are solved by HiGHS. With
+        -1, the limit depends on the size of the document.
     """
     P, A, mass = check_matrices(P, A)
     lengths, atoms, values, objective, gap, failed = edge_following.code_documents(
@@ -132,15 +126,15 @@ def solve(P, A, lam, limit=-1):
     if failed.any():
         X = _repair(P, A, lam, mass, X, objective, gap, np.flatnonzero(failed))
     if not (np.isfinite(objective).all() and np.isfinite(X.data).all()):
-        fault, todo = "codes leave the range 1e-300 to 1e300", "rescale P or A"
+        fault, todo = "codes or objectives overflow", "rescale P or A"
         raise ParameterError(fault, "documents and atoms of similar size", todo)
     return X, objective, gap
 
 
 def _repair(P, A, lam, mass, X, objective, gap, rows):
-    """Solve the documents `rows`, whose codes the kernel did not certify, again with HiGHS.
+    """Solve documents again with HiGHS if the kernel did not certify their codes.
 
-    Of the two codes of a document, the one with the smaller gap is used. `objective` and `gap` are
+    For each document in `rows`, the code with the smaller gap is used. `objective` and `gap` are
     changed in place.
 
     Returns
@@ -162,14 +156,14 @@ def _repair(P, A, lam, mass, X, objective, gap, rows):
             n_done, objective[row], gap[row] = row + 1, value, highs_gap
         norm = document.sum()
         if not gap[row] <= LARGEST_GAP * norm:
-            fault = f"row {row} of P is solved only to a gap of {gap[row]:.3g}"
-            todo = "rescale or drop that document, or use the coder 'admm'"
+            fault = f"the code of row {row} of P has a duality gap of {gap[row]:.3g}"
+            todo = "rescale or drop this document, or use the solver 'admm'"
             raise OdlError(fault, f"a gap of at most {LARGEST_GAP * norm:.3g}", todo)
     return sparse.csr_array(sparse.vstack([*pieces, X[n_done:]], format="csr"))
 
 
 def _solve_by_highs(document, A, lam, mass):
-    """Return (code, objective, gap) of one document; the gap is infinite if HiGHS fails."""
+    """Return (code, objective, gap) of one document; (None, inf, inf) if HiGHS fails."""
     from scipy.optimize import linprog
 
     rows = document.indices[document.data > 0.0]

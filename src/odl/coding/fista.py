@@ -1,4 +1,4 @@
-"""Codes of the squared loss with a hierarchical or an l1 penalty, by FISTA with restarts."""
+"""Codes for the squared loss with a hierarchical or an l1 penalty, by FISTA with restarts."""
 
 from typing import Any, NamedTuple
 
@@ -13,8 +13,8 @@ from odl.prox.projections import MatrixLike, as_integer, dense, number, real_mat
 from odl.prox.treeprox import is_infinity, layout
 
 STOPS = ("gap", "decrease")
-FISTA_BLOCK = 4096  # documents per block; the codes of a block are dense
-CHECK_INTERVAL = 5  # iterations between two tests of the stopping rule
+FISTA_BLOCK = 4096  # number of documents per block, whose codes are dense
+CHECK_INTERVAL = 5  # number of iterations between two checks of the stopping rule
 
 
 class Codes(NamedTuple):
@@ -28,8 +28,9 @@ class Codes(NamedTuple):
     penalty : ndarray, shape (n_documents,)
         ``lam Omega(x)``.
     gap : ndarray, shape (n_documents,)
-        Upper bound on the objective minus the optimum; at most ``1/2 ||p||^2``.
+        Upper bound on the objective minus the optimum. It is at most ``1/2 ||p||^2``.
     iterations : ndarray of int64, shape (n_documents,)
+        Number of iterations.
 
     Examples
     --------
@@ -57,43 +58,44 @@ def codes(
     start: MatrixLike | None = None,
     **options: Any,
 ) -> Codes:
-    """Code every row p of P: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)``.
-
-    x is of any sign, or x >= 0. If P is dense with fewer terms than atoms, as for image patches, it
-    is coded by ADMM, which needs less than half as many iterations as FISTA. If ADMM has not
-    stopped after 100 iterations, FISTA continues. Every other P is coded by FISTA alone.
+    """Compute the codes ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)`` of every row p of P.
 
     FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) uses only D^T
-    D and D^T p, so a sparse P is never made dense. Each document has its own momentum, restarts and
-    stopping time. Its code therefore has the same bits in every batch that contains it.
-    The recursion of the prox also computes the dual norm for the duality gap.
+    D and D^T p, so a sparse P is never converted to a dense matrix. If P is dense with fewer terms
+    than atoms, as for image patches, ADMM is used instead, which needs less than half as many
+    iterations. If it has not stopped after 100 iterations, FISTA continues.
+
+    Each document has its own momentum, restarts and stopping time, so its code has the same bits in
+    every batch that contains it. The recursion of the prox also computes the dual norm for the
+    duality gap.
 
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Not modified.
+        Documents.
     D : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, atoms in columns. Not modified.
+        Dictionary, atoms in columns.
     lam : float
         Weight of the penalty, at least 0.
     tree : odl.trees.Tree, optional
-        Omega(x) = sum over its nodes of ``||x_g||``; without a tree Omega(x) = ||x||_1.
+        Omega(x) is the sum of ``||x_g||`` over the groups g of its nodes. By default Omega(x) =
+        ||x||_1.
     mask : array-like of bool, shape of P, optional
-        True at known entries. The loss omits the other entries. P is made dense.
+        True for known entries of P. The loss omits the other entries. P is converted to a dense
+        matrix.
     start : sparse or dense, shape (n_documents, n_atoms), optional
-        Initial codes; 0 by default.
-    norm : {"l2", "linf"}
-        Norm of a group; "l2" by default.
-    nonnegative : bool
-        Minimise over x >= 0. True by default.
-    stop : {"gap", "decrease"}
-        Stop when the duality gap ("gap", the default), or the decrease over the last five
-        iterations, is at most `tolerance` times the objective. The gap bounds the error, but it
-        never closes if lam = 0; then only `iterations` stops the search.
-    tolerance : float
-        1e-6 by default.
-    iterations : int
-        Maximum number of iterations per document, 1000 by default.
+        Initial codes, by default 0.
+    norm : {"l2", "linf"}, default="l2"
+        Norm of a group.
+    nonnegative : bool, default=True
+        Whether to minimise over x >= 0.
+    stop : {"gap", "decrease"}, default="gap"
+        Quantity that is compared with `tolerance` times the objective: the duality gap, or the
+        decrease of the objective in the last five iterations. The gap bounds the error, but does
+        not converge to 0 if lam = 0.
+    tolerance : float, default=1e-6
+    iterations : int, default=1000
+        Maximum number of iterations per document.
 
     Returns
     -------
@@ -133,20 +135,19 @@ def codes(
         mask = np.asarray(mask) != 0
         P = np.where(mask, P, 0.0)
     else:
-        # Also a dense P: sparse products sum in one order for any number of threads.
+        # A dense P is converted too: the order of sums in sparse products is independent of threads
         P = real_matrix(P, "P")
     start = None if start is None else real_matrix(start, "start")
+    settings = (plan, lam, lipschitz, infinity, positive, rule)
     pieces, values = [], []
     for first in range(0, P.shape[0], FISTA_BLOCK):
         rows = slice(first, first + FISTA_BLOCK)
         block = P[rows]
-        X = (
-            np.zeros((block.shape[0], D.shape[1]))
-            if start is None
-            else start[rows].toarray()[:, order]
-        )
-        X = np.ascontiguousarray(X)
-        settings = (plan, lam, lipschitz, infinity, positive, rule)
+        if start is None:
+            X = np.zeros((block.shape[0], D.shape[1]))
+        else:
+            X = np.ascontiguousarray(start[rows].toarray()[:, order])
+        # The kernels change X from initial codes to codes.
         if mask is not None:
             values.append(tree_codes.code_masked(X, block, mask[rows], D, *settings))
         else:
@@ -163,9 +164,10 @@ def codes(
 
 
 def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
-    """Check the options of `codes`; return (stopping rule, norm is l-infinity, nonnegative).
+    """Check the options of `codes`; return (stopping rule, whether norm is "linf", nonnegative).
 
-    The stopping rule is the kernel's: (by gap, tolerance, iterations, iterations between tests).
+    The stopping rule is a tuple for the kernel: (whether stop is "gap", tolerance, iterations,
+    number of iterations between checks).
     """
     if stop not in STOPS:
         raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "correct stop")
@@ -179,7 +181,7 @@ def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations
 
 
 def _check_shapes(P, D, tree, mask, start):
-    """Raise ParameterError unless P, the tree, the mask and the initial codes fit D."""
+    """Raise ParameterError unless the shapes of P, tree, mask and initial codes match D."""
     wrong = None
     if np.ndim(P) != 2 and not sparse.issparse(P):
         wrong = f"P has {np.ndim(P)} dimensions", "two"
@@ -198,7 +200,7 @@ def _check_shapes(P, D, tree, mask, start):
 def _lipschitz(gram):
     """Return an upper bound on the largest eigenvalue of G = D^T D.
 
-    If G has negative entries, it is that of G^4 to the power 1/4.
+    If G has negative entries, the bound is computed for G^4 and raised to the power 1/4.
     """
     if (gram >= 0.0).all():
         return tree_codes.steepness(gram, 30)
@@ -208,7 +210,7 @@ def _lipschitz(gram):
 
 
 def _squares(P):
-    """Return ||p||^2 of every row."""
+    """Return ||p||_2^2 for every row p."""
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
     # bincount returns integers for an empty array.
     return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(np.float64)

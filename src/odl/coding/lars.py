@@ -1,4 +1,4 @@
-"""Non-negative LARS: exact codes under the l2 norm, squared or not.
+"""Exact codes for the l2 norm or the squared l2 norm, by non-negative LARS.
 
 The codes of ``min_{x >= 0} 1/2 ||p - A x||_2^2 + mu sum(x)`` are piecewise linear in mu. The code
 of ``min_{x >= 0} ||p - A x||_2 + lam sum(x)`` is the point of this path with mu = lam ||p - A
@@ -25,14 +25,14 @@ from odl.prox.projections import (
 )
 
 LOSSES = ("norm", "squared")
-LARGEST_WEIGHT = 1e100  # accepted weight of a document or an atom
+LARGEST_WEIGHT = 1e100  # largest accepted absolute weight in P and A
 LARS_SETTINGS = (
     EPSILON,  # relative rounding error
-    # An atom enters a code only if the squared sine of its angle to the span of the code's atoms is
-    # at least this.
+    # smallest squared sine of the angle between an atom and the span of the atoms in a code, for
+    # the atom to enter the code
     1e-13,
-    1e-4,  # share of ||p||^2 below which correlations with the residual are computed again
-    100.0,  # the path may have this number of steps, plus four for each atom
+    1e-4,  # if ||r||^2 falls below this share of ||p||^2, correlations are recomputed
+    100.0,  # maximum number of steps of the path, to which four per atom are added
 )
 
 
@@ -42,15 +42,16 @@ class LarsCodes(NamedTuple):
     Attributes
     ----------
     X : csr_array, shape (n_documents, n_atoms)
-        Codes; only positive entries are stored.
+        Codes. Only positive entries are stored.
     objective : ndarray, shape (n_documents,)
-        Value of the minimised objective; 0 for an empty document.
+        Objective, which is 0 for an empty document.
     residual : ndarray, shape (n_documents,)
         ``||p - A x||_2`` for both losses.
     gap : ndarray, shape (n_documents,)
-        Duality gap: the objective minus the value of a dual point that is feasible up to rounding.
-        The objective exceeds the optimum by at most the gap. The gap is large if rounding errors
-        break the path, when lam is near 0 and atoms are nearly dependent or differ much in length.
+        Duality gap, the objective minus the value of a dual point that is feasible up to rounding.
+        It is an upper bound on the distance to the optimum. It is large if rounding errors break
+        the path, which can occur if lam is near 0 and atoms are nearly dependent or of very
+        different lengths.
 
     Examples
     --------
@@ -72,16 +73,17 @@ def check_arguments(P, A, lam):
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents, of any sign.
+        Documents, with weights of any sign.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, of any sign.
+        Dictionary, with weights of any sign.
     lam : float
         Weight of the penalty, at least 0.
 
     Raises
     ------
     ParameterError
-        If one of them is not real and finite, if a weight exceeds 1e100, or if A does not match P.
+        If an argument is not real and finite, if a weight exceeds 1e100, or if the numbers of terms
+        differ.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
     check_terms(P, A)
@@ -93,26 +95,26 @@ def check_arguments(P, A, lam):
 def codes(
     P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "squared"] = "norm"
 ) -> LarsCodes:
-    """Code every document exactly under the l2 norm.
+    """Compute the exact codes of documents for the l2 norm.
 
     Solves, for every row p of P,
 
         loss "norm":     min_{x >= 0}  ||p - A x||_2 + lam sum(x)
         loss "squared":  min_{x >= 0}  1/2 ||p - A x||_2^2 + lam sum(x)
 
-    Each document is coded alone. Its code therefore has the same bits in every batch that contains
-    it. If the optimum is not unique, the same optimal code is returned each time.
+    Each document is coded separately, so its code has the same bits in every batch that contains
+    it. If the optimum is not unique, the choice is deterministic.
 
     Equation `l2-path` of docs/method.md.
 
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents; not modified.
+        Documents.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, atoms in columns; not modified.
+        Dictionary, atoms in columns.
     lam : float
-        Weight of the penalty, at least 0. With loss "norm" the code of a document is 0 if and only
+        Weight of the penalty, at least 0. With loss "norm", the code of a document is 0 if and only
         if its product with each atom is at most lam times its norm.
     loss : {"norm", "squared"}
 
@@ -123,7 +125,7 @@ def codes(
     Raises
     ------
     ParameterError
-        As `check_arguments`, and for an unknown loss.
+        If an argument is outside its domain.
 
     References
     ----------
@@ -143,7 +145,7 @@ def codes(
         raise ParameterError(
             f"loss is {loss!r}", f"one of {', '.join(map(repr, LOSSES))}", "correct loss"
         )
-    # Dividing A by a power of two near its largest weight loses no bit and prevents overflow.
+    # Division by a power of two near the largest weight is exact, and prevents overflow.
     largest = np.abs(A.data).max(initial=0.0)
     unit = 2.0 ** np.frexp(largest)[1] if largest > 0.0 else 1.0
     A = A / unit

@@ -1,1 +1,1 @@
-"""The dictionary for given codes: L1 loss, squared loss, and the start of trees of atoms."""
+"""Dictionary updates for given codes: L1 loss, squared loss, and initial atoms of trees."""

@@ -1,17 +1,17 @@
-"""The dictionary step for given codes with the L1 loss.
+"""Dictionary update for given codes with the L1 loss.
 
     min_{A in 𝒜} ||P - X A^T||_1,    𝒜 = {A >= 0, ||A_j||_1 <= 1}
 
-The solver is Algorithm 3 of the NIPS 2012 supplement (linearised ADMM). Two exact reductions make
-the problem smaller first. P, A and X are non-negative, so
+The solver is Algorithm 3 of the NIPS 2012 supplement (linearised ADMM). Before it, two exact
+reductions make the problem smaller. They hold because P, A and X are non-negative:
 
-- If P_di = 0, the residual at this entry is (X A^T)_di. The sum of these residuals is linear in A
+- If P_di = 0, the residual of this entry is (X A^T)_di. The sum of these residuals is linear in A
   and needs neither the residual variable E nor the dual variable rho.
-- Let c_j be the sum of the codes of atom j over all documents, its code mass, and g_ij the sum over
-  the documents with term i.
-  Lowering A_ij by epsilon lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most
-  epsilon g_ij. Therefore an optimal dictionary exists with A_ij = 0 for all 2 g_ij <= c_j: an atom
-  contains a term only if more than half of the atom's code mass is on documents with the term.
+- Let c_j be the sum of the codes of atom j over all documents (its code mass), and g_ij the sum
+  over the documents with term i. Lowering A_ij by epsilon lowers the loss by at least
+  epsilon (c_j - g_ij) and raises it by at most epsilon g_ij. An optimal dictionary therefore exists
+  with A_ij = 0 whenever 2 g_ij <= c_j: an atom contains a term only if more than half of its code
+  mass is on documents with the term.
 
 Example: TDT2 has 9394 documents, 36,000 terms and 1.2 million non-zero entries of P. With 200 atoms
 the reduced problem has 5,700 entries of A and 117,000 entries of P.
@@ -44,15 +44,15 @@ class L1Fit(NamedTuple):
     Attributes
     ----------
     dictionary : csc_array, shape (n_terms, n_atoms)
-        The iterate with the smallest objective; feasible.
+        Feasible iterate with the smallest objective.
     objective : float
         ``||P - X A^T||_1`` of `dictionary`.
     bound : float
-        Dual value: a lower bound on the objective of every feasible dictionary.
+        Largest dual value, a lower bound on the objective of every feasible dictionary.
     iterations : int
-        Number of iterations done.
+        Number of iterations.
     trace : ndarray, shape (iterations + 1, 2)
-        Objective and lower bound after each iteration; row 0 is for the initial dictionary.
+        Objective and lower bound of the initial dictionary (row 0) and after each iteration.
 
     Examples
     --------
@@ -71,10 +71,10 @@ class L1Fit(NamedTuple):
 
 
 class ReducedProblem(NamedTuple):
-    """The dictionary problem after the two reductions that the module's docstring describes.
+    """Dictionary problem after the two reductions in the docstring of this module.
 
-    A pair (term, atom) is an entry of A that can be positive. A cell (document, term) is an entry
-    of P. A link connects a cell with a pair of the same term if the document uses the atom.
+    A pair (term, atom) is an entry of A that can be positive. A cell (document, term) is a positive
+    entry of P. A link connects a cell and a pair with the same term if the document uses the atom.
 
     Attributes
     ----------
@@ -112,43 +112,44 @@ def fit_dictionary(
 ) -> L1Fit:
     """Fit a dictionary to documents and codes.
 
-    Solves ``min_A ||P - X A^T||_1`` over ``A >= 0, sum(A_j) <= 1`` for every atom j, by (papers'
-    orientation)
+    Solves ``min_A ||P - X A^T||_1`` over ``A >= 0, sum(A_j) <= 1`` for every atom j, by these
+    iterations, in which documents are columns as in the papers:
 
         E   = soft(P - A X + rho/phi, 1/phi)
         G   = (A X + E - P - rho/phi) X^T
         A   = Proj_𝒜(A - kappa G)
         rho = rho + gamma phi (P - A X - E)
 
-    from A = `start` and rho = 0, after the reductions described in the module's docstring. ``rho``
-    clipped to [-1, 1] is feasible for the dual and gives a lower bound in each iteration. The
-    iterations stop when the best objective is within `tolerance` of the best bound.
+    They start from A = `start` and rho = 0, after the reductions in the docstring of this module.
+    ``rho`` clipped to [-1, 1] is feasible for the dual problem and gives a lower bound in each
+    iteration. The iterations stop when the relative difference between the best objective and the
+    best bound is at most `tolerance`.
 
     Equation `batch` of docs/method.md.
 
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents, non-negative; not modified.
+        Non-negative documents.
     X : sparse or dense, shape (n_documents, n_atoms)
-        Codes, non-negative; not modified.
+        Non-negative codes.
     start : sparse or dense, shape (n_terms, n_atoms), optional
-        Initial dictionary, projected on the feasible set first; zero by default. The objective of
-        the result is never higher than that of the initial dictionary. Atoms that no document uses
-        are returned unchanged.
+        Initial dictionary, which is projected on the feasible set first. By default it is zero. The
+        objective of the result is never larger than that of the initial dictionary. Atoms that no
+        document uses are returned unchanged.
     iterations : int
-        Maximum number of iterations; 0 only applies the reductions.
+        Maximum number of iterations. With 0, only the reductions are applied.
     tolerance : float
         Relative duality gap at which the iterations stop.
     phi : float
-        Penalty of the augmented Lagrangian; it changes only the speed. 50 suits documents of unit
-        norm; the paper uses 5.
+        Penalty of the augmented Lagrangian, which affects only the speed. The default is for
+        documents of unit norm; the paper uses 5.
     gamma : float
         Relaxation of the dual step.
     steps : {"pairs", "uniform"}
-        Step sizes kappa. "pairs": a step for each entry of A, the reciprocal of its row sum in
-        ``X^T X`` over the documents with the term; the projection then uses the metric of these
-        steps. "uniform": ``1/Psi_max(X)`` for all entries, as in the paper.
+        Step sizes kappa. With "pairs", each entry of A has its own step, the reciprocal of its row
+        sum in ``X^T X`` over the documents with the term, and the projection uses the metric of
+        these steps. With "uniform", all steps are ``1/Psi_max(X)``, as in the paper.
 
     Returns
     -------
@@ -182,19 +183,17 @@ def fit_dictionary(
         number(value, name, MIN_POSITIVE)
     if steps not in ("pairs", "uniform"):
         raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "correct steps")
-    # bincount returns integers for an empty array.
+    # bincount returns integers for an empty array
     total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)
     problem = reduce_problem(P, X, total)
+    n_pairs = len(problem.term)
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
-    kappa = (
-        pair_steps(problem)
-        if steps == "pairs"
-        else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
-    )
-    values = (
-        sparse.csc_matrix(A)[problem.term, problem.atom].A1 if len(problem.term) else np.zeros(0)
-    )
+    if steps == "pairs":
+        kappa = pair_steps(problem)
+    else:
+        kappa = np.full(n_pairs, 1.0 / max(psi_max(X), 1e-300))
+    values = sparse.csc_matrix(A)[problem.term, problem.atom].A1 if n_pairs else np.zeros(0)
     constant = P.data.sum() - problem.target.sum()
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
@@ -203,7 +202,7 @@ def fit_dictionary(
     n_done = dictionary_step.iterate(
         problem.target, problem.start, problem.link, problem.weight, problem.slope,
         begin, order, kappa, values, dual, constant, settings,
-        fit, clipped, np.empty(len(order)), trace, best, bounds,
+        fit, clipped, np.empty(n_pairs), trace, best, bounds,
     )  # fmt: skip
     objective, bound = bounds
     return L1Fit(
@@ -216,13 +215,10 @@ def fit_dictionary(
 
 
 def reduce_problem(P, X, total):
-    """Return the `ReducedProblem` for documents P and codes X.
-
-    `total` contains the code mass of each atom, its sum of codes over all documents.
-    """
+    """Return the `ReducedProblem` of documents P and codes X; `total` is the code mass of atoms."""
     by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
     work = np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
-    # Upper bound on the number of links. Memory that is not written is not allocated.
+    # upper bound on the number of links; the system allocates only memory that is written
     size = int(np.diff(by_document[0])[by_term[1]].sum())
     problem = ReducedProblem(
         np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size),
@@ -234,9 +230,9 @@ def reduce_problem(P, X, total):
 
 
 def pair_steps(problem):
-    """Return the step kappa_e = 1 / sum_c w_ce sum_f w_cf of each pair e, over its cells c.
+    """Return the step kappa_e = 1 / sum_c (w_ce sum_f w_cf) of each pair e, over its cells c.
 
-    With these steps kappa^(1/2) X^T X kappa^(1/2) <= 1.
+    With these steps, the eigenvalues of kappa^(1/2) X^T X kappa^(1/2) are at most 1.
     """
     counts = np.diff(problem.start)
     mass = np.bincount(
@@ -249,10 +245,7 @@ def pair_steps(problem):
 
 
 def _assemble(values, problem, start, total):
-    """Return the dictionary with the values of the pairs.
-
-    Atoms that no document uses are those of `start`.
-    """
+    """Return the dictionary with the values of the pairs, and with the unused atoms of `start`."""
     unused = np.repeat(total == 0.0, np.diff(start.indptr))
     atoms = np.repeat(np.arange(len(total)), np.diff(start.indptr))
     rows = np.concatenate((problem.term, start.indices[unused]))
@@ -262,20 +255,23 @@ def _assemble(values, problem, start, total):
 
 
 def _check(P, X, start):
-    """Return (P, X, start), or raise ParameterError if shapes or signs are wrong.
+    """Return P and X as canonical CSR without explicit zeros, and a feasible initial dictionary.
 
-    P and X are canonical CSR without explicit zeros. The start is a feasible dictionary.
+    Raises
+    ------
+    ParameterError
+        If shapes do not match or an entry is negative.
     """
     P, X = real_matrix(P, "P"), real_matrix(X, "X")
     if P.shape[0] != X.shape[0]:
         defect = f"P has {P.shape[0]} documents and X has {X.shape[0]}"
-        raise ParameterError(defect, "the same documents", "pass the codes of these documents")
+        raise ParameterError(defect, "one code for each document", "pass the codes of P")
     shape = (P.shape[1], X.shape[1])
     start = sparse.csc_array(shape) if start is None else project_columns(start)
     if start.shape != shape:
         expected = f"the shape (terms, atoms) of P and X, {shape}"
         raise ParameterError(
-            f"start is of shape {start.shape}", expected, "pass another start, or omit it"
+            f"start has the shape {start.shape}", expected, "pass another start, or omit it"
         )
     for name, matrix in (("P", P), ("X", X)):
         check_signs(matrix, name)

@@ -2,10 +2,10 @@
 
     min_{D, x_i}  (1/n) sum_i  1/2 ||p_i - D x_i||_2^2 + lam Omega(x_i)
 
-over atoms with mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 (ICML 2010, equations (1) and (4)), in
-batch (`learn_batch`) or online (`learn_online`). Codes are found by FISTA, atoms by block
-coordinate descent on the statistics A = sum x x^T and B = sum p x^T (Mairal, Bach, Ponce, Sapiro,
-JMLR 2010).
+over atoms with mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 (ICML 2010, equations (1) and (4)). It is
+solved in batch (`learn_batch`) or online (`learn_online`). Codes are computed by FISTA, and atoms
+by block coordinate descent on the statistics A = sum x x^T and B = sum p x^T (Mairal, Bach, Ponce,
+Sapiro, JMLR 2010).
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Statistics(NamedTuple):
     B : csc_array, shape (n_terms, n_atoms)
         Sum of ``p x^T``.
     documents : float
-        Number of documents so far; forgetting does not reduce it.
+        Number of documents so far. Forgetting does not reduce it.
 
     Examples
     --------
@@ -53,8 +53,8 @@ class Statistics(NamedTuple):
 def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
     """Return the statistics of documents P (n, n_terms) and their codes X (n, n_atoms).
 
-    Sums run over blocks of a fixed number of documents, so that they do not depend on the number of
-    cores.
+    They are summed over blocks of `STATISTICS_BLOCK` documents, so the result does not depend on
+    the number of cores.
 
     Examples
     --------
@@ -76,17 +76,18 @@ def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0
     """Return the sum of the statistics of a batch and the scaled statistics of the past.
 
     The past is scaled by ``(N / (N + n))^forgetting``, where N is the number of earlier documents
-    and n the number of documents in the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010,
-    section 3.4.2, for batches of any size. After N documents, the Mth document has the weight
-    ``(M / N)^forgetting``, whatever the sizes of the batches are.
+    and n the number of documents in the batch. This generalises (1 - 1/t)^rho of JMLR 2010, section
+    3.4.2, to batches of any size. After N documents, document M has the weight
+    ``(M / N)^forgetting``, which does not depend on the sizes of the batches.
 
     Parameters
     ----------
     past : Statistics or None
-        May have fewer terms than `new`, if the vocabulary has grown.
+        Statistics of earlier batches. They have fewer terms if the vocabulary has grown.
     new : Statistics
+        Statistics of the batch.
     forgetting : float
-        rho; 0 forgets nothing.
+        Exponent rho. With 0, the past is not scaled.
 
     Examples
     --------
@@ -111,12 +112,12 @@ def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0
 
 
 Dictionary: TypeAlias = np.ndarray | sparse.csc_array
-UNUSED = 1e-12  # an atom is unused if A_jj is at most this times the largest diagonal entry
+UNUSED = 1e-12  # largest A_jj of an unused atom, relative to the largest diagonal entry of A
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Settings of the optimisation problem in the module's docstring, and of its solver.
+    """Optimisation problem in the docstring of this module, and settings of its solver.
 
     Equation `squared-loss` of docs/method.md.
 
@@ -125,17 +126,17 @@ class Problem:
     lam : float
         Weight of the penalty, at least 0.
     tree : odl.trees.Tree, optional
-        Tree of the atoms; without it the penalty is the l1 norm.
+        Tree of the atoms. By default the penalty is the l1 norm.
     norm : {"l2", "linf"}
         Norm of a group.
     mu : float
-        Set of atoms: 0 is the unit l2 ball (images), 1 the unit l1 ball (text).
+        Constraint of the atoms, from 0 (unit l2 ball, for images) to 1 (unit l1 ball, for text).
     nonnegative_codes, nonnegative_atoms : bool
-        True for text.
+        Whether codes and atoms are non-negative, as for text.
     tolerance, iterations, stop
-        Stopping rule of the codes; see `odl.coding.fista.codes`.
+        Stopping rule of the codes (`odl.coding.fista.codes`).
     sweeps : int
-        Sweeps of block coordinate descent over the atoms in one update.
+        Number of sweeps of block coordinate descent over the atoms in one update.
 
     Examples
     --------
@@ -165,7 +166,7 @@ class Problem:
         start: MatrixLike | None = None,
         mask: ArrayLike | None = None,
     ) -> fista.Codes:
-        """Return the `odl.coding.fista.Codes` of documents on a dictionary."""
+        """Return the codes of documents P with dictionary D; see `odl.coding.fista.codes`."""
         return fista.codes(
             P,
             D,
@@ -181,35 +182,41 @@ class Problem:
         )
 
     def project(self, D: ArrayLike) -> np.ndarray:
-        """Return the dictionary (dense) with every atom projected on its set."""
+        """Return D as a dense array, with every atom projected on its constraint set."""
         D = D.toarray() if sparse.issparse(D) else D
         return project_atoms(D, self.mu, nonnegative=self.nonnegative_atoms)
 
     def update(self, D: Dictionary, statistics: Statistics) -> Dictionary:
         """Return the dictionary after sweeps of block coordinate descent.
 
-        ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for each j in turn. Each step minimises ``1/2
-        tr(D^T D A) - tr(D^T B)`` exactly over one atom, so the objective at fixed codes never
-        increases. An atom that no code uses is unchanged.
+        A sweep sets ``d_j = Proj(d_j + (b_j - D a_j) / A_jj)`` for each atom j in turn. Each step
+        minimises ``1/2 tr(D^T D A) - tr(D^T B)`` exactly over one atom, so the objective for fixed
+        codes never increases. Atoms that no code uses do not change.
 
         Equation `atom-update` of docs/method.md.
 
         Parameters
         ----------
         D : csc_array or ndarray, shape (n_terms, n_atoms)
-            Feasible. Not modified.
+            Feasible dictionary.
         statistics : Statistics
 
         Returns
         -------
-        As D
+        csc_array or ndarray, shape (n_terms, n_atoms)
+            Updated dictionary, sparse if D is sparse.
+
+        Raises
+        ------
+        ParameterError
+            If shapes do not match, or an entry of the atoms overflows.
         """
         A = np.ascontiguousarray(_dense_copy(statistics.A))
         R = np.ascontiguousarray(_dense_copy(statistics.B))
         atoms = np.ascontiguousarray(_dense_copy(D).T)  # the kernel changes R and the atoms
         if A.shape != (len(atoms), len(atoms)) or R.shape != atoms.shape[::-1]:
             defect = (
-                f"A of shape {A.shape} and B of shape {R.shape} "
+                f"A has the shape {A.shape} and B the shape {R.shape} "
                 f"for {atoms.shape[1]} terms and {len(atoms)} atoms"
             )
             raise ParameterError(
@@ -222,7 +229,7 @@ class Problem:
         block_descent.descend(atoms, R, A, mu, positive, EPSILON, int(self.sweeps), smallest)
         if not np.abs(atoms).max(initial=0.0) <= LARGEST_ENTRY:
             raise ParameterError(
-                "the atoms leave the range of numbers", "documents of moderate size", "rescale P"
+                f"an entry of an atom exceeds {LARGEST_ENTRY:g}", "smaller weights", "rescale P"
             )
         if sparse.issparse(D):
             columns = sparse.csc_array(sparse.csr_array(atoms).T)
@@ -242,12 +249,12 @@ class StructuredFit(NamedTuple):
     Attributes
     ----------
     D : csc_array or ndarray, shape (n_terms, n_atoms)
-        Learned dictionary; sparse if the initial dictionary was sparse, else dense.
+        Learned dictionary, sparse if the initial dictionary was sparse.
     codes : odl.coding.fista.Codes
         Codes of the documents with D.
     objective : list of float
-        Mean objective per document before the first update, and then after the coding step of each
-        round. It never increases by more than the tolerance of the codes.
+        Mean objective per document before the first update, and after each round. It never
+        increases by more than the tolerance of the codes.
 
     Examples
     --------
@@ -266,18 +273,18 @@ class StructuredFit(NamedTuple):
 def learn_batch(
     problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int = 30, decrease: float = 0.0
 ) -> StructuredFit:
-    """Learn a dictionary from all documents at once: codes, then atoms, in turn.
+    """Learn a dictionary from all documents by alternating between codes and atoms.
 
     Parameters
     ----------
     problem : Problem
     P : sparse or dense, shape (n_documents, n_terms)
     D : csc_array or ndarray, shape (n_terms, n_atoms)
-        Initial dictionary; projected on the feasible set first.
+        Initial dictionary, which is projected on the feasible set first.
     rounds : int
-        Maximum number of rounds.
+        Maximum number of rounds. A round updates the atoms, then the codes.
     decrease : float
-        Relative decrease of the mean objective at which the rounds stop.
+        Relative decrease of the mean objective in a round at which learning stops.
 
     Returns
     -------
@@ -316,24 +323,27 @@ def learn_online(
     epochs: int = 1,
     forgetting: float = 0.0,
 ) -> tuple[Dictionary, Statistics | None, list[float]]:
-    """Learn a dictionary in mini-batches drawn in a random order (JMLR 2010, algorithm 1).
+    """Learn a dictionary from mini-batches in random order (JMLR 2010, algorithm 1).
 
     Parameters
     ----------
     problem, P, D
-        As `learn_batch`.
+        As in `learn_batch`.
     rng : numpy.random.Generator
-        Draws the order of every epoch.
+        Generator of the order of documents in every epoch.
     batch : int
-        Documents per mini-batch; the last mini-batch of an epoch may be smaller.
+        Number of documents per mini-batch. The last mini-batch of an epoch may be smaller.
     epochs : int
+        Number of passes over the documents.
     forgetting : float
-        As `accumulate`.
+        As in `accumulate`.
 
     Returns
     -------
-    D : ndarray or csc_array, as the initial dictionary
-    past : Statistics
+    D : csc_array or ndarray
+        Learned dictionary, sparse if the initial dictionary was sparse.
+    past : Statistics or None
+        Statistics of all mini-batches; None without any.
     objective : list of float
         Mean objective of every mini-batch before it was learned.
 
@@ -364,9 +374,10 @@ def learn_online(
 
 
 def _like(D, dense):
-    """Return a dense dictionary as CSC if D is sparse, otherwise unchanged."""
+    """Return a dense dictionary, converted to CSC if D is sparse."""
     return sparse.csc_array(dense) if sparse.issparse(D) else dense
 
 
 def _mean(codes):
+    """Return the mean objective of codes; 0 without documents."""
     return float(np.mean(codes.residual + codes.penalty)) if len(codes.residual) else 0.0

@@ -7,31 +7,32 @@ from odl.errors import ParameterError
 from odl.prox.projections import MatrixLike, real_matrix
 from odl.trees import ROOT, Tree
 
-KMEANS_ROUNDS = 10  # iterations of k-means; initial atoms do not need converged clusters
+KMEANS_ROUNDS = 10  # maximum number of iterations of k-means
 
 
 def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse.csc_array:
-    """Return one atom for each node of the tree, from nested clusters of documents.
+    """Return an initial atom for each node of a tree, from nested clusters of documents.
 
     Spherical k-means divides all documents among the roots of the tree, and then the documents of
-    each node among its children. To compute an atom, the mean document of the node is projected on
-    the atoms of its ancestors, and the projections are subtracted. Negative entries are then set to
-    0, and the atom is scaled to unit l2 norm. The atom therefore contains words that are more
-    frequent in the node than in its parent.
+    each node among its children. The atom of a node is the mean of its documents, from which the
+    projections on the atoms of its ancestors are subtracted. Negative entries are then set to 0,
+    and the atom is scaled to unit l2 norm. It therefore contains words that are more frequent in
+    the node than in its parent.
 
-    With random documents as initial atoms, learning on newsgroups always ended at a higher
+    With random documents as initial atoms, learning on newsgroups always ended with a larger
     objective, and with children unrelated to their parents.
 
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Non-negative.
+        Non-negative documents.
     tree : odl.trees.Tree
     rng : numpy.random.Generator
 
     Returns
     -------
     csc_array, shape (n_terms, n_atoms)
+        Atoms in columns.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def _unit(atom, P, filled, rng):
 
 
 def _split(P, rows, nodes, rng):
-    """Divide documents among nodes; return the rows of each node."""
+    """Divide documents among nodes; return {node: rows of its documents}."""
     if not nodes:
         return {}
     labels = _clusters(P[rows], len(nodes), rng)
@@ -96,8 +97,8 @@ def _split(P, rows, nodes, rng):
 def _clusters(P, count, rng):
     """Return the cluster of each row of P, by spherical k-means with at most `count` clusters.
 
-    The initial centres are random documents. A cluster that becomes empty gets a random document as
-    its new centre. If there are at most `count` documents, each is a cluster by itself.
+    The initial centres are random documents. If a cluster is empty, a random document becomes its
+    centre. If P has at most `count` rows, each row is a cluster.
     """
     size = P.shape[0]
     if size <= count:

@@ -1,6 +1,6 @@
-"""Tables of AUC from score files: one row per timestep, and averages per run.
+"""Tables of AUC: one row per timestep, and averages per run, computed from score files.
 
-Tables are lists of dicts (`odl.files.tables`). Times are UTC; undefined numbers are empty cells.
+Tables are lists of dicts (`odl.files.tables`). Times are UTC. Undefined numbers are nan.
 """
 
 import os
@@ -65,14 +65,15 @@ def choose_timesteps(
     labels : dict of int to ndarray
         Labels of the batches that are evaluated, by timestep: 1 novel, 0 known, -1 unlabelled.
     timesteps : collection of int
-        Timesteps to average over; if empty, those with at least `min_novel` novel and `min_known`
+        Timesteps to average over. If empty, those with at least `min_novel` novel and `min_known`
         known documents.
     min_novel, min_known : int
+        Minimum numbers of documents, used if `timesteps` is empty.
 
     Returns
     -------
     list of int
-        Timesteps whose AUC is defined, which needs a novel and a known document.
+        Timesteps with at least one novel and one known document, which an AUC needs.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def choose_timesteps(
 
 
 def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
-    """Return the mean AUC over some timesteps; nan without timesteps.
+    """Return the mean AUC over timesteps; nan if `steps` is empty.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
 
 
 def spread(values: Iterable[float]) -> tuple[float, float]:
-    """Return (mean, sample standard deviation), ignoring nan; nan if no value remains.
+    """Return (mean, sample standard deviation) of the values that are not nan, or nan.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def spread(values: Iterable[float]) -> tuple[float, float]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean, ignoring nan; nan if no value remains.
+    """Return the mean of the values that are not nan, or nan.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def mean(values: Iterable[float]) -> float:
 def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView[tuple, list]:
     """Group rows by the values of `keys`; return pairs (values, rows of the group).
 
-    The groups are in the order in which their values first occur.
+    Groups are in the order of their first rows.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView
 
 
 def iso(milliseconds: int) -> str:
-    """Return a time as YYYY-MM-DDTHH:MM:SS, at midnight as YYYY-MM-DD, "" if it is unknown.
+    """Format a time in ms as YYYY-MM-DDTHH:MM:SS, or YYYY-MM-DD at midnight, or "" if unknown.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def iso(milliseconds: int) -> str:
 
 
 def _batch_row(batch, run, labels, draws):
-    """Return the row of `AUC_COLUMNS` of a run and timestep, without ``listed``."""
+    """Return the row of a run and timestep with the columns `AUC_COLUMNS` except "listed"."""
     times = batch.times[batch.times != NO_TIME]
     low, high = metrics.interval(draws)
     return {
@@ -198,13 +199,13 @@ def _summary(run, rows, steps, draws, pooled):
     ----------
     run : str
     rows : list of dict
-        A row for each batch after the first, with AUC, gap and numbers of documents.
+        Rows of all batches after the first (`_batch_row`).
     steps : list of int
-        Timesteps that are averaged.
+        Timesteps over which the AUC is averaged.
     draws : dict of int to ndarray
         Bootstrap replicates of the AUC by timestep.
     pooled : tuple
-        AUC over all documents, and its interval (low, high).
+        AUC over all documents, and its interval: (AUC, low, high).
     """
     low, high = metrics.interval(np.mean([draws[t] for t in steps], axis=0) if steps else [])
     gaps = [row["gap"] for row in rows if not np.isnan(row["gap"])]
@@ -225,22 +226,24 @@ def _summary(run, rows, steps, draws, pooled):
 
 
 def _read_series(paths):
-    """Read the score files of one run; return the names of its scores, and its scored batches.
+    """Read the score files of one run; return (names of scores, scored batches after the first).
 
-    The first batch is omitted. Raises DataError if the files are not of one run and of different
-    timesteps.
+    Raises
+    ------
+    DataError
+        If the files are of several runs, or two files of the same timestep.
     """
     batches = sorted((read_scores(path, names=False) for path in paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
     if len(set(steps)) != len(steps) or len(names) > 1:
         raise DataError(
-            f"score files of timesteps {steps} with runs {sorted(names)}",
-            "one file per timestep, all of one run",
+            f"the score files are of the timesteps {steps} and of the runs {sorted(names)}",
+            "the files of one run, one for each timestep",
             "pass the files of one folder",
         )
     batches = [batch for batch in batches if batch.t > 0]
-    # If any timestep used a window of the past, the name of the average has the window too.
+    # If a window was used at some timesteps, the name of the average has the window too.
     window = "-".join(sorted({batch.window for batch in batches} - {""}))
     for batch in batches:
         batch.scores = {with_window(name, window): score for name, score in batch.scores.items()}
@@ -262,16 +265,18 @@ def evaluate(
     Parameters
     ----------
     score_paths : list of path-like
-        Score files of one run, or of the baselines, in any order; t = 0 is ignored.
+        Score files of one run, or of the baselines, in any order. Timestep 0 is ignored.
     timesteps : list of int, optional
-        Timesteps to average over (published for TDT2: [1, 2, 5, 6, 8]). None or empty: those with
-        at least `min_novel` novel and `min_known` known documents.
+        Timesteps to average over. If None or empty, those with at least `min_novel` novel and
+        `min_known` known documents.
     min_novel, min_known : int
+        Minimum numbers of documents, used if `timesteps` is empty.
     topics : {"all", "dominant"}
-        A document is novel if none of its topics ("all"), or not its first topic ("dominant"),
-        occurred in earlier batches.
+        With "all", a document is novel if none of its topics occurred in earlier batches. With
+        "dominant", it is novel if its first topic did not occur.
     bootstrap : int
-        Replicates of the intervals (95 %, stratified percentile); with 0 they are nan.
+        Number of replicates for the 95 % intervals (stratified percentile bootstrap). With 0,
+        intervals are nan.
     seed : int
         Seed of the bootstrap. Timestep t uses the seed (seed, t), so that runs on the same batches
         use the same resampled documents.
@@ -279,20 +284,21 @@ def evaluate(
     Returns
     -------
     rows : list of dict
-        One per run and timestep, keys `AUC_COLUMNS`; `listed` is 1 if the timestep is part of the
-        average.
+        A dict for each run and timestep, with the keys `AUC_COLUMNS`. "listed" is 1 if the average
+        includes the timestep.
     summary : list of dict
-        One per run, keys `SUMMARY_COLUMNS`: mean AUC over the listed timesteps with its interval,
-        mean over all batches with both classes, AUC over all documents together.
+        A dict for each run, with the keys `SUMMARY_COLUMNS`: mean AUC over the listed timesteps
+        with its interval, mean AUC over all timesteps that have one, and AUC over the documents of
+        all timesteps.
 
     Raises
     ------
     ParameterError
         If an argument is out of range.
     DataError
-        If the files belong to several runs, or two files to the same timestep.
+        If the files are of several runs, or two files of the same timestep.
     StorageError
-        If a file is missing, damaged or of another kind.
+        If a file is missing, damaged or not a score file.
 
     Examples
     --------
@@ -323,22 +329,18 @@ def evaluate(
             t: metrics.bootstrap(*pair, replicates=bootstrap, seed=[seed, t])
             for t, pair in pairs.items()
         }
-        steps = [
-            _batch_row(batch, run, labels[batch.t], draws[batch.t])
-            | {"listed": int(batch.t in chosen)}
-            for batch in batches
-        ]
+        run_rows = []
+        for batch in batches:
+            row = _batch_row(batch, run, labels[batch.t], draws[batch.t])
+            run_rows.append({**row, "listed": int(batch.t in chosen)})
         pooled = metrics.pooled_auc(pairs.values(), replicates=bootstrap, seed=[seed, 0])
-        rows += steps
-        summary.append(_summary(run, steps, chosen, draws, pooled))
+        rows += run_rows
+        summary.append(_summary(run, run_rows, chosen, draws, pooled))
     return rows, summary
 
 
 def write_evaluation(score_paths, auc_path, summary_path, **options):
-    """Evaluate one run, and write its ``auc.tsv`` and ``summary.tsv``.
-
-    `options` are keyword arguments of `evaluate`.
-    """
+    """Evaluate one run with the `options` of `evaluate`; write ``auc.tsv`` and ``summary.tsv``."""
     rows, summary = evaluate(score_paths, **options)
     write_table(auc_path, rows, AUC_COLUMNS)
     write_table(summary_path, summary, SUMMARY_COLUMNS)

@@ -1,8 +1,8 @@
-"""Novelty scores that need no dictionary: nearest neighbours, unseen words, length.
+"""Novelty scores without a dictionary: nearest neighbours, unseen words, length.
 
-They use the same batches and document frequencies as the learners. Nearest neighbours need the word
+The batches and document frequencies are those of the learners. Nearest neighbours need the word
 counts of all earlier documents, so time and disk space grow with the stream. A window limits the
-search to the last documents. Its size is then part of the name of the score
+search to the last documents. The name of the score then includes the size of the window
 (`odl.evaluation.scorefiles.with_window`).
 """
 
@@ -19,8 +19,8 @@ from odl.stream.features import FeatureFile
 
 N_NEIGHBOURS = 5
 COSINE_BLOCK = 1000  # rows and columns of a dense block of cosines, which takes 8 MB
-LONGEST_PAST = 50_000  # up to this number of earlier documents, all are searched
-PAST_WINDOW = 10_000  # with more earlier documents, only this number of last documents is searched
+LONGEST_PAST = 50_000  # largest number of earlier documents that are all searched by default
+PAST_WINDOW = 10_000  # number of last documents that are searched if there are more
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
 BASELINE_NAMES = (
     "nearest-tfidf",
@@ -39,9 +39,14 @@ def _blocks(n_rows):
 
 
 def _update_largest(best, present, earlier):
-    """Update `best`, the `N_NEIGHBOURS` largest cosines of each row of `present`, in place.
+    """Update in place the largest cosines of current documents with earlier documents.
 
-    `earlier` is a block of earlier documents.
+    Parameters
+    ----------
+    best : ndarray, shape (n_documents, N_NEIGHBOURS)
+        Largest cosines of each document so far.
+    present, earlier : csr_array
+        Rows of unit norm: the current documents, and a block of earlier documents.
     """
     transposed = sparse.csr_array(earlier.T)
     for rows in _blocks(present.shape[0]):
@@ -50,20 +55,20 @@ def _update_largest(best, present, earlier):
 
 
 def latest(earlier: Iterable, documents: int) -> list:
-    """Return the last `documents` documents of batches.
-
-    The oldest batch may be cut to its last rows.
+    """Return the last `documents` documents of a stream, as batches.
 
     Parameters
     ----------
     earlier : iterable of odl.stream.features.FeatureFile
-        Newest batch first; read only as far as needed.
+        Batches, newest first. Only the needed ones are read.
     documents : int
+        Number of documents.
 
     Returns
     -------
     list
-        Batches with `t`, `counts` and `terms` for `nearest`, in the order of time.
+        Batches in order of time, with the attributes `t`, `counts` and `terms` that `nearest`
+        needs. The first may lack its first rows.
 
     Examples
     --------
@@ -89,7 +94,7 @@ def latest(earlier: Iterable, documents: int) -> list:
 def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_array]:
     """Yield the word counts of an earlier batch in blocks of rows.
 
-    The columns are the terms of the later batch `batch`, in its order.
+    The columns are the terms of `batch`, in its order.
 
     Parameters
     ----------
@@ -98,7 +103,7 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
     Raises
     ------
     DataError
-        If `earlier` is not the earlier batch, or has terms that `batch` does not have.
+        If `earlier` is not earlier than `batch`, or has terms that `batch` lacks.
 
     Examples
     --------
@@ -113,9 +118,9 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
     """
     if earlier.t >= batch.t:
         raise DataError(
-            f"a batch of timestep {earlier.t} as the past of timestep {batch.t}",
+            f"the batch of timestep {earlier.t} is not earlier than timestep {batch.t}",
             f"timesteps before {batch.t}",
-            "pass only batches before t, of the same chain",
+            "pass earlier batches of the same stream",
         )
     counts = terms.aligned(earlier, batch)
     for rows in _blocks(counts.shape[0]):
@@ -125,15 +130,15 @@ def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_arra
 def weighed(
     batch: FeatureFile, form: str, counts: sparse.csr_array | None = None
 ) -> sparse.csr_array:
-    """Return counts weighted by the document frequencies of a batch, as rows of unit l2 norm.
+    """Return TF-IDF weights as rows of unit l2 norm, with the document frequencies of a batch.
 
     Parameters
     ----------
     batch : odl.stream.features.FeatureFile
     form : {"raw", "log"}
-        Form of the term frequency.
+        Term frequency: the count, or 1 + log(count).
     counts : csr_array, optional
-        Counts of earlier documents, from `blocks`; by default those of the batch.
+        Counts of earlier documents from `blocks`. By default the counts of the batch.
 
     Examples
     --------
@@ -157,31 +162,32 @@ def nearest(
 ) -> dict[str, np.ndarray]:
     """Return the cosine distances of every document to its nearest earlier documents.
 
-    With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1
-    and 1 - (c_1 + ... + c_5)/5. All documents are weighted by the inverse document frequencies of
-    the present batch (0 for a term that has left a bounded vocabulary), and scaled to unit l2 norm.
+    If c_1 >= c_2 >= ... are the cosines of a document with all earlier documents, the scores are
+    1 - c_1 and 1 - (c_1 + ... + c_5)/5. All documents are weighted by the inverse document
+    frequencies of the current batch and scaled to unit l2 norm. Terms that were removed from a
+    bounded vocabulary have weight 0.
 
     Parameters
     ----------
     batch : odl.stream.features.FeatureFile
-        The present batch, n documents.
+        The current batch of n documents.
     past : iterable of odl.stream.features.FeatureFile
-        Earlier batches of the same stream, or the last of them; iterated once, so a generator saves
-        memory.
+        Earlier batches of the same stream, all or the last ones. They are iterated once, so a
+        generator saves memory.
     weightings : dict of str
-        Maps names in the result to forms of the term frequency, "raw" or "log".
+        Name in the result -> term frequency, "raw" or "log".
 
     Returns
     -------
     dict of str -> ndarray of float, shape (n,)
-        ``nearest-{name}`` and ``nearest5-{name}`` in [0, 1]. With fewer than five earlier documents
-        the mean is over all of them. The score is 1 for empty documents, and if there are no
-        earlier documents.
+        ``nearest-{name}`` and ``nearest5-{name}`` in [0, 1]. With fewer than five earlier
+        documents, the mean is over all of them. The score is 1 for empty documents, and for all
+        documents if there are no earlier ones.
 
     Raises
     ------
     DataError
-        If a batch of `past` is not earlier, or has terms that `batch` does not have.
+        If a batch of `past` is not earlier, or has terms that `batch` lacks.
 
     Examples
     --------
@@ -215,7 +221,9 @@ def nearest(
 
 
 def out_of_vocabulary(batch: FeatureFile) -> np.ndarray:
-    """Return the share of tokens that occur in no earlier document; 1 for empty documents.
+    """Return the share of the tokens of each document that are new; 1 for empty documents.
+
+    A token is new if its word occurs in no earlier document.
 
     Examples
     --------
@@ -235,7 +243,7 @@ def out_of_vocabulary(batch: FeatureFile) -> np.ndarray:
 
 
 def length(batch: FeatureFile) -> np.ndarray:
-    """Return the number of tokens of every document: a score that ranks long documents first.
+    """Return the number of tokens of every document, which ranks long documents first.
 
     Examples
     --------
@@ -259,17 +267,16 @@ def score(
     Parameters
     ----------
     batch : odl.stream.features.FeatureFile
-        The present batch (t >= 1), n documents.
+        The current batch of n documents (t >= 1).
     past : iterable of odl.stream.features.FeatureFile
         Earlier batches, as for `nearest`.
     weightings : dict of str, optional
-        As for `nearest`; ``{}`` omits the neighbours.
+        As for `nearest`. ``{}`` omits nearest neighbours.
 
     Returns
     -------
     dict of str -> ndarray of float, shape (n,)
-        Larger is more novel. The names are `BASELINE_NAMES`: nearest neighbours by raw and by
-        logarithmic term frequency, share of unseen tokens, length.
+        Scores with the names `BASELINE_NAMES`. Larger scores are more novel.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """AUC of scores that separate novel from known documents, with bootstrap intervals.
 
 Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Functions return nan if no document is
-novel, or none is known. The module imports numpy only, because the job of every timestep imports
-it.
+novel or no document is known. The module imports numpy only, because every job imports it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,54 +11,57 @@ from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 
-RESAMPLED_BLOCK = 2_000_000  # resampled documents in memory at a time
+RESAMPLED_BLOCK = 2_000_000  # maximum number of resampled documents in memory
 
 
 def split(scores, labels):
-    """Return (scores of novel documents, scores of known documents), after a check.
+    """Return (scores of novel documents, scores of known documents).
 
-    Raises ParameterError if scores and labels do not match, or a score is nan.
+    Raises
+    ------
+    ParameterError
+        If lengths differ, a label is invalid, or the score of a labelled document is nan.
     """
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
         raise ParameterError(
-            f"scores of shape {scores.shape} and labels of shape {labels.shape}",
+            f"scores have the shape {scores.shape} and labels the shape {labels.shape}",
             "one score and one label for each document",
             "pass two lists of equal length",
         )
     if not np.isin(labels, (-1, 0, 1)).all():
         raise ParameterError(
-            f"labels {sorted(set(labels.tolist()))[:5]}",
+            f"labels have the values {sorted(set(labels.tolist()))[:5]}",
             "1 (novel), 0 (known) or -1 (unlabelled)",
             "convert the labels",
         )
     novel, known = scores[labels == 1], scores[labels == 0]
     if np.isnan(novel).any() or np.isnan(known).any():
         raise ParameterError(
-            "a score that is not a number",
-            "a number for each document",
+            "a score is nan",
+            "a number for each labelled document",
             "replace the score, or give the document the label -1",
         )
     return novel, known
 
 
 def auc(scores: ArrayLike, labels: ArrayLike) -> float:
-    """Return the area under the ROC curve: P(novel > known) + P(novel = known) / 2 over all pairs.
+    """Return the area under the ROC curve, P(novel > known) + P(novel = known) / 2 over all pairs.
 
     Equation `auc` of docs/method.md.
 
     Parameters
     ----------
     scores : array-like of float, shape (n_documents,)
-        Larger means more novel; infinities are allowed.
+        Larger scores are more novel. Infinite scores are allowed.
     labels : array-like of int, shape (n_documents,)
         1 novel, 0 known, -1 ignored.
 
     Returns
     -------
     float
-        Between 0 and 1, or nan if no document is novel or none is known. Pairs are counted as
-        integers, in O(n log n), so the value does not depend on the order of the documents.
+        AUC in [0, 1], or nan if no document is novel or no document is known. Pairs are counted as
+        integers, so the value does not depend on the order of the documents.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     if not len(novel) or not len(known):
         return float("nan")
     known = np.sort(known)
-    # Twice the number of pairs in order, plus the number of ties
+    # twice the number of pairs in order, plus the number of ties
     twice = sum(int(np.searchsorted(known, novel, side).sum()) for side in ("left", "right"))
     return float(twice / (2 * len(novel) * len(known)))
 
@@ -87,24 +89,22 @@ Seed = int | Sequence[int] | np.random.SeedSequence
 def bootstrap(
     scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0
 ) -> np.ndarray:
-    """Return AUCs of stratified bootstrap samples.
-
-    Novel and known documents are resampled separately.
+    """Return the AUCs of bootstrap samples, in which novel and known documents are stratified.
 
     Parameters
     ----------
     scores : array-like, shape (n_documents,) or (n_scores, n_documents)
-        As for `auc`; several scores use the same resampled documents.
+        As for `auc`. Several scores are evaluated on the same resampled documents.
     labels : array-like, shape (n_documents,)
+        As for `auc`.
     replicates : int
-        Number of resamples.
-    seed : int or SeedSequence
-        Seed of the draws.
+        Number of bootstrap samples.
+    seed : int, sequence of int or SeedSequence
 
     Returns
     -------
     ndarray of float, shape (replicates,) or (n_scores, replicates)
-        AUC of every resample; nan if `auc` is nan.
+        AUC of each sample, or nan if `auc` is nan.
 
     Examples
     --------
@@ -122,25 +122,41 @@ def bootstrap(
         drawn_novel = rng.integers(0, n_novel, size=(n_samples, n_novel))
         drawn_known = rng.integers(0, n_known, size=(n_samples, n_known))
         for position, (novel, known) in enumerate(parts):
-            order, width = np.argsort(known), n_known + 1
-            ranks = np.empty(n_known, dtype=np.int64)
-            ranks[order] = np.arange(1, width)
-            # n_below[s, r]: number of known documents in bootstrap sample s whose rank is at most r
-            keys = ranks[drawn_known] + (np.arange(n_samples) * width)[:, None]
-            n_below = np.bincount(keys.ravel(), minlength=n_samples * width)
-            n_below = n_below.reshape(n_samples, width).cumsum(axis=1)
-            # Twice the number of pairs in order, plus the number of ties, as in `auc`
-            twice = np.zeros(n_samples, dtype=np.int64)
-            for side in ("left", "right"):
-                rank_below = np.searchsorted(known[order], novel, side)
-                drawn_ranks = rank_below[drawn_novel]
-                twice += np.take_along_axis(n_below, drawn_ranks, axis=1).sum(axis=1)
-            aucs[position, first : first + n_samples] = twice / (2 * n_novel * n_known)
+            sample_aucs = _resampled_aucs(novel, known, drawn_novel, drawn_known)
+            aucs[position, first : first + n_samples] = sample_aucs
     return aucs.reshape(*scores.shape[:-1], -1)
 
 
+def _resampled_aucs(novel, known, drawn_novel, drawn_known):
+    """Return the AUC of each bootstrap sample.
+
+    Parameters
+    ----------
+    novel, known : ndarray of float
+        Scores of the novel and of the known documents.
+    drawn_novel, drawn_known : ndarray of int, shape (n_samples, number of documents)
+        Indices of the documents in each sample.
+    """
+    n_samples, n_known = drawn_known.shape
+    order, width = np.argsort(known), n_known + 1
+    ranks = np.empty(n_known, dtype=np.int64)
+    ranks[order] = np.arange(1, width)
+    # n_below[s, r]: number of known documents in sample s whose rank is at most r
+    keys = ranks[drawn_known] + (np.arange(n_samples) * width)[:, None]
+    n_below = np.bincount(keys.ravel(), minlength=n_samples * width)
+    n_below = n_below.reshape(n_samples, width).cumsum(axis=1)
+    # twice the number of pairs in order, plus the number of ties, as in `auc`
+    twice = np.zeros(n_samples, dtype=np.int64)
+    for side in ("left", "right"):
+        rank_below = np.searchsorted(known[order], novel, side)
+        twice += np.take_along_axis(n_below, rank_below[drawn_novel], axis=1).sum(axis=1)
+    return twice / (2 * len(novel) * n_known)
+
+
 def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval (low, high) of bootstrap replicates; nan without replicates.
+    """Return the percentile interval (low, high) of bootstrap replicates.
+
+    Both bounds are nan if there are no replicates or one of them is nan.
 
     Examples
     --------
@@ -175,11 +191,13 @@ def auc_difference(
         Two scores of each document.
     labels : array-like of int, shape (n_documents,)
         As for `auc`.
+    replicates, seed
+        As for `bootstrap`.
 
     Returns
     -------
     difference, low, high : float
-        AUC of `scores` minus AUC of `others` and its interval; nan where undefined.
+        AUC of `scores` minus AUC of `others`, and its 95 % interval; nan if undefined.
 
     Examples
     --------
@@ -208,8 +226,8 @@ def mean_bootstrap(
     Parameters
     ----------
     batches : sequence of (list of scores, labels)
-        For each timestep, the same number of scores. Timesteps without an AUC are ignored, because
-        all their documents are novel or all are known.
+        The same number of scores for each batch. Batches without novel or without known documents
+        are ignored.
     replicates : int
     seed : int or tuple of int
 
@@ -239,14 +257,16 @@ def mean_bootstrap(
 def pooled_auc(
     batches: Iterable[tuple[ArrayLike, ArrayLike]], *, replicates: int = 1000, seed: Seed = 0
 ) -> tuple[float, float, float]:
-    """Return the AUC over the documents of all batches, with its interval.
+    """Return the AUC over the documents of all batches, with its 95 % interval.
 
-    Pairs of documents from different timesteps count too, as for one threshold on all scores.
+    Pairs of documents from different batches count too, as for one threshold on all scores.
 
     Parameters
     ----------
-    batches : sequence of (scores, labels)
-        One pair per timestep.
+    batches : iterable of (scores, labels)
+        One pair per batch.
+    replicates, seed
+        As for `bootstrap`.
 
     Returns
     -------

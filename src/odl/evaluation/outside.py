@@ -1,7 +1,4 @@
-"""Compare the novelty scores of another program with the scores of a finished study.
-
-Both are evaluated on the same documents and timesteps.
-"""
+"""Compare the novelty scores of another program with those of a study, on the same documents."""
 
 import math
 import os
@@ -24,9 +21,9 @@ REPLICATES = 1000
 
 
 def read(path: str | os.PathLike) -> dict[str, float]:
-    """Return the scores of a CSV file with the columns id and score, by id.
+    """Read a CSV file with the columns id and score; return {id: score}.
 
-    It has one document per line. Higher scores are more novel.
+    Higher scores are more novel.
 
     Raises
     ------
@@ -52,7 +49,7 @@ def read(path: str | os.PathLike) -> dict[str, float]:
             )
         if row["id"] in scores_of:
             raise DataError(
-                f"{where} has the id {visible(row['id'])} again",
+                f"{where} repeats the id {visible(row['id'])}",
                 "each document once",
                 "remove one of the rows",
             )
@@ -63,33 +60,45 @@ def read(path: str | os.PathLike) -> dict[str, float]:
 def _choose_runs(plan, stream, seed):
     """Return the entries of the plan for one stream and seed.
 
-    If `stream` is None, the plan must have one stream only. If `seed` is None, the smallest seed is
-    used. Raises ConfigError if the plan has no such stream or seed.
+    Parameters
+    ----------
+    plan : list of dict
+    stream : str or None
+        By default the only stream.
+    seed : int or None
+        By default the smallest seed.
+
+    Raises
+    ------
+    ConfigError
+        If the plan does not have the stream or seed, or several streams and `stream` is None.
     """
     streams = list(dict.fromkeys(entry["corpus"] for entry in plan))
     if stream is None and len(streams) > 1:
         raise ConfigError(
-            f"a study of the streams {', '.join(streams)}", "one stream", "add --stream NAME"
+            f"the study has the streams {', '.join(streams)}", "one stream", "add --stream NAME"
         )
     stream = streams[0] if stream is None else stream
     seeds = sorted({entry["seed"] for entry in plan if entry["corpus"] == stream})
     if not seeds:
         raise ConfigError(
-            f"no stream {stream} in the study", f"one of {', '.join(streams)}", "correct --stream"
+            f"the study has no stream {stream}", f"one of {', '.join(streams)}", "correct --stream"
         )
     seed = seeds[0] if seed is None else seed
     if seed not in seeds:
         raise ConfigError(
-            f"no seed {seed} of {stream}", f"one of {', '.join(map(str, seeds))}", "correct --seed"
+            f"the stream {stream} has no seed {seed}",
+            f"one of {', '.join(map(str, seeds))}",
+            "correct --seed",
         )
     return [entry for entry in plan if (entry["corpus"], entry["seed"]) == (stream, seed)]
 
 
 def _timesteps(entries):
-    """Read the batches over which a study averages, and find out how it labelled documents.
+    """Read the batches over which a study averages, and determine how documents were labelled.
 
-    The tables of a study do not say which topics of a document counted. If all topics give the
-    numbers of novel documents in the tables, they counted; otherwise only the dominant ones did.
+    The labels depend on the setting ``evaluate.topics``, which the tables do not contain. It is
+    "all" if the labels by all topics give the numbers of novel documents in the tables.
 
     Returns
     -------
@@ -108,7 +117,7 @@ def _timesteps(entries):
     listed = sorted({int(row["t"]) for row in rows if row["listed"]})
     if not listed:
         raise DataError(
-            "a study without a timestep in its average",
+            "no timestep of the study is in its average",
             "timesteps with novel and known documents",
             "see report.html",
         )
@@ -132,51 +141,52 @@ def compare(
     Parameters
     ----------
     folder : path-like
-        ``results/STUDY`` of a finished study, below the folder in which it was run.
+        ``results/STUDY`` of a finished study, relative to the folder in which it was run.
     own : dict of str to float
-        Maps ids of documents to scores; higher scores are more novel. Documents of other timesteps
-        are ignored.
+        Id of a document -> score. Higher scores are more novel. Documents of other timesteps are
+        ignored.
     stream : str, optional
         Required if the study has several streams.
     seed : int, optional
-        Seed of the order of documents; by default the smallest.
+        Seed of the order of documents. By default the smallest seed of the study.
 
     Returns
     -------
     rows : list of dict
-        ``run``, ``average`` (mean AUC) and, except in the first row (`own`), ``difference`` (`own`
-        - run) with its paired 95 % bootstrap interval over documents, ``low`` and ``high``.
+        The first row is that of `own`, with ``run`` and ``average`` (mean AUC). The rows of the
+        study also have ``difference`` (`own` - run) and its paired 95 % bootstrap interval, ``low``
+        and ``high``.
     listed : list of int
-        Timesteps.
+        Timesteps over which the AUC is averaged.
     by_timestep : dict of int to float
-        AUC of `own`.
+        AUC of `own` at each timestep.
 
     Raises
     ------
     ConfigError
-        If the study has no such stream or seed.
+        If the study does not have the stream or seed.
     DataError
         If a document of these timesteps has no score.
 
     Notes
     -----
-    The interval has the variation over documents, not over seeds.
+    The interval covers the variation over documents, not over seeds.
     """
     entries = _choose_runs(load_plan(os.path.join(folder, "plan.json")), stream, seed)
     if not os.path.isdir(entries[0]["folder"]):
         raise DataError(
-            f"no {entries[0]['folder']} below the present folder",
-            "the folder where the study was run",
-            "change to this folder and repeat the command",
+            f"{entries[0]['folder']} does not exist in the current folder",
+            "the folder in which the study was run",
+            "change to that folder and repeat the command",
         )
     batches, topics = _timesteps(entries)
     listed, pairs = [batch.t for batch in batches], []
     for first in batches:
         if missing := [ident for ident in first.ids if ident not in own]:
             raise DataError(
-                f"{len(missing)} documents of timestep {first.t} without a score, "
+                f"{len(missing)} documents of timestep {first.t} have no score, "
                 f"such as {visible(missing[0])}",
-                "a score for every document of the timesteps of the average",
+                "a score for every document of the timesteps in the average",
                 "add the missing scores",
             )
         scores = {YOURS: np.array([own[ident] for ident in first.ids])}
@@ -200,11 +210,11 @@ def compare(
 
 
 def as_text(rows, listed, by_timestep):
-    """Format a comparison as a table for the terminal."""
+    """Format the result of `compare` as a table for the terminal."""
     width = max(len(row["run"]) for row in rows)
     lines = [
         f"average AUC over the timesteps {', '.join(map(str, listed))}; "
-        "yours less the others, 95 % interval"
+        "difference of yours and each run with 95 % interval"
     ]
     for row in rows:
         line = f"{row['run']:<{width}}  {row['average']:.3f}"

@@ -1,4 +1,4 @@
-"""Score files: the small HDF5 files of one batch that tables, figures and alerts read.
+"""Score files: HDF5 files with the scores of one batch, which tables, figures and alerts read.
 
 A file of kind "scores" contains the scores of one learner. A file of kind "baselines" contains the
 scores of all baselines.
@@ -25,25 +25,31 @@ class ScoredBatch:
     Attributes
     ----------
     t : int
-        Timestep; 0 is the initialisation batch, which is never evaluated.
+        Timestep. Timestep 0 is the batch that initialises dictionaries, and is never evaluated.
+    ids, titles : list of str
+        Ids and titles of the documents; empty if they were not read.
+    times : ndarray of int64, shape (n,)
+        Times in ms.
+    topics : list
+        Topics of each document; empty if they were not read.
     scores : dict of str -> ndarray of float, shape (n,)
-        Maps names to scores. The name is that of the run of a learner, or of a baseline.
+        Name of a run or baseline -> its scores.
     novel, novel_dominant : ndarray of int8, shape (n,)
         Labels by all topics and by the dominant topic: 1 novel, 0 known, -1 unlabelled.
     empty : ndarray of uint8, shape (n,)
         1 for documents without a term of the vocabulary.
     uncoded, gap : float
-        Share of documents with the code x = 0, and largest relative duality gap of a code; both nan
-        for baselines.
+        Share of documents with the code x = 0, and largest relative duality gap of a code. Both are
+        nan for baselines.
     window : str
-        Window in which nearest neighbours were searched, such as "last10000"; "" if all earlier
-        documents were searched.
-    top : list of (row, words)
-        Row and unexplained words of each of the most novel documents; empty for baselines.
+        Window in which nearest neighbours were searched, such as "last10000". It is "" if all
+        earlier documents were searched.
+    top : list of (int, str)
+        Row and unexplained words of each of the most novel documents. Empty for baselines.
     use : list of float
-        Sum of the codes of every atom; empty for baselines.
+        Sum of the codes of every atom. Empty for baselines.
     atoms : list of str
-        Top words of every atom; empty for baselines.
+        Words of every atom with the largest weights. Empty for baselines.
 
     Examples
     --------
@@ -86,7 +92,7 @@ class ScoredBatch:
 def with_window(name: str, window: str) -> str:
     """Append the window of earlier documents to the name of a nearest-neighbour baseline.
 
-    Names of other baselines are returned unchanged.
+    Other names are returned unchanged.
 
     Examples
     --------
@@ -98,7 +104,7 @@ def with_window(name: str, window: str) -> str:
 
 
 def without_window(name: str) -> str:
-    """Remove the window of earlier documents that `with_window` appended to a name.
+    """Return the name of a baseline without the window that `with_window` appended.
 
     Examples
     --------
@@ -110,7 +116,7 @@ def without_window(name: str) -> str:
 
 
 def words(pairs, vocabulary):
-    """Return (term, share) pairs as text, ``word:0.034 word:0.021``."""
+    """Format (term, share) pairs as text, such as ``word:0.034 word:0.021``."""
     return " ".join(f"{vocabulary[term]}:{share:.3f}" for term, share in pairs)
 
 
@@ -127,15 +133,15 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
     top : ndarray of int
         Rows of the most novel documents, most novel first.
     missing : list of list of (int, float)
-        For each document of `top`: (term, share in the score) of the terms that the dictionary does
-        not explain.
+        For each document of `top`, pairs (term, share in the score) of the terms that the
+        dictionary does not explain.
     top_atoms : list of list of (int, float)
-        (term, weight) pairs of the heaviest terms of each atom after learning; empty for atoms that
-        are not listed.
+        For each atom after learning, pairs (term, weight) of the terms with the largest weights.
+        Empty for atoms that are not listed.
     atom_use : ndarray
         Sum of the codes of each atom over the batch.
     **attributes
-        Identity of the run: run, corpus, seed, atoms, solver, weighting.
+        Settings that identify the run: run, corpus, seed, atoms, solver, weighting.
     """
     attributes |= {
         "t": batch.t,
@@ -172,8 +178,8 @@ def write_baselines(
 ) -> None:
     """Write a score file of all baselines, of kind "baselines".
 
-    `window` is as in `ScoredBatch`. Documents without a term that occurred before are marked as
-    empty.
+    Documents without a term that occurred in earlier batches are marked as empty. The parameter
+    `window` is described in `ScoredBatch`.
 
     Examples
     --------
@@ -227,8 +233,8 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
     ----------
     path : path-like
     names : bool
-        Whether to read ids, titles, topics and words, which takes as long again; otherwise they are
-        empty.
+        Whether to read ids, titles, topics and words, which doubles the time. Otherwise these lists
+        are empty.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Tables of a study: means and spread over seeds, novel documents per batch, time and memory.
 
-A *plan* is a list of dicts. It has one dict for each combination of run, dictionary size and seed,
-and one with ``algorithm: baseline`` for each combination of corpus and seed:
+A *plan* is a list of dicts. It has a dict for each combination of run, number of atoms and seed,
+and one with ``algorithm: baseline`` for each combination of corpus and seed. The keys are:
 
     corpus, reader, protocol : str     the stream; reader "tdt2" adds the published rows
     seed : int
@@ -45,7 +45,7 @@ RUN_KEY = ("corpus", "run", "algorithm", "k")
 
 
 def load_plan(plan):
-    """Return a checked plan, given as a list or as the path of a file by `write_plan`.
+    """Return a valid plan, given as a list or as the path of a file that `write_plan` wrote.
 
     Raises
     ------
@@ -58,20 +58,20 @@ def load_plan(plan):
         plan = read_json(plan).get("plan")
     if not isinstance(plan, list | tuple) or not all(isinstance(entry, dict) for entry in plan):
         raise ConfigError(
-            f"a plan that is {reprlib.repr(plan)}",
-            "a list of runs, each with its keys",
+            f"the plan is {reprlib.repr(plan)}",
+            "a list of dicts",
             "write the plan again: `odl step plan`",
         )
     if not plan:
         raise ConfigError(
-            "a plan without runs",
+            "the plan has no runs",
             "at least one run",
             "select runs and streams in the configuration",
         )
     for entry in plan:
         if missing := [name for name in PLAN_KEYS if name not in entry]:
             raise ConfigError(
-                f"a run of the plan without {', '.join(missing)}",
+                f"a run of the plan lacks {', '.join(missing)}",
                 f"the keys {', '.join(PLAN_KEYS)}",
                 "write the plan again: `odl step plan`",
             )
@@ -84,12 +84,12 @@ def parameters_text(parameters):
 
 
 def write_plan(path, plan):
-    """Write a plan as JSON, atomically and with reproducible bytes."""
+    """Write a plan as JSON, atomically and with sorted keys."""
     write_json(path, {"plan": json.loads(json.dumps(load_plan(plan), sort_keys=True))})
 
 
 def score_path(entry, t):
-    """Return the path of the score file of a timestep."""
+    """Return the path of the score file of an entry of the plan at timestep t."""
     inner = () if entry["algorithm"] == BASELINE else ("scores",)
     return os.path.join(entry["folder"], *inner, f"{t}.h5")
 
@@ -99,23 +99,24 @@ def choose_shown(plan, summary, corpus, shown=None):
 
     Parameters
     ----------
-    plan, summary
-        The plan and the rows of ``summary.tsv``.
+    plan : list of dict
+    summary : list of dict
+        Rows of ``summary.tsv``.
     corpus : str
     shown : dict, optional
-        Any of ``run``, ``k`` and ``seed``, and the candidates ``runs``. If several runs remain, the
-        one with the best average AUC over seeds is shown (then the best over all batches), with its
-        first seed.
+        Conditions on the entry of the plan: ``run``, ``k``, ``seed``, and ``runs``, a list of
+        candidates. Of several matching entries, the first with the best average AUC over seeds is
+        chosen. If it is equal, the AUC averaged over all batches decides.
 
     Returns
     -------
     dict
-        The entry of the plan.
+        Entry of the plan.
 
     Raises
     ------
     ConfigError
-        If the plan has no such run.
+        If no entry matches.
     """
     shown = {name: value for name, value in (shown or {}).items() if value not in (None, "")}
     candidates = shown.pop("runs", None)
@@ -130,11 +131,11 @@ def choose_shown(plan, summary, corpus, shown=None):
         entry for entry in entries if all(entry[name] == value for name, value in shown.items())
     ]
     if not matching:
-        fault = ", ".join(f"{name} {value}" for name, value in shown.items()) or "nothing"
+        wanted = ", ".join(f"{name} {value}" for name, value in shown.items())
         names = sorted({f"{entry['run']} (k {entry['k']})" for entry in entries})
-        runs = ", ".join(names) or "a learner's run"
+        runs = ", ".join(names) or "a run of a learner"
         raise ConfigError(
-            f"{fault} to show of {corpus}",
+            f"no run of {corpus} matches the report settings ({wanted or 'any run'})",
             f"one of {runs}",
             "correct the report settings",
         )
@@ -148,7 +149,7 @@ def choose_shown(plan, summary, corpus, shown=None):
     return max(matching, key=averages)  # among equals the first of the plan
 
 
-# Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).
+# AUC on TDT2 at timesteps 1, 2, 5, 6 and 8, for batches of 1000 documents, and its average.
 _SOURCE = "NIPS 2012, table 1, as recalled, not checked against the paper's print"
 PUBLISHED_AUC = {
     "tdt2": [
@@ -170,7 +171,7 @@ STATISTICS = ("mean", "sd", "min", "max")
 
 
 def over_seeds(*measures):
-    """Return the names of the columns for mean, sd, min and max of each measure."""
+    """Return the column names for mean, sd, min and max of each measure."""
     return [f"{measure}_{name}" for measure in measures for name in STATISTICS]
 
 
@@ -218,15 +219,12 @@ STUDY_COLUMNS = {
 }
 
 
-# Columns that `collect` adds from the plan
+# columns that `collect` adds from the plan
 PLAN_COLUMNS = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")
 
 
 def collect(plan, name, columns):
-    """Read the table `name` of every run of a plan; return all rows in one list.
-
-    Each row has the columns of the table and `PLAN_COLUMNS`, which identify the run.
-    """
+    """Read the table `name` of every run of a plan; return all rows, extended by `PLAN_COLUMNS`."""
     rows = []
     for entry in plan:
         columns_of_plan = {column: entry[column] for column in PLAN_COLUMNS}
@@ -238,21 +236,21 @@ def collect(plan, name, columns):
 
 
 def aggregate(rows, keys, sort=False, **measures):
-    """Aggregate the rows of each group with equal values of the columns `keys`.
+    """Aggregate each group of rows with equal values in the columns `keys`.
 
     Parameters
     ----------
     rows : pandas.DataFrame
     keys : sequence of str
     sort : bool
-        Whether groups are sorted by their keys; otherwise they are in the order of the rows.
+        Whether groups are sorted by their keys. By default they are in the order of their rows.
     **measures
-        Maps a column of the result to (column of `rows`, aggregation), as in pandas.
+        Column of the result -> (column of `rows`, aggregation), as in pandas.
 
     Returns
     -------
     list of dict
-        One row for each group, with its keys and measures.
+        A row for each group, with its keys and measures.
     """
     if rows.empty:
         return []
@@ -261,24 +259,21 @@ def aggregate(rows, keys, sort=False, **measures):
 
 
 def means_of(*names):
-    """Return the argument `measures` of `aggregate` that gives the mean of each column.
-
-    The mean ignores nan.
-    """
+    """Return the argument `measures` of `aggregate` for the mean of each column, ignoring nan."""
     return {name: (name, "mean") for name in names}
 
 
 def spread_of(column, name=None):
     """Return the argument `measures` of `aggregate` for mean, sd, min and max of a column.
 
-    They ignore nan. The columns of the result are named after `name`, or after the column.
+    They ignore nan. The names of the columns begin with `name`, by default that of the column.
     """
     measures = ((column, aggregation) for aggregation in ("mean", "std", "min", "max"))
     return dict(zip(over_seeds(name or column), measures, strict=True))
 
 
-# Earliest and latest time of a batch over seeds. Seeds differ in the order of documents within a
-# day, so batch t can have other documents at its ends.
+# Earliest and latest time of a batch over seeds. The order of documents within a day depends on the
+# seed, so the first and last documents of a batch may differ.
 TIME_SPAN = {
     "first_time": ("first_time", lambda times: min(filter(None, times), default="")),
     "last_time": ("last_time", lambda times: max(filter(None, times), default="")),
@@ -305,9 +300,9 @@ def _timesteps(rows):
 
 
 def _novel(rows):
-    """Return a row for each batch: mean and spread of its number of novel documents over the seeds.
+    """Return a row for each batch: mean and spread of the number of novel documents over seeds.
 
-    All runs of a seed have the same batches, so only the first run of each seed is used.
+    All runs of a seed have the same batches, so one run of each seed is used.
     """
     first = rows.drop_duplicates(["corpus", "t", "seed"]).astype({"novel": float})
     seeds = {"seeds": ("seed", "size"), "seeds_listed": ("listed", "sum")}
@@ -316,9 +311,9 @@ def _novel(rows):
 
 
 def _benchmark(path, column):
-    """Read the numbers in a column of a benchmark file of Snakemake.
+    """Return the numbers in a column of a benchmark file of Snakemake; [] without the file.
 
-    Entries "-" and NA are omitted. If the file does not exist, the list is empty.
+    Entries "-" and NA are omitted.
     """
     options = {
         "sep": "\t",
@@ -333,17 +328,15 @@ def _benchmark(path, column):
         )
     except (FileNotFoundError, pandas.errors.EmptyDataError):
         return []
-    return (
-        pandas.to_numeric(table[column], errors="coerce").dropna().tolist()
-        if column in table
-        else []
-    )
+    if column not in table:
+        return []
+    return pandas.to_numeric(table[column], errors="coerce").dropna().tolist()
 
 
 def _jobs(plan):
-    """Return a table with a row for each job: CPU seconds by phase, wall seconds and memory.
+    """Return a table with CPU seconds by phase, wall seconds and memory of each job.
 
-    A job is one timestep of one run. Values of missing timings and benchmarks are nan.
+    A job is one timestep of one run. If timings or benchmarks are missing, values are nan.
     """
     rows = []
     for entry in plan:
@@ -363,9 +356,9 @@ def _jobs(plan):
 
 
 def _timing(jobs):
-    """Return a row for each run: mean times over timesteps and seeds, largest memory of a job.
+    """Return a row for each run: mean times over timesteps and seeds, and largest memory of a job.
 
-    Timestep 0 learns the initial dictionary and has its own column, ``start_cpu_s``.
+    The time of timestep 0, which learns the initial dictionary, is ``start_cpu_s``.
     """
     later, spent = jobs["t"] > 0, ["score_cpu_s", "learn_cpu_s", "job_cpu_s", "wall_s"]
     table = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
@@ -375,7 +368,7 @@ def _timing(jobs):
 
 
 def _costs(jobs):
-    """Return a row for each run and timestep: mean CPU seconds over seeds; no baselines."""
+    """Return a row for each run and timestep, except baselines: mean CPU seconds over seeds."""
     later = jobs[(jobs["t"] > 0) & (jobs["algorithm"] != BASELINE)]
     return aggregate(later, (*RUN_KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
 
@@ -386,7 +379,7 @@ def published(plan):
     Returns
     -------
     list of dict
-        corpus, run, average, source and ``auc``, a dict from timesteps to AUCs. A timestep of the
+        Keys corpus, run, average, source and auc, a dict of timestep -> AUC. A timestep of the
         paper is a batch of 1000 documents in the order of their dates.
     """
     streams = {entry["corpus"]: entry for entry in plan if entry["protocol"] == "by-date"}
@@ -403,13 +396,13 @@ def summarise(plan, output_folder):
     Parameters
     ----------
     plan : list of dict or path-like
-        In each folder ``auc.tsv`` and ``summary.tsv`` must exist; timings and benchmarks may be
-        missing.
+        The folder of each entry must have ``auc.tsv`` and ``summary.tsv``. Timings and benchmarks
+        may be missing.
     output_folder : path-like
-        Folder for ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
-        ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
-        batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
-        timestep). All except the last two have reproducible bytes.
+        Folder for ``summary.tsv`` (mean, sd, min and max over seeds for each corpus, run and k),
+        ``averages.tsv`` (a row for each seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents of
+        each batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds of each
+        timestep). The bytes of all except the last two are reproducible.
 
     Raises
     ------
@@ -443,7 +436,7 @@ def summarise(plan, output_folder):
 
 
 def read_tables(folder):
-    """Read the tables written by `summarise`; return a dict from names to lists of rows."""
+    """Read the tables that `summarise` wrote; return {name: list of rows}."""
     return {
         name: read_table(os.path.join(folder, f"{name}.tsv"), STUDY_COLUMNS[name])
         for name in STUDY_COLUMNS

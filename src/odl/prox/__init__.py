@@ -1,1 +1,1 @@
-"""Projections and prox operators: columns of a dictionary, groups of atoms in a tree."""
+"""Projections and proximal operators, of dictionary columns and of groups of atoms in a tree."""

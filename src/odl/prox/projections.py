@@ -12,18 +12,16 @@ from odl.kernels import simplex_projection
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
 COMPRESSED = "indptr", "indices"
-MIN_POSITIVE = 1e-300  # smallest accepted value of a parameter that has to be positive
+MIN_POSITIVE = 1e-300  # smallest accepted value of a positive parameter
 
 
 def real_matrix(matrix, name, form=sparse.csr_array):
-    """Return a matrix as sorted float64 CSR (or CSC) with int32 indices.
-
-    It is copied only if necessary.
+    """Convert a matrix to canonical CSR or CSC with float64 values and int32 indices.
 
     Parameters
     ----------
     matrix : sparse array or matrix, or array-like, two-dimensional
-        Never modified.
+        It is copied only if necessary.
     name : str
         Name of the matrix in error messages.
     form : {csr_array, csc_array}
@@ -32,7 +30,7 @@ def real_matrix(matrix, name, form=sparse.csr_array):
     Returns
     -------
     csr_array or csc_array
-        Finite, without duplicate entries, indices ascending. Explicit zeros are retained.
+        Finite matrix without duplicate entries and with sorted indices. It may have explicit zeros.
 
     Raises
     ------
@@ -52,13 +50,13 @@ def real_matrix(matrix, name, form=sparse.csr_array):
         raise ParameterError(f"{name} is of type {matrix.dtype}", "real numbers", todo)
     if max(matrix.shape) >= np.iinfo(np.int32).max:
         raise ParameterError(
-            f"{name} is of shape {matrix.shape}",
+            f"{name} has the shape {matrix.shape}",
             "fewer than 2**31 - 1 rows and columns",
             f"split {name}",
         )
     check_structure(matrix, name)
     matrix = form(matrix, dtype=np.float64)
-    # Again, since the first check does not cover LIL, DIA and other formats.
+    # The first check does not cover LIL, DIA and other formats.
     check_structure(matrix, name)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -73,7 +71,7 @@ def real_matrix(matrix, name, form=sparse.csr_array):
 def check_structure(matrix, name):
     """Raise ParameterError if a sparse matrix has entries outside its shape.
 
-    Compiled code would read memory of other objects.
+    Compiled code would otherwise access memory outside its arrays.
     """
     form = getattr(matrix, "format", None)
     names = {"coo": ("row", "col"), "csr": COMPRESSED, "csc": COMPRESSED, "bsr": COMPRESSED}.get(
@@ -87,7 +85,7 @@ def check_structure(matrix, name):
         elif names:
             rebuilt = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
             rebuilt.check_format()
-            # SciPy does not check this for a matrix without entries.
+            # For a matrix without entries, check_format does not check the row pointers.
             if np.diff(matrix.indptr).min(initial=0) < 0:
                 raise ValueError("row pointers that decrease")
     except ValueError as error:
@@ -101,10 +99,7 @@ def check_structure(matrix, name):
 
 
 def without_zeros(matrix):
-    """Return a sparse matrix without explicit zeros.
-
-    The matrix itself is returned if it has none; otherwise a copy.
-    """
+    """Return a sparse matrix without explicit zeros: the matrix itself, or else a copy."""
     if np.count_nonzero(matrix.data) < matrix.data.size:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -116,7 +111,7 @@ def check_terms(P, A):
     if P.shape[1] != A.shape[0]:
         defect = f"P has {P.shape[1]} terms and A has {A.shape[0]}"
         raise ParameterError(
-            defect, "the same terms in both", "weigh both with the same vocabulary"
+            defect, "the same terms in P and A", "weigh documents with the vocabulary of A"
         )
 
 
@@ -137,40 +132,48 @@ def check_sizes(values, name, limit):
 
 
 def number(value, name, minimum=0.0, maximum=np.inf):
-    """Return a real number as float.
+    """Convert a real number to float.
 
-    Raise ParameterError unless it is finite and from `minimum` to `maximum`.
+    Raises
+    ------
+    ParameterError
+        If the value is not a finite number from `minimum` to `maximum`.
     """
-    if (
-        isinstance(value, (bool, np.bool_, str, bytes))
-        or not np.isscalar(value)
-        or not np.isreal(value)
-    ):
-        raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"set {name}")
+    is_other = isinstance(value, (bool, np.bool_, str, bytes))
+    if is_other or not np.isscalar(value) or not np.isreal(value):
+        raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"correct {name}")
     if not minimum <= value <= maximum or not np.isfinite(value):
-        span = (
-            f"from {minimum:g} to {maximum:g}"
-            if np.isfinite(maximum)
-            else f"of at least {minimum:g}"
-        )
-        raise ParameterError(f"{name} is {value}", f"a finite number {span}", f"set {name}")
+        limits = f"of at least {minimum:g}"
+        if np.isfinite(maximum):
+            limits = f"from {minimum:g} to {maximum:g}"
+        raise ParameterError(f"{name} is {value}", f"a finite number {limits}", f"correct {name}")
     return float(value)
 
 
 def as_integer(value, name, minimum):
-    """Return an integer as int; raise ParameterError if it is below `minimum`."""
+    """Convert an integer to int; raise ParameterError if it is smaller than `minimum`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
         raise ParameterError(
-            f"{name} is {value!r:.60}", f"an integer of at least {minimum}", f"set {name}"
+            f"{name} is {value!r:.60}", f"an integer of at least {minimum}", f"correct {name}"
         )
     return int(value)
 
 
 def dense(values, name, *dimensions):
-    """Return values as a C-ordered float64 array.
+    """Convert values to a C-ordered float64 array.
 
-    `dimensions` lists the accepted numbers of dimensions. Raises ParameterError for other numbers
-    of dimensions, and for values that are not real and finite.
+    Parameters
+    ----------
+    values : array-like
+    name : str
+        Name of the array in error messages.
+    *dimensions : int
+        Accepted numbers of dimensions.
+
+    Raises
+    ------
+    ParameterError
+        For another number of dimensions, or if values are not real and finite.
     """
     todo = f"pass {name} as a matrix of real numbers"
     try:
@@ -181,7 +184,8 @@ def dense(values, name, *dimensions):
         ) from error
     if values.dtype.kind not in "biuf" or values.ndim not in dimensions:
         defect = f"{name} is of type {values.dtype} with {values.ndim} dimensions"
-        raise ParameterError(defect, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
+        expected = f"real numbers with {' or '.join(map(str, dimensions))} dimensions"
+        raise ParameterError(defect, expected, todo)
     values = np.require(values, np.float64, "C")
     if not np.isfinite(values).all():
         raise ParameterError(
@@ -191,9 +195,9 @@ def dense(values, name, *dimensions):
 
 
 def parts(matrix):
-    """Return (indptr, indices, data) of a CSR or CSC matrix as int64, uint32 and float64 arrays.
+    """Return (indptr, indices, data) of a CSR or CSC matrix in the types that kernels accept.
 
-    These are the types that the kernels accept.
+    These are int64, uint32 and float64.
     """
     types = zip(
         (matrix.indptr, matrix.indices, matrix.data), (np.int64, np.int32, np.float64), strict=True
@@ -206,21 +210,21 @@ def project_columns(A: MatrixLike) -> sparse.csc_array:
     """Project every atom on the non-negative part of the unit l1 ball.
 
     Each column a is replaced by the solution of ``min_u ||u - a||_2`` over ``u >= 0, sum(u) <= 1``.
-    This is ``max(a, 0)`` if its sum is at most 1, else the projection on the simplex, ``max(a -
-    theta, 0)``. A column is returned bit for bit if it is feasible up to the rounding of its sum
-    (2.2e-16 per entry). Therefore projecting twice gives the same bits as projecting once.
+    This is ``max(a, 0)`` if its sum is at most 1, and otherwise the projection on the simplex,
+    ``max(a - theta, 0)``. A column that is feasible up to the rounding of its sum (2.2e-16 per
+    entry) is not changed, so a second projection has no effect.
 
     Equation `projection` of docs/method.md.
 
     Parameters
     ----------
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, atoms in columns. Not modified.
+        Dictionary, atoms in columns.
 
     Returns
     -------
     csc_array of float64, shape (n_terms, n_atoms)
-        Without explicit zeros, indices ascending.
+        Matrix without explicit zeros and with sorted indices.
 
     Raises
     ------
@@ -253,14 +257,16 @@ def project_columns(A: MatrixLike) -> sparse.csc_array:
 
 
 def value_columns(A: MatrixLike, tolerance: float = 1e-12) -> float:
-    """Return 0 if every column is feasible, else infinity; its prox is `project_columns`.
+    """Return 0 if every column is feasible, else infinity.
+
+    `project_columns` is the proximal operator of this function.
 
     Parameters
     ----------
     A : sparse or dense, shape (n_terms, n_atoms)
         Dictionary, atoms in columns.
     tolerance : float
-        Largest distance of an entry below 0 and of a sum above 1.
+        Largest accepted violation of ``a >= 0`` and ``sum(a) <= 1``.
 
     Examples
     --------

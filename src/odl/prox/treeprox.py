@@ -1,4 +1,4 @@
-"""The prox of hierarchical penalties, and the projection of their atoms."""
+"""Proximal operator of hierarchical penalties, and projection of atoms."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ LARGEST_ENTRY = 1e100  # largest entry of an atom whose square is finite
 
 
 def layout(tree):
-    """Return the order of the atoms in the kernels (preorder), and the tree in their form.
+    """Return the order of the atoms in the kernels, and the tree in this order.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def layout(tree):
     Returns
     -------
     order : ndarray of int64, shape (n_atoms,)
-        order[i] is the atom at position i.
+        Preorder of the tree: order[i] is the atom at position i.
     layout : odl.kernels.records.Layout
 
     Raises
@@ -49,7 +49,7 @@ def layout(tree):
 
 
 def is_infinity(norm):
-    """Return whether the norm of a penalty is l-infinity; raise ParameterError for other names."""
+    """Return whether `norm` is "linf"; raise ParameterError if it is not in `GROUP_NORMS`."""
     if norm not in GROUP_NORMS:
         raise ParameterError(
             f"norm is {norm!r:.60}", f"one of {', '.join(GROUP_NORMS)}", "correct norm"
@@ -58,7 +58,7 @@ def is_infinity(norm):
 
 
 def _rows(U, tree):
-    """Return (U as two-dimensional array, whether U is a vector)."""
+    """Return (U as a two-dimensional array, whether U is a vector)."""
     U = dense(U, "U", 1, 2)
     is_vector = U.ndim == 1
     U = U[None] if is_vector else U
@@ -73,9 +73,13 @@ def _rows(U, tree):
 def _in_units(V):
     """Scale the rows of V so that squares neither overflow nor underflow.
 
-    Returns (rows divided by their units, units). The unit of a row is 1 if its largest absolute
-    entry is 0 or between 1e-100 and 1e100. Otherwise it is a power of two near this entry, so that
-    the division is exact.
+    Returns
+    -------
+    scaled : ndarray
+        Rows divided by their units.
+    units : ndarray
+        1 for a row whose largest absolute entry is 0 or between 1e-100 and 1e100. Otherwise a power
+        of two near this entry, so that the division is exact.
     """
     largest = np.abs(V).max(axis=1, initial=0.0)
     safe = (largest == 0.0) | ((largest > 1e-100) & (largest < 1e100))
@@ -91,30 +95,29 @@ def prox_tree(
     norm: Literal["l2", "linf"] = "l2",
     nonnegative: bool = False,
 ) -> np.ndarray:
-    """Return the prox of a hierarchical penalty, exactly, for every row of U.
+    """Return the exact proximal operator of a hierarchical penalty for every row of U.
 
     Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)`` over all v or over v >= 0. Omega(v) is the sum
-    of ``||v_g||`` over all nodes g, where v_g contains the entries of g and its descendants. The
-    solution takes one pass over the groups, children before parents: O(atoms) per row for l2 and
-    O(atoms depth) for l-infinity. If a group is zero, its whole subtree is zero.
+    of ``||v_g||`` over all nodes g, where v_g has the entries of g and its descendants. One pass
+    over the groups, children before parents, gives the solution. It takes O(n_atoms) time per row
+    for "l2" and O(n_atoms depth) for "linf". If a group is zero, its entire subtree is zero.
 
     Equations `tree-prox` and `tree-prox-pass` of docs/method.md.
 
     Parameters
     ----------
     U : array-like, shape (n_rows, n_atoms) or (n_atoms,)
-        Not modified.
     tree : odl.trees.Tree
     lam : float
         Weight of the penalty, at least 0.
     norm : {"l2", "linf"}
-        Norm of a group. One pass is not exact for any other l_q norm.
+        Norm of a group. For other l_q norms, one pass would not be exact.
     nonnegative : bool
-        Minimise over v >= 0; the result is the prox of max(u, 0).
+        Whether to minimise over v >= 0. The result is then that of max(u, 0).
 
     Returns
     -------
-    ndarray of float64, shaped as U
+    ndarray of float64, shape of U
 
     Raises
     ------
@@ -147,9 +150,7 @@ def prox_tree(
 def value_tree(
     V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2"
 ) -> np.ndarray | float:
-    """Return the penalty of `prox_tree` for every row of V.
-
-    It is Omega(v) = sum over nodes g of ``||v_g||``.
+    """Return the penalty Omega(v) of `prox_tree` for every row v of V.
 
     Equation `tree-penalty` of docs/method.md.
 
@@ -157,11 +158,12 @@ def value_tree(
     ----------
     V : array-like, shape (n_rows, n_atoms) or (n_atoms,)
     tree, norm
-        As `prox_tree`.
+        As in `prox_tree`.
 
     Returns
     -------
-    ndarray of float64, shape (n_rows,), or float
+    float or ndarray of float64, shape (n_rows,)
+        A float if V is a vector.
 
     Examples
     --------
@@ -180,20 +182,20 @@ def value_tree(
 def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.ndarray:
     """Project every atom on ``{d : mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}``.
 
-    With `nonnegative`, atoms are projected on the vectors d >= 0 of this set. With the multiplier
-    nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``. Newton's method on a convex
-    function finds nu. mu = 0 is a scaling, mu = 1 the projection on the l1 ball. An atom that is
-    feasible up to rounding errors is returned unchanged, so that a second projection has no effect.
+    The projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``, where Newton's method on a convex
+    function gives the multiplier nu. An atom that is feasible up to rounding errors is returned
+    unchanged, so a second projection has no effect.
 
     Equation `atom-projection` of docs/method.md.
 
     Parameters
     ----------
     D : array-like, shape (n_terms, n_atoms)
-        Atoms in columns, with entries of at most 1e100. Not modified.
+        Atoms in columns, with absolute entries of at most 1e100.
     mu : float
         From 0 (unit l2 ball) to 1 (unit l1 ball).
     nonnegative : bool
+        Whether to project on the vectors d >= 0 of the set.
 
     Returns
     -------
@@ -228,14 +230,16 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
 def value_atoms(
     D: ArrayLike, mu: float, *, nonnegative: bool = False, tolerance: float = 1e-12
 ) -> float:
-    """Return 0 if every atom is feasible, else infinity; its prox is `project_atoms`.
+    """Return 0 if every atom is feasible, else infinity.
+
+    `project_atoms` is the proximal operator of this function.
 
     Parameters
     ----------
     D, mu, nonnegative
-        As `project_atoms`.
+        As in `project_atoms`.
     tolerance : float
-        Largest distance of an entry below 0 and of the constraint above 1.
+        Largest accepted violation of a constraint.
 
     Examples
     --------
@@ -244,7 +248,6 @@ def value_atoms(
     (0.0, inf)
     """
     D, mu = dense(D, "D", 2), number(mu, "mu", 0.0, 1.0)
-    feasible = (
-        mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0) <= 1.0 + tolerance
-    ).all()
-    return 0.0 if feasible and not (nonnegative and D.min(initial=0.0) < -tolerance) else np.inf
+    sizes = mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0)
+    is_negative = nonnegative and D.min(initial=0.0) < -tolerance
+    return 0.0 if (sizes <= 1.0 + tolerance).all() and not is_negative else np.inf

@@ -199,8 +199,16 @@ def test_a_verdict_is_written_by_a_name_and_taken_back(news, client):
         wrong = json.dumps(said | {"what": what})
         status, _, text = client.ask("POST", "/feedback", wrong, **KIND)
         assert status == 400 and json.loads(text)["error"].startswith(fault)
-    wrong = json.dumps(said | {"judged": "perhaps"})
-    assert client.ask("POST", "/feedback", wrong, **KIND)[0] == 400
+    for values, field in (
+        ({"judged": "perhaps"}, "judged"),
+        ({"verdict": "perhaps"}, "verdict"),
+        ({"verdict": "muted", "until": "soon"}, "until"),
+    ):
+        wrong = json.dumps({"what": str(number), **values})
+        status, _, text = client.ask("POST", "/feedback", wrong, **KIND)
+        error = json.loads(text)["error"]
+        assert status == 400 and error.startswith("the request ") and field in error
+        assert "column" not in error and "csv" not in error
     wrong = json.dumps(said | {"verdict": "muted"})
     assert client.ask("POST", "/feedback", wrong, **KIND)[0] == 400
     back = json.dumps({"what": f"event:{number}", "judged": "", "by": "anna"})

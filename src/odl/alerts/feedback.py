@@ -75,8 +75,14 @@ class FeedbackLine(NamedTuple):
         return not self.until or time == NO_TIME or time < _day(self.until)
 
 
-def check_entry(entry, where="feedback"):
+def check_entry(entry, where="feedback", part="column"):
     """Check a line: a name, a known verdict and a valid end.
+
+    Parameters
+    ----------
+    entry : FeedbackLine
+    where, part : str
+        Words for messages: where the line is, and what has a value there ("column", "field").
 
     Raises
     ------
@@ -86,16 +92,16 @@ def check_entry(entry, where="feedback"):
         raise DataError(
             f"{where} names nothing",
             "event:NUMBER, source:FILE or the id of a document",
-            "fill in the column what",
+            f"fill in the {part} what",
         )
     if entry.judged and entry.judged not in ANSWERS:
         fault = f"{where} has {entry.judged!r} under judged"
-        raise DataError(fault, f"one of {', '.join(ANSWERS)}", "correct the column judged")
+        raise DataError(fault, f"one of {', '.join(ANSWERS)}", f"correct the {part} judged")
     if entry.verdict not in VERDICTS and not entry.judged:
         raise DataError(
             f"{where} has the verdict {entry.verdict!r}",
             f"one of {', '.join(VERDICTS)}",
-            "correct the column verdict",
+            f"correct the {part} verdict",
         )
     if entry.until and entry.until != GROWS:
         _day(entry.until, where)

@@ -228,24 +228,17 @@ class Service:
         """Write or remove a line of feedback.csv, and request a run that writes the page again."""
         entry, is_verdict = entry_of(body_of(request, JSON_TYPE))
         with self.reading():
-            try:
-                if is_verdict:
-                    login = request.authorization
-                    by = entry.by or (login.username if login else "") or getpass.getuser()
-                    entry = self.judged(entry._replace(by=by))
-                elif entry.verdict:
-                    entry = entry._replace(
-                        what=explain.feedback_name(read.alerts_of("."), entry.what)
-                    )
-                    feedback.check_entry(entry)
-                    feedback.add(".", entry)
-                    self.desk.renew = True
-                elif any(
-                    feedback.remove(".", what) for what in (entry.what, f"event:{entry.event}")
-                ):
-                    self.desk.renew = True
-            except DataError as error:
-                return reply({"error": str(error)}, 400)
+            if is_verdict:
+                login = request.authorization
+                by = entry.by or (login.username if login else "") or getpass.getuser()
+                entry = self.judged(entry._replace(by=by))
+            elif entry.verdict:
+                name = explain.feedback_name(read.alerts_of("."), entry.what)
+                entry = checked(entry._replace(what=name))
+                feedback.add(".", entry)
+                self.desk.renew = True
+            elif any(feedback.remove(".", what) for what in (entry.what, f"event:{entry.event}")):
+                self.desk.renew = True
         verdict_fields = {"judged": entry.judged or None, "by": entry.by} if is_verdict else {}
         return reply({"what": entry.what, "verdict": entry.verdict or None, **verdict_fields})
 
@@ -254,7 +247,8 @@ class Service:
 
         If `judged` is empty, the line is removed.
         """
-        feedback.check_entry(entry._replace(judged=entry.judged or feedback.ANSWERS[0]))
+        if entry.judged:
+            checked(entry)
         now = datetime.now(UTC)
         line = verdicts.line_of(
             read.alerts_of(".", last=1), entry.what, entry.judged, entry.by, now, entry.note
@@ -379,6 +373,20 @@ def entry_of(body):
             f"and either verdict or judged, as {JSON_TYPE}"
         )
     return entry, "judged" in fields
+
+
+def checked(entry):
+    """Return a line of feedback.csv that a request gives, after a check of its values.
+
+    Raises
+    ------
+    werkzeug.exceptions.BadRequest
+        If a value is invalid.
+    """
+    try:
+        return feedback.check_entry(entry, "the request", "field")
+    except DataError as error:
+        raise BadRequest(str(error)) from error
 
 
 def drift(watch):

@@ -23,8 +23,6 @@ def random_traits(rng, n):
                 for word in rng.choice(WORDS, rng.integers(1, 5), replace=False)
             },
             str(rng.choice(SOURCES)),
-            str(rng.choice(["", "words", "certain"])),
-            (float(rng.uniform(0, 3)), float(rng.uniform(0, 2))),
         )
         for _ in range(n)
     ]
@@ -34,10 +32,21 @@ def columns(traits, vocabulary, with_source):
     """Return the traits as a vector."""
     weights = np.array([traits.words.get(word, 0.0) for word in vocabulary])
     words = weights / (np.linalg.norm(weights) or 1.0)
-    gates = [ranking.GATE_WEIGHT * (traits.gate == name) for name in ("", "words", "certain")]
     sources = [with_source * (traits.source == name) for name in SOURCES]
-    numbers = [ranking.NUMBER_WEIGHT * number for number in traits.numbers]
-    return np.array([*words, *sources, *gates, *numbers])
+    return np.array([*words, *sources])
+
+
+def test_a_word_counts_by_the_squared_share_of_the_documents_that_have_it():
+    (period, *_) = [one for one in newpages.watch(n_periods=26).periods if one.headlines]
+    headline, documents = period.headlines[0], {}
+    for row, title, source in ((0, "An Oil spill", "b"), (1, "oil price", "a"), (2, "", "a")):
+        documents[row] = replace(
+            next(iter(period.documents_of.values())),
+            title=title, source=source, opening=("oil",) * (row < 2), reasons=(),
+        )  # fmt: skip
+    traits = ranking.traits_of(replace(headline, examples=(0, 1, 2, 9)), documents)
+    assert traits.words == pytest.approx({"oil": 4 / 9, "spill": 1 / 9, "price": 1 / 9})
+    assert traits.source == "a"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -77,17 +86,17 @@ def test_the_order_of_the_verdicts_does_not_matter(rng):
 
 
 def test_a_wanted_source_moves_up_and_an_unwanted_one_down():
-    judged = [Traits({f"w{at}": 1.0}, SOURCES[at % 2], "", (0, 0)) for at in range(20)]
+    judged = [Traits({f"w{at}": 1.0}, SOURCES[at % 2]) for at in range(20)]
     model = RidgeOrder(judged, [1.0, -1.0] * 10)
-    up, down = (model.move(Traits({"x": 1.0}, name, "", (0, 0))) for name in SOURCES[:2])
+    up, down = (model.move(Traits({"x": 1.0}, name)) for name in SOURCES[:2])
     assert up.places == ranking.MAX_UP and down.places == -ranking.MAX_DOWN
     assert {at % 2 for at, _ in up.parts} == {0} and 1 <= len(up.parts) <= ranking.MAX_NAMED
 
 
 def test_verdicts_that_all_say_no_move_others_up():
-    judged = [Traits({"spam": 1.0}, "a.csv", "", (0, 0))] * 5
+    judged = [Traits({"spam": 1.0}, "a.csv")] * 5
     model = RidgeOrder(judged, [-1.0] * 5)
-    other, same = Traits({"news": 1.0}, "a.csv", "", (0, 0)), judged[0]
+    other, same = Traits({"news": 1.0}, "a.csv"), judged[0]
     assert model.move(other).places > 0 and model.move(same) is None
 
 

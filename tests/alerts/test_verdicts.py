@@ -205,7 +205,7 @@ def test_the_ends_of_the_interval_solve_its_equation(yes, n):
 
 def test_shares_by_source():
     def judged(source, *answers):
-        traits = verdicts.ranking.Traits({}, source, "", (0, 0))
+        traits = verdicts.ranking.Traits({}, source)
         lines = tuple(FeedbackLine("event:1", "", judged=answer, by=answer) for answer in answers)
         return verdicts.JudgedHeadline("event:1", 0, "x", lines, traits)
 

@@ -10,8 +10,7 @@ a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. So verdict i contributes a
 
 A headline moves by MAX_UP * GAIN times the prediction, rounded, at most MAX_UP places up and
 MAX_DOWN places down. Protected headlines (`is_protected`) never come later in a list than without
-verdicts. Traits are words, the gate and numbers, and the source if `sources_agree`. The weights of
-the words of a headline have unit norm.
+verdicts. Traits are words, whose weights have unit norm, and the source if `sources_agree`.
 """
 
 import math
@@ -27,11 +26,8 @@ MAX_UP, MAX_DOWN = 50, 5  # largest number of places by which verdicts move a he
 GAIN = 2.0  # prediction 1 / GAIN moves a headline by MAX_UP places
 PENALTY = 0.3  # penalty of the ridge regression
 PRIOR = 3.0  # verdicts of value 0 that are added to the mean
-GATE_WEIGHT, NUMBER_WEIGHT = 0.1, 0.1  # weights of these traits; words and source have weight 1
 TITLE_WORD = re.compile(r"\w{3,}")
-MIN_P, P_SCALE = 1e-9, 3.0  # -log10 p counts up to that of MIN_P, and is divided by P_SCALE
 PROTECTED_P = 1e-6  # p below which a headline is protected
-NO_SOURCE = "\0"  # source of all headlines if sources are no trait; no file has this name
 MAX_NAMED = 3  # largest number of verdicts that are named as causes of a move
 
 
@@ -41,19 +37,15 @@ class Traits(NamedTuple):
     Attributes
     ----------
     words : dict of str to float
-        Word -> weight. Words of the headline have weight 1. Words in the titles or reasons of its
-        stored documents have as weight the share of these documents that contain them.
+        Word -> squared share of the stored documents of the headline that have the word in their
+        title, among their reasons, or as a word of the headline. The square gives weight to words
+        that the documents share.
     source : str
         File of most of its stored documents.
-    gate : str
-    numbers : tuple of float
-        -log10 of its p, and log10 of its number of documents, scaled.
     """
 
     words: dict
     source: str
-    gate: str
-    numbers: tuple
 
 
 class Move(NamedTuple):
@@ -77,14 +69,11 @@ def traits_of(headline, documents_of):
     documents = [documents_of[row] for row in headline.examples if row in documents_of]
     counts, sources = Counter(), Counter()
     for document in documents:
-        reason_words = {reason.word for reason in document.reasons}
-        counts.update(reason_words.union(TITLE_WORD.findall(document.title.casefold())))
+        words = {*TITLE_WORD.findall(document.title.casefold()), *document.opening}
+        counts.update(words.union(reason.word for reason in document.reasons))
         sources[document.source] += 1
-    words = {word: count / len(documents) for word, count in counts.items()}
-    words |= {word.casefold(): 1.0 for word in headline.words}
     source = max(sorted(sources), key=sources.__getitem__, default="")
-    rarity = -math.log10(max(headline.p, MIN_P)) / P_SCALE
-    return Traits(words, source, headline.gate, (rarity, math.log10(max(headline.size, 1))))
+    return Traits({word: (n / len(documents)) ** 2 for word, n in counts.items()}, source)
 
 
 def is_protected(headline):
@@ -110,8 +99,7 @@ class RidgeOrder:
         self.vocabulary = frozenset().union(*(judged.words for judged in traits))
         self.traits = [self._scale_words(judged) for judged in traits]
         y = np.array(values, dtype=float)
-        if not sources_agree([judged.source for judged in traits], y):
-            self.traits = [judged._replace(source=NO_SOURCE) for judged in self.traits]
+        self.uses_source = sources_agree([judged.source for judged in traits], y)
         y -= y.sum() / (len(y) + PRIOR)
         K = np.array([self._products(judged) for judged in self.traits])
         self.means = K.mean(axis=0)
@@ -138,7 +126,9 @@ class RidgeOrder:
 
     def _products(self, traits):
         """Return the inner products of scaled traits with the traits of the judged headlines."""
-        return np.array([_product(traits, other) for other in self.traits])
+        products = [_word_product(traits.words, judged.words) for judged in self.traits]
+        same_source = [traits.source == judged.source for judged in self.traits]
+        return np.array(products) + self.uses_source * np.array(same_source)
 
 
 def _largest(parts, prediction):
@@ -174,15 +164,9 @@ def sources_agree(sources, values):
     return bool(products > math.sqrt(2 * same_source.sum()) * np.mean(deviations**2))
 
 
-def _product(traits, other):
-    """Return the inner product of the traits of two headlines."""
-    shared_words = traits.words.keys() & other.words.keys()
-    return (
-        math.fsum(traits.words[word] * other.words[word] for word in shared_words)
-        + (traits.source == other.source != NO_SOURCE)
-        + GATE_WEIGHT**2 * (traits.gate == other.gate)
-        + NUMBER_WEIGHT**2 * sum(a * b for a, b in zip(traits.numbers, other.numbers, strict=True))
-    )
+def _word_product(weights, other):
+    """Return the inner product of two dicts of word -> weight."""
+    return math.fsum(weights[word] * other[word] for word in weights.keys() & other.keys())
 
 
 def reorder(places, protected):

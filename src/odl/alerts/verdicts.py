@@ -264,8 +264,10 @@ def line_of(watch, what, judged, by, time, note=""):
         first = headline.examples[0] if headline else row
         name = period.documents_of[first].id
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ")
-    who = " ".join(visible(by).split()) or feedback.NOBODY
-    return feedback.FeedbackLine(name, "", "", " ".join(note.split()), judged, who, stamp, str(t))
+    who, reason = (visible(" ".join(text.split())) for text in (by, note))
+    return feedback.FeedbackLine(
+        name, "", "", reason, judged, who or feedback.NOBODY, stamp, str(t)
+    )
 
 
 def _last_path(watch):

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import math
 import os
 
 import yaml
@@ -80,7 +81,8 @@ def report(folder, assignments, since=None, form="text"):
             read.watch(map(read.with_printable_texts, chain), entries) for chain in by_setting
         ]
     stored = read.watch(read.records(place), entries, place=place)
-    before = spans.periods_between(stored.periods, since) if since else stored.periods
+    begin = spans.parse(since, "--from")[0] if since else -math.inf
+    before = tuple(period for period in stored.periods if period.last >= begin)
     if not before:
         last = views.day_of(stored.periods[-1])
         raise ParameterError(

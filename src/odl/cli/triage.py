@@ -378,7 +378,7 @@ def open(args):
         raise DataError(
             f"{args.folder} has no {name}",
             "a folder that was run",
-            f"type odl run {args.folder}, or name another folder",
+            f"type odl run {args.folder}, or name another {'stream' if args.stream else 'folder'}",
         )
     try:
         opened = webbrowser.open(path.as_uri())

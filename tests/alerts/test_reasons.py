@@ -48,8 +48,6 @@ def test_an_item_with_all_that_is_shown_of_it():
         0,
         Rest(0, 0, 0, 0),
     )
-    (told,), _ = reasons.items(period, np.array([0]), words, data, near, places, 3, shown={1})
-    assert told.phrases == () and told.reasons == first.reasons
     (most,), _ = reasons.items(period, np.array([0]), words, data, near, places, 6)
     assert [word for word, _ in most.reasons] == ["w", "z", "v", "y", "own"] and most.led == 4
 

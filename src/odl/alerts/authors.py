@@ -71,13 +71,13 @@ def barred_words(documents, rows):
         [values[row] for row in rows.tolist()] if any(values) else []
         for values in (documents.authors, documents.sources)
     )
-    counts = np.bincount(X.indices, minlength=len(vocabulary)).tolist()
-    term_of = {vocabulary[term]: term for term, n in enumerate(counts) if n}
+    counts = np.bincount(X.indices)
+    term_of = {vocabulary[term]: term for term in np.flatnonzero(counts).tolist()}
     barred = set()
-    for word, term in term_of.items():
-        handle_term = term_of.get(f"@{word}")
-        if handle_term is not None and counts[handle_term] >= counts[term]:
-            barred.add(word)
+    for handle in [word for word in term_of if word.startswith("@")]:
+        name = handle.removeprefix("@")
+        if name in term_of and counts[term_of[handle]] >= counts[term_of[name]]:
+            barred.add(name)
     written: Counter = Counter()  # documents by authors with a word in the name
     for author, n in Counter(filter(None, authors)).items():
         name_words = PART.findall(DOMAIN.sub("", author.casefold()))

@@ -263,8 +263,7 @@ class _PeriodDecision:
         self.rows = with_words[~documents.repeats[with_words]]
         self.X, titled = documents.counts[self.rows], documents.titled[self.rows]
         self.both = sparse.csr_array(self.X + titled)
-        self.new = self._count(self.rows)
-        self.counts = self.new
+        self.new = self.counts = self._count(self.rows)
         if len(with_words) > len(self.rows):
             self.counts = self._count(with_words)
         self.barred = authors.barred_words(documents, self.rows)

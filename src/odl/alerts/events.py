@@ -152,25 +152,29 @@ def move_terms(memory, new_numbers, n_terms):
         Number of terms afterwards.
     """
     if new_numbers is None:
-        return replace(
-            memory,
-            **{n: sparse_atoms.widen(getattr(memory, n), n_columns=n_terms) for n in OF_TERMS},
-        )
-    axes, remains = ("events", "terms"), new_numbers >= 0
-    of_rows = np.split(memory.inside.indices, memory.inside.indptr[1:-1]) if memory.names else []
-    words = [
-        "\t".join(
-            word
-            for word, term in zip(line.split("\t"), row.tolist(), strict=False)
-            if remains[term]
-        )
-        for line, row in zip(memory.words, of_rows, strict=True)
-    ]
-    matrices = {
-        n: sparse_atoms.renumber_terms(getattr(memory, n), axes, new_numbers, n_terms)
-        for n in OF_TERMS
+        widened = {
+            name: sparse_atoms.widen(getattr(memory, name), n_columns=n_terms) for name in OF_TERMS
+        }
+        return replace(memory, **widened)
+    axes = ("events", "terms")
+    renumbered = {
+        name: sparse_atoms.renumber_terms(getattr(memory, name), axes, new_numbers, n_terms)
+        for name in OF_TERMS
     }
-    return replace(memory, words=words, **matrices)
+    return replace(memory, words=_remaining_words(memory, new_numbers >= 0), **renumbered)
+
+
+def _remaining_words(memory, remains):
+    """Return the own words of each event whose terms remain, separated by tabs.
+
+    `remains` is the mask of the terms that are not removed.
+    """
+    lines, indptr = [], memory.inside.indptr
+    for row, line in enumerate(memory.words):
+        terms = memory.inside.indices[indptr[row] : indptr[row + 1]].tolist()
+        words = zip(line.split("\t"), terms, strict=False)  # "" has one part and no terms
+        lines.append("\t".join(word for word, term in words if remains[term]))
+    return lines
 
 
 def likelihood(X, inside, before):

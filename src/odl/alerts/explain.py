@@ -171,8 +171,6 @@ def explain_document(place, t, row):
     (document,), texts = reasons.items(
         period, np.array([row]), words, data, atoms, origins, counts.shape[1]
     )
-    alike = np.flatnonzero(period.item == period.item[row])
-    document.members = tuple(data.ids[other] for other in alike)
     shares = reasons.shares_of(words, row)
     low = sorted((share, term) for term, share in shares.items() if share <= 0)
     lower = [Reason(data.vocabulary[term], share) for share, term in reversed(low)]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import phrasing
+from odl.alerts import phrasing, surprise
 from odl.text.words import fold_case
 
 # A word in a larger share of the earlier documents names no headline. Values from 0.02 to 0.2
@@ -157,7 +157,7 @@ def group_terms(terms, evidence, X, new, max_headlines):
     """
     if not len(terms):
         return []
-    has = sparse.csc_array(X[:, terms] > 0, dtype=np.int64)
+    has = sparse.csc_array(surprise.presence(X[:, terms]))
     n_both = (has.T @ has).toarray()  # at most MAX_COMPARED rows and columns
     sizes = np.diag(n_both)
     overlap = n_both / np.maximum(np.minimum(sizes, sizes[:, None]), 1)
@@ -331,6 +331,7 @@ def find_central(Q, rows, languages, max_rows):
         names = [languages[row] for row in rows.tolist()]
         usual = max(sorted({*names}), key=names.count)
         rows = rows[[name == usual for name in names]]
-    members = sparse.csr_array(Q[rows])
-    likeness = members @ np.asarray(members.sum(axis=0)).ravel()
+    members = Q[rows]
+    total = np.bincount(members.indices, members.data, minlength=Q.shape[1])
+    likeness = members @ total
     return rows[np.lexsort((rows, -np.round(likeness, 9)))][:max_rows]

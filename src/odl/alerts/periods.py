@@ -68,6 +68,7 @@ DOCUMENT_FIELDS = (
     "phrases",
 )
 DOCUMENT_KEYS = {"reasons": "words", "nearest": "near"}  # fields with other keys in these lines
+_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would create it at each call
 SPARED_FIELDS = ("rest", "text", "opening", "phrases")  # fields omitted in these lines if empty
 
 
@@ -155,10 +156,6 @@ def _record_of(period, names):
         "source": np.array([sources[source] for source in names.files], dtype=np.int32),
         "times": names.times,
     }
-
-
-def _json(values):
-    return json.dumps(values, ensure_ascii=False)
 
 
 def _line(document):

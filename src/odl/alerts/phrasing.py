@@ -8,7 +8,8 @@ import re
 import unicodedata
 from collections import Counter
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -187,23 +188,14 @@ def phrases(texts, words, min_texts=1, period=None):
     if not words:
         return []
     texts = [_compose(text) for text in texts]
-    placed = [places(text, words) for text in texts]
-    n_texts = Counter(word for spans in placed for word in {word for *_, word in spans})
     period = period or PeriodTexts(texts, len(texts))
-    n_texts = {word: max(count, period.holders.get(word, 0)) for word, count in n_texts.items()}
-    spellings: dict[tuple, dict[str, int]] = {}  # texts with each spelling of a run
-    across: dict[str, str] = {}
-    for text, spans in zip(texts, placed, strict=True):
-        for units, spelled in _runs(text, _units(spans, n_texts, across)).items():
-            n_spelled = spellings.setdefault(units, {})
-            n_spelled[spelled] = n_spelled.get(spelled, 0) + 1
-    chosen = _chosen(spellings, n_texts, words, min_texts, period)
+    runs = _find_runs(texts, words, period)
+    weights = words if isinstance(words, dict) else dict.fromkeys(words, 1.0)
+    chosen = _choose_phrases(runs, weights, min_texts)
     joined: dict[str, list[str]] = {}
     for word in words:
-        neighbour, alone = across.get(word, word), ((word,),)
-        units = chosen.get(word) or (alone in spellings and alone) or chosen.get(neighbour)
-        units = units or (((neighbour,),) if ((neighbour,),) in spellings else alone)
-        spelled = _most_usual(spellings[units]) if units in spellings else word
+        phrase = _phrase_of(word, chosen, runs)
+        spelled = _most_usual(runs.spellings[phrase]) if phrase else word
         if UNSPACED.search(spelled):
             spelled = _whole_katakana(texts, _whole_run(texts, spelled, period))
         joined.setdefault(spelled, []).append(word)
@@ -212,47 +204,103 @@ def phrases(texts, words, min_texts=1, period=None):
             joined[longer[0]] += joined.pop(phrase)
     trimmed: dict[str, list[str]] = {}
     for phrase, inside in joined.items():
-        trimmed.setdefault(PARTICLE_AT_END.sub("", phrase), []).extend(inside)
+        trimmed.setdefault(_without_particles(phrase), []).extend(inside)
     return list(trimmed.items())
 
 
-def _chosen(spellings, n_texts, words, min_texts, period):
-    """Choose phrases among runs of adjacent words; return {word: phrase that contains it}.
+class _Runs(NamedTuple):
+    """Runs of up to `PHRASE_WORDS` adjacent words in some texts: the possible phrases.
 
-    A phrase is a tuple of units. A unit is a tuple of words: one word, or overlapping pieces of a
-    run without spaces.
+    A run is a tuple of units. A unit is a tuple of words: one word, or overlapping pieces of a run
+    without spaces.
+
+    Attributes
+    ----------
+    spellings : dict of tuple to dict of str to int
+        Run -> number of texts with each spelling.
+    n_texts : dict of str to int
+        Number of texts of the period with each word.
+    across : dict of str to str
+        Piece in no unit, at which a run without spaces was cut -> a word of the unit next to it.
+    period : PeriodTexts
     """
-    weights = words if isinstance(words, dict) else {}
 
-    @cache
-    def count(units):
-        if len(units) == len(units[0]) == 1:
-            return n_texts[units[0][0]]
-        counted = sum(spellings[units].values())
-        bound = min(n_texts[word] for word in chain(*units))
-        if counted >= bound:
-            return counted
-        return max(counted, period.count(_most_usual(spellings[units])))
+    spellings: dict
+    n_texts: dict
+    across: dict
+    period: PeriodTexts
 
-    def may_be(units):
-        weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
-        enough = sum(spellings[units].values()) >= min_texts
-        enough = enough and not any(map(EMOJI_SIGN.match, chain(*units)))
-        return enough and min(weight[0], weight[-1]) >= MIN_END_WEIGHT * max(weight)
+    def count(self, run):
+        """Return the number of texts with a run."""
+        if len(run) == len(run[0]) == 1:
+            return self.n_texts[run[0][0]]
+        n_found = sum(self.spellings[run].values())
+        if n_found >= min(self.n_texts[word] for word in chain(*run)):
+            return n_found  # no other text of the period has all words
+        return max(n_found, self.period.count(_most_usual(self.spellings[run])))
 
-    def together(units):
-        cuts = [(count(units[:cut]), count(units[cut:])) for cut in range(1, len(units))]
-        return all(association(count(units), *cut, period.n) >= MIN_ASSOCIATION for cut in cuts)
+    def is_associated(self, run):
+        """Return whether both parts are associated for each way to cut a run in two."""
+        n_run = self.count(run)
+        cuts = ((run[:cut], run[cut:]) for cut in range(1, len(run)))
+        return all(
+            association(n_run, self.count(left), self.count(right), self.period.n)
+            >= MIN_ASSOCIATION
+            for left, right in cuts
+        )
 
+
+def _find_runs(texts, words, period):
+    """Return the runs of words in texts as `_Runs`."""
+    placed = [places(text, words) for text in texts]
+    n_texts = Counter(word for spans in placed for word in {word for *_, word in spans})
+    n_texts = {word: max(count, period.holders.get(word, 0)) for word, count in n_texts.items()}
+    runs = _Runs({}, n_texts, {}, period)
+    for text, spans in zip(texts, placed, strict=True):
+        for run, spelled in _spell_runs(text, _units(spans, n_texts, runs.across)).items():
+            n_spelled = runs.spellings.setdefault(run, {})
+            n_spelled[spelled] = n_spelled.get(spelled, 0) + 1
+    return runs
+
+
+def _choose_phrases(runs, weights, min_texts):
+    """Choose phrases of several words among runs; return {word: phrase that contains it}."""
+    possible = {}  # run -> its words
+    for run, spelled in runs.spellings.items():
+        inside = [*chain(*run)]
+        if len(inside) > 1 and sum(spelled.values()) >= min_texts and _may_be_phrase(run, weights):
+            possible[run] = inside
     chosen: dict[str, tuple] = {}
-    several = [units for units in spellings if len(units) > 1 or len(units[0]) > 1]
-    inside = {units: [*chain(*units)] for units in filter(may_be, several)}
-    order = {units: (-len(words) * count(units), units) for units, words in inside.items()}
-    for units in sorted(order, key=order.get):
-        enough = len(units) < PHRASE_WORDS or count(units) >= min(2, period.n)
-        if enough and chosen.keys().isdisjoint(inside[units]) and together(units):
-            chosen |= dict.fromkeys(inside[units], units)
+    for run in sorted(possible, key=lambda run: (-len(possible[run]) * runs.count(run), run)):
+        is_frequent = len(run) < PHRASE_WORDS or runs.count(run) >= min(2, runs.period.n)
+        is_free = chosen.keys().isdisjoint(possible[run])
+        if is_frequent and is_free and runs.is_associated(run):
+            chosen |= dict.fromkeys(possible[run], run)
     return chosen
+
+
+def _may_be_phrase(run, weights):
+    """Return whether the ends of a run are heavy enough, and no word is an emoji."""
+    heaviness = [sum(weights[word] for word in unit) for unit in run]
+    has_heavy_ends = min(heaviness[0], heaviness[-1]) >= MIN_END_WEIGHT * max(heaviness)
+    return has_heavy_ends and not any(map(EMOJI_SIGN.match, chain(*run)))
+
+
+def _phrase_of(word, chosen, runs):
+    """Return the phrase by which a word is spelled; None if no text has the word.
+
+    A piece at a cut that is in no phrase is spelled by the phrase next to it.
+    """
+    for part in (word, runs.across.get(word, word)):
+        alone = ((part,),)
+        if part in chosen or alone in runs.spellings:
+            return chosen.get(part, alone)
+    return None
+
+
+def _without_particles(phrase):
+    """Return a phrase without the grammatical particles at its ends."""
+    return phrase if phrase.isascii() else PARTICLE_AT_END.sub("", phrase)
 
 
 def join_pieces(words):
@@ -388,48 +436,60 @@ def _units(spans, n_texts, across):
     """
     units: list[tuple] = []
     cuts: list[str] = []  # pieces at cuts before the first unit of a run
-    end, gap = -1, True
+    end, is_after_cut = 0, False
     for index, (first, last, word) in enumerate(spans):
-        low = False
-        overlaps_next = index + 1 < len(spans) and spans[index + 1][0] < last
-        if first < end or overlaps_next:
-            sides = [
-                [n_texts[piece] for start, stop, piece in side if start < last and first < stop]
-                for side in (
-                    spans[max(index - len(word) + 1, 0) : index],
-                    spans[index + 1 : index + len(word)],
-                )
-            ]
-            low = all(max(side, default=0) >= CUT_RATIO * n_texts[word] for side in sides)
-        if low and units and first < units[-1][1]:
+        is_cut = first < end and _is_cut(spans, index, n_texts)
+        if is_cut and units and first < units[-1][1]:
             across.setdefault(word, units[-1][2][-1])
-        elif low:
+        elif is_cut:
             cuts.append(word)
-        elif gap or first >= end:
+        elif is_after_cut or first >= end:
             units.append((first, last, (word,)))
             for piece in cuts:
                 across.setdefault(piece, word)
             cuts = []
         else:
-            units[-1] = (units[-1][0], last, (*units[-1][2], word))
-        end, gap = max(end, last), low
+            start, _, words = units[-1]
+            units[-1] = start, last, (*words, word)
+        end, is_after_cut = max(end, last), is_cut
     return units
 
 
-def _runs(text, units):
-    """Return a dict from adjacent units, a possible phrase, to their first spelling in a text."""
+def _is_cut(spans, index, n_texts):
+    """Return whether a piece is in few texts, compared with overlapping pieces on both sides."""
+    first, last, word = spans[index]
+    n_near = len(word) - 1  # pieces on each side that may overlap the piece
+    for side in spans[max(index - n_near, 0) : index], spans[index + 1 : index + 1 + n_near]:
+        counts = [n_texts[piece] for start, stop, piece in side if start < last and first < stop]
+        if max(counts, default=0) < CUT_RATIO * n_texts[word]:
+            return False
+    return True
+
+
+def _spell_runs(text, units):
+    """Return {run of adjacent units: its first spelling in a text}.
+
+    A run has up to `PHRASE_WORDS` units, and no word twice.
+    """
+    joined = [_are_joined(text, end, start) for (_, end, _), (start, *_) in pairwise(units)]
     spellings: dict[tuple, str] = {}
-    for start, (first, *_) in enumerate(units):
+    for index, (first, *_) in enumerate(units):
         run: tuple = ()
-        end = first  # of the unit before
-        for begin, last, words in units[start : start + PHRASE_WORDS]:
-            if run and text[end:begin] not in WORD_JOINTS:
+        words: tuple = ()
+        for after in range(index, min(index + PHRASE_WORDS, len(units))):
+            if run and not joined[after - 1]:
                 break
-            if run and text[end:begin] == " " and SPACELESS_RUN.search(text[end - 1 : begin + 1]):
-                break
-            run, end = (*run, words), last
-            inside = [*chain(*run)]
-            if len({*inside}) < len(inside):
+            _, last, unit = units[after]
+            run, words = (*run, unit), words + unit
+            if len(set(words)) < len(words):
                 break
             spellings.setdefault(run, text[first:last])
     return spellings
+
+
+def _are_joined(text, end, start):
+    """Return whether units that end and start at two positions of a text may be in one phrase."""
+    joint = text[end:start]
+    if joint == " ":  # no script without spaces may be next to it
+        return not SPACELESS_RUN.search(text[end - 1 : start + 1])
+    return joint in WORD_JOINTS

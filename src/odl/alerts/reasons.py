@@ -236,14 +236,14 @@ def shared_terms(frequencies, Q, firsts):
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
-def items(period, rows, words, data, atoms, origins, max_reasons, shown=None):
+def items(period, rows, words, data, atoms, origins, max_reasons):
     """Return records of documents with near-duplicates and reasons, ready to be stored and printed.
 
     Parameters
     ----------
     period : odl.alerts.model.Period
     rows : ndarray of int64
-        Rows of the first documents of items.
+        Rows of the documents.
     words : csr_array
         Shares of the words of all documents (`odl.novelty.shares`).
     data : odl.stream.features.FeatureFile
@@ -254,8 +254,6 @@ def items(period, rows, words, data, atoms, origins, max_reasons, shown=None):
         Origins of all documents.
     max_reasons : int
         Largest number of reasons; other words of their phrases are added to them.
-    shown : set of int, optional
-        Rows for which phrases are computed, by default all. Other records have the text only.
 
     Returns
     -------
@@ -264,55 +262,59 @@ def items(period, rows, words, data, atoms, origins, max_reasons, shown=None):
     texts : odl.alerts.phrasing.PeriodTexts
         Texts of the period, by which phrases were chosen.
     """
-    order = np.argsort(period.item, kind="stable")
-    spans = (
-        np.searchsorted(period.item[order], rows),
-        np.searchsorted(period.item[order], rows, side="right"),
-    )
     firsts = np.flatnonzero(period.item == np.arange(len(period.item)))
-    shared, items = shared_terms(data.frequencies, words, firsts), []
+    shared = shared_terms(data.frequencies, words, firsts)
     texts = phrasing.PeriodTexts.from_counts(
         origins.texts(firsts.tolist()), words[firsts], data.vocabulary
     )
-    for row, low, high in zip(rows.tolist(), *spans, strict=True):
-        parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.stored[row]
-        led = lead(words, row, shared, None)
+    documents = []
+    for row in rows.tolist():
+        text, members = origins.texts.stored[row], np.flatnonzero(period.item == period.item[row])
+        shares, leading = shares_of(words, row), lead(words, row, shared, None)
+        own = {term for term in shares if not shared[term]}  # terms of no other document
         min_share = LEAST_SHARE * period.score[row]
-        leading = {
-            named[term]: parts[term] for term in led if shared[term] and parts[term] >= min_share
+        weights = {
+            data.vocabulary[term]: shares[term]
+            for term in leading
+            if term not in own and shares[term] >= min_share
         }
-        first = {named[term] for term in led[:max_reasons]}
-        text_phrases = (
-            phrasing.phrases([text], leading, 1, texts)
-            if text and (shown is None or row in shown)
-            else []
-        )
-        phrases = [phrase for phrase in text_phrases if first & {*phrase[1]}]
-        reason_words = first.union(*(inside for _, inside in phrases))
-        terms = [term for term in led if named[term] in reason_words]
-        passage = excerpt(
-            _behind(data.titles[row], text), [named[term] for term in terms[:EXCERPT_WORDS]]
-        )
-        items.append(
+        first_words = {data.vocabulary[term] for term in leading[:max_reasons]}
+        phrases = _phrases_with(first_words, text, weights, texts)
+        reason_words = first_words.union(*(phrase_words for _, phrase_words in phrases))
+        terms = [term for term in leading if data.vocabulary[term] in reason_words]
+        listed = own.union(terms)
+        left_over = [share for term, share in shares.items() if term not in listed]
+        reasons = tuple(Reason(data.vocabulary[term], shares[term]) for term in terms)
+        excerpt_words = [word for word, _ in reasons[:EXCERPT_WORDS]]
+        documents.append(
             Document(
                 **period.facts_of(row),
                 rank=0,
                 id=data.ids[row],
-                members=tuple(data.ids[other] for other in order[low:high]),
+                members=tuple(data.ids[member] for member in members.tolist()),
                 title=data.titles[row],
                 time=int(data.times[row]),
                 source=origins.files[row],
                 url=origins.urls[row],
-                reasons=tuple(Reason(named[term], parts[term]) for term in terms),
+                reasons=reasons,
                 nearest=_nearest(atoms, period.near[row].tolist(), period.likeness[row].tolist()),
-                led=int(shared[terms].sum()),
-                own=float(sum(share for term, share in parts.items() if not shared[term])),
-                rest=Rest(*_left_over(words, row, shared, terms)),
-                text=passage,
-                phrases=tuple(phrases),
+                led=sum(term not in own for term in terms),
+                own=float(sum(share for term, share in shares.items() if term in own)),
+                rest=_summary(left_over),
+                text=excerpt(_behind(data.titles[row], text), excerpt_words),
+                phrases=phrases,
             )
         )
-    return items, texts
+    return documents, texts
+
+
+def _phrases_with(words, text, weights, period):
+    """Return the phrases of a text that contain one of `words`; none if the text is empty.
+
+    The parameters `weights` and `period` are those of `odl.alerts.phrasing.phrases`.
+    """
+    found = phrasing.phrases([text], weights, period=period) if text else []
+    return tuple(phrase for phrase in found if not words.isdisjoint(phrase[1]))
 
 
 def _nearest(words_of, atoms, likeness):
@@ -378,11 +380,8 @@ def shares_of(words, row):
     return dict(zip(words.indices[span].tolist(), words.data[span].tolist(), strict=True))
 
 
-def _left_over(words, row, shared, terms):
-    """Return the fields of `odl.alerts.model.Rest` for the shared words that are not in `terms`."""
-    span = slice(words.indptr[row], words.indptr[row + 1])
-    remaining, inside = shared[words.indices[span]], {*terms}
-    remaining &= [term not in inside for term in words.indices[span].tolist()]
-    parts = words.data[span][remaining].astype(np.float64)
-    up, low = parts[parts > 0], parts[parts < 0]
-    return [len(up), float(up.max(initial=0.0)), len(low), float(low.sum())]
+def _summary(shares):
+    """Return the `Rest` record of the shares of words that are no reasons."""
+    positive = [share for share in shares if share > 0]
+    negative = [share for share in shares if share < 0]
+    return Rest(len(positive), max(positive, default=0.0), len(negative), float(np.sum(negative)))

@@ -9,6 +9,7 @@ entries are stored.
 """
 
 import json
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -19,6 +20,7 @@ from odl.files import blocks, storage
 
 MIN_NARROWED_BYTES = 4096  # arrays with fewer bytes are stored in their own type
 STORED_TYPES = ("uint8", "uint16", "int32", "float32")  # the first exact type is used
+FIRST_VALUES = 64  # rows of an array that are cast to a type before the complete array is
 # Types in a layout: list of strings, sparse matrix, array with few entries above its minimum.
 TEXT, CSR, FILLED = "str", "csr", "filled"
 CSR_ARRAYS = ("data", "indices", "indptr")
@@ -45,7 +47,7 @@ def write(file, name, arrays):
         if kind is not None:
             parts.setdefault(kind, []).append(values.ravel())
     group = file.create_group(name)
-    group.attrs["layout"] = json.dumps(layout, separators=(",", ":"))
+    storage.write_attribute(group.id, "layout", json.dumps(layout, separators=(",", ":")))
     for kind in sorted(parts):
         storage.write_array(group, kind, np.concatenate(parts[kind]))
 
@@ -73,7 +75,7 @@ def _flat(arrays):
 def _flat_array(name, values):
     """Yield the tuples of `_flat` for one array: one tuple, or three if it is stored as filled."""
     stored = _narrowed(values) if values.nbytes >= MIN_NARROWED_BYTES else values
-    kind, dtype, shape = stored.dtype.name, values.dtype.name, list(values.shape)
+    kind, dtype, shape = _name_of(stored.dtype), _name_of(values.dtype), list(values.shape)
     positions = _positions_of_others(stored) if values.nbytes >= MIN_NARROWED_BYTES else None
     if positions is None:
         yield name, kind, stored, [dtype, kind, shape]
@@ -81,6 +83,12 @@ def _flat_array(name, values):
     yield name, None, None, [FILLED, "", shape, dtype, stored.min().item()]
     for part, others in zip(FILLED_ARRAYS, (positions, values.ravel()[positions]), strict=True):
         yield from _flat_array(f"{name}/{part}", others)
+
+
+@cache
+def _name_of(dtype):
+    """Return the name of a NumPy type, which NumPy derives anew at each access."""
+    return dtype.name
 
 
 def _positions_of_others(values):
@@ -100,15 +108,24 @@ def _positions_of_others(values):
 def _narrowed(values):
     """Return an array in the first of `STORED_TYPES` that has exactly its bits, or unchanged."""
     values = np.ascontiguousarray(values)
-    bits = f"u{values.itemsize}"
     for kind in STORED_TYPES:
         if np.dtype(kind).itemsize >= values.itemsize:
             continue
-        with np.errstate(invalid="ignore", over="ignore"):  # a cast that is not exact is not used
-            stored = values.astype(kind)
-        if np.array_equal(stored.astype(values.dtype).view(bits), values.view(bits)):
-            return stored
+        # Most types that are not exact already fail for the first values.
+        if _cast(values[:FIRST_VALUES], kind) is not None:
+            stored = _cast(values, kind)
+            if stored is not None:
+                return stored
     return values
+
+
+def _cast(values, kind):
+    """Return an array in another type, or None if this type does not have exactly its bits."""
+    bits = f"u{values.itemsize}"
+    with np.errstate(invalid="ignore", over="ignore"):
+        stored = values.astype(kind)
+    is_exact = np.array_equal(stored.astype(values.dtype).view(bits), values.view(bits))
+    return stored if is_exact else None
 
 
 def read(file, name, names=None):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, decision, excerpts, hashtags, periods, reasons, unseen
+from odl.alerts import calibration, decision, excerpts, periods, reasons, unseen
 from odl.alerts.model import Period
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -262,8 +262,8 @@ def _items(record, decided, shares, data, counts, A, carried, origins, settings)
     for item in items:
         words = headline_words.get(item.row, ())
         if words:
-            own = hashtags.with_bare(_words_of(counts, item.row, data.vocabulary))
-            item.opening = tuple(word for word in words if word in own)
+            own = _words_of(counts, item.row, data.vocabulary)
+            item.opening = tuple(word for word in words if word in own or f"#{word}" in own)
         reasons.join(item, item.opening, origins.texts.stored[item.row], period)
         if not settings.rest:
             item.rest = None

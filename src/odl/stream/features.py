@@ -292,6 +292,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
     data = FeatureFile(storage.opened(output))
     # The caller continues with these values; otherwise they would be read from the new file.
     data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets
+    data.groups = groups
     return data
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -15,25 +15,18 @@ EMPTY_SCORE = 1.0  # score of a document without a term of the vocabulary: the l
 SCORE_ROUNDING = 1e-12  # smaller parts of a score are set to 0
 
 
-class Novelty(NamedTuple):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Novelty(Scores):
     """Novelty scores of a batch.
 
-    Attributes
+    Parameters
     ----------
+    coding, residual, penalty, gap, nearest
+        As in `odl.learners.Scores`.
     score : ndarray
         ``residual + penalty``, plus `meaning` if vectors are used; 1 for an empty document.
-    residual, penalty : ndarray
-        The two terms of the objective that a code minimises.
-    codes : csr_array, shape (n_documents, n_atoms)
-        Sparse codes of the documents.
     empty : ndarray of bool
         Whether a document contains no term of the vocabulary.
-    uncoded : float
-        Share of documents whose code is zero: no atom helps, so they have the largest score.
-    gap : float
-        Upper bound on the relative difference between a score and the exact objective.
-    nearest : tuple
-        Nearest atoms of each document (`odl.learners.Scores`); () if they were not computed.
     meaning : ndarray or None
         Part of `score` that comes from vectors of the texts; None without vectors.
 
@@ -52,14 +45,13 @@ class Novelty(NamedTuple):
     """
 
     score: np.ndarray
-    residual: np.ndarray
-    penalty: np.ndarray
-    codes: sparse.csr_array
     empty: np.ndarray
-    uncoded: float
-    gap: float
-    nearest: tuple = ()
     meaning: np.ndarray | None = None
+
+    @property
+    def uncoded(self) -> float:
+        """Share of documents whose code is zero: no atom helps, so they have the largest score."""
+        return float(np.mean(np.diff(self.codes.indptr) == 0)) if len(self.score) else 0.0
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
@@ -133,7 +125,40 @@ def score_and_learn(
     (array([1.]), (4, 2))
     """
     scored = score(learner, state, P)
-    return scored, learner.learn(state, P, scored.codes, history)
+    return scored, learn(learner, state, P, scored, history)
+
+
+def learn(
+    learner: Learner,
+    state: State,
+    P: sparse.csr_array,
+    scored: Novelty,
+    history: Sequence[sparse.csr_array] = (),
+) -> State:
+    """Return the state after learning scored documents.
+
+    Codes are computed only if the learner uses them.
+
+    Parameters
+    ----------
+    learner, state, P, history
+        As `score_and_learn`.
+    scored : Novelty
+        Scores of P with this state.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> P = csr_array([[0.6, 0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]])
+    >>> learner = learners.make("levels")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> novelty.learn(learner, state, P, novelty.score(learner, state, P)).updates
+    1
+    """
+    codes = scored.codes if learner.uses_codes else None
+    return learner.learn(state, P, codes, history)
 
 
 def from_scores(scores: Scores, P: sparse.csr_array) -> Novelty:
@@ -154,10 +179,8 @@ def from_scores(scores: Scores, P: sparse.csr_array) -> Novelty:
     empty = np.diff(P.indptr) == 0
     total = np.where(empty, EMPTY_SCORE, scores.residual + scores.penalty)
     residual = np.where(empty, EMPTY_SCORE, scores.residual)
-    uncoded = float(np.mean(np.diff(scores.codes.indptr) == 0)) if P.shape[0] else 0.0
-    return Novelty(
-        total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap, scores.nearest
-    )
+    parts = scores.coding, residual, scores.penalty, scores.gap, scores.nearest
+    return Novelty(*parts, score=total, empty=empty)
 
 
 def with_vectors(
@@ -196,7 +219,7 @@ def with_vectors(
     if not len(memory.signs):
         return scored
     words, meaning = memory.combine_scores(scored.score, distances, memory.weight(fixed))
-    return scored._replace(score=words + meaning, meaning=meaning)
+    return replace(scored, score=words + meaning, meaning=meaning)
 
 
 def unexplained(
@@ -291,9 +314,7 @@ def shares(
     (array([[0.05, 0.05, 0.  , 0.  ],
            [0.  , 0.  , 0.5 , 0.5 ]]), array([0., 0.]))
     """
-    words = learner.shares(
-        state, P, Scores(scored.codes, scored.residual, scored.penalty, scored.gap, scored.nearest)
-    )
+    words = learner.shares(state, P, scored)
     by_words = scored.score
     if scored.meaning is not None:
         objective = np.where(scored.empty, EMPTY_SCORE, scored.residual + scored.penalty)

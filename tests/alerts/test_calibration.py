@@ -26,7 +26,9 @@ def tails(batches, window):
     """Return the tail probabilities of batches one after the other, as a stream has them."""
     recent, probabilities = np.empty(0), []
     for batch in batches:
-        scored = novelty.Novelty(batch, *[None] * 3, np.zeros(len(batch), dtype=bool), 0.0, 0.0)
+        scored = novelty.Novelty(
+            *[None] * 3, 0.0, score=batch, empty=np.zeros(len(batch), dtype=bool)
+        )
         probabilities.append(calibration.tails(scored, recent)[0])
         recent = calibration.recent_after(recent, scored, window)
     return probabilities

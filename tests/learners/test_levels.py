@@ -141,7 +141,8 @@ def test_score_is_the_mean_of_atoms_and_their_sums(weight, rng):
     sums = np.stack([S[:, group == one].sum(axis=1) for one in np.unique(group)], axis=1)
     members = np.array([state.arrays["members"][group == one].sum() for one in np.unique(group)])
     size = np.linalg.norm(sums, axis=0)
-    held = State(sparse.csc_array(sums / size), {"members": members, "size": size})
+    arrays = {"members": members, "size": size, "used": np.zeros(2, int), "seen": np.array([1])}
+    held = State(sparse.csc_array(sums / size), arrays)
     fine = 1 - Adaptive(nearest=3).score(state, P).residual
     coarse = 1 - Adaptive(nearest=1).score(held, P).residual
     expected = 1 - (1 - weight) * fine - weight * coarse

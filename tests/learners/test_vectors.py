@@ -29,7 +29,8 @@ def remembered(rng, n=40, width=19, room=1 << 20, scores=400):
 def scored(words):
     n = len(words)
     codes = sparse.csr_array((n, 1))
-    return novelty.Novelty(words, words, np.zeros(n), codes, np.zeros(n, dtype=bool), 0.0, 0.0)
+    parts = codes, words, np.zeros(n), 0.0
+    return novelty.Novelty(*parts, score=words, empty=np.zeros(n, dtype=bool))
 
 
 def test_distance_is_to_the_five_nearest_signs(rng):

@@ -325,9 +325,8 @@ class Mechanism(LearnerSettings):
 
     def _learn(self, P, model, scored):
         """Learn from rows that were scored."""
-        state = model.learn(
-            model.fit_terms(self.state_, P.shape[1]), P, scored.codes, self.history_
-        )
+        state = model.fit_terms(self.state_, P.shape[1])
+        state = novelty.learn(model, state, P, scored, self.history_)
         self._take(P, model, scored, state)
 
     def _take(self, P, model, scored, state):

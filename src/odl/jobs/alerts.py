@@ -166,9 +166,7 @@ def _read(files, run, before):
     if current is None:
         resumed = learners.resume(run.learner, after, P.shape[1], run.atoms, files.state)
         current = run.learner.fit_terms(resumed, P.shape[1])
-    scored = read_novelty(files.scores, data)
-    uncoded = float(np.mean(np.diff(after.codes.indptr) == 0)) if len(scored.score) else 0.0
-    scored = scored._replace(codes=after.codes, uncoded=uncoded)
+    scored = replace(read_novelty(files.scores, data), coding=after.codes)
     return Learned(step, counts, P, current, scored, after)
 
 
@@ -193,7 +191,7 @@ def read_novelty(path, data):
             fault = f"{path} is of other documents than {blocks.path_of(data.file)}"
             expected = "scores and features of one timestep and seed"
             raise DataError(fault, expected, "name files that belong together")
-    return novelty.Novelty(score, residual, penalty, None, empty, 0.0, 0.0, meaning=meaning)
+    return novelty.Novelty(None, residual, penalty, 0.0, score=score, empty=empty, meaning=meaning)
 
 
 def _read_carried(previous, run, settings, t):

@@ -48,6 +48,16 @@ int64_t find_smallest(int64_t n_atoms, Span<const double> documents, Span<const 
     return smallest;
 }
 
+ODL_AVX2 static void multiply(const double *__restrict factors, const float *__restrict values, int64_t size,
+                             double *__restrict products) {
+    for (int64_t i = 0; i < size; i++) products[i] = factors[i] * values[i];
+}
+
+ODL_AVX2 static void add_multiple(double factor, const double *__restrict values, int64_t size,
+                                 float *__restrict sums) {
+    for (int64_t i = 0; i < size; i++) sums[i] += static_cast<float>(factor * values[i]);
+}
+
 // The slot (atom) that owns each piece. A piece that was an atom at the start of the block usually still owns the slot
 // with its own number. `own` contains the weights of these pieces, and 0 for all other slots. `moved` lists the pieces
 // that changed their slot, and the documents.
@@ -84,7 +94,7 @@ struct Owners {
     void gather(Span<const float> total, Span<double> inner) const {
         int64_t size = std::min(own.size(), inner.size());
         inner.from(size).fill(0.0);
-        for (int64_t j = 0; j < size; j++) inner.data[j] = own.data[j] * total.data[j];
+        multiply(own.data, total.data, size, inner.data);
         for (int64_t piece : moved)
             if (owner[piece] >= 0) inner[owner[piece]] += weight[piece] * total[piece];
     }
@@ -132,7 +142,7 @@ void place(int64_t slot, bool joined, double worth, double norm, const Atoms &at
     Span<float> row = atoms.gram[slot];
     if (joined) ward::complete(slot, atoms);
     else row.fill(0.0f);
-    for (int64_t i = 0; i < n_atoms; i++) row.data[i] += static_cast<float>(worth * inner.data[i]);
+    add_multiple(worth, inner.data, n_atoms, row.data);
     ward::note_change(slot, atoms);
 }
 
@@ -313,15 +323,16 @@ Counts count_matches(Span<const int64_t> bins, Span<const double> weights, Table
     return {std::move(matched), std::move(expected)};
 }
 
-Counts scales(Span<const int64_t> owner, Span<const double> sizes, Span<const double> documents,
-              Span<const int64_t> bins, Span<const double> factors, double power) {
+Counts scales(Span<const int64_t> owner, Span<const double> sizes, Span<const double> documents, double power,
+              Span<const int64_t> used, int64_t seen, Span<const int64_t> edges, Span<const double> factors) {
     Vector<double> plain(owner.size()), recent(owner.size());
     for (int64_t piece = 0; piece < owner.size(); piece++) {
         int64_t j = owner[piece];
         double cohesion = sizes[j] / std::max(documents[j], 1e-300), base = std::max(cohesion, 1e-12);
         double raised = power == 0.5 ? std::sqrt(base) : std::pow(base, power);
         plain[piece] = cohesion > 0.0 ? 1.0 / raised : 0.0;
-        recent[piece] = plain[piece] * factors[bins[j]];
+        int64_t bin = std::upper_bound(edges.begin(), edges.end(), seen - 1 - used[j]) - edges.begin();
+        recent[piece] = plain[piece] * factors[bin];
     }
     return {std::move(plain), std::move(recent)};
 }
@@ -398,7 +409,8 @@ n_bins : int
 Returns
 -------
 matched, expected : ndarray of float64, shape (n_bins,))");
-    module.def("scales", &scales, "owner"_a, "sizes"_a, "documents"_a, "bins"_a, "factors"_a, "power"_a, release(),
+    module.def("scales", &scales, "owner"_a, "sizes"_a, "documents"_a, "power"_a, "used"_a, "seen"_a, "edges"_a,
+               "factors"_a, release(),
                R"(Compute the factors of cosines with atoms, without and with recency.
 
 With the norm S and the number n of documents of an atom, its factor is (S / n)^-power, and 0 if S is 0.
@@ -408,11 +420,15 @@ Parameters
 owner : ndarray of int64, shape (n_pieces,)
     Atoms whose factors are computed.
 sizes, documents : ndarray of float64, shape (n_atoms,)
-bins : ndarray of int64, shape (n_atoms,)
-    Bin of the age of each atom.
+power : float
+used : ndarray of int64, shape (n_atoms,)
+    Number of the last document of each atom.
+seen : int
+    Number of documents so far; the age of an atom is ``seen - 1 - used``.
+edges : ndarray of int64, shape (n_bins - 1,)
+    Edges between the bins of ages.
 factors : ndarray of float64, shape (n_bins,)
     Recency factor of each bin.
-power : float
 
 Returns
 -------

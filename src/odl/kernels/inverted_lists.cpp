@@ -53,14 +53,8 @@ struct TwoFamilies {
     static constexpr auto members() { return std::tuple{&TwoFamilies::early, &TwoFamilies::late}; }
 };
 
-struct ChangedRows {
-    Span<const int64_t> starts;
-    Span<uint32_t> terms;
-    Span<double> weights;
-    static constexpr auto members() {
-        return std::tuple{&ChangedRows::starts, &ChangedRows::terms, &ChangedRows::weights};
-    }
-};
+// `counters`: numbers of terms in use, end of the used part of the lists (in `rebuild`, number of entries), pieces.
+enum { NUMBERS, END, PIECES };
 
 double product(int64_t row, const SpannedRows &rows, Span<const double> dense) {
     double total = 0.0;
@@ -76,12 +70,25 @@ Span<double> zero_buffer(int64_t size) {
     return {buffer.data(), size};
 }
 
-// Rows that documents are compared with: inverted lists of pieces, the row of each piece (`owner`), and the rows.
+// Rows that documents are compared with: inverted lists of pieces, the number of each term in the lists (`place`), the
+// row of each piece (`owner`), and the rows.
 struct Compared {
     Lists lists;
+    Span<const int32_t> place;
     Span<const int64_t> owner;
     SpannedRows rows;
-    static constexpr auto members() { return std::tuple{&Compared::lists, &Compared::owner, &Compared::rows}; }
+    static constexpr auto members() {
+        return std::tuple{&Compared::lists, &Compared::place, &Compared::owner, &Compared::rows};
+    }
+
+    // Set `numbers` to the numbers of terms; a term without a number gets one that is in no list.
+    void find_numbers(Span<const uint32_t> terms, std::vector<uint32_t> &numbers) const {
+        numbers.resize(terms.size());
+        for (int64_t entry = 0; entry < terms.size(); entry++) {
+            int64_t term = terms[entry];
+            numbers[entry] = static_cast<uint32_t>(term < place.size() ? place[term] : -1);
+        }
+    }
 };
 
 constexpr int64_t SCALED = 64;  // number of products in a block that is scaled at once
@@ -168,16 +175,19 @@ class Largest {
     std::vector<float> best;
 };
 
-void nearest(bool apart, const Rows &documents, Span<const uint32_t> numbers, const Compared &compared,
-             Span<const double> scale, Span<const double> recent_scale, int64_t n_terms, Table<int64_t> neighbours,
+void nearest(bool apart, const Rows &documents, const Compared &compared, Span<const double> scale,
+             Span<const double> recent_scale, int64_t n_terms, Table<int64_t> neighbours,
              Table<double> best, Table<int64_t> recent, Table<double> recent_best) {
     Span<double> dense = zero_buffer(n_terms);
     Vector<float> total(compared.owner.size());
+    std::vector<uint32_t> numbers;
     Largest plain(scale, compared), lately(recent_scale, compared);
     for (int64_t d = 0; d < documents.size(); d++) {
         int64_t first = documents.starts[d], last = documents.starts[d + 1];
         total.fill(0.0f);
-        add_products(first, last, numbers, documents.values, compared.lists, total);
+        compared.find_numbers(documents.indices.part(first, last), numbers);
+        Span<const uint32_t> terms{numbers.data(), last - first};
+        add_products(0, last - first, terms, documents.values.from(first), compared.lists, total);
         if (apart) total[d] = 0.0f;
         for (int64_t entry = first; entry < last; entry++) dense[documents.indices[entry]] = documents.values[entry];
         if (recent.rows) {
@@ -214,12 +224,25 @@ void invert(const Rows &compressed, const PlainLists &lists) {
     offsets[0] = 0;
 }
 
-bool rebuild(Span<const int64_t> owner, Table<const int64_t> spans, const OldEntries &entries, Span<int32_t> place,
-             const NewLists &lists, Span<int64_t> limits, Span<int64_t> counters) {
+// Give a column the next number of a piece, unless it has one, or is empty and `filled` pieces are wanted.
+void add_piece(bool filled, int64_t column, Table<const int64_t> spans, Span<int64_t> piece, Span<int64_t> owner,
+               int64_t &n_pieces) {
+    if (piece[column] >= 0 || (filled && spans(column, 0) == spans(column, 1))) return;
+    piece[column] = n_pieces;
+    owner[n_pieces++] = column;
+}
+
+bool rebuild(bool filled, Table<const int64_t> spans, const OldEntries &entries, Span<int64_t> piece,
+             Span<int64_t> owners, Span<int32_t> place, const NewLists &lists, Span<int64_t> limits,
+             Span<int64_t> counters) {
     const auto &[bounds, pieces, values, raised] = lists;
     std::vector<int64_t> sizes;
     int64_t free = 0;
-    place.fill(-1);
+    place.fill(-1), piece.fill(-1);
+    counters[PIECES] = 0;
+    for (int64_t column = 0; column < spans.rows; column++)
+        add_piece(filled, column, spans, piece, owners, counters[PIECES]);
+    auto owner = owners.part(0, counters[PIECES]);
     for (int64_t column : owner)
         for (int64_t entry = spans(column, 0); entry < spans(column, 1); entry++) {
             int32_t &number = place[entries.terms[entry]];
@@ -228,7 +251,7 @@ bool rebuild(Span<const int64_t> owner, Table<const int64_t> spans, const OldEnt
         }
     int64_t count = static_cast<int64_t>(sizes.size());
     for (int64_t size : sizes) free += size;
-    counters[0] = count, counters[1] = free;
+    counters[NUMBERS] = count, counters[END] = free;
     // At least half of the space must be free for later changes; otherwise the caller allocates more.
     if (2 * count > limits.size() || 2 * free > pieces.size()) return false;
     bounds.fill(0), limits.fill(0);
@@ -286,10 +309,10 @@ bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t>
             Span<int64_t> limits, Span<int64_t> counters) {
     const auto &[bounds, owners, values, raised] = lists;
     uint32_t term = entries.terms[entry];
-    if (place[term] < 0) place[term] = static_cast<int32_t>(counters[0]++);
+    if (place[term] < 0) place[term] = static_cast<int32_t>(counters[NUMBERS]++);
     int64_t number = place[term];
     if (number >= limits.size()) return false;
-    int64_t first = bounds[2 * number], end = bounds[2 * number + 1], free = counters[1];
+    int64_t first = bounds[2 * number], end = bounds[2 * number + 1], free = counters[END];
     if (end == limits[number]) {
         int64_t room = (end - first) * 5 / 4 + 4;
         if (free + room > owners.size()) return false;
@@ -298,7 +321,7 @@ bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t>
             owners[moved] = owners[at], values[moved] = values[at], raised[moved] = raised[at];
         }
         end += free - first;
-        bounds[2 * number] = free, limits[number] = free + room, counters[1] = free + room;
+        bounds[2 * number] = free, limits[number] = free + room, counters[END] = free + room;
     }
     owners[end] = static_cast<uint32_t>(row), values[end] = static_cast<float>(entries.weights[entry]);
     raised[end] = static_cast<float>(entries.flat[entry]);
@@ -318,30 +341,51 @@ void prefetch_list(uint32_t term, Span<const int32_t> place, const NewLists &lis
     __builtin_prefetch(lists.flat.data + first, 1, 3);
 }
 
-bool exchange(Span<const int64_t> changed, Span<const int64_t> piece, Table<const int64_t> before,
-              Table<const int64_t> after, const OldEntries &entries, Span<int32_t> place, const NewLists &lists,
-              Span<int64_t> limits, Span<int64_t> counters) {
-    constexpr int64_t AHEAD = 6;  // number of entries by which the list of a term is prefetched
-    const auto &terms = entries.terms;
+// Change of a column: the term of an entry, the new entry (-1: none), and whether the column had the term before.
+struct Edit {
+    uint32_t term;
+    int64_t entry;
+    bool known;
+};
+
+// Set `edits` to the differences of a column between its old entries and its new ones; terms ascend in both.
+void compare(int64_t old_entry, int64_t old_end, int64_t new_entry, int64_t new_end, const OldEntries &entries,
+             std::vector<Edit> &edits) {
+    const auto &[terms, weights, flat] = entries;
+    edits.clear();
+    while (old_entry < old_end || new_entry < new_end) {
+        if (old_entry == old_end || (new_entry < new_end && terms[new_entry] < terms[old_entry])) {
+            edits.push_back({terms[new_entry], new_entry, false});
+            new_entry++;
+        } else if (new_entry == new_end || terms[old_entry] < terms[new_entry]) {
+            edits.push_back({terms[old_entry], -1, true});
+            old_entry++;
+        } else {
+            if (weights[old_entry] != weights[new_entry] || flat[old_entry] != flat[new_entry])
+                edits.push_back({terms[new_entry], new_entry, true});
+            old_entry++, new_entry++;
+        }
+    }
+}
+
+bool exchange(bool filled, Span<const int64_t> changed, Table<const int64_t> before, Table<const int64_t> after,
+              const OldEntries &entries, Span<int64_t> piece, Span<int64_t> owner, Span<int32_t> place,
+              const NewLists &lists, Span<int64_t> limits, Span<int64_t> counters) {
+    constexpr std::size_t AHEAD = 6;  // number of edits by which the list of a term is prefetched
+    std::vector<Edit> edits;
     for (int64_t column : changed) {
+        add_piece(filled, column, after, piece, owner, counters[PIECES]);
         bool is_new = column >= before.rows;
-        int64_t old_entry = is_new ? 0 : before(column, 0), old_end = is_new ? 0 : before(column, 1);
-        int64_t new_entry = after(column, 0), new_end = after(column, 1);
-        while (old_entry < old_end || new_entry < new_end) {
-            if (new_entry + 2 * AHEAD < new_end) {
-                prefetch_bounds(terms[new_entry + 2 * AHEAD], place, lists);
-                prefetch_list(terms[new_entry + AHEAD], place, lists);
+        compare(is_new ? 0 : before(column, 0), is_new ? 0 : before(column, 1), after(column, 0), after(column, 1),
+                entries, edits);
+        for (std::size_t i = 0; i < edits.size(); i++) {
+            if (i + 2 * AHEAD < edits.size()) {
+                prefetch_bounds(edits[i + 2 * AHEAD].term, place, lists);
+                prefetch_list(edits[i + AHEAD].term, place, lists);
             }
-            bool gone = new_entry == new_end || (old_entry < old_end && terms[old_entry] < terms[new_entry]);
-            if (gone || (old_entry < old_end && terms[old_entry] == terms[new_entry])) {
-                replace(piece[column], place[terms[old_entry]], gone ? -1 : new_entry, entries, lists);
-                old_entry++;
-                if (!gone) new_entry++;
-            } else if (append(piece[column], new_entry, entries, place, lists, limits, counters)) {
-                new_entry++;
-            } else {
-                return false;
-            }
+            const auto [term, entry, known] = edits[i];
+            if (known) replace(piece[column], place[term], entry, entries, lists);
+            else if (!append(piece[column], entry, entries, place, lists, limits, counters)) return false;
         }
     }
     return true;
@@ -385,18 +429,27 @@ ODL_AVX2 static void raise(const double *__restrict weights, double power, int64
     }
 }
 
-void flatten_row(int64_t begin, int64_t end, Span<const double> weights, double power, Span<double> values) {
+// Raise the weights of a row to a power; return the l2 norm of the result.
+double raise_row(int64_t begin, int64_t end, Span<const double> weights, double power, Span<double> values) {
     if (power == 1.0) std::copy(weights.data + begin, weights.data + end, values.data + begin);
     else raise(weights.data + begin, power, end - begin, values.data + begin);
     double total = 0.0;
     for (int64_t entry = begin; entry < end; entry++) total += values[entry] * values[entry];
-    double factor = total > 0.0 ? 1.0 / std::sqrt(total) : 0.0;
-    for (int64_t entry = begin; entry < end; entry++) values[entry] *= factor;
+    return std::sqrt(total);
 }
 
-void flatten(Span<const int64_t> starts, Span<const double> weights, double power, Span<double> values) {
+// Flatten a row, by its number in `lengths`. Without `lengths` the result has unit l2 norm; otherwise its norm is stored.
+void flatten_row(int64_t row, int64_t begin, int64_t end, Span<const double> weights, double power,
+                 Span<double> values, Span<double> lengths) {
+    double norm = raise_row(begin, end, weights, power, values), factor = norm > 0.0 ? 1.0 / norm : 0.0;
+    if (lengths.size()) lengths[row] = norm > 0.0 ? norm : 1.0;
+    else for (int64_t entry = begin; entry < end; entry++) values[entry] *= factor;
+}
+
+void flatten(Span<const int64_t> starts, Span<const double> weights, double power, Span<double> values,
+             Span<double> lengths) {
     for (int64_t row = 0; row + 1 < starts.size(); row++)
-        flatten_row(starts[row], starts[row + 1], weights, power, values);
+        flatten_row(row, starts[row], starts[row + 1], weights, power, values, lengths);
 }
 
 // A set of terms that is read in ascending order. A bit of `summary` tells that a word of `bits` is not 0.
@@ -472,18 +525,18 @@ int64_t cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_
     return free;
 }
 
-// Scale a row to unit l2 norm, and return its norm before.
-double scale_to_unit(int64_t begin, int64_t end, Span<double> weights) {
+// Scale a row to an l2 norm of 1, or by a power of two to a norm from 1 to 2; return its norm before.
+double scale_row(bool unit, int64_t begin, int64_t end, Span<double> weights) {
     double total = 0.0;
     for (int64_t entry = begin; entry < end; entry++) total += weights[entry] * weights[entry];
-    double norm = std::sqrt(total);
-    for (int64_t entry = begin; entry < end; entry++) weights[entry] /= norm;
+    double norm = std::sqrt(total), divisor = unit || norm == 0.0 ? norm : std::ldexp(1.0, std::ilogb(norm));
+    for (int64_t entry = begin; entry < end; entry++) weights[entry] /= divisor;
     return norm;
 }
 
 int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const double> factors, double late_factor,
              const TwoFamilies &rows, int64_t most, double power, int64_t n_terms, const NewEntries &entries,
-             int64_t free, Table<int64_t> spans, Span<double> sizes) {
+             int64_t free, Table<int64_t> spans, Span<double> sizes, Span<double> lengths) {
     static thread_local TermSet terms;
     Span<double> dense = zero_buffer(n_terms);
     terms.widen(n_terms);
@@ -506,9 +559,9 @@ int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const 
         if (begin + most_terms > entries.terms.size()) return -1;
         int64_t end = add_up(places, factors, late_factor, rows, dense, terms, begin, entries);
         free = cut(most, begin, end, begin, entries.terms, entries.weights);
-        sizes[i] = scale_to_unit(begin, free, entries.weights);
+        sizes[i] = scale_row(lengths.size() == 0, begin, free, entries.weights);
         spans(changed[i], 0) = begin, spans(changed[i], 1) = free;
-        flatten_row(begin, free, entries.weights, power, entries.flat);
+        flatten_row(changed[i], begin, free, entries.weights, power, entries.flat, lengths);
     }
     return free;
 }
@@ -558,21 +611,26 @@ void codes(const SpannedRows &documents, const SpannedRows &atoms, Table<const i
     }
 }
 
-void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends) {
-    int64_t free = 0;
-    for (int64_t row = 0; row + 1 < ends.size(); row++) {
-        ends[row] = free;
-        free = cut(most, compressed.starts[row], compressed.starts[row + 1], free, compressed.terms,
-                   compressed.weights);
-    }
-    ends[ends.size() - 1] = free;
+using CutRows = std::tuple<Vector<int64_t>, Vector<uint32_t>, Vector<double>>;
+
+CutRows heaviest(int64_t most, const Rows &rows) {
+    int64_t size = rows.starts[rows.size()];
+    Vector<int64_t> starts(rows.size() + 1);
+    Vector<uint32_t> terms(size, Begin::anything);
+    Vector<double> weights(size, Begin::anything);
+    std::copy(rows.indices.begin(), rows.indices.begin() + size, terms.data);
+    std::copy(rows.values.begin(), rows.values.begin() + size, weights.data);
+    for (int64_t row = 0; row < rows.size(); row++)
+        starts[row + 1] = cut(most, rows.starts[row], rows.starts[row + 1], starts[row], terms, weights);
+    terms.shorten(starts[rows.size()]), weights.shorten(starts[rows.size()]);
+    return {std::move(starts), std::move(terms), std::move(weights)};
 }
 
 }  // namespace
 
 void bind_inverted_lists(nb::module_ &kernels) {
     auto module = kernels.def_submodule("inverted_lists", "Inner products of documents by inverted lists.");
-    module.def("nearest", &nearest, "apart"_a, "documents"_a, "numbers"_a, "compared"_a, "scale"_a, "recent_scale"_a,
+    module.def("nearest", &nearest, "apart"_a, "documents"_a, "compared"_a, "scale"_a, "recent_scale"_a,
                "n_terms"_a, "neighbours"_a, "best"_a, "recent"_a, "recent_best"_a, release(),
                R"(Find the rows with the largest positive inner products with each document; for ties, the first row.
 
@@ -585,11 +643,9 @@ apart : bool
     Whether the rows are the documents themselves; then no document is compared with itself.
 documents : tuple of ndarray
     Compressed rows.
-numbers : ndarray of uint32
-    Number of the term of each entry of the documents in the lists.
 compared : tuple
-    Inverted lists of pieces; the row of each piece, ndarray of int64, shape (n_pieces,); and spans, terms and weights
-    of these rows.
+    Inverted lists of pieces; the number of each term in the lists, ndarray of int32, -1 for none; the row of each
+    piece, ndarray of int64, shape (n_pieces,); and spans, terms and weights of these rows.
 scale, recent_scale : ndarray of float64, shape (n_pieces,)
     Factors of the products without and with recency.
 n_terms : int
@@ -611,26 +667,28 @@ compressed : tuple of ndarray
     Starts, terms, weights.
 lists : tuple of ndarray, filled
     Starts (zeros at first), rows, weights.)");
-    module.def("rebuild", &rebuild, "owner"_a, "spans"_a, "entries"_a, "place"_a, "lists"_a, "limits"_a, "counters"_a,
-               release(),
+    module.def("rebuild", &rebuild, "filled"_a, "spans"_a, "entries"_a, "piece"_a, "owner"_a, "place"_a, "lists"_a,
+               "limits"_a, "counters"_a, release(),
                R"(Number the terms of some columns in the order of their first occurrence, and fill the inverted lists.
 
 Parameters
 ----------
-owner : ndarray of int64, shape (n_pieces,)
-    Column of each piece.
+filled : bool
+    Whether only columns with entries are pieces; otherwise all columns are.
 spans : ndarray of int64, shape (n_columns, 2)
     First entry of each column, and the entry after its last one.
 entries : tuple of ndarray
     Terms, weights, flattened weights.
+piece, owner : ndarray of int64, shape (n_columns,), filled
+    Piece of each column, -1 for none, and column of each piece.
 place : ndarray of int32, filled
     Number of each term, -1 for a term that no piece has.
 lists : tuple of ndarray, filled
     First and end of each list, in turn, then pieces and weights.
 limits : ndarray of int64, filled
     End of the space of each list.
-counters : ndarray of int64, shape (2,), filled
-    Number of terms, and number of entries.
+counters : ndarray of int64, shape (3,), filled
+    Number of terms, number of entries, number of pieces.
 
 Returns
 -------
@@ -646,21 +704,23 @@ entries : tuple of ndarray
     Terms, weights, flattened weights.
 result : tuple of ndarray, filled
     Starts, terms, weights, flattened weights.)");
-    module.def("exchange", &exchange, "changed"_a, "piece"_a, "before"_a, "after"_a, "entries"_a, "place"_a, "lists"_a,
-               "limits"_a, "counters"_a, release(),
+    module.def("exchange", &exchange, "filled"_a, "changed"_a, "before"_a, "after"_a, "entries"_a, "piece"_a, "owner"_a,
+               "place"_a, "lists"_a, "limits"_a, "counters"_a, release(),
                R"(Replace the entries of some columns in inverted lists; the order within a list may change.
 
 Parameters
 ----------
+filled : bool
+    Whether only columns with entries are pieces.
 changed : ndarray of int64
-    The columns.
-piece : ndarray of int64, shape (n_columns,)
-    Number of each column in the lists.
+    The columns; those without a piece become pieces.
 before, after : ndarray of int64, shape (n, 2)
     First entry of each column and the entry after its last one, before and after the change; terms ascend. `before`
     may have fewer columns.
 entries : tuple of ndarray
     Terms, weights, flattened weights.
+piece, owner : ndarray of int64, shape (n_columns,), changed
+    Piece of each column, -1 for none, and column of each piece.
 place : ndarray of int32, changed
     Number of each term, -1: none yet.
 lists : tuple of ndarray, changed
@@ -668,15 +728,18 @@ lists : tuple of ndarray, changed
 limits : ndarray of int64, changed
     End of the space of each list.
 counters : ndarray of int64, changed
-    The next number of a term, and the end of the space that lists use.
+    The next number of a term, the end of the space that lists use, number of pieces.
 
 Returns
 -------
 bool
     Whether there was room; otherwise the lists are only partly changed and must be rebuilt.)");
     module.def("sums", &sums, "changed"_a, "owner"_a, "factors"_a, "late_factor"_a, "rows"_a, "most"_a,
-               "power"_a, "n_terms"_a, "entries"_a, "free"_a, "spans"_a, "sizes"_a, release(),
+               "power"_a, "n_terms"_a, "entries"_a, "free"_a, "spans"_a, "sizes"_a, "lengths"_a, release(),
                R"(Fill columns with sums of weighted rows, each cut to its heaviest terms and scaled to unit l2 norm.
+
+With `lengths`, sums are scaled by powers of two instead. The weights of a term then stay the same, to the bit, as long
+as the rows with this term do, unless the norm passes a power of two.
 
 Parameters
 ----------
@@ -703,13 +766,17 @@ spans : ndarray of int64, shape (n_columns, 2), changed
     First entry of each column, and the entry after its last one.
 sizes : ndarray, shape (n,), filled
     Norms of the cut sums, before they are scaled.
+lengths : ndarray, shape (n_columns,) or (0,), changed
+    Norms of the flattened weights of the columns; if it is empty, flattened weights have unit norm.
 
 Returns
 -------
 int
     End of the entries, or -1 if they have too little room.)");
-    module.def("flatten", &flatten, "starts"_a, "weights"_a, "power"_a, "values"_a, release(),
-               "Fill `values` with the weights of rows raised to a power, in rows of unit l2 norm.");
+    module.def("flatten", &flatten, "starts"_a, "weights"_a, "power"_a, "values"_a, "lengths"_a, release(),
+               R"(Fill `values` with the weights of rows raised to a power.
+
+If `lengths` is empty, each row is scaled to unit l2 norm; otherwise `lengths` is filled with the norms.)");
     module.def("codes", &codes, "documents"_a, "atoms"_a, "neighbours"_a, "sweeps"_a, "n_terms"_a, "x"_a, release(),
                R"(Code documents on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
@@ -726,16 +793,18 @@ n_terms : int
     Terms of documents and atoms are below it.
 x : ndarray, shape (n_documents, m), filled
     Zeros.)");
-    module.def("heaviest", &heaviest, "most"_a, "compressed"_a, "ends"_a, release(),
-               R"(Cut every row to its `most` largest weights, for ties the first ones, in place.
+    module.def("heaviest", &heaviest, "most"_a, "rows"_a, release(),
+               R"(Return the `most` largest weights of each row, for ties the first ones, and their terms.
 
 Parameters
 ----------
 most : int
-compressed : tuple of ndarray
-    Starts, terms and weights of rows of positive weights; the last two changed.
-ends : ndarray of int64, shape (n_rows + 1,), filled
-    Starts of the rows afterwards, and the end of the last one.)");
+rows : tuple of ndarray
+    Starts, terms and weights of rows of positive weights.
+
+Returns
+-------
+starts, terms, weights : ndarray)");
 }
 
 }  // namespace odl

@@ -260,18 +260,20 @@ inline void complete(int64_t j, const Merging &atoms) {
 
 // Complete the rows of all atoms.
 inline void complete_all(const Merging &atoms) {
-    constexpr int64_t COLUMNS = 256;  // columns per pass: the lines of `gram` that a pass reads fit the nearest cache
-    auto [stamp, recent, counters] = std::tuple{atoms.stamp, atoms.recent, atoms.counters};
-    std::vector<int64_t> changed;  // by the time of their change
-    for (int64_t time = counters[START]; time < counters[TIME]; time++)
-        if (stamp[recent[time]] == time) changed.push_back(recent[time]);
-    int64_t n_changed = static_cast<int64_t>(changed.size());
-    for (int64_t begin = 0; begin < n_changed; begin += COLUMNS)
-        for (int64_t row = 0; row < counters[ATOMS]; row++) {
-            int64_t first = begin, end = std::min(begin + COLUMNS, n_changed);
-            while (first < end && stamp[changed[first]] <= stamp[row]) first++;
-            for (int64_t at = first; at < end; at++) atoms.gram(row, changed[at]) = atoms.gram(changed[at], row);
+    constexpr int64_t ROWS = 16;           // rows per pass: a line of the cache has 16 numbers
+    constexpr std::ptrdiff_t AHEAD = 16;   // number of changed atoms by which their rows are prefetched
+    auto [gram, stamp, counters] = std::tuple{atoms.gram, atoms.stamp, atoms.counters};
+    std::vector<int64_t> changed;
+    for (int64_t j = 0; j < counters[ATOMS]; j++)
+        if (stamp[j] >= counters[START]) changed.push_back(j);
+    for (int64_t first = 0; first < counters[ATOMS]; first += ROWS) {
+        int64_t end = std::min(first + ROWS, counters[ATOMS]);
+        for (auto later = changed.begin(); later != changed.end(); later++) {
+            if (changed.end() - later > AHEAD) __builtin_prefetch(&gram(later[AHEAD], first));
+            for (int64_t row = first; row < end; row++)
+                if (stamp[row] < stamp[*later]) gram(row, *later) = gram(*later, row);
         }
+    }
     counters[START] = counters[TIME];
 }
 

@@ -6,8 +6,9 @@ Ward's with the square root of the harmonic size. Memory and time per document a
 topics remain in less detail.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from odl.kernels import atom_clusters
 from odl.learners import likeness
 from odl.learners.base import ArraySpec, Learner, Scores, State, setting
 from odl.learners.clusters import (
+    AGE_EDGES,
     AGES,
+    BINS,
     FULL_ACTIONS,
     Clusters,
     age_bins,
@@ -110,6 +113,7 @@ class ClusterLearner(Learner):
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
     opens: ClassVar[bool] = True
+    uses_codes: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -229,17 +233,21 @@ class Adaptive(ClusterLearner):
                 P, residual, self.contrast, self.context, self.peers
             )
         return Scores(
-            self.code(state, P, explained),
+            self.coding(state, P, explained),
             np.maximum(residual, 0.0),
             penalty,
             0.0,
             (explained.atoms,),
         )
 
-    def code(self, state: State, P: sparse.csr_array, found: Explained) -> sparse.csr_array:
-        """Return the codes of documents on their nearest atoms."""
+    def coding(self, state: State, P: sparse.csr_array, found: Explained) -> Callable:
+        """Return a function that computes the codes of documents on their nearest atoms.
+
+        It may be called after later documents were learned, since entries of columns never change.
+        """
         with reading(state, self.flatten) as index:
-            return likeness.codes(P, index.columns, state.shape[0], found.atoms)
+            columns = index.columns
+        return partial(likeness.codes, P, columns, state.shape[0], found.atoms)
 
     def explain(self, state: State, P: sparse.csr_array) -> Explained:
         """Return the similarity of documents to their nearest atoms.
@@ -266,10 +274,7 @@ class Adaptive(ClusterLearner):
 
     def _mean(self, nearest):
         """Return the weighted mean similarity to the nearest atoms, summed from the nearest on."""
-        mean = np.zeros(len(nearest.columns))
-        for weight, values in zip(self._weights, nearest.similarity.T, strict=False):
-            mean += weight * values
-        return mean
+        return (nearest.similarity * self._weights[: nearest.similarity.shape[1]]).sum(axis=1)
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return the share p_i (p_i - q_i) of each word in the score.
@@ -322,14 +327,14 @@ class Adaptive(ClusterLearner):
         The first contains 1 / rho_j^cohesion. The second is the first times the recency factors,
         which are 1 if `recency` is 0.
         """
-        size, members = state.arrays["size"], state.arrays["members"]
+        arrays, factors = state.arrays, np.ones(BINS)
         if self.recency:
-            bins, factors = bins_of(state), recency_of(state.arrays, self.recency)
-        else:
-            bins, factors = np.zeros(len(size), dtype=np.int64), np.ones(1)
-        return atom_clusters.scales(which, size, members, bins, factors, float(self.cohesion))
+            factors = recency_of(arrays, self.recency)
+        ages = arrays["used"], int(arrays["seen"][0]), AGE_EDGES, factors
+        cohesion = arrays["size"], arrays["members"], float(self.cohesion)
+        return atom_clusters.scales(which, *cohesion, *ages)
 
-    @property
+    @cached_property
     def _weights(self):
         """Weights w_r of the nearest atoms."""
         weights = 1.0 / np.arange(1, self.nearest + 1)
@@ -353,9 +358,9 @@ class Adaptive(ClusterLearner):
         state = self.fit_terms(state, P.shape[1])
         arrays, document_weight, halves = dict(state.arrays), 1.0, False
         if self.recency and state.shape[1]:
-            arrays |= with_matches(
-                arrays, bins_of(state), arrays["members"], self.explain(state, P).matches
-            )
+            bins = age_bins(arrays["seen"] - 1 - arrays["used"])
+            matches = self.explain(state, P).matches
+            arrays |= with_matches(arrays, bins, arrays["members"], matches)
         if self.half_life:
             seen = int(arrays["seen"][0])
             (halvings, _), (n_halvings, since_halving) = (
@@ -373,20 +378,6 @@ class Adaptive(ClusterLearner):
         clusters = Clusters(state.with_arrays(arrays), P.shape[1], settings, document_weight)
         clusters.learn(P)
         return clusters, halves
-
-
-def bins_of(state: State) -> np.ndarray:
-    """Return the age bin of each atom.
-
-    The age is the number of documents since a document last joined the atom. The state caches the
-    result.
-    """
-    seen, used = state.arrays["seen"], state.arrays["used"]
-    cached_for, bins = state.derived.get("bins", (None, None))
-    if cached_for is not used:
-        bins = age_bins(seen - 1 - used)
-        state.derived["bins"] = used, bins
-    return bins
 
 
 def rescale_atoms(before: State, after: State) -> State:

@@ -7,8 +7,9 @@ the same bytes.
 """
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -219,12 +220,22 @@ class State:
         return state
 
 
-class Scores(NamedTuple):
-    """Codes of a batch (documents x atoms, CSR), and the residual and penalty of each document.
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of a batch: codes, and the residual and penalty of each document.
 
-    The score of a document is its residual plus its penalty. `gap` is the largest relative duality
-    gap of the codes. For a cluster learner `nearest` contains the nearest atoms of each document,
-    so that `shares` need not search for them again.
+    The score of a document is its residual plus its penalty.
+
+    Parameters
+    ----------
+    coding : csr_array, shape (n_documents, n_atoms), or callable
+        Codes, or a function without arguments that computes them when `codes` is first read.
+    residual, penalty : ndarray, shape (n_documents,)
+    gap : float
+        Largest relative duality gap of the codes.
+    nearest : tuple
+        Nearest atoms of each document, from a cluster learner, so that `shares` need not search for
+        them again.
 
     Examples
     --------
@@ -238,11 +249,16 @@ class Scores(NamedTuple):
     ((3, 1), array([0.1 , 0.28, 0.28]))
     """
 
-    codes: sparse.csr_array
+    coding: sparse.csr_array | Callable[[], sparse.csr_array]
     residual: np.ndarray
     penalty: np.ndarray
     gap: float
     nearest: tuple = ()
+
+    @cached_property
+    def codes(self) -> sparse.csr_array:
+        """Codes of the documents, shape (n_documents, n_atoms)."""
+        return self.coding() if callable(self.coding) else self.coding
 
 
 @dataclass(frozen=True)
@@ -267,6 +283,8 @@ class Learner(Section, abc.ABC):
     numbers_per_atom : int
         Numbers stored for each atom in addition to its `terms`, for a learner whose setting
         `memory` determines the number of atoms; 0 for other learners.
+    uses_codes : bool
+        Whether `learn` reads the codes X; if not, X may be None.
     has_regret : bool
         Whether the workflow can measure regret, which is defined for online learners of the L1
         objective with a fixed number of atoms.
@@ -291,6 +309,7 @@ class Learner(Section, abc.ABC):
     grows: ClassVar[bool] = False
     opens: ClassVar[bool] = False
     numbers_per_atom: ClassVar[int] = 0
+    uses_codes: ClassVar[bool] = True
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False
 

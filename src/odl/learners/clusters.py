@@ -30,7 +30,6 @@ AGE_EDGES = np.array(
 # Matches added to both counters of a bin, so that a few matches hardly change their ratio.
 PRIOR = 100.0
 BINS = len(AGE_EDGES) + 1
-AGE_BINS = np.searchsorted(AGE_EDGES, np.arange(10001), side="right")  # bin of each age to 10,000
 AGES = {name: ArraySpec("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
@@ -90,7 +89,10 @@ class Clusters:
             merges = self.settings["full"] == "merge" and len(arrays["size"]) + count > limit
             self.atoms = to_merging(arrays, index, limit, merges)
         limit = len(self.atoms.documents)
-        used, birth = pad_zeros(arrays["used"], limit), pad_zeros(arrays["birth"], limit)
+        used, birth = (
+            likeness.pad_zeros(arrays["used"], limit),
+            likeness.pad_zeros(arrays["birth"], limit),
+        )
         changed, places = atom_clusters.learn(
             (documents, index.lists.rows(), lists),
             arrays["size"],
@@ -105,7 +107,7 @@ class Clusters:
         n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
         rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
         rule = self.settings["terms"], float(self.settings["flatten"])
-        size = pad_zeros(arrays["size"], n_atoms)
+        size = likeness.pad_zeros(arrays["size"], n_atoms)
         size[changed] = index.set_sums(
             changed, (places, arrays["size"], self.worth), rows, rule, (self.n_terms, n_atoms)
         )
@@ -130,7 +132,8 @@ def index_of(state, power):
     """Return the inverted index of a state's atoms; the state caches it."""
     index = state.derived.get(("index", power))
     if index is None:
-        index = state.derived["index", power] = likeness.build_index(state.dictionary, power)
+        sums = state.derived.get("sums", False)
+        index = state.derived["index", power] = likeness.build_index(state.dictionary, power, sums)
     return index
 
 
@@ -163,13 +166,6 @@ def reading(state, power):
         index.readers.pop()
 
 
-def pad_zeros(values, length):
-    """Return a copy with zeros up to the length."""
-    longer = np.zeros(length, dtype=values.dtype)
-    longer[: len(values)] = values
-    return longer
-
-
 def renew_products(changed, size, index, atoms):
     """Update norms, inner products and merging costs after some atoms have changed.
 
@@ -186,7 +182,7 @@ def to_merging(arrays, index, limit, merges=True):
     """
     k = len(arrays["size"])
     gram = np.empty((limit, limit) if merges else (0, 0), dtype=np.float32)
-    atoms = new_merging(gram, pad_zeros(arrays["members"], limit), k)
+    atoms = new_merging(gram, likeness.pad_zeros(arrays["members"], limit), k)
     renew_products(np.arange(k), arrays["size"], index, atoms)
     return atoms
 
@@ -214,13 +210,8 @@ def new_merging(gram, documents, n_atoms):
 
 
 def cut_rows(P, most):
-    """Return the rows of P without all but the `most` heaviest words; for ties, the first words."""
-    rows = likeness.as_rows(P)
-    if np.diff(rows.starts).max(initial=0) <= most:
-        return rows
-    starts, terms, weights = np.empty_like(rows.starts), rows.terms.copy(), rows.weights.copy()
-    inverted_lists.heaviest(most, (rows.starts, terms, weights), starts)
-    return likeness.Rows(starts, terms[: starts[-1]], weights[: starts[-1]])
+    """Return the `most` heaviest words of each row of P; for ties, the first words."""
+    return likeness.Rows(*inverted_lists.heaviest(most, likeness.as_rows(P)))
 
 
 def with_matches(
@@ -292,8 +283,8 @@ def recency_of(counters: dict[str, np.ndarray], power: float) -> np.ndarray:
     """
     matches = counters["matches"]
     ratio = (matches + PRIOR) / (counters["expected"] + PRIOR)
-    factor = (ratio / ratio.max()) ** power
-    mean = (matches * factor).sum() / matches.sum() if matches.any() else 1.0
+    factor, total = (ratio / ratio.max()) ** power, matches.sum()
+    mean = (matches * factor).sum() / total if total else 1.0
     return factor / mean**0.5
 
 
@@ -310,7 +301,4 @@ def age_bins(ages: np.ndarray) -> np.ndarray:
     >>> clusters.age_bins(np.array([0, 49, 50, 100, 700_000]))
     array([ 0,  0,  1,  2, 21])
     """
-    bins = AGE_BINS[np.minimum(ages, len(AGE_BINS) - 1)]
-    old = np.flatnonzero(bins == AGE_BINS[-1])
-    bins[old] = np.searchsorted(AGE_EDGES, ages[old], side="right")
-    return bins
+    return AGE_EDGES.searchsorted(ages, side="right")

@@ -19,7 +19,7 @@ from odl.kernels import ward_merging
 from odl.learners import likeness
 from odl.learners.adaptive import Adaptive, ClusterLearner, rescale_atoms
 from odl.learners.base import ArraySpec, Scores, State, setting
-from odl.learners.clusters import NO_LIMIT, index_of, reading, take_index, to_merging
+from odl.learners.clusters import NO_LIMIT, index_of, reading, to_merging
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
@@ -153,9 +153,8 @@ class Levels(ClusterLearner):
         residual = np.maximum(1.0 - similarity, 0.0)
         if self.in_batch:
             residual = with_peers(P, residual, self.context, self.peers)
-        codes = self._atoms.code(state, P, explained[0])
         return Scores(
-            codes,
+            self._atoms.coding(state, P, explained[0]),
             residual,
             np.zeros(P.shape[0]),
             0.0,
@@ -276,15 +275,16 @@ class Levels(ClusterLearner):
             Atoms that changed since `before`.
         """
         arrays, n_slots, k = state.arrays, 2 * self.limit, state.shape[1]
-        if before:
-            groups = before.derived["groups"]
-            index, earlier_group = take_index(groups, self.flatten), before.arrays["group"]
-            new = {name: groups.arrays[name].copy() for name in ("members", "size", "used")}
-        else:
-            index = likeness.Index(likeness.NO_COLUMNS, state.shape[0], filled=True)
+        groups = before.derived.pop("groups", None) if before else None
+        index = groups.derived.pop(("index", self.flatten), None) if groups else None
+        if index is None or index.readers:
+            index = likeness.Index(likeness.NO_COLUMNS, state.shape[0], np.empty(0))
             changed, earlier_group = np.arange(k), arrays["group"][:0]
             new = {"members": np.zeros(n_slots), "size": np.zeros(n_slots)}
             new["used"] = np.full(n_slots, -1)
+        else:
+            earlier_group = before.arrays["group"]
+            new = {name: groups.arrays[name].copy() for name in ("members", "size", "used")}
         slots, owner = ward_merging.update_groups(
             arrays["group"], earlier_group, changed, arrays["members"], arrays["used"],
             new["members"], new["used"],
@@ -296,7 +296,7 @@ class Levels(ClusterLearner):
             slots, (owner, arrays["size"], 0.0), rows, rule, (state.shape[0], n_slots)
         )
         groups = State.from_columns(index.columns, state.shape[0], {**arrays, **new}, 0)
-        groups.derived["index", self.flatten] = index
+        groups.derived.update({("index", self.flatten): index, "sums": True})
         return groups
 
 

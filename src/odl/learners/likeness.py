@@ -84,17 +84,16 @@ class TermNumbers:
     ----------
     count : int
         Number of terms that have a number.
-    place : ndarray of int32, shape (n_terms + 1,)
-        Number of each term; -1 for a term without one, and in the last entry, which stands for
-        unknown terms.
+    place : ndarray of int32, shape (n_terms,)
+        Number of each term; -1 for a term without one.
     """
 
     def __init__(self, n_terms):
-        self.place, self.count = np.full(n_terms + 1, -1, dtype=np.int32), 0
+        self.place, self.count = np.full(n_terms, -1, dtype=np.int32), 0
 
     def widen(self, n_terms):
         """Make room for a larger vocabulary."""
-        missing = n_terms + 1 - len(self.place)
+        missing = n_terms - len(self.place)
         if missing > 0:
             self.place = np.concatenate([self.place, np.full(missing, -1, dtype=np.int32)])
 
@@ -107,11 +106,6 @@ class TermNumbers:
         numbers = np.empty(len(terms), dtype=np.uint32)
         self.count = inverted_lists.number(terms, self.place, self.count, numbers)
         return numbers
-
-    def known(self, terms):
-        """Return the numbers of terms; terms without a number get one that is in no list."""
-        place = self.place
-        return place[np.minimum(terms, len(place) - 1)].view(np.uint32)
 
 
 class Index:
@@ -126,8 +120,11 @@ class Index:
     ----------
     columns : Columns
     n_terms : int
-    filled : bool
-        Whether only columns with entries are pieces; otherwise all columns are, in their order.
+    lengths : ndarray, shape (n_columns,), optional
+        Norms of the flattened weights, for columns that are sums of many rows, of which a few
+        change at a time. Such columns are scaled by powers of two, so that few entries change; only
+        columns with entries are pieces. Without `lengths`, columns and their flattened weights have
+        unit norm, and all columns are pieces, in their order.
 
     Attributes
     ----------
@@ -136,8 +133,6 @@ class Index:
     owner : ndarray of int64
         Column of each piece. Lists refer to columns by pieces, whose numbers do not change until
         the next rebuild.
-    piece : ndarray of int64
-        Piece of each column, -1 without one.
     lists : FlattenedRows
         Inverted lists: ``starts`` alternates between the start and the end of each list, ``terms``
         has pieces.
@@ -149,9 +144,9 @@ class Index:
         One entry for each caller that is reading the lists.
     """
 
-    def __init__(self, columns, n_terms, filled=False):
-        self.readers, self.filled, self.numbers = [], filled, TermNumbers(n_terms)
-        self.columns = columns
+    def __init__(self, columns, n_terms, lengths=None):
+        self.readers, self.sums, self.numbers = [], lengths is not None, TermNumbers(n_terms)
+        self.columns, self.lengths = columns, lengths if self.sums else np.empty(0)
         self.lists, self.limits = _empty_lists(0, 0)
         self._compact()
         self._rebuild(n_terms)
@@ -165,16 +160,21 @@ class Index:
     def _rebuild(self, n_terms):
         """Number the terms from 0 and build all lists."""
         spans = self.columns.spans
-        self.owner = np.flatnonzero((spans[:, 0] < spans[:, 1]) | (not self.filled))
-        self.piece = np.full(len(spans), -1)
-        self.piece[self.owner] = np.arange(len(self.owner))
+        self._owners, self._pieces = np.empty(len(spans), np.int64), np.empty(len(spans), np.int64)
         self.numbers.widen(n_terms)
-        pieces = self.owner, spans, self.columns[1:], self.numbers.place
-        counters = np.zeros(2, dtype=np.int64)
-        while not inverted_lists.rebuild(*pieces, self.lists, self.limits, counters):
+        columns = self.sums, spans, self.columns[1:], self._pieces, self._owners
+        counters = np.zeros(3, dtype=np.int64)
+        while not inverted_lists.rebuild(
+            *columns, self.numbers.place, self.lists, self.limits, counters
+        ):
             n_lists, size = 3 * counters[0], int(counters[1] * (1.0 + SPARE_SHARE))
             self.lists, self.limits = _empty_lists(n_lists, size)
-        self.numbers.count, self.lists_end = counters.tolist()
+        self._store(counters)
+
+    def _store(self, counters):
+        """Store the number of terms, the end of the lists and the number of pieces."""
+        self.numbers.count, self.lists_end, n_pieces = counters.tolist()
+        self.owner = self._owners[:n_pieces]
 
     def set_sums(self, changed, summands, rows, rule, shape):
         """Replace columns by weighted sums of rows, and return the norms of the sums.
@@ -195,14 +195,16 @@ class Index:
             Numbers of terms and columns after the change.
         """
         (n_terms, n_columns), sizes, end = shape, np.empty(len(changed)), -1
+        lengths = pad_zeros(self.lengths, n_columns) if self.sums else self.lengths
         while end < 0:
             spans = self._spans(n_columns)
-            target = n_terms, self.columns[1:], self.n_entries, spans, sizes
+            target = n_terms, self.columns[1:], self.n_entries, spans, sizes, lengths
             end = inverted_lists.sums(changed, *summands, rows, *rule, *target)
             if end < 0:  # too little room
-                lengths = [family[0][:, 1] - family[0][:, 0] for family in rows]
-                self._compact(np.concatenate(lengths)[summands[0] >= 0].sum())
+                counts = [family[0][:, 1] - family[0][:, 0] for family in rows]
+                self._compact(np.concatenate(counts)[summands[0] >= 0].sum())
         self._update(changed, spans, end, n_terms)
+        self.lengths = lengths
         return sizes
 
     def set_columns(self, changed, rows, n_columns, n_terms):
@@ -249,19 +251,15 @@ class Index:
     def _update_lists(self, changed, earlier, n_terms):
         """Replace the entries of changed columns in the lists; return False without space."""
         spans, numbers = self.columns.spans, self.numbers
-        if len(spans) > len(self.piece):
-            self.piece = np.append(self.piece, np.full(len(spans) - len(self.piece), -1))
-        new_columns = changed[self.piece[changed] < 0]
-        if len(new_columns):
-            filled = (spans[new_columns, 0] < spans[new_columns, 1]) | (not self.filled)
-            new_columns = new_columns[filled]
-            self.piece[new_columns] = len(self.owner) + np.arange(len(new_columns))
-            self.owner = np.append(self.owner, new_columns)
+        missing = len(spans) - len(self._pieces)
+        if missing:
+            self._pieces = np.append(self._pieces, np.full(missing, -1))
+            self._owners = np.append(self._owners, np.empty(missing, np.int64))
         numbers.widen(n_terms)
-        counters, lists = np.array([numbers.count, self.lists_end]), (self.lists, self.limits)
-        rows = changed, self.piece, earlier, spans, self.columns[1:], numbers.place
-        fits = inverted_lists.exchange(*rows, *lists, counters)
-        numbers.count, self.lists_end = counters.tolist()
+        counters = np.array([numbers.count, self.lists_end, len(self.owner)])
+        columns = self.sums, changed, earlier, spans, self.columns[1:], self._pieces, self._owners
+        fits = inverted_lists.exchange(*columns, numbers.place, self.lists, self.limits, counters)
+        self._store(counters)
         return fits
 
 
@@ -272,14 +270,13 @@ def spans_of(starts):
     return spans
 
 
-def build_index(A, power):
-    """Return the index of the columns of a CSC matrix."""
+def build_index(A, power, sums=False):
+    """Return the index of the columns of a CSC matrix; `sums` for columns of an index of sums."""
     A = A if A.has_sorted_indices else A.sorted_indices()
     starts, terms, weights = as_rows(A)
-    return Index(
-        Columns(spans_of(starts), terms, weights, flatten_weights(starts, weights, power)),
-        A.shape[0],
-    )
+    lengths = np.empty(A.shape[1]) if sums else None
+    flat = flatten_weights(starts, weights, power, lengths)
+    return Index(Columns(spans_of(starts), terms, weights, flat), A.shape[0], lengths)
 
 
 def compact(columns, n_more=0):
@@ -290,6 +287,13 @@ def compact(columns, n_more=0):
     rows = FlattenedRows(starts, terms, np.empty(size), np.empty(size))
     inverted_lists.take(spans, columns[1:], rows)
     return rows
+
+
+def pad_zeros(values, length):
+    """Return a copy with zeros up to the length."""
+    longer = np.zeros(length, dtype=values.dtype)
+    longer[: len(values)] = values
+    return longer
 
 
 def narrow(starts):
@@ -314,10 +318,14 @@ def invert_rows(rows, n_terms):
     return lists
 
 
-def flatten_weights(starts, weights, power):
-    """Return the weights of rows raised to a power, rows scaled to unit l2 norm."""
+def flatten_weights(starts, weights, power, lengths=None):
+    """Return the weights of rows raised to a power, rows scaled to unit l2 norm.
+
+    If `lengths` is given, rows are not scaled, and it is filled with their norms.
+    """
     values = np.empty(len(weights))
-    inverted_lists.flatten(starts, weights, float(power), values)
+    lengths = np.empty(0) if lengths is None else lengths
+    inverted_lists.flatten(starts, weights, float(power), values, lengths)
     return values
 
 
@@ -373,11 +381,13 @@ def _nearest_in(P, index, most, flat, *scales):
     `flat` chooses flattened weights of the columns. Returns (`Nearest` with the first scale,
     `Nearest` with the second scale).
     """
-    documents, (spans, terms, *weights) = as_rows(P), index.columns
-    compared = index.lists.rows(flat), index.owner, (spans, terms, weights[flat])
-    n_terms, most = max(P.shape[1], len(index.numbers.place)), min(most, len(spans))
-    numbers = index.numbers.known(documents.terms)
-    return _nearest(documents, numbers, compared, n_terms, most, scales)
+    spans, terms, *weights = index.columns
+    place = index.numbers.place
+    if flat and index.sums:
+        scales = [scale / index.lengths[index.owner] for scale in scales]
+    compared = index.lists.rows(flat), place, index.owner, (spans, terms, weights[flat])
+    n_terms, most = max(P.shape[1], len(place)), min(most, len(spans))
+    return _nearest(as_rows(P), compared, n_terms, most, scales)
 
 
 def nearest_columns(P, A, most, scale, apart=False):
@@ -405,12 +415,11 @@ def nearest_columns(P, A, most, scale, apart=False):
     documents, columns = as_rows(P), as_rows(A)
     numbers = TermNumbers(max(P.shape[1], A.shape[0]))
     column_terms = numbers.assign(columns.terms, A.shape[0])
-    document_terms = numbers.known(documents.terms)
     lists = invert_rows(columns._replace(terms=column_terms), numbers.count)
     lists = lists._replace(starts=spans_of(lists.starts).ravel())
-    compared = lists, np.arange(A.shape[1]), (spans_of(columns.starts), *columns[1:])
-    n_terms = len(numbers.place)
-    return _nearest(documents, document_terms, compared, n_terms, most, (scale,), apart)[0]
+    rows = spans_of(columns.starts), *columns[1:]
+    compared = lists, numbers.place, np.arange(A.shape[1]), rows
+    return _nearest(documents, compared, len(numbers.place), most, (scale,), apart)[0]
 
 
 def nearest_among(P, most):
@@ -419,16 +428,15 @@ def nearest_among(P, most):
     return nearest_columns(P, P.T, most, np.ones(P.shape[0]), apart=True)
 
 
-def _nearest(documents, numbers, compared, n_terms, most, scales, apart=False):
+def _nearest(documents, compared, n_terms, most, scales, apart=False):
     """Run the kernel that searches inverted lists; return its results for both scales.
 
     Parameters
     ----------
     documents : Rows
-    numbers : ndarray of uint32
-        Number of each term of the documents in the lists.
     compared : tuple
-        Inverted lists, column of each piece, and (spans, terms, weights) of the columns.
+        Inverted lists, number of each term in them, column of each piece, and (spans, terms,
+        weights) of the columns.
     n_terms : int
         Size of the vocabulary.
     most : int
@@ -447,7 +455,7 @@ def _nearest(documents, numbers, compared, n_terms, most, scales, apart=False):
     sizes = (count, most), (count if len(scales) > 1 else 0, most)
     plain, recent = (Nearest(np.full(size, -1), np.zeros(size)) for size in sizes)
     if most:
-        rows = documents, numbers, compared, scales[0], scales[-1]
+        rows = documents, compared, scales[0], scales[-1]
         inverted_lists.nearest(apart, *rows, n_terms, *plain, *recent)
     return plain, recent
 

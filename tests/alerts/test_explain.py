@@ -31,6 +31,7 @@ def watch():
 @pytest.fixture
 def found(watch):
     reasons = [Reason(f"w{n}", share) for n, share in enumerate([0.3] + 21 * [0.02])]
+    reasons += [Reason("dod", 0.0), Reason("jpeg", 0.0)]
     reasons += [Reason(f"low{n}", -share) for n, share in enumerate([0.001, 0.002, 0.003, 0.014])]
     return replace(
         watch.periods[-1].documents_of[0], id="a:7", title="A title", members=("a:7", *(f"b:{n}" for n in range(11))),
@@ -42,8 +43,7 @@ def found(watch):
 def test_a_document_line_by_line(watch, found):
     before = Document(t=9, row=0, id="d:1", title="One before", source="", time=38 * DAY)
     meant = Document(t=8, row=0, id="d:2", title="By meaning", source="", time=NO_TIME)
-    words = {"dod", "jpeg", "w0"}
-    text = explain.document_text(watch, found, (before, 0.5), (meant, 0.25), words)
+    text = explain.document_text(watch, found, (before, 0.5), (meant, 0.25))
     assert text.splitlines() == [
         "A title",
         "  id: a:7  (1970-02-10, a.csv)",
@@ -79,10 +79,10 @@ def test_the_sum_of_own_words_is_the_evidence_that_events_use(watch):
         for name in ("inside", "before")
     ]
     for row, expected in zip(X.toarray(), events.likelihood(X, *rates)[:, 0], strict=True):
-        words = {word for word, has in zip(vocabulary, row, strict=True) if has}
-        assert sum(ratio for *_, ratio in explain.own_likelihood(event, words)) == pytest.approx(
-            expected
-        )
+        words = [Reason(word, 0.1) for word, has in zip(vocabulary, row, strict=True) if has]
+        document = replace(watch.periods[-1].documents_of[0], reasons=tuple(words))
+        ratios = explain.own_likelihood(event, document)
+        assert sum(ratio for *_, ratio in ratios) == pytest.approx(expected)
 
 
 def test_what_a_document_does_not_have_is_not_told(watch, found):
@@ -98,7 +98,7 @@ def test_what_a_document_does_not_have_is_not_told(watch, found):
         title="",
     )
     bare = replace(bare, time=NO_TIME, source="", text="of w0 in it", score=0.0, t=1, row=30)
-    assert explain.document_text(watch, bare, None, None, set()).splitlines() == [
+    assert explain.document_text(watch, bare, None, None).splitlines() == [
         "a:7",
         "  id: a:7  (no date)",
         "  score 0.0000, number 3 of 2023-11-20 to 2023-11-26; unproven",

@@ -134,7 +134,7 @@ def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
         watch, [watch.periods[3]]
     )
     assert breakdown.line(replace(document, rest=None)) == "shared words 100 % (none above 1 %)"
-    assert "0." not in views.DocumentView(document, watch.periods[3]).parts
+    assert "0." not in views.DocumentView(document, watch.periods[3]).parts()
     assert len(explained(watch, document).reasons) == 400
 
 
@@ -391,11 +391,11 @@ def test_reasons_add_up_to_the_score(algorithm, tmp_path):
         assert np.allclose(sums + record.context, score, rtol=0, atol=1e-12)
         assert (np.abs(record.context).max() > 0.01) == (algorithm == "adaptive")
     for row in (0, 5, 79):
-        document, earlier, meant, _ = explain.explain_document(watch.place, 2, row)
+        document, earlier, meant = explain.explain_document(watch.place, 2, row)
         total = sum(reason.share for reason in document.reasons) + document.context
         assert np.isclose(total, score[row], atol=1e-12) and 0 < earlier[1] <= 1 + 1e-9
         assert meant is None and f"{score[row]:.4f}" in explain.document_text(
-            watch, document, earlier, None, set()
+            watch, document, earlier, None
         )
     similar, cosine = earlier
 
@@ -404,13 +404,11 @@ def test_reasons_add_up_to_the_score(algorithm, tmp_path):
 
     day = 86_400_000
     for days, said in ((40, "40 days before"), (1, "1 day before"), (0, "")):
-        text = explain.document_text(
-            watch, document, dated(document.time - days * day), None, set()
-        )
+        text = explain.document_text(watch, document, dated(document.time - days * day), None)
         assert f"last seen {views.date_of(document.time - days * day)}, {said}"[:-2] in " ".join(
             text.split()
         )
-    assert "seen" not in explain.document_text(watch, document, dated(NO_TIME), None, set())
+    assert "seen" not in explain.document_text(watch, document, dated(NO_TIME), None)
 
 
 def test_explaining_needs_no_checkpoint(made, watch, tmp_path):

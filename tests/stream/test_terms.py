@@ -327,7 +327,7 @@ def test_alerts_go_on_with_the_terms_that_are_left(watch, tmp_path):
     for t in (4, 12):
         record = periods.read(f"{place.alerts}/{t}.h5", shares=True)
         row = int(np.argmax(record.score))
-        alert, earlier, *_ = explain.explain_document(place, t, row)
+        alert, earlier, _ = explain.explain_document(place, t, row)
         assert sum(reason.share for reason in alert.reasons) + alert.context == pytest.approx(
             alert.score, abs=1e-5
         )

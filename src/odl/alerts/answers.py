@@ -336,21 +336,13 @@ def _read_documents(watch, rows):
 
 def _member_entries(watch, event, n):
     """Return n documents of an event as dicts, the central ones first, then the oldest."""
-    central = {ident for ident, _ in event.examples}
-    rows = [
-        (t, row)
-        for t in sorted(event.sizes)
-        for row in np.flatnonzero(watch.periods[t].event == event.number).tolist()
-    ]
-    ids = periods.read_names(os.path.join(watch.place.alerts, f"{event.birth}.h5")).ids
-    first = {(event.birth, row) for row, ident in enumerate(ids) if visible(ident) in central}
-    rows.sort(key=lambda row: row not in first)
-    return [_document_entry(watch, document) for document in _read_documents(watch, rows[:n])]
+    rows = [(document.t, document.row) for document in explain.members_of(watch, event)[:n]]
+    return [_document_entry(watch, document) for document in _read_documents(watch, rows)]
 
 
 def _explain_document(watch, t, row):
     """Return a document as a dict: parts of its score, event, most similar earlier document."""
-    document, earlier, _, words = explain.explain_document(watch.place, t, row)
+    document, earlier, _ = explain.explain_document(watch.place, t, row)
     (stored,) = _read_documents(watch, [(t, row)])
     document = replace(document, text=stored.text)
     entry = _document_entry(watch, document, (*DOCUMENT_FIELDS, "parts", "rank", "tail"))
@@ -360,7 +352,7 @@ def _explain_document(watch, t, row):
         entry["most_similar_before"]["cosine"] = round(cosine, 3)
     if event := watch.events.get(document.event):
         entry["belongs_to"] = _event_entry(watch, event)
-        ratios = explain.own_likelihood(event, words)
+        ratios = explain.own_likelihood(event, document)
         entry["belongs_to"]["quoted"]["log_likelihood_ratios"] = _cut(ratios)
     return _fit_answer({**_answer_head(watch), "documents": [entry]}, "documents")
 

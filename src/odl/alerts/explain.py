@@ -126,17 +126,24 @@ def read_members(place, events):
     StorageError
         If a file is missing or damaged.
     """
-    members_of = {event.number: [] for event in events}
+    members = {event.number: [] for event in events}
     for t in sorted({t for event in events for t in event.sizes}):
         event_of = periods.read_event_numbers(os.path.join(place.alerts, f"{t}.h5"))
-        rows = np.flatnonzero(np.isin(event_of, [*members_of])).tolist()
+        rows = np.flatnonzero(np.isin(event_of, [*members])).tolist()
         for document in read_documents(place, t, rows):
-            members_of[int(event_of[document.row])].append(document)
-    return members_of
+            members[int(event_of[document.row])].append(document)
+    return members
+
+
+def members_of(watch, event):
+    """Return the documents of an event (`read_documents`), central ones first, then the oldest."""
+    central = {ident for ident, _ in event.examples}
+    members = read_members(watch.place, [event])[event.number]
+    return sorted(members, key=lambda document: document.id not in central)
 
 
 def explain_document(place, t, row):
-    """Return a document with all its reasons, the most similar earlier documents, and its words.
+    """Return a document with all its reasons, and the most similar earlier documents.
 
     Parameters
     ----------
@@ -151,7 +158,6 @@ def explain_document(place, t, row):
     earlier, meant : (odl.alerts.model.Document, float) or None
         The most similar earlier document by words, and by vectors if the stream has vectors, with
         the cosine (`most_similar`).
-    words : set of str
 
     Raises
     ------
@@ -182,10 +188,7 @@ def explain_document(place, t, row):
     meant = None
     if period.meaning is not None:
         meant = most_similar(place, data, row, compare_vectors(data, row))
-    document_words = hashtags.with_bare(
-        {visible(data.vocabulary[term]) for term in counts[row : row + 1].indices.tolist()}
-    )
-    return read.printable(document), earlier, meant, document_words
+    return read.printable(document), earlier, meant
 
 
 def _known_atoms(place, t):
@@ -252,14 +255,14 @@ def compare_vectors(data, row):
     return lambda batch: dense.centred(batch.raw_vectors, data.vector_mean) @ data.vectors[row]
 
 
-def own_likelihood(event, words):
+def own_likelihood(event, document):
     """Return how much each own word of an event speaks for a document's membership.
 
     Parameters
     ----------
     event : odl.alerts.model.Event
-    words : set of str
-        Words of the document.
+    document : odl.alerts.model.Document
+        Its `reasons` are all its words.
 
     Returns
     -------
@@ -267,6 +270,7 @@ def own_likelihood(event, words):
         Word, whether the document contains it, and log-likelihood ratio; the largest ratio first.
         The ratios add up to the evidence that the document belongs to the event.
     """
+    words = hashtags.with_bare({reason.word for reason in document.reasons})
     ratios = [
         (own.word, True, math.log(own.inside / own.before))
         if own.word in words
@@ -276,10 +280,10 @@ def own_likelihood(event, words):
     return sorted(ratios, key=lambda ratio: (-ratio[2], ratio[0]))
 
 
-def document_text(watch, document, earlier, meant, words):
+def document_text(watch, document, earlier, meant):
     """Return the explanation of a document as text.
 
-    The last four arguments are the results of `explain_document`.
+    The last three arguments are the results of `explain_document`.
     """
     period = watch.periods[document.t - watch.periods[0].t]
     headlines = [
@@ -288,7 +292,7 @@ def document_text(watch, document, earlier, meant, words):
         if document.row in headline.rows
     ]
     view = views.DocumentView(document, period)
-    return _render("document", watch, view, headlines, words, earlier, meant)
+    return _render("document", watch, view, headlines, earlier, meant)
 
 
 def last_seen(other, document):
@@ -366,9 +370,7 @@ def event_text(watch, number):
     states = [f"{state} {views.day_in(watch, t)}" for t, state in event.history]
     if (n_hidden := len(states) - 2 * CHANGES_LISTED) > 0:
         states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{n_hidden} more changes"]
-    documents = read_members(watch.place, [event])[number] if watch.place is not None else []
-    central = {ident for ident, _ in event.examples}
-    documents.sort(key=lambda document: document.id not in central)
+    documents = members_of(watch, event) if watch.place is not None else []
     counted = facets.count_facets(watch.place, {number: event.sizes}).get(number, ())
     return _render("event", watch, event, days, states, documents, counted)
 

@@ -22,7 +22,6 @@ HEADLINES_DETAILED = 10  # headlines shown with their documents
 WORD_TITLES = 3  # document titles listed for each unseen word
 NAME_COLUMNS = (20, 44)  # smallest width of names; largest width in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
-COUNT_COLUMNS = {"event", "documents", "usually"}  # columns that are aligned to the right
 # Columns omitted in a narrow terminal, in the order in which they are dropped.
 DROP_ORDER = ("example", "event", "by chance", "usually")
 SLACK_BLOCKS = 48  # blocks of a Slack message; Slack allows 50
@@ -65,12 +64,7 @@ def words_as_text(watch, periods):
 
     Words above the chance level are listed with their first documents.
     """
-    if not watch.settings["unseen"]:
-        return (
-            "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
-        )
-    text = render_macro("show.jinja", "words", watch, periods)
-    return terminal.for_stream(text)
+    return terminal.for_stream(render_macro("show.jinja", "words", watch, periods))
 
 
 def terminal_width():
@@ -135,7 +129,7 @@ def table_of(rows, columns):
     free = max(columns - sum(sizes.values()) - 2 * (len(sizes) - 1), 0)
     flexible = "example" if "example" in sizes else "headline"
     sizes[flexible] = min(longest[flexible], sizes[flexible] + free)
-    right = {index for index, name in enumerate(sizes) if name in COUNT_COLUMNS}
+    right = {index for index, name in enumerate(sizes) if name in views.COUNT_COLUMNS}
     table = [[row[name] for name in sizes] for row in cells]
     lines = table_lines(table, sizes.values(), right)
     head, *body = [shortened(line, columns) for line in lines]

@@ -32,6 +32,7 @@ MIN_SPAN = 60_000  # shortest time span that is printed, ms
 LOG10_WORDS = 4.0
 SMALLEST_P = 1e-300  # lower bound of p, so that its logarithm is finite
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
+COUNT_COLUMNS = {"event", "documents", "usually"}  # columns that are aligned to the right
 # Label of the words that a document has in common with its headline.
 OPENING_LABEL = "more than usual"
 # Reason why documents were not scored -> phrase that follows their number in a list.
@@ -170,14 +171,12 @@ class DocumentView(NamedTuple):
         The date is omitted if all documents of the period have it. The file is omitted if it is the
         only one of the period, or if the document's id contains its name.
         """
-        document = self.document
-        date = date_of(document.time)
-        has_named_source = document.line or tuple(self.period.sources) == (document.source,)
-        texts = [
-            "" if date == days_of([self.period]) else date,
-            "" if has_named_source else document.source,
-        ]
-        return [*filter(None, texts)]
+        date, source = date_of(self.document.time), self.document.source
+        if date == days_of([self.period]):
+            date = ""
+        if self.document.line or tuple(self.period.sources) == (source,):
+            source = ""
+        return [*filter(None, [date, source])]
 
     @property
     def notes(self):
@@ -198,15 +197,9 @@ class DocumentView(NamedTuple):
         """Words of the headline that the document contains, as text."""
         return ", ".join(map(isolated, breakdown.opening(self.document)))
 
-    @property
-    def because(self):
-        """Largest parts of the document's score, as text."""
-        return breakdown.line(self.document, "\u00a0", short=True)
-
-    @property
-    def parts(self):
-        """All parts of the document's score, as text."""
-        return breakdown.line(self.document, "\u00a0")
+    def parts(self, short=False):
+        """Return all parts of the document's score as text, or with `short` the largest ones."""
+        return breakdown.line(self.document, "\u00a0", short)
 
     def near(self, atom):
         """Return the words of an atom of the dictionary, spelled as in the document, as text."""
@@ -456,15 +449,12 @@ def withheld_phrases(periods):
     withheld: Counter = Counter()
     for period in periods:
         withheld.update(period.withheld)
-    phrases = []
-    for (name, verdict), count in withheld.items():
-        if verdict in UNREAD_PHRASES:
-            phrases.append(f"{plural(count, 'document')} {UNREAD_PHRASES[verdict]}")
-        elif name.startswith(("event:", "topic:", "source:")):
-            phrases.append(f"{plural(count, 'headline')} of {name} ({verdict} in feedback.csv)")
-        else:
-            phrases.append(f"document {name} ({verdict} in feedback.csv)")
-    return phrases
+    return [
+        f"{plural(count, 'headline')} of {name} ({reason} in feedback.csv)"
+        if name
+        else f"{plural(count, 'document')} {UNREAD_PHRASES[reason]}"
+        for (name, reason), count in withheld.items()
+    ]
 
 
 def listed_rows(periods):
@@ -517,13 +507,12 @@ def group_phrases(words):
     groups: dict = {}
     for word in words:
         groups.setdefault((word.items, word.documents), []).append(word)
-    named = []
-    for group in groups.values():
-        phrases = [f" {word.phrase} " for word in group]
-        longest = [
-            phrase.strip() for phrase in phrases if sum(phrase in other for other in phrases) == 1
-        ]
-        if len(longest) > MAX_PHRASES:
-            longest[MAX_PHRASES:] = ["…"]
-        named.append((longest, group[0]))
-    return named
+    return [(_longest_phrases(group), group[0]) for group in groups.values()]
+
+
+def _longest_phrases(words):
+    """Return the phrases of words that are in no other phrase, at most `MAX_PHRASES` and "…"."""
+    phrases = [f" {word.phrase} " for word in words]
+    longest = [phrase for phrase in phrases if sum(phrase in other for other in phrases) == 1]
+    shown = longest[:MAX_PHRASES] + ["…"] * (len(longest) > MAX_PHRASES)
+    return [phrase.strip() for phrase in shown]

@@ -511,9 +511,9 @@ def explain(args):
             "the id of a document or an event",
             "look at odl new",
         )
-    document, earlier, meant, words = explain.explain_document(watch.place, *position)
+    document, earlier, meant = explain.explain_document(watch.place, *position)
     if args.format == "text":
-        print(explain.document_text(watch, document, earlier, meant, words))
+        print(explain.document_text(watch, document, earlier, meant))
     else:
         values = maps.explained_map(watch, document, earlier[0].id if earlier else None)
         print(json.dumps(values, ensure_ascii=False))

@@ -221,7 +221,7 @@ class Service:
             location = explain.find_document(watch.place, ident)
             if location is None:
                 return reply({"error": "there is no such document"}, 404)
-            explained, earlier, *_ = explain.explain_document(watch.place, *location)
+            explained, earlier, _ = explain.explain_document(watch.place, *location)
             return reply(maps.explained_map(watch, explained, earlier[0].id if earlier else None))
 
     def feedback(self, request):

@@ -4,9 +4,9 @@ An entry is a dict with the keys of JSON Feed 1.1: ``id``, ``title``, ``date_pub
 ``date_modified``, ``url`` (of a lone document with a safe address) and ``content_html``.
 """
 
-import hashlib
 import json
 import re
+from pathlib import Path
 
 from odl.alerts import views
 from odl.files import provenance, storage
@@ -129,7 +129,6 @@ def as_json(watch, stories):
 
 def write_feed(path, text):
     """Write a feed to a file, and add its digest to the provenance of the current step."""
-    content = text.encode("utf-8", "replace")
-    with storage.replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(content)
-    provenance.note(hashlib.sha256(content).hexdigest())
+    with storage.replacing(path) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8", errors="replace")
+    provenance.note(storage.sha256_of(path))

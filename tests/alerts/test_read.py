@@ -344,7 +344,8 @@ class TestSettings:
         """No more scores are kept than the window holds, so that the warm-up would never end."""
         for given in ({"window": 49}, {"warm_up": 2001}, {"window": 5, "warm_up": 6}):
             with pytest.raises(
-                ParameterError, match=r"alerts.window is \d+ and warm_up \d+.*raise window or lower"
+                ParameterError,
+                match=r"alerts.window is \d+ and alerts.warm_up is \d+, .*raise window or lower",
             ):
                 Alerts(**given)
         assert Alerts(window=300).window == Alerts(window=9, warm_up=1).warm_up * 300
@@ -357,7 +358,7 @@ class TestSettings:
             {"window": 8, "warm_up": 1},
         ):
             with pytest.raises(
-                ParameterError, match=r"tail is \S+ with a window of \d+: .*at least 1/\d+"
+                ParameterError, match=r"tail is \S+ with a window of \d+, .*at least 1/\d+"
             ):
                 Alerts(**given)
         assert Alerts(tail=1 / 2001).tail == Alerts(tail=1 / 301, window=300).tail * 301 / 2001

@@ -30,7 +30,9 @@ from pathlib import Path
 import newsposts
 
 from odl import cli
+from odl.cli import runs
 from odl.live import inbox
+from odl.live.runner import Runner
 from odl.live.watch import LiveWatch
 
 WORDS, TOPICS = 20_000, 40
@@ -168,9 +170,13 @@ def main():
             line.encode()
             for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)
         ]
-        with contextlib.chdir("news"), inbox.alone():
+        with (
+            contextlib.chdir("news"),
+            contextlib.closing(Runner(runs.serve)) as runner,
+            inbox.alone(),
+        ):
             watch = LiveWatch(
-                lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number))
+                runner, lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number))
             )
             # The first group ends the week before, and has many new words. It is not timed.
             watch.take(list(enumerate(lines[: args.group])))

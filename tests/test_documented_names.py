@@ -41,6 +41,9 @@ EXCEPTIONS = {
         "setattr(sys, name, open(number, mode, buffering=1, encoding=encoding, closefd=False))",
         "gc.freeze",  # the process of the server is its own
     },
+    "src/odl/cli/runs.py": {
+        "gc.freeze"
+    },  # the process that runs folders for `odl watch` is its own
     "src/odl/live/server.py": {"gc.freeze"},  # the process of `odl watch --http` is its own
 }
 OF_SNAKEMAKE = {"workflow", "rules", "checkpoints"}  # names that every Snakefile has

@@ -9,8 +9,10 @@ import sys
 import pytest
 from called import odl
 
+from odl.cli import runs
 from odl.files import tables
 from odl.live import inbox
+from odl.live.runner import Runner
 from odl.live.watch import LiveWatch
 
 WORDS = [f"{first}{second}a" for first in "bdfglmnprst" for second in ("e", "i", "o", "u", "ee")]
@@ -72,9 +74,9 @@ def folder(tmp_path, request, monkeypatch):
 def watched(folder, monkeypatch, groups, ended=False):
     """Give groups of documents to watches, one a group; they learn nothing. `ended` ends the last period."""
     monkeypatch.setattr(LiveWatch, "learn", lambda self: None)
-    with contextlib.chdir(folder), inbox.alone():
+    with contextlib.chdir(folder), contextlib.closing(Runner(runs.serve)) as runner, inbox.alone():
         for group in groups:
-            watch = LiveWatch(lambda pairs: None, lambda pairs: None, lambda number: ("a", number))
+            watch = LiveWatch(runner, *[lambda pairs: None] * 2, lambda number: ("a", number))
             watch.take([(n, json.dumps(one).encode()) for n, one in enumerate(group)])
             if ended:
                 watch.end()

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import os
 import random
 import shutil
 import signal
@@ -22,6 +23,7 @@ import streams
 from called import odl
 
 from odl.alerts import periods
+from odl.cli import runs
 from odl.corpora import fields
 from odl.engine import folder as folders
 from odl.engine import processes
@@ -29,6 +31,7 @@ from odl.errors import ConfigError, DataError
 from odl.files import escaping
 from odl.live import inbox, judge
 from odl.live import watch as live
+from odl.live.runner import Runner
 from odl.live.watch import LiveWatch
 from odl.stream import features
 
@@ -50,15 +53,19 @@ def lines(rows):
 def watched(folder, **options):
     """Watch a folder in this process; yield the watch, what it has answered, and what it has refused."""
     told, refused = [], []
-    with contextlib.chdir(folder), inbox.alone():
-        watch = LiveWatch(
-            told.extend, refused.extend, lambda number: ("a test", f"line {number}"), **options
-        )
+    with contextlib.chdir(folder), contextlib.closing(Runner(runs.serve)) as runner, inbox.alone():
+        place_of = lambda number: ("a test", f"line {number}")  # noqa: E731
+        watch = LiveWatch(runner, told.extend, refused.extend, place_of, **options)
         watch.refused = refused
-        try:
-            yield watch, lambda: [json.loads(text) for _, text in told]
-        finally:
-            watch.runner.close()
+        yield watch, lambda: [json.loads(text) for _, text in told]
+
+
+def kill_processes(watch):
+    """Kill the processes that learn, and wait until they have ended."""
+    process = psutil.Process(watch.runner.pid)
+    for killed in [*process.children(), process]:
+        killed.kill()
+        killed.wait()
 
 
 def results(folder):
@@ -169,8 +176,7 @@ def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
                 part = part[n:]
             if ending == "kill" and end < len(given):
                 if watch.learned:
-                    if watch.runner.process:  # it is started by a thread
-                        watch.runner.process.kill()
+                    kill_processes(watch)
                     watch.learned.result()
                 for path in (news / "inbox").glob(".*.jsonl"):
                     path.write_bytes(path.read_bytes() + b'{"id": "to')
@@ -215,10 +221,7 @@ def test_a_document_of_the_period_before_is_known_after_a_kill(news):
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20)))
         watch.take(lines(posts(4, 5)))
-        while watch.runner.process is None:  # a thread starts it
-            time.sleep(0.01)
-        watch.runner.process.kill()
-        watch.runner.process.wait()
+        kill_processes(watch)
         first = told()
     assert len(first) == 25
     with watched(news) as (watch, told):
@@ -689,10 +692,12 @@ def test_of_what_a_run_says_that_of_the_command_and_of_versions_is_told_whatever
     news, monkeypatch, capsys
 ):
     kept = "computed by another version of odl, and still used: batch of 3"
-    said = f"notify: 1 alert delivered\\nnotify was not run in \\351\\nnotify-x: 7 documents\\n{kept}\\n"
-    (news / "run.sh").write_text(f"#!/bin/sh\nread request\nprintf '{said}' >&2\necho 0\n")
-    (news / "run.sh").chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(news / "run.sh"))
+    said = f"notify: 1 alert delivered\nnotify was not run in \xe9\nnotify-x: 7 documents\n{kept}\n"
+
+    def run(folder, **options):
+        os.write(2, said.encode("latin-1"))  # not UTF-8
+
+    monkeypatch.setattr("odl.cli.run.run", run)
     with watched(news) as (watch, _):
         for _ in range(2):
             watch.learn()
@@ -868,8 +873,7 @@ def test_a_document_keeps_its_period_where_a_kill_comes_while_a_period_waits(new
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 20) + posts(5, 20) + [late]))
         assert watch.n_waiting
-        watch.runner.process.kill()
-        watch.runner.process.wait()
+        kill_processes(watch)
         first = told()[-1]
     assert (first["period"], first["late"]) == ("2026-02-09", True)
     with watched(news) as (watch, told):

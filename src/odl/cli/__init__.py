@@ -352,20 +352,32 @@ def _escape(error):
 
 
 def _main(words):
-    """Run the command in `words` and return its exit status; print errors as one sentence."""
+    """Run the command in `words`; return its exit status."""
+
+    def run():
+        args = _parse(words)
+        if args is None:
+            return 2
+        _check_room()
+        args.function(args)
+        if getattr(args, "costs", None):
+            _write_costs(args.costs)
+        return 0
+
+    named = words[1:2] if words[:1] == ["step"] else words[:1]
+    return call(run, " ".join(["odl", *named]))
+
+
+def call(function, command):
+    """Call the function of a command; return the exit status, by default what it returns or 0.
+
+    Errors are printed as one sentence, after the name of the command.
+    """
     from odl.errors import OdlError
 
-    command = "odl"
     try:
         try:
-            args = _parse(words)
-            if args is None:
-                return 2
-            command = f"odl {args.command}"
-            _check_room()
-            args.function(args)
-            if getattr(args, "costs", None):
-                _write_costs(args.costs)
+            return function() or 0
         finally:
             sys.stdout.flush()  # also after --help, which raises SystemExit
     except OdlError as error:
@@ -394,7 +406,6 @@ def _main(words):
         expected = "expected a readable file and a writable disk; check space and permissions."
         _say(f"{command}: {reason}{where}; {expected}")
         return 1
-    return 0
 
 
 def _check_room():

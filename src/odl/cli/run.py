@@ -33,7 +33,7 @@ REDRAW_SECONDS = 0.2  # seconds between updates of the progress on a terminal
 DAY_SECONDS = 86_400  # seconds per day
 
 
-def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
+def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None, page=True):
     """Run the steps of a folder that are not up to date; return the report to print.
 
     Parameters
@@ -50,6 +50,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         Seconds to wait for another run of the folder.
     cores : int, optional
         Number of processes that read files. By default the number of cores.
+    page : bool
+        Whether to write the page and report what is new. If false, a later run does so.
 
     Returns
     -------
@@ -102,6 +104,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
                 "again": again,
                 "dry": dry,
                 "cores": cores or processes.cores(),
+                "page": page,
             }
             *lines, last = _run(working, ledger, named, began, check=heed.check, **options)
     report = [*first, *lines, *filter(None, [unread(folder, working.stream)]), last]
@@ -119,7 +122,7 @@ def _name_folder_in_errors(named):
         raise
 
 
-def _run(working, ledger, named, began, *, words, dry, **options):
+def _run(working, ledger, named, began, *, words, dry, page, **options):
     """Run the loop of a folder; return the lines of the report.
 
     The last line says that the run is done. With `dry`, nothing is written, and the only line is
@@ -131,6 +134,7 @@ def _run(working, ledger, named, began, *, words, dry, **options):
         ledger,
         None if dry else shown,
         dry=dry,
+        with_page=page,
         before_replacing=lambda: _begin_again(working, ledger),
         **options,
     )
@@ -138,6 +142,10 @@ def _run(working, ledger, named, began, *, words, dry, **options):
         n = loop.run()
         if dry:
             return [_plan(loop)]
+        if not page:
+            shown.close()
+            ledger.save()
+            return ["learned; a later run writes the page"]
         if moved := _renumber(working, ledger):
             loop.page(n)
         shown.close()

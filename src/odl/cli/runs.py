@@ -1,45 +1,146 @@
-"""``python -m odl.cli.runs FOLDER SECONDS``: run a folder repeatedly in one process.
+"""The process that runs a folder for `odl watch`.
 
-`odl watch` starts this program, so that libraries are imported once. For each line of standard
-input it executes ``odl run FOLDER --wait SECONDS`` and writes the exit status as a line to standard
-output. The reports of the runs are written to standard error.
+Requests and replies go through a socket. A request is one byte (`odl.live.runner`); its reply is
+one byte, the exit status of the run. A request stays in the socket until it is answered.
+
+`serve` forks a process that does the runs, one after another, so that modules are imported and
+results are read once. It ends without a request for `IDLE_SECONDS`, to free its memory. The next
+request forks another one.
 """
 
 import contextlib
+import gc
 import os
 import select
+import signal
+import socket
 import sys
+import threading
+import traceback
+from importlib import import_module
 
 from odl import cli
+from odl.engine import calls, processes
+from odl.engine import folder as folders
+from odl.errors import OdlError
+from odl.live.runner import RUN
 
-IDLE_SECONDS = 60.0  # seconds without a request after which the process ends and frees its memory
+IDLE_SECONDS = 60.0  # seconds without a request after which the forked process ends
+NICENESS = 10  # increase of the nice value, so that answers to documents come first
+# Modules that each run needs
+MODULES = (
+    "odl.cli.run",
+    "odl.corpora.portions",
+    "odl.jobs.alerts",
+    "odl.jobs.update",
+    "odl.live.inbox",
+    "odl.report.newpage",
+    "odl.stream.batchfile",
+)
 
 
-def serve(folder, seconds):
-    """Run a folder once for each line of standard input.
+def serve(connection, output, patience, loads=True):
+    """Answer requests until the watch closes its end of the socket.
 
     Parameters
     ----------
-    folder, seconds : str
-        Arguments of ``odl run FOLDER --wait SECONDS``.
-
-    Returns
-    -------
-    int
-        Exit status of this process. It is 0 after the end of the input or `IDLE_SECONDS` without a
-        line, and that of the run if a signal ended a run.
+    connection : socket.socket
+    output : int
+        Descriptor of the file to which the runs print.
+    patience : float
+        Seconds that a run waits for a run of another process.
+    loads : bool
+        Whether to import the modules of a run before the first fork (`_load`).
     """
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    while select.select([sys.stdin], [], [], IDLE_SECONDS)[0] and os.read(sys.stdin.fileno(), 1):
-        status = cli.main(["run", folder, "--wait", seconds])
-        if status >= 128:  # a signal ended the run
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the watch and the run handle Ctrl-C
+    os.nice(NICENESS)
+    with open(os.devnull) as null:
+        os.dup2(null.fileno(), 0)
+    for number in (1, 2):
+        os.dup2(output, number)
+    os.environ["NO_COLOR"] = "1"  # the watch parses the printed lines
+    with (
+        open(output, "w", buffering=1, encoding="utf-8", errors="replace") as stream,
+        contextlib.redirect_stdout(stream),
+        contextlib.redirect_stderr(stream),
+    ):
+        if loads:
+            _load()
+        while connection.recv(1, socket.MSG_PEEK):
+            child = processes.fork(_answer, connection, patience)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if status and _first_request(connection):
+                _reply(connection, status if status > 0 else 128 - status)
+
+
+def _load():
+    """Import the modules of a run, and compute the stamps of their code.
+
+    The forked processes then need not import them, and work as before while odl is upgraded.
+    """
+    for name in MODULES:
+        import_module(name)
+    with contextlib.suppress(OdlError, OSError):  # the run reports it
+        folder = folders.opened()
+        for step in calls.FUNCTIONS:
+            folder.code(step)
+    gc.freeze()  # forked processes do not scan the objects of these modules
+
+
+def _answer(connection, patience):
+    """Run the working folder for each request; return the exit status of this process.
+
+    It is 0 if no request came, 1 after a defect of odl, and that of a run which a signal ended.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=_end_with_watch, args=(connection,), daemon=True).start()
+    while select.select([connection], [], [], IDLE_SECONDS)[0]:
+        if not (request := _first_request(connection)):
+            return 0
+        try:
+            status = cli.call(lambda page=request == RUN: _run(patience, page), "odl run")
+        except Exception:
+            traceback.print_exc()
+            return 1
+        if status >= 128:  # a signal
             return status
-        with contextlib.suppress(BrokenPipeError):  # the watch was killed; the input ends too
-            print(status, file=replies, flush=True)
+        _reply(connection, status)
     return 0
+
+
+def _run(patience, page):
+    """Run the working folder and print the report."""
+    from odl.cli import run
+    from odl.config import project
+
+    project.check(".")
+    print(run.run(os.getcwd(), wait=patience, page=page))
+
+
+def _first_request(connection):
+    """Return the first byte in the socket without removing it, b"" if there is none."""
+    with contextlib.suppress(BlockingIOError):
+        return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    return b""
+
+
+def _reply(connection, status):
+    """Remove the first request from the socket and send the exit status of its run."""
+    connection.recv(1)
+    with contextlib.suppress(BrokenPipeError):  # the watch was killed
+        connection.send(bytes([status]))
+
+
+def _end_with_watch(connection):
+    """End this process by SIGTERM when the watch closes its end of the socket, or is killed."""
+    closing = select.poll()
+    closing.register(connection, 0)  # no event but the hang-up, which is always reported
+    closing.poll()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":
     cli.prepare_process()
-    sys.exit(serve(*sys.argv[1:]))
+    with socket.socket(fileno=int(sys.argv[1])) as inherited:
+        serve(inherited, int(sys.argv[2]), float(sys.argv[3]), loads=False)

@@ -701,8 +701,10 @@ def _say(args, verdict):
 )
 def watch(args):
     """Score documents as they arrive, from standard input, files or HTTP."""
+    from odl.cli import runs
     from odl.config import project
     from odl.live import lines, server
+    from odl.live.runner import Runner
 
     project.check(args.folder)
     if args.http and args.follow:
@@ -713,11 +715,11 @@ def watch(args):
         )
     directory = args.follow and os.path.abspath(args.follow)
     with contextlib.chdir(args.folder):
-        text = args.format == "text"
+        text, runner = args.format == "text", Runner(runs.serve)
         if args.http:
-            server.run(args.http, args.tolerance, args.clock, args.rate, text)
+            server.run(runner, args.http, args.tolerance, args.clock, args.rate, text)
         else:
-            lines.run(directory, args.tolerance, args.clock, args.strict, text)
+            lines.run(runner, directory, args.tolerance, args.clock, args.strict, text)
 
 
 @subcommand(

@@ -65,6 +65,8 @@ class Loop:
     before_replacing : callable
         Called once, before the first existing file of alerts is replaced. Events may then get other
         numbers.
+    with_page : bool
+        Whether to write the page.
 
     Attributes
     ----------
@@ -96,10 +98,12 @@ class Loop:
         cores=1,
         check=lambda: None,
         before_replacing=lambda: None,
+        with_page=True,
     ):
         self.folder, self.ledger, self.shown = folder, ledger, shown
         self.again, self.dry = again, dry
         self.cores, self.check, self.before_replacing = cores, check, before_replacing
+        self.with_page = with_page
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
         self.results, self.saved, self.period = {}, time.monotonic(), ""
 
@@ -125,7 +129,8 @@ class Loop:
         for t, row in enumerate(rows):
             self.timestep(t, row, counted=corpus_idf)
         self.clear(self.n)
-        self.page(self.n)
+        if self.with_page:
+            self.page(self.n)
         self._carry()
         return self.n
 

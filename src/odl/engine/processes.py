@@ -1,7 +1,8 @@
 """Control of the processes of a run.
 
 `alone` takes the lock with which only one process at a time may write to a folder. `heeding`
-installs signal handlers that end a command in order. `each` runs tasks in forked processes.
+installs signal handlers that end a command in order. `fork` calls a function in a forked process,
+and `each` runs tasks in several of them.
 """
 
 import contextlib
@@ -171,10 +172,7 @@ def each(function, tasks, cores):
     children = []
     try:
         for first in range(min(cores, len(tasks))):
-            child = os.fork()
-            if child == 0:
-                _run_and_exit(function, tasks[first::cores])
-            children.append(child)
+            children.append(fork(_call_each, function, tasks[first::cores]))
         while children:
             os.waitpid(children[0], 0)
             children.pop(0)
@@ -185,20 +183,27 @@ def each(function, tasks, cores):
                 os.waitpid(child, 0)
 
 
-def _run_and_exit(function, tasks):
-    """Call a function for each task in a forked process, then end the process; never returns.
-
-    The exit status is 0 if no call failed. Errors are not reported, since the parent repeats a task
-    that failed.
-    """
+def _call_each(function, tasks):
+    """Call a function with the arguments of each task, in a forked process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and terminates us
+    for task in tasks:
+        function(*task)
+
+
+def fork(function, *arguments):
+    """Call a function in a forked process; return the id of the process.
+
+    Its exit status is what the function returns, 0 for None, and 1 after an exception, which is not
+    reported.
+    """
+    child = os.fork()
+    if child:
+        return child
     status = 1
     # A forked process has a copy of the parent's stack. An exception would unwind it and run the
     # handlers of the parent a second time, so none may leave this function.
     with contextlib.suppress(BaseException):
-        for task in tasks:
-            function(*task)
-        status = 0
+        status = function(*arguments) or 0
     os._exit(status)  # without the exit handlers of the parent
 
 

@@ -37,13 +37,14 @@ BLANK_BYTES = b"\0 \t\r\n"
 OFFSETS_PATH = f"{inbox.FOLDER}/.followed.json"  # how far each file was read
 
 
-def run(directory=None, tolerance=0.0, by_clock=False, strict=False, text=False):
+def run(runner, directory=None, tolerance=0.0, by_clock=False, strict=False, text=False):
     """Watch for the working folder: read standard input, or the files of a directory.
 
     Standard input is read to its end, a directory until a signal.
 
     Parameters
     ----------
+    runner : odl.live.runner.Runner
     directory : str, optional
         Directory whose files in .jsonl and .ndjson are read; standard input by default.
     tolerance, by_clock
@@ -76,6 +77,7 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False, text=False)
 
     follow(
         _groups if directory is None else Files(directory),
+        runner,
         tell_records if text else tell,
         refuse,
         place_of,

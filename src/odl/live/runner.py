@@ -1,92 +1,108 @@
-"""The process in which a watch runs ``odl run``, one run after another (`odl.cli.runs`)."""
+"""Requests of a watch for ``odl run``, which runs in another process (`odl.cli.runs`)."""
 
+import contextlib
 import os
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
-import threading
 
 from odl.config import places
+from odl.engine import processes
 from odl.files.escaping import visible
 
-NICENESS = 10  # increase of the process's nice value, so that answers to documents come first
+# Requests: a run, and a run that writes no page.
+RUN, LEARN = b"r", b"l"
+RUN_WAIT_SECONDS = 3600.0  # longest wait for a run of another process
+ENDED = "the process that learns was ended; start odl watch again"
 
 
 class Runner:
-    """Runs the working folder in another process.
+    """Runs the working folder in another process, which ends with this one.
 
-    The process starts at the first request and ends when it is idle.
+    On Linux the process is forked, so it need not import the modules that this one has. It must be
+    started before this process has threads, locks or servers: a forked process would share them.
 
     Parameters
     ----------
-    patience : float
-        Seconds that a run waits for a run of another process.
+    serve : callable
+        `odl.cli.runs.serve`, which this process calls.
+    forks : bool
+        Whether to fork. If false, a new interpreter starts: libraries of macOS cannot be used
+        after a fork.
 
     Attributes
     ----------
-    process : subprocess.Popen or None
+    pid : int
+        Id of the process, which forks the process of the runs.
     """
 
-    def __init__(self, patience):
-        self.patience, self.process, self.output = patience, None, None
-        self.stopped, self.lock = False, threading.Lock()
+    def __init__(self, serve, forks=sys.platform == "linux"):
+        self.connection, connection = socket.socketpair()
+        self.output, self.stopped = tempfile.TemporaryFile(), False  # noqa: SIM115 - it stays open
+        arguments = connection.fileno(), self.output.fileno(), RUN_WAIT_SECONDS
+        if forks:
+            self.pid = processes.fork(self._call, serve, connection, *arguments[1:])
+        else:
+            self.pid = _start_interpreter(arguments)
+        connection.close()
 
-    def start(self):
+    def _call(self, serve, *arguments):
+        self.connection.close()  # otherwise the process would not notice that the watch has ended
+        serve(*arguments)
+
+    def start(self, page):
         """Request a run, and return whether it was requested; after `stop` it is not.
 
-        `wait` returns the result of the run. If no process is running, one is started.
+        `wait` returns the result of the run.
+
+        Parameters
+        ----------
+        page : bool
+            Whether the run writes the page.
         """
-        with self.lock:  # a process that is started after `stop` would not end
-            if self.stopped:
-                return False
-            if self.process is None or self.process.poll() is not None:
-                self._start_process()
         self.output.seek(0)
         self.output.truncate()
-        try:
-            self.process.stdin.write(b"\n")  # a request (`odl.cli.runs`)
-        except BrokenPipeError:  # the idle process ended after the check above
-            return self.start()
-        return True
+        with contextlib.suppress(OSError):  # `wait` reports that the process has ended
+            self.connection.send(RUN if page else LEARN)
+        return not self.stopped
 
     def wait(self):
-        """Wait for the run; return its exit status and the lines that it printed.
-
-        An idle process ends by itself. If it ended before it read the request, a new process runs
-        the folder.
-        """
-        reply = self.process.stdout.readline()
-        if not reply and self.process.wait() == 0 and not self.stopped:
-            self.start()
-            return self.wait()
+        """Wait for the run; return its exit status and the lines that it printed."""
+        reply = b""
+        with contextlib.suppress(OSError):
+            reply = self.connection.recv(1)
         self.output.seek(0)
         lines = visible(self.output.read().decode("utf-8", "replace")).strip().split("\n")
-        return int(reply or self.process.returncode), lines
+        if reply:
+            return reply[0], lines
+        return (128 + signal.SIGTERM, lines) if self.stopped else (1, [ENDED])
 
     def stop(self):
-        """End the process and the run in it."""
-        with self.lock:
-            self.stopped = True
-            if self.process:
-                self.process.terminate()
+        """End the run under way and the process."""
+        self.stopped = True
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def close(self):
-        """End the process after its run."""
-        if self.process:
-            self.process.stdin.close()
-            self.process.wait()
+        """End the process and wait for its end. No run may be under way."""
+        self.stop()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
 
-    def _start_process(self):
-        """Start the process. It imports nothing from the folder: -P, and no relative paths."""
-        command = [sys.executable, "-P", "-m", "odl.cli.runs", os.getcwd(), str(self.patience)]
-        given_paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        paths = [path for path in given_paths if os.path.isabs(path)]
-        environment = {
-            **os.environ,
-            "NO_COLOR": "1",  # the watch parses the output of this process
-            "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)]),
-        }
-        self.output = tempfile.TemporaryFile()  # noqa: SIM115 - both processes use it until they end
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.output}
-        self.process = subprocess.Popen(command, bufsize=0, env=environment, **pipes)
-        os.setpriority(os.PRIO_PROCESS, self.process.pid, NICENESS)
+
+def _start_interpreter(arguments):
+    """Start `odl.cli.runs` in a new interpreter; return the id of its process.
+
+    It imports nothing from the working folder: -P, and no relative paths.
+    """
+    connection, output, _ = arguments
+    given_paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [path for path in given_paths if os.path.isabs(path)]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)]),
+    }
+    command = [sys.executable, "-P", "-m", "odl.cli.runs", *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, pass_fds=[connection, output]).pid

@@ -36,13 +36,14 @@ REQUEST_SIZE = 1 << 24  # largest size of a request in bytes
 DRAIN_SECONDS = 1.5  # time to send the answers of stored documents before the process ends
 
 
-def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
+def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
     """Score documents that arrive by HTTP, until the process gets SIGINT or SIGTERM.
 
     The watch is that of the working folder.
 
     Parameters
     ----------
+    runner : odl.live.runner.Runner
     address : str
         Address and port, such as ``127.0.0.1:8080``.
     tolerance, by_clock
@@ -116,7 +117,8 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf, text=False):
     threading.Thread(target=server.run, daemon=True).start()
     try:
         record_of = text_record if text else json_record
-        follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock, record_of)
+        settings = desk.tell, desk.refuse, place_of, tolerance, by_clock, record_of
+        follow(desk.groups, runner, *settings)
     except BaseException:
         desk.close()
         _finish_requests(server, MAX_QUIET_SECONDS)

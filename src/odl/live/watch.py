@@ -2,10 +2,12 @@
 
 import contextlib
 import json
+import math
 import os
 import signal
 import sqlite3
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -24,13 +26,14 @@ from odl.live.judge import Arrivals, DocumentJudge, clock, fault_of, iso
 from odl.live.openperiod import OpenPeriod, answers_in, as_json, begin_of_label, label_of
 from odl.live.readshares import ReadShares
 from odl.live.refused import RefusedList
-from odl.live.runner import Runner
+from odl.live.runner import RUN_WAIT_SECONDS
 from odl.stream import features
 from odl.stream.batching import begin_of
 
 # Ended periods that are not learned yet. The watch reads no more input while there are more.
 MAX_UNLEARNED = 2
-RUN_WAIT_SECONDS = 3600.0  # longest wait for a run of another process
+# While the input is behind the clock, runs write the page only after this number of seconds.
+PAGE_INTERVAL = 60.0
 GRACE_SECONDS = 3.0  # time after a signal to finish the work
 # Exit statuses of a run that was ended by a signal.
 STOPPED_STATUSES = {code for number in processes.SIGNALS for code in (-number, 128 + number)}
@@ -63,6 +66,7 @@ class LiveWatch:
 
     Parameters
     ----------
+    runner : odl.live.runner.Runner
     tell : callable
         Called with a list of pairs: (number of a line, answer as JSON), or (None, record of a
         learned period).
@@ -90,6 +94,10 @@ class LiveWatch:
         Digest of the alerts of this period.
     learned : concurrent.futures.Future or None
         Result of the run that is under way.
+    page_due : bool
+        Whether a period may have been learned after the page was written.
+    page_time : float
+        Time by the monotonic clock when a run with the page was last requested.
     n_accepted, n_repeated, n_late, n_refused : int
         Documents since the start. Repeated ones were accepted before and got the same answer.
 
@@ -100,16 +108,14 @@ class LiveWatch:
     """
 
     def __init__(
-        self, tell, refuse, place_of, tolerance=0.0, by_clock=False, record_of=json_record
+        self, runner, tell, refuse, place_of, tolerance=0.0, by_clock=False, record_of=json_record
     ):
-        self.tell, self.refuse, self.place_of, self.record_of = tell, refuse, place_of, record_of
+        self.runner, self.tell, self.refuse = runner, tell, refuse
+        self.place_of, self.record_of = place_of, record_of
         self.tolerance, self.by_clock = int(1000 * tolerance), by_clock
         self.inbox, self.refusals = inboxes.Inbox(), RefusedList()
-        self.thread, self.runner, self.learned = (
-            ThreadPoolExecutor(1),
-            Runner(RUN_WAIT_SECONDS),
-            None,
-        )
+        self.thread, self.learned = ThreadPoolExecutor(1), None
+        self.page_time = time.monotonic()
         self.run_again = False  # another run was requested while one is under way
         # Numbers of ended periods that the run under way learns, and that wait for the next run.
         self.n_learning = self.n_waiting = 0
@@ -120,6 +126,7 @@ class LiveWatch:
         self.configure()
         self.last_learned = self._last_timestep()
         self.last_digest = self._digest_of_alerts(self.last_learned)
+        self.page_due = self._is_page_stale()
         self._resume()
 
     def _resume(self):
@@ -449,16 +456,48 @@ class LiveWatch:
             self.learn()
 
     def learn(self):
-        """Start a run that learns ended periods, or request one after the run under way."""
-        self.run_again = self.learned is not None
-        if not self.run_again:
-            self.n_learning, self.n_waiting = self.n_waiting, 0
-            self.learned = self.thread.submit(self._run)
+        """Start a run that learns ended periods, or request one after the run under way.
 
-    def _run(self):
+        While the input is behind the clock, so that further periods will end soon, most runs write
+        no page; `pause` requests one that does.
+        """
+        self.run_again = self.learned is not None
+        if self.run_again:
+            return
+        self.n_learning, self.n_waiting = self.n_waiting, 0
+        now, begin = time.monotonic(), self.current.begin
+        is_behind = begin is not None and begin < self._begin_by_clock()
+        self.page_due = is_behind and now - self.page_time < PAGE_INTERVAL
+        if not self.page_due:
+            self.page_time = now
+        self.learned = self.thread.submit(self._run, not self.page_due)
+
+    def pause(self):
+        """Request the page if it is due, because no input comes at the moment."""
+        if self.page_due and not self.learned:
+            self.page_time = -math.inf
+            self.learn()
+
+    def _is_page_stale(self):
+        """Return whether the last period was learned after the page was written."""
+        if self.last_learned < 0:
+            return False
+        page, alerts = self._path("newpage", 0), self._path("alerts", self.last_learned)
+        return not os.path.exists(page) or os.path.getmtime(page) < os.path.getmtime(alerts)
+
+    def _begin_by_clock(self):
+        """Return the begin of the period that is open by the clock."""
+        return begin_of(clock() - self.tolerance, self.calendar)
+
+    def _run(self, page):
         """Run `odl run` in the other process and read its results, in a thread of the watch.
 
         A failed or interrupted run returns the present judge and no records.
+
+        Parameters
+        ----------
+        page : bool
+            Whether the run writes the page.
 
         Returns
         -------
@@ -471,7 +510,7 @@ class LiveWatch:
         """
         last_reported, unchanged = self.last_learned, (self.judge, self.last_learned, [])
         self.shares.wait()
-        if not self.runner.start():  # a signal came
+        if not self.runner.start(page):  # a signal came
             return unchanged
         status, lines = self.runner.wait()
         self._print_warnings(lines)
@@ -514,7 +553,7 @@ class LiveWatch:
         """
         if self.learned and self.learned.done():
             self.finish()
-        begin = begin_of(clock() - self.tolerance, self.calendar)
+        begin = self._begin_by_clock()
         if (
             self.by_clock
             and not self.learned
@@ -553,8 +592,9 @@ class LiveWatch:
         if not drained:
             if self.n_accepted or self.inbox.begun():
                 self.end()
-            if self.n_refused and not self.learned:
-                self.learn()  # writes the table of refused documents
+            # A run also writes the table of refused documents.
+            if self.page_due or (self.n_refused and not self.learned):
+                self.learn()
             while self.learned:
                 self.finish()
             self.runner.close()
@@ -583,7 +623,7 @@ class LiveWatch:
             self.finish()
 
 
-def follow(groups, *settings):
+def follow(groups, runner, *settings):
     """Watch the working folder until its source ends or a signal arrives.
 
     SIGHUP lets the watch read odl.yaml again. SIGTERM and SIGINT end it after the documents in hand
@@ -594,8 +634,9 @@ def follow(groups, *settings):
     groups : callable
         Called with the watch and a function that returns whether a signal ends it; yields groups of
         lines, and an empty group from time to time while nothing comes.
+    runner : odl.live.runner.Runner
     *settings
-        Arguments of `LiveWatch`.
+        Further arguments of `LiveWatch`.
 
     Raises
     ------
@@ -617,7 +658,7 @@ def follow(groups, *settings):
         signal.signal(number, note)
     with inboxes.alone():
         try:
-            watch = LiveWatch(*settings)
+            watch = LiveWatch(runner, *settings)
             try:
                 for group in groups(watch, lambda: bool(arrived - {signal.SIGHUP})):
                     if signal.SIGHUP in arrived:
@@ -628,14 +669,15 @@ def follow(groups, *settings):
                     watch.poll()
                     if group:
                         watch.take(group)
+                    else:
+                        watch.pause()
             except Exception:  # any fault is raised after the accepted documents are published
                 watch.close(drained=True)
                 raise
             watch.close(drained=bool(arrived))
         except processes.Stopped:
             # A command, a lock or the reader of the answers does not return: end as after a kill.
-            if watch:
-                watch.runner.stop()
+            runner.stop()
             print_line(
                 f"ended {GRACE_SECONDS:g} s after a signal; send documents without an answer again"
             )

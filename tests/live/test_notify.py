@@ -150,7 +150,7 @@ def test_no_shell_reads_the_command(news):
 def test_what_is_no_command_is_refused_before_the_run(news, value):
     (news / "odl.yaml").write_text((news / "odl.yaml").read_text() + f"notify: {value}\n")
     said = odl("run", news)
-    assert said.returncode == 1 and "expected a command in one line" in said.stderr
+    assert said.returncode == 1 and "expected a command on one line" in said.stderr
     assert odl("trust", news).returncode == 1
 
 

@@ -350,21 +350,21 @@ def _whole(text, start, end):
     return complete if len(complete) > len(section) // 2 else section
 
 
-def mark_words(text, words, mark):
+def mark_words(text, words, mark, other=str):
     """Return a text in which a function has marked the given words.
 
     Parameters
     ----------
     text : str
     words : sequence of str
-    mark : callable
-        Called with each piece of the text and whether it is one of the words; returns a string.
+    mark, other : callable
+        Return the markup of a word, and that of the text between two words.
     """
     text, pieces, end = unicodedata.normalize("NFC", text), [], 0
     for first, last in marks(text, words):
-        pieces += [mark(text[end:first], False), mark(text[first:last], True)]
+        pieces += [other(text[end:first]), mark(text[first:last])]
         end = last
-    return "".join([*pieces, mark(text[end:], False)])
+    return "".join([*pieces, other(text[end:])])
 
 
 def find_title_words(titles, counts, vocabulary):

@@ -78,9 +78,8 @@ def feedback_name(watch, what):
         name = what.removeprefix("source:")
         if sources and name not in sources:
             expected = f"a source such as source:{sources[0]}"
-            raise ParameterError(
-                f"no document came from {what}", expected, advice(name, sources, "name a source")
-            )
+            todo = advice(name, sources, "name a source")
+            raise ParameterError(f"no document came from {what}", expected, todo)
         return what
     document, number = find_named(watch, what)
     if not number and document is None:
@@ -285,14 +284,8 @@ def document_text(watch, document, earlier, meant):
 
     The last three arguments are the results of `explain_document`.
     """
-    period = watch.periods[document.t - watch.periods[0].t]
-    headlines = [
-        views.HeadlineView(period, headline)
-        for headline in (*period.headlines, *period.below)
-        if document.row in headline.rows
-    ]
-    view = views.DocumentView(document, period)
-    return _render("document", watch, view, headlines, earlier, meant)
+    view = views.DocumentView(document, watch.periods[document.t - watch.periods[0].t])
+    return _render("document", watch, view, earlier, meant)
 
 
 def last_seen(other, document):

@@ -214,9 +214,7 @@ class DocumentView(NamedTuple):
         unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
         words = [reason.word for reason in breakdown.named_words(document)]
         words += [*unshared[: breakdown.NAMED_OWN_WORDS], *document.opening]
-        return excerpts.mark_words(
-            text, words, lambda piece, is_word: mark(piece) if is_word else other(piece)
-        )
+        return excerpts.mark_words(text, words, mark, other)
 
     def texts(self, columns=sys.maxsize):
         """Return the title, shortened to a number of columns, and the excerpt.

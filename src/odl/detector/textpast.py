@@ -32,11 +32,10 @@ class RecentDuplicates(NamedTuple):
     def after(self, texts):
         """Return a copy with the texts of a new batch and without the oldest batches."""
         shingler, t = Shingler(), self.groups.t + 1
-        sets = [shingler.shingle(text) for text in texts]
-        groups = duplicates.extend_groups(
-            self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))]
-        )
-        return RecentDuplicates(groups, (*self.sets, *sets)[-len(groups.names) :])
+        sets = (*self.sets, *map(shingler.shingle, texts))
+        names = [_name(t, row) for row in range(len(texts))]
+        groups = duplicates.extend_groups(self.groups, sets, names)
+        return RecentDuplicates(groups, sets[-len(groups.names) :])
 
 
 WORD_RULES = 2  # version of the rules for words and pieces, which files contain

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tempfile
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,22 +29,18 @@ BATCH_STRINGS = (
     "facets",
     "texts",
 )
-OMITTED_IF_EMPTY = (
-    "urls",
-    "authors",
-    "sources",
-    "facets",
-)  # stored only if a document of the batch has one
+# Fields that are stored only if a document of the batch has one.
+OMITTED_IF_EMPTY = ("urls", "authors", "sources", "facets")
 
 
 class FileData(NamedTuple):
-    """Data about a corpus file that is read once and used for all batches.
+    """Data of a corpus file that is read once and used for all batches.
 
     Attributes
     ----------
     vocabulary : list of str
-    ends : dict
-        Name of an array of strings -> positions of the line breaks that end its strings.
+    ends : dict of str to ndarray
+        For each field of strings, the positions of the line breaks that end them.
     """
 
     vocabulary: list
@@ -69,11 +66,11 @@ class Part(NamedTuple):
     positions: np.ndarray
 
 
-_cache = {}  # digest of a file -> FileData, of this process
+_cache = {}  # digest of a file -> FileData
 
 
 def cut(source, order, output, t):
-    """Write the documents of batch t; return their number and dates as text.
+    """Write the documents of batch t; return a text with their number and their dates.
 
     Parameters
     ----------
@@ -102,8 +99,8 @@ def write(source, order, output, t):
     Parameters
     ----------
     source : path-like
-        Documents of the corpus. If it lists shares (`odl.corpora.portions.join`), they are next to
-        it.
+        Documents of the corpus, or the list of a corpus whose documents are in shares
+        (`odl.corpora.portions`).
     order : ndarray of int64
         Rows of the batch in `source`, in the order of the stream.
     output : path-like
@@ -146,7 +143,7 @@ def write(source, order, output, t):
 
 
 def read(source):
-    """Return the documents of a corpus with their words, which may be stored in shares."""
+    """Return all documents of a corpus, with their words."""
     with storage.reading(source, "documents") as file:
         n, in_shares = int(file["ids"].attrs["length"]), "shares" in file
     if not in_shares:
@@ -178,7 +175,9 @@ def _parts(stack, source, corpus):
         yield corpus
         return
     shares, order = docs.read_shares(corpus.file), corpus.rows
-    numbers = np.searchsorted(np.cumsum(shares.sizes), order, side="right")
+    numbers = np.searchsorted(
+        np.cumsum(shares.sizes), order, side="right"
+    )  # share of each document
     share_rows = _read_rows([corpus], "shares/rows")
     for number in np.unique(numbers).tolist():
         path = docs.share_path(source, shares.names[number])
@@ -192,6 +191,7 @@ def _parts(stack, source, corpus):
 
 
 def _share_error(source, fault):
+    """Return the StorageError for a missing or changed share."""
     return StorageError(
         fault, f"the share that {source} lists", f"delete {source} and run the same command again"
     )
@@ -202,7 +202,7 @@ def _data_of(file):
     digest = file.attrs["digest"]
     if digest not in _cache:
         ends = {}
-        for name in (name for name in BATCH_STRINGS if name in file):
+        for name in filter(file.__contains__, BATCH_STRINGS):
             block = storage.read_array(file, name, "u")
             ends[name] = np.append(np.flatnonzero(block == ord("\n")), len(block))
         words = storage.read_strings(file, "vocabulary") if "vocabulary" in file else []
@@ -213,7 +213,7 @@ def _data_of(file):
 
 
 def _pieces(parts, name):
-    """Read the rows of the batch from the matrix `name` in each part, in blocks.
+    """Read the rows of a batch from the matrix `name` in each part, in blocks.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def _pieces(parts, name):
 
 
 def _stack(pieces, n_columns, columns=None):
-    """Join the blocks of rows that `_pieces` returned to one matrix, in the order of the batch.
+    """Return one matrix with the rows that `_pieces` returned, in the order of the batch.
 
     Parameters
     ----------
@@ -243,17 +243,11 @@ def _stack(pieces, n_columns, columns=None):
     columns : list of ndarray, optional
         For each part, the new column of each of its columns. By default, columns do not change.
     """
-    moved = [
-        sparse.csr_array(
-            (
-                piece.data,
-                columns[number][piece.indices] if columns else piece.indices,
-                piece.indptr,
-            ),
-            shape=(piece.shape[0], n_columns),
-        )
-        for number, piece, _ in pieces
-    ]
+    moved = []
+    for number, piece, _ in pieces:
+        indices = columns[number][piece.indices] if columns else piece.indices
+        shape = (piece.shape[0], n_columns)
+        moved.append(sparse.csr_array((piece.data, indices, piece.indptr), shape=shape))
     if not moved:
         return sparse.csr_array((0, n_columns), dtype=np.int32)
     positions = np.concatenate([positions for _, _, positions in pieces])
@@ -271,24 +265,22 @@ def _columns(parts, pieces):
     words : list of str
         Words of the batch, sorted; the column of a word is its position.
     """
-    occurs = [np.zeros(len(part.data.vocabulary), dtype=bool) for part in parts]
+    vocabularies = [part.data.vocabulary for part in parts]
+    occurs = [np.zeros(len(vocabulary), dtype=bool) for vocabulary in vocabularies]
     for number, piece, _ in pieces:
         occurs[number][piece.indices] = True
-    used = [np.flatnonzero(terms).tolist() for terms in occurs]
-    used_words = [
-        [part.data.vocabulary[term] for term in terms]
-        for part, terms in zip(parts, used, strict=True)
-    ]
+    used_words = [list(words) for words in map(compress, vocabularies, occurs)]
     words = sorted(set().union(*used_words))
     column_of = {word: column for column, word in enumerate(words)}
-    columns = [np.zeros(len(part.data.vocabulary), dtype=np.int32) for part in parts]
-    for part_columns, terms, names in zip(columns, used, used_words, strict=True):
-        part_columns[terms] = [column_of[word] for word in names]
+    columns = []
+    for is_used, names in zip(occurs, used_words, strict=True):
+        columns.append(np.zeros(len(is_used), dtype=np.int32))
+        columns[-1][is_used] = [column_of[word] for word in names]
     return columns, words
 
 
 def _read_rows(parts, name):
-    """Read the rows of the array `name` that belong to the batch, in the order of the batch."""
+    """Read the rows of the array `name` for the documents of the batch, in their order."""
     values = []
     for part in parts:
         dataset, low = storage.dataset_of(part.file, name, "iuf"), int(part.rows.min())
@@ -299,10 +291,10 @@ def _read_rows(parts, name):
 
 
 def _write_strings(batch, name, parts):
-    """Copy the strings in the field `name` of the batch's documents from the corpus files.
+    """Copy a field of strings of the batch's documents from the corpus files.
 
-    They are copied as bytes, without decoding. Nothing is written if no corpus file has the field,
-    or if it is in `OMITTED_IF_EMPTY` and empty for all documents.
+    The strings are copied as bytes. Nothing is written if no corpus file has the field, or if it is
+    in `OMITTED_IF_EMPTY` and empty for all documents.
     """
     texts = [b""] * sum(len(part.rows) for part in parts)
     with_field = [part for part in parts if name in part.data.ends]
@@ -329,7 +321,7 @@ def _write_passages(batch, parts, columns, n_terms):
         Open for writing; gets the group ``passages``.
     parts : list of Part
     columns : list of ndarray
-        Result of `_columns`: the column of each term of a corpus file in the batch.
+        For each part, the batch column of each of its terms (`_columns`).
     n_terms : int
         Number of columns of the batch.
     """

@@ -1,9 +1,9 @@
 """Order the documents of a stream and cut them into batches.
 
-With the protocol ``by-date`` all documents are used. With ``topic-entry`` some random topics are
-held back: each enters at a random batch, and its earlier documents are dropped. So it is known
-which documents are novel, even if all topics occur from the start. Random choices are hashes of the
-seed and a name, not of a position, so that appended documents do not change earlier choices.
+The protocol ``by-date`` uses all documents. With ``topic-entry``, each held-back topic enters at a
+random batch; its earlier documents are dropped, so that the novel documents are known. Random
+choices depend on the seed and on names, not on positions, so that appended documents do not change
+them.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import hashlib
 import sys
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
 from odl.files.tables import read_cells, write_table
 
-PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "3M", "year": "Y"}
+PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "3M", "year": "Y"}  # units of NumPy
+WEEK_SHIFT_MS = 3 * 86_400_000  # NumPy's weeks begin on Thursday; with this shift, on Monday
 
 
 def draw(seed: int, *names: str) -> float:
@@ -40,7 +42,7 @@ def draw(seed: int, *names: str) -> float:
 
 
 def entry_of(topic: str, entry: TopicEntry, seed: int) -> int:
-    """Return the batch at which a topic enters the stream; 0 if it is not held back.
+    """Return the batch at which a topic enters the stream, 0 if it is not held back.
 
     Examples
     --------
@@ -79,17 +81,17 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
     >>> order(["a", "b", "c"], np.array([20, 10, 10]), seed=0, ties="source")
     array([1, 2, 0])
     """
-    missing = int(np.count_nonzero(times == NO_TIME))
-    if 0 < missing < len(times):
-        first = ids[int(np.flatnonzero(times == NO_TIME)[0])]
-        fault = f"{missing} of {len(times)} documents have no time (the first is {first!r})"
+    missing = np.flatnonzero(times == NO_TIME)
+    if 0 < len(missing) < len(times):
+        first = ids[int(missing[0])]
+        fault = f"{len(missing)} of {len(times)} documents have no time (the first is {first!r})"
         todo = "add the times, or omit the time column"
         raise DataError(fault, "a time for every document, or for none", todo)
     rows = np.argsort(times, kind="stable")
     if ties == "source":
         return rows
     starts = np.flatnonzero(np.append(True, np.diff(times[rows]) != 0))
-    for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
+    for first, last in pairwise([*starts.tolist(), len(rows)]):
         if last - first > 1:
             rows[first:last] = sorted(
                 rows[first:last],
@@ -99,7 +101,10 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
 
 
 class Listed(NamedTuple):
-    """The fields of `odl.files.documents.Documents` that `split` uses."""
+    """The documents of a stream with the fields that `split` uses.
+
+    The fields are those of `odl.files.documents.Documents`.
+    """
 
     ids: Sequence[str]
     times: np.ndarray
@@ -114,7 +119,7 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
     ----------
     documents : odl.files.documents.Documents or Listed
     stream : odl.config.sections.Order
-        Protocol, order of ties, and definition of a batch.
+        Protocol, order of documents with equal times, and definition of a batch.
     seed : int
 
     Returns
@@ -136,22 +141,23 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
     >>> split(documents, Order(batches=Batches(documents=2, initial=2)))
     [array([0, 1]), array([2, 3]), array([4])]
     """
-    how, entry = stream.batches, stream.topic_entry if stream.protocol == "topic-entry" else None
+    settings = stream.batches
+    entry = stream.topic_entry if stream.protocol == "topic-entry" else None
     rows = order(documents.ids, documents.times, seed, stream.ties)
-    if how.by == "file":
+    if settings.by == "file":
         names = np.array(documents.files, dtype=object)[rows]
         rows = rows[np.argsort(names.astype(str), kind="stable")]
-    size = how.documents if how.by == "documents" else None
-    held_back = _held_back(documents.topics, entry, seed) if entry else None
-    batches = cut(rows, _keys(rows, documents, how), how.initial, size, held_back)
-    complete = size is not None and len(batches[-1]) >= (size if len(batches) > 1 else how.initial)
-    if not (len(batches[-1]) and (how.flush or complete)):
+    size = settings.documents if settings.by == "documents" else None
+    is_dropped = _held_back(documents.topics, entry, seed) if entry else None
+    batches = cut(rows, _keys(rows, documents, settings), settings.initial, size, is_dropped)
+    full_size = size if len(batches) > 1 else settings.initial
+    is_complete = size is not None and len(batches[-1]) >= full_size
+    if not (len(batches[-1]) and (settings.flush or is_complete)):
         batches.pop()
     if len(batches) < 2:
-        expected = f"more than the {how.initial} that initialise the dictionary"
-        todo = "add documents, or lower batches.initial" + (
-            " or topic_entry.held_back" if entry else ""
-        )
+        expected = f"more than the {settings.initial} that initialise the dictionary"
+        todo = "add documents, or lower batches.initial"
+        todo += " or topic_entry.held_back" if entry else ""
         raise DataError(f"{len(rows)} documents make {len(batches)} batch", expected, todo)
     return batches
 
@@ -167,7 +173,7 @@ def cut(rows, keys, initial, documents=None, held_back=None):
     initial : int
         Smallest size of the first batch.
     documents : int, optional
-        Size of every other batch; if given, keys are not used.
+        Size of every other batch. If given, keys are not used.
     held_back : callable, optional
         ``held_back(row, batch)`` returns whether the document is dropped from this batch.
 
@@ -192,53 +198,52 @@ def cut(rows, keys, initial, documents=None, held_back=None):
 
 
 def _held_back(topics, entry, seed):
-    """Return the function `held_back` of `cut` for the topic-entry protocol."""
-    entries = cache(lambda topic: entry_of(topic, entry, seed))
-    return lambda row, batch: any(entries(topic) > batch for topic in topics[row])
+    """Return the argument `held_back` of `cut` for the topic-entry protocol."""
+    first_batch = cache(lambda topic: entry_of(topic, entry, seed))
+    return lambda row, batch: any(first_batch(topic) > batch for topic in topics[row])
 
 
 def periods_of(times, period):
-    """Return the calendar period (UTC) of each time in milliseconds, as a date or number.
+    """Return the calendar period (UTC) of each time in milliseconds, as a date or a number.
 
-    Weeks begin on Monday.
+    Equal values mean equal periods. `period` is a key of `PERIODS`. Weeks begin on Monday.
     """
-    # Weeks of NumPy begin on a Thursday (1970-01-01): shift the times by three days.
-    stamps = times + (3 * 86_400_000 if period == "week" else 0)
-    return stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]").tolist()
+    shifted = times + (WEEK_SHIFT_MS if period == "week" else 0)
+    return shifted.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]").tolist()
 
 
 def begin_of(time, period):
-    """Return the begin of the calendar period (UTC) that contains a time.
+    """Return the start of the calendar period (UTC) that contains a time.
 
-    Both times are in milliseconds since 1970; `period` is a key of `PERIODS`. A week begins on
+    Both times are in milliseconds since 1970; `period` is a key of `PERIODS`. Weeks begin on
     Monday.
     """
-    shift = 3 * 86_400_000 if period == "week" else 0
+    shift = WEEK_SHIFT_MS if period == "week" else 0
     start = np.datetime64(int(time) + shift, "ms").astype(f"datetime64[{PERIODS[period]}]")
     return int(start.astype("datetime64[ms]").astype(np.int64)) - shift
 
 
-def _keys(rows, documents, how):
-    """Return the keys for `cut`, which ends a batch where the key of the documents changes.
+def _keys(rows, documents, settings):
+    """Return the key of each document, which changes where a batch ends (see `cut`).
 
-    The key is the file of a document, the calendar period of its time, or 0 for all documents, as
-    the settings `how` say. DataError is raised if the documents need times and have none.
+    The key is the file of a document, the calendar period of its time, or 0, as ``settings.by``
+    says. DataError is raised if the documents need times and have none.
     """
-    if how.by == "file":
+    if settings.by == "file":
         return [documents.files[row] for row in rows]
-    if how.by == "period":
+    if settings.by == "period":
         if len(rows) and documents.times[rows[0]] == NO_TIME:
             raise DataError(
                 "documents without times",
                 "a time for every document, since batches are periods",
                 "use batches by documents or by file",
             )
-        return periods_of(documents.times[rows], how.period)
+        return periods_of(documents.times[rows], settings.period)
     return [0] * len(rows)
 
 
 def fingerprint(digests):
-    """Return the sha256 over the digests of a batch's documents, in their order."""
+    """Return the sha256 of the digests of a batch's documents, in their order."""
     return hashlib.sha256(np.ascontiguousarray(digests).tobytes()).hexdigest()
 
 
@@ -256,7 +261,7 @@ def index(source, table, output, *, seed, stream, made=None):
     seed : int
     stream : odl.config.sections.Order
     made : path-like, optional
-        Folder of existing batches. A warning is printed if a complete batch changes.
+        Folder of the existing batches. A warning is printed if a complete batch changes.
     """
     with storage.reading(source, "documents") as file:
         ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
@@ -305,7 +310,7 @@ def _digests_of(made, table):
         columns, rows = read_cells(table)
         cells = [dict(zip(columns, row, strict=True)) for row in rows]
         return {int(cell["t"]): cell["sha256"] for cell in cells if cell["t"] in paths}
-    stored = {}  # Snakemake removes the index before the job
+    stored = {}  # Snakemake deletes the index before it runs the job
     for stem, path in paths.items():
         with contextlib.suppress(StorageError, ValueError), storage.reading(path, "batch") as file:
             stored[int(stem)] = str(file.attrs["sha256"])

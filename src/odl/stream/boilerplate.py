@@ -1,14 +1,15 @@
 """Remove boilerplate from term counts.
 
 Boilerplate is a passage (`odl.text.shingles`), such as a footer, that many otherwise different
-documents share. A window contains the documents in the last timesteps. A passage is boilerplate if
-it occurs in enough documents of the window, both as a number and as a share. Copies of a text share
-all passages, although these are not boilerplate. Therefore a document counts with a weight: the
-share of its characters in passages that no earlier document has. An exact copy has weight 0.
+documents share. A passage is boilerplate if it occurs in at least `MIN_PASSAGE_DOCUMENTS` documents
+and in at least the share `MIN_WINDOW_SHARE` of the documents in the window, which is the timestep
+and those before it. Copies of a text share all passages, although these are not boilerplate.
+Therefore each document has a weight: the share of its characters that are in passages without an
+earlier occurrence. An exact copy has weight 0.
 
-The feature file of a timestep stores the weighted count of each passage. These counts are added for
-the window, which takes 16 bytes of memory per passage. Decisions use documents in the timestep and
-in earlier ones only. So the files do not depend on whether a stream is appended or run at once.
+The feature file of a timestep stores the weighted count of each passage. The sum over the window
+takes 16 bytes of memory per passage. Only the timestep and earlier ones are used, so that the files
+do not depend on whether a stream is appended or run at once.
 """
 
 import os
@@ -22,27 +23,26 @@ from odl.files import documents as docs
 from odl.files import passages as stored
 from odl.files import storage
 
-# A passage is boilerplate only if it occurs in at least this number, and at least this share, of
-# the documents in the window.
+# Smallest number of documents, and smallest share of the documents in the window, with a passage.
 MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE = 10, 0.01
-# A passage that occurs in no earlier timestep, such as a new footer, must occur in at least this
-# share of the documents in the timestep.
+# Smallest share of the documents in a timestep with a passage that no earlier timestep has, such as
+# a new footer.
 MIN_TIMESTEP_SHARE = 0.1
-WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest numbers in a window; both are reached
-MAX_WINDOW_FILES = 64  # timesteps; a window ends here even if it has fewer documents
+WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest numbers of both before the timestep
+MAX_WINDOW_FILES = 64  # largest number of timesteps, even with fewer documents
 COUNT_UNIT = 1000  # what a document of weight 1 adds to the integer count of its passages
 
 
 @dataclass
 class PassageCounts:
-    """Number of documents with each passage, in one timestep or several.
+    """Weighted number of documents with each passage, in one timestep or several.
 
     Parameters
     ----------
     keys : ndarray of uint64
         Keys of the passages, ascending.
     counts : ndarray of int64
-        Count of each passage; `COUNT_UNIT` is one document.
+        Count of each passage; a document of weight 1 counts `COUNT_UNIT`.
     n_documents : int
     """
 
@@ -51,7 +51,7 @@ class PassageCounts:
     n_documents: int
 
     def counts_for(self, keys):
-        """Return the counts of some keys; 0 for a key without a count."""
+        """Return the count of each key in an array; 0 for unknown keys."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
         positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -68,33 +68,25 @@ def add_counts(tallies):
 
 
 def tally(starts, keys, sizes, before):
-    """Count the documents in a timestep that contain each passage.
-
-    A document counts with a weight: the share of its characters in passages that no earlier
-    document has.
+    """Return the `PassageCounts` of a timestep.
 
     Parameters
     ----------
     starts, keys, sizes : ndarray
-        Passages of the documents in stream order, see `odl.files.passages.Passages`.
+        Passages of the documents in stream order (see `odl.files.passages.Passages`).
     before : PassageCounts
-        Counts of the window before the timestep.
-
-    Returns
-    -------
-    PassageCounts
+        Counts in the window before the timestep.
     """
-    unique, firsts, key_of = np.unique(keys, return_index=True, return_inverse=True)
-    new = np.zeros(len(keys), dtype=bool)
-    new[firsts[~np.isin(unique, before.keys, assume_unique=True)]] = True
-    lengths = np.diff(starts)
-    document = np.repeat(np.arange(len(lengths)), lengths)
-    all_characters, new_characters = (
-        np.bincount(document, values, minlength=len(lengths)) for values in (sizes, sizes * new)
-    )
-    weights = (COUNT_UNIT * new_characters // np.maximum(all_characters, 1)).astype(np.int64)
-    counts = np.bincount(key_of, weights[document], minlength=len(unique)).astype(np.int64)
-    return PassageCounts(unique, counts, len(lengths))
+    unique_keys, first_rows, key_of = np.unique(keys, return_index=True, return_inverse=True)
+    is_new = np.zeros(len(keys), dtype=bool)  # the first occurrence of a passage
+    is_new[first_rows[~np.isin(unique_keys, before.keys, assume_unique=True)]] = True
+    n_documents, n_passages = len(starts) - 1, np.diff(starts)
+    document = np.repeat(np.arange(n_documents), n_passages)
+    n_characters = np.bincount(document, sizes, minlength=n_documents)
+    n_new_characters = np.bincount(document, sizes * is_new, minlength=n_documents)
+    weights = (COUNT_UNIT * n_new_characters // np.maximum(n_characters, 1)).astype(np.int64)
+    counts = np.bincount(key_of, weights[document], minlength=len(unique_keys)).astype(np.int64)
+    return PassageCounts(unique_keys, counts, n_documents)
 
 
 def find_boilerplate(own, before):
@@ -105,7 +97,7 @@ def find_boilerplate(own, before):
     own : PassageCounts
         Counts in the timestep.
     before : PassageCounts
-        Counts in the window before the timestep; without documents for timestep 0.
+        Counts in the window before the timestep, without documents for timestep 0.
 
     Returns
     -------
@@ -114,13 +106,11 @@ def find_boilerplate(own, before):
     """
     total = own.counts + before.counts_for(own.keys)
     n_documents = own.n_documents + before.n_documents
-    many = total >= COUNT_UNIT * max(MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE * n_documents)
+    is_frequent = total >= COUNT_UNIT * max(MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE * n_documents)
     if not before.n_documents:
-        return many
-    return many & (
-        np.isin(own.keys, before.keys)
-        | (own.counts >= COUNT_UNIT * MIN_TIMESTEP_SHARE * own.n_documents)
-    )
+        return is_frequent
+    is_frequent_here = own.counts >= COUNT_UNIT * MIN_TIMESTEP_SHARE * own.n_documents
+    return is_frequent & (np.isin(own.keys, before.keys) | is_frequent_here)
 
 
 @dataclass
@@ -142,7 +132,7 @@ class Cut:
     less: sparse.csr_array
 
     def without(self, counts):
-        """Return term counts minus those of the boilerplate."""
+        """Return the term counts of the documents without those of their boilerplate."""
         remaining = sparse.csr_array(counts.astype(np.int32) - self.less)
         remaining.data = np.maximum(remaining.data, 0)
         remaining.eliminate_zeros()
@@ -171,20 +161,20 @@ def decide(batch, folder):
     passages = stored.read(batch)
     if passages is None:
         return None
-    before = window(folder, int(batch.attrs["t"]))
+    before, n_documents = window(folder, int(batch.attrs["t"])), len(passages)
     own = tally(passages.starts, passages.keys, passages.sizes, before)
-    removed = find_boilerplate(own, before)[np.searchsorted(own.keys, passages.keys)]
-    document = np.repeat(np.arange(len(passages)), np.diff(passages.starts))[removed]
-    of_document = sparse.csr_array(
-        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(removed))),
-        shape=(len(passages), len(removed)),
-    )
-    taken = np.bincount(document, passages.sizes[removed], minlength=len(passages))
-    return Cut(own, taken.astype(np.int32), sparse.csr_array(of_document @ passages.words))
+    is_boilerplate = find_boilerplate(own, before)[np.searchsorted(own.keys, passages.keys)]
+    rows = np.flatnonzero(is_boilerplate)
+    document = np.repeat(np.arange(n_documents), np.diff(passages.starts))[rows]
+    taken = np.bincount(document, passages.sizes[rows], minlength=n_documents)
+    # 1 for each document (row) and each boilerplate passage (column) in it.
+    ones = np.ones(len(rows), dtype=np.int32)
+    contains = sparse.csr_array((ones, (document, rows)), shape=(n_documents, len(is_boilerplate)))
+    return Cut(own, taken.astype(np.int32), sparse.csr_array(contains @ passages.words))
 
 
 def window(folder, t):
-    """Return the `PassageCounts` of the window before timestep t, read from feature files."""
+    """Read the `PassageCounts` of the window before timestep t from the feature files."""
     tallies, n_documents = [], 0
     while len(tallies) < min(t, MAX_WINDOW_FILES) and (
         len(tallies) < WINDOW_TIMESTEPS or n_documents < WINDOW_DOCUMENTS
@@ -206,7 +196,7 @@ def write(file, cut, before):
     cut : Cut or None
         Nothing is stored if it is None.
     before : h5py.File or None
-        Features of the timestep before, whose running sums are continued.
+        Features of the timestep before, which store the boilerplate up to then (`sums`).
     """
     if cut is None:
         return
@@ -220,8 +210,8 @@ def write(file, cut, before):
 def sums(file):
     """Return the boilerplate in a stream up to the timestep of an open feature file, inclusive.
 
-    Returns (number of documents with boilerplate, number of characters in boilerplate). They are 0
-    if the file is None or the stream was read without removal of boilerplate.
+    The result is (number of documents with boilerplate, number of characters in boilerplate). It is
+    (0, 0) if the file is None or stores no boilerplate.
     """
     has_sums = file is not None and "boilerplate" in file
     return file["boilerplate"].attrs["sums"].tolist() if has_sums else (0, 0)
@@ -238,10 +228,10 @@ def read(file):
 
 
 def sentence(documents, features):
-    """Return a sentence for the user that says what was removed from a stream; "" if nothing.
+    """Return a sentence for the user about the parts of a stream that were removed.
 
-    It counts the characters that each cleaner removed, the boilerplate, the documents with too few
-    words, and the words that were forgotten because of `max_terms`.
+    It counts the characters that each cleaner removed, the documents with too few words, and the
+    words that were forgotten because of `max_terms`. It is "" if nothing was removed.
 
     Parameters
     ----------
@@ -273,21 +263,15 @@ def sentence(documents, features):
 
 
 def _of_features(path):
-    """Read a feature file; return (sums of boilerplate, sentence about forgotten words)."""
+    """Read a feature file; return (`sums` of boilerplate, sentence about forgotten words)."""
     if not os.path.exists(path):
         return (0, 0), ""
     with storage.reading(path, "features") as file:
-        sentence, max_terms = "", int(file.attrs.get("max_terms", 0))
-        n_forgotten = 0
+        max_terms, n_forgotten = int(file.attrs.get("max_terms", 0)), 0
         if max_terms:
-            n_words = int(file["vocabulary"].attrs["length"])
-            n_forgotten = int(file.attrs["n_numbered"]) - n_words
-        if n_forgotten:
-            sentence = (
-                f"{n_forgotten:,} words, unseen for longest, were forgotten "
-                f"(max_terms {max_terms:,})"
-            )
-        return sums(file), sentence
+            n_forgotten = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
+        words = f"{n_forgotten:,} words, unseen for longest, were forgotten"
+        return sums(file), f"{words} (max_terms {max_terms:,})" if n_forgotten else ""
 
 
 def _sums(characters):

@@ -1,4 +1,4 @@
-"""Document vectors, from which the mean vector of earlier documents is subtracted."""
+"""Vectors of documents, centred by the mean vector of earlier documents."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from odl.files import storage
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Return rows scaled to unit l2 norm, in double precision; rows of zeros are unchanged.
+    """Return rows scaled to unit l2 norm, in double precision; rows of zeros remain zero.
 
     Examples
     --------
@@ -36,10 +36,10 @@ def total(vectors: np.ndarray) -> np.ndarray:
 
 
 def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Scale vectors to unit norm, subtract a mean, and scale them to unit norm again.
+    """Scale vectors to unit norm, subtract a mean, and scale the differences to unit norm.
 
-    Vectors of zeros are unchanged. The mean is subtracted because encoders map all texts in a
-    language near one direction; only the difference from it distinguishes documents.
+    Vectors of zeros remain zero. Encoders map all texts in a language near one direction, so that
+    only the difference from it distinguishes documents.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def total_after(file):
 
 
 def advance(file, batch, before):
-    """Store the vectors of a batch and the sum of the earlier unit vectors in a feature file.
+    """Store the vectors of a batch, and the sum of all earlier ones, in a feature file.
 
     Parameters
     ----------

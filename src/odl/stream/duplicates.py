@@ -2,15 +2,15 @@
 
 Two documents are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their shingle sets is at
 least `MIN_JACCARD`. The documents in a timestep and in the `COMPARED_TIMESTEPS` before it are the
-nodes of a graph, and near-duplicates are its edges. A group is a connected component. Its name is
-the id of its first document. If a later document connects two groups, both continue under the name
-of the older group; earlier files are not changed.
+nodes of a graph whose edges are near-duplicates. A group is a connected component. Its name is the
+id of its first document. If a later document connects two groups, both continue under the name of
+the older one; earlier files are not changed.
 
-Candidate pairs have an equal band in their MinHash signatures (Broder 1997; Leskovec, Rajaraman and
-Ullman, Mining of Massive Datasets, section 3.4). The shingle sets of candidates are then compared.
-So a reported pair is always correct, and a pair with index .8 is missed with probability
-(1 - .8^4)^24 = 3e-6. The hash functions are constants, so that results do not depend on whether a
-stream is appended or run at once.
+Two documents are compared if a band (a fixed part) of their MinHash signatures is equal (Broder
+1997; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4). So a reported pair
+is always correct, and a pair with index .8 is missed with probability (1 - .8^4)^24 = 3e-6. The
+hash functions are constants, so that results do not depend on whether a stream is appended or run
+at once.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ from odl.files import blocks, storage
 
 MIN_JACCARD = 0.8  # smallest Jaccard index of near-duplicates
 N_BANDS, BAND_SIZE = 24, 4  # bands of a signature, and hashes per band
-# Pairs are compared if their Jaccard index, estimated from signatures, is at least this: five
-# standard deviations below `MIN_JACCARD`.
+# Smallest estimate of the Jaccard index, from signatures, of pairs whose sets are compared. It is
+# five standard deviations below `MIN_JACCARD`.
 MIN_ESTIMATE = 0.6
 COMPARED_TIMESTEPS = 4  # number of earlier timesteps with which documents are compared
 PAIRS_AT_ONCE = 64  # number of pairs whose signatures are compared in one call
 MIN_COSINE = 0.9  # smallest cosine of near-duplicates, if documents have no shingles
 BLOCK_ROWS = 1000  # number of documents whose cosines are computed in one call
-# Parameters of the hash functions (factor x + term) / 2^32, of uint64.
+# Parameters of the hash functions (factor x + term) / 2^32 in uint64.
 _DRAWN = np.frombuffer(
     hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * N_BANDS * BAND_SIZE), dtype="<u8"
 )
@@ -45,18 +45,18 @@ BAND_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 class Groups:
     """Groups of near-duplicates among the documents in successive timesteps.
 
-    Every document has a group, which may contain this document only.
+    Every document is in one group, which may contain only this document.
 
     Attributes
     ----------
     t : int
         The last timestep.
     starts : ndarray of int64
-        Documents ``starts[i]:starts[i + 1]`` belong to timestep i, counted from the first one here.
+        Documents ``starts[i]:starts[i + 1]`` belong to the i-th of these timesteps.
     names : list of str
-        Group name for each document.
+        Group name of each document.
     born : ndarray of int64, shape (n_documents, 2)
-        For each document, the timestep and row of the first document in its group.
+        Timestep and row of the first document in the group of each document.
     """
 
     t: int
@@ -65,25 +65,26 @@ class Groups:
     born: np.ndarray
 
     def own(self):
-        """Return the group name for each document in timestep t."""
+        """Return the group name of each document in timestep t."""
         return self.names[self.starts[-2] :]
 
     def items(self):
-        """Return the item of each document in timestep t, and whether its group is older than t.
-
-        Documents in the same group are one item. Its number is the row of the first of them in
-        timestep t.
+        """Return the items of timestep t; documents in one group are one item.
 
         Returns
         -------
         items : ndarray of int64
+            For each document in timestep t, the row of the first document in its group.
         is_older : ndarray of bool
+            Whether the group of each document began before timestep t.
         """
-        rows = {}
-        first = np.array(
-            [rows.setdefault(name, row) for row, name in enumerate(self.own())], dtype=np.int64
-        )
-        return first, self.born[self.starts[-2] :, 0] < self.t
+        return _first_rows(self.own()), self.born[self.starts[-2] :, 0] < self.t
+
+
+def _first_rows(names):
+    """Return the row of the first occurrence of each name in a list, as an array of int64."""
+    rows = {}
+    return np.array([rows.setdefault(name, row) for row, name in enumerate(names)], dtype=np.int64)
 
 
 NO_GROUPS = Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64))
@@ -102,10 +103,10 @@ def decide(batch, before):
     Returns
     -------
     groups : Groups or None
-        Groups of all documents that the next timestep is compared with; those in the batch come
+        Groups of the documents with which the next timestep is compared; those in the batch come
         last. None if the corpus is read without ``duplicates``.
     sets : list of ndarray
-        Shingles of these documents.
+        Shingle sets of these documents.
     """
     if "shingles" not in batch:
         if before is not None and before.groups is not None:
@@ -121,54 +122,47 @@ def decide(batch, before):
         problem = f"{path} has no near-duplicates, {blocks.path_of(batch)} has shingles"
         todo = f"delete {os.path.dirname(path)} and run the same command again"
         raise DataError(problem, "features of batches with shingles", todo)
-    new, past = _sets(batch), before.groups if before else NO_GROUPS
-    earlier = (
-        before.sets
-        if before and len(before.sets) == past.starts[-1]
-        else _earlier_sets(batch, past)
-    )
-    groups = extend_groups(past, earlier, new, storage.read_strings(batch, "ids"))
-    return groups, [*earlier, *new][len(earlier) + len(new) - len(groups.names) :]
+    past, earlier = before.groups if before else NO_GROUPS, before.sets if before else []
+    if len(earlier) != past.starts[-1]:  # the features were read from a file, which has no sets
+        earlier = _earlier_sets(batch, past)
+    sets = [*earlier, *_sets(batch)]
+    groups = extend_groups(past, sets, storage.read_strings(batch, "ids"))
+    return groups, sets[len(sets) - len(groups.names) :]
 
 
-def extend_groups(past, earlier, new, ids):
+def extend_groups(past, sets, ids):
     """Return earlier groups extended by the documents of a timestep.
 
     Parameters
     ----------
     past : Groups
         Groups of the timesteps before.
-    earlier, new : sequence of ndarray of int32
-        Shingles of the documents of the earlier timesteps, and of this timestep.
+    sets : sequence of ndarray of int32
+        Shingle sets of the documents in `past`, then of those of the timestep.
     ids : list of str
-        Ids of the documents of this timestep.
+        Ids of the documents of the timestep.
 
     Returns
     -------
     Groups
-        Of the last `COMPARED_TIMESTEPS` timesteps.
+        Groups in the last `COMPARED_TIMESTEPS` timesteps.
     """
-    t, sets = past.t + 1, [*earlier, *new]
-    names = [*past.names, *ids]
-    born = np.concatenate([past.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])])
-    firsts = {}
-    roots = np.array(
-        [firsts.setdefault(name, row) for row, name in enumerate(past.names)], dtype=np.int64
-    )
-    roots = connect(sets, roots).tolist()
-    oldest = {}  # root -> (timestep, row, name) of the oldest group connected to it
+    t, n_new, names = past.t + 1, len(ids), [*past.names, *ids]
+    born = np.concatenate([past.born, np.column_stack([np.full(n_new, t), np.arange(n_new)])])
+    roots = connect(sets, _first_rows(past.names)).tolist()
+    oldest = {}  # root of a component -> (timestep, row, name) of the oldest group in it
     for row, root in enumerate(roots):
         group = (*born[row].tolist(), names[row])
         oldest[root] = min(oldest.get(root, group), group)
     groups = [oldest[root] for root in roots]
-    starts = np.append(past.starts, len(names))[-COMPARED_TIMESTEPS - 1 :]
+    starts = np.append(past.starts, n_new + past.starts[-1])[-COMPARED_TIMESTEPS - 1 :]
     born = np.array([birth for *birth, _ in groups], dtype=np.int64).reshape(-1, 2)
     first = starts[0]
     return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:])
 
 
 def _earlier_sets(batch, past):
-    """Read the shingle set of each document in `past` (`Groups`) from the earlier batches."""
+    """Read the shingle sets of the documents in `past` (`Groups`) from the earlier batches."""
     folder, sets = os.path.dirname(os.path.abspath(blocks.path_of(batch))), []
     for path in storage.earlier(folder, past.t + 1, len(past.starts) - 1):
         with storage.reading(path, "batch") as file:
@@ -183,7 +177,7 @@ def _sets(batch):
 
 
 def write(file, groups):
-    """Store groups in the feature file of a timestep; nothing if `groups` is None."""
+    """Store groups in the feature file of a timestep; store nothing if `groups` is None."""
     if groups is None:
         return
     group = file.create_group("duplicates")
@@ -217,85 +211,81 @@ def connect(sets, roots=()):
     Returns
     -------
     ndarray of int64
-        Root of each document: a document of its component, the same for the entire component.
+        Root of each document: the number of a document that represents its component.
     """
     n_old = len(roots)
     roots = np.append(
         np.asarray(roots, dtype=np.int64), np.arange(n_old, len(sets), dtype=np.int64)
     )
-    filled = np.flatnonzero([len(shingles) > 0 for shingles in sets])
-    if len(filled):
-        filled = filled[share_enough([sets[row] for row in filled])]
-    if not len(filled):
+    compared = np.flatnonzero([len(shingles) > 0 for shingles in sets])
+    if len(compared):
+        compared = compared[share_enough([sets[row] for row in compared])]
+    if not len(compared):
         return roots
-    signatures = sign([sets[row] for row in filled])
-    for band in range(N_BANDS):
-        keys = np.zeros(len(filled), dtype=np.uint64)
-        for column in signatures.T[band * BAND_SIZE : (band + 1) * BAND_SIZE]:
+    signatures = sign([sets[row] for row in compared])
+    for bands in np.split(signatures, N_BANDS, axis=1):
+        keys = np.zeros(len(compared), dtype=np.uint64)
+        for column in bands.T:
             keys = (keys ^ (keys >> np.uint64(29))) * BAND_MULTIPLIER + column
         order = np.argsort(keys, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(keys[order])) + 1, len(order))
         starts = np.append(0, ends[:-1])
-        for first, last in zip(
-            starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True
-        ):
-            _connect_bucket(order[first:last], filled, sets, signatures, roots, n_old)
+        has_pairs = ends - starts > 1
+        for first, last in zip(starts[has_pairs].tolist(), ends[has_pairs].tolist(), strict=True):
+            bucket = order[first:last]
+            _connect_bucket(compared[bucket], signatures[bucket], sets, roots, n_old)
     return roots
 
 
-def _connect_bucket(members, filled, sets, signatures, roots, n_old):
+def _connect_bucket(documents, signatures, sets, roots, n_old):
     """Connect near-duplicates among documents whose signatures are equal in one band.
 
-    Each new document is compared with the documents before it in the bucket. A pair is compared
-    exactly only if it is not connected yet and its signatures agree enough (`MIN_ESTIMATE`).
+    Each new document is compared with the documents before it in the bucket. The sets of a pair are
+    compared only if it is not connected yet and its signatures agree enough (`MIN_ESTIMATE`).
 
     Parameters
     ----------
-    members : ndarray of int64
-        Rows of the bucket's documents in `signatures`, ascending.
-    filled : ndarray of int64
-        Document of each row of `signatures`.
+    documents : ndarray of int64
+        Numbers of the documents, ascending.
+    signatures : ndarray of uint32
+        Their signatures.
     sets : list of ndarray
-        Shingle set of each document.
-    signatures : ndarray
+        Shingle set of each document in the stream.
     roots : ndarray of int64
-        Root of each document, as in `connect`; changed in place.
+        Root of each document in the stream, as in `connect`; changed in place.
     n_old : int
-        Documents below this number were compared with each other before.
+        Documents below this number have been compared with each other.
     """
-    documents = filled[members]
-    for position in range(np.searchsorted(documents, n_old), len(members)):
+    for position in range(np.searchsorted(documents, n_old), len(documents)):
         if (roots[documents] == roots[documents[0]]).all():
             return
-        at, row = 0, documents[position]
-        others = np.flatnonzero(roots[documents[:position]] != roots[row])
-        while at < len(others):
-            chunk = others[at : at + PAIRS_AT_ONCE]
-            equal = (signatures[members[chunk]] == signatures[members[position]]).mean(axis=1)
-            at += len(chunk)
-            for other in documents[chunk[equal >= MIN_ESTIMATE]].tolist():
+        row = documents[position]
+        unconnected = np.flatnonzero(roots[documents[:position]] != roots[row])
+        while len(unconnected):
+            chunk, unconnected = unconnected[:PAIRS_AT_ONCE], unconnected[PAIRS_AT_ONCE:]
+            estimates = (signatures[chunk] == signatures[position]).mean(axis=1)
+            for other in documents[chunk[estimates >= MIN_ESTIMATE]].tolist():
                 if roots[other] != roots[row] and jaccard(sets[other], sets[row]) >= MIN_JACCARD:
                     low, high = sorted((int(roots[other]), int(roots[row])))
                     roots[roots == high] = low
-                    others, at = others[at:][roots[documents[others[at:]]] != low], 0
+                    unconnected = unconnected[roots[documents[unconnected]] != low]
 
 
 def share_enough(sets):
-    """Return a mask of the shingle sets that may have a near-duplicate.
+    """Return a mask: whether each shingle set may have a near-duplicate.
 
-    A near-duplicate shares at least `MIN_JACCARD` of a set's shingles, so the mask is True if that
-    share of the shingles occurs in other sets. Only the last bits of shingles are compared: some
-    sets pass without need, but none is missed. Most sets in a stream do not pass and need no
-    signature. Sets must not be empty.
+    At least the share `MIN_JACCARD` of its shingles must occur in other sets. Only the last bits of
+    shingles are compared, so that no near-duplicate is missed, but the mask may be True for other
+    sets. Most sets in a stream need no signature by this test. Sets must not be empty.
     """
     flat = np.concatenate(sets)
-    bits = flat & np.int32(min((1 << (len(flat).bit_length() + 1)) - 1, np.iinfo(np.int32).max))
-    shared = np.bincount(bits)[bits] > 1
+    # With two to four times as many values as shingles, few different shingles have equal bits.
+    n_bits = min(len(flat).bit_length() + 1, 31)
+    bits = flat & np.int32((1 << n_bits) - 1)
+    is_shared = np.bincount(bits)[bits] > 1
     lengths = np.array([len(shingles) for shingles in sets])
-    return (
-        np.add.reduceat(shared, np.cumsum(lengths) - lengths, dtype=np.int64) / lengths
-        >= MIN_JACCARD
-    )
+    n_shared = np.add.reduceat(is_shared, np.cumsum(lengths) - lengths, dtype=np.int64)
+    return n_shared / lengths >= MIN_JACCARD
 
 
 def sign(sets):
@@ -325,10 +315,9 @@ def jaccard(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def near_duplicates(P: sparse.csr_array) -> np.ndarray:
-    """Group near-duplicates in a batch by cosine, for documents without shingles.
+    """Group near-duplicates in a batch of documents without shingles, by cosine.
 
-    A document joins the group of the first earlier document whose cosine with it is at least
-    `MIN_COSINE`.
+    A document joins the group of the first earlier document with a cosine of at least `MIN_COSINE`.
 
     Parameters
     ----------
@@ -352,7 +341,7 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
         cosines = sparse.coo_array(P[start : start + BLOCK_ROWS] @ columns)
         similar = (cosines.data >= MIN_COSINE) & (cosines.col < cosines.row + start)
         rows, earlier = cosines.row[similar] + start, cosines.col[similar]
-        order = np.lexsort((-earlier, rows))  # so that the first of several is assigned last
+        order = np.lexsort((-earlier, rows))  # the first of several documents is assigned last
         first[rows[order]] = earlier[order]
     # Rows are visited in ascending order, so an earlier document already has its final group.
     for row in np.flatnonzero(first < np.arange(len(first))):

@@ -1,10 +1,9 @@
-"""Term counts, document frequencies and labels of a stream, computed from earlier documents only.
+"""Features of a stream: term counts, document frequencies and novelty labels.
 
-There is one feature file per timestep, and each continues the one before. It has the term counts of
-the documents under global term ids (by first appearance, never changed), and the document
-frequencies *before* the timestep. Small arrays are read when a file is opened, counts by ranges of
-rows. With a bound on the vocabulary (`max_terms`) a file has only the terms that have not been
-forgotten, and their ids (`odl.stream.terms`).
+There is one feature file per timestep, computed from the batch and the feature file before. It has
+the term counts of the documents, and the number of documents with each term *before* the timestep.
+A term has the same column in all timesteps. With a bound on the vocabulary (`max_terms`), the
+columns are those of the terms that have not been forgotten (`odl.stream.terms`).
 """
 
 import os
@@ -12,6 +11,7 @@ import tempfile
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -40,30 +40,32 @@ class FeatureFile:
     t : int
         Timestep; 0 is the initialisation batch.
     counts : odl.stream.terms.Matrix, shape (n_documents, n_terms)
-        Term counts; column = global term id, or its position in `terms`. ``counts[:]`` is the
-        csr_array of all documents.
+        Term counts, whose rows are read on demand. ``counts[:]`` is the csr_array of all documents.
     frequencies : ndarray of int64, shape (n_terms,)
         Number of documents before this batch that have the term.
     n_before : int
         Number of documents before this batch.
     n_initial : int
-        Number of terms of batch 0 that have not been forgotten. Columns below it are the fixed
-        vocabulary.
-    novel, novel_dominant : ndarray of int8, shape (n_documents,)
-        1 if no topic (not the dominant topic) of the document occurred in an earlier batch, 0 if a
-        topic did, -1 for a document without topics.
+        Number of terms of batch 0 that have not been forgotten. They are the first columns, which
+        the setting `vocabulary: fixed` uses.
+    novel : ndarray of int8, shape (n_documents,)
+        Novelty label of each document by all its topics (see `label`).
+    novel_dominant : ndarray of int8, shape (n_documents,)
+        Novelty label of each document by its dominant topic, compared with earlier dominant topics.
     vocabulary : list of str
         Word of each column: the terms of this and earlier batches that have not been forgotten.
     max_terms : int
-        Largest number of terms known after a batch; 0 for no bound.
-    terms, last : ndarray of int64, shape (n_terms,), or None
-        With a bound: ids of the terms, ascending, and the last timestep before this one with the
-        term.
+        Largest number of terms before a batch; 0 for no bound.
+    terms : ndarray of int64, shape (n_terms,), or None
+        Ids of the terms, ascending; None without a bound.
+    last : ndarray of int64, shape (n_terms,), or None
+        Last timestep before this one with each term; None without a bound.
     base : odl.stream.terms.Base, or None
         Earlier feature file that stores the first words of the vocabulary.
-    n_numbered, n_left : int
-        With a bound: number of ids assigned so far, and of terms forgotten between the last batch
-        and this one.
+    n_numbered : int
+        Number of term ids assigned so far.
+    n_left : int
+        Number of terms forgotten between the batch before and this one.
     ids, times, topics, titles
         See `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
@@ -85,7 +87,7 @@ class FeatureFile:
     """
 
     def __init__(self, file: Any) -> None:
-        """Read the small arrays of an open feature file; the others are read when they are used."""
+        """Read the small arrays of an open feature file; other arrays are read on demand."""
         self.file = file
         attributes = file.attrs
         self.t, self.n_before, self.n_initial = (
@@ -117,7 +119,7 @@ class FeatureFile:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Dictionary from each word to its column. The next timestep copies and extends it."""
+        """Dictionary from each word to its column."""
         return {word: number for number, word in enumerate(self.vocabulary)}
 
     @cached_property
@@ -168,13 +170,13 @@ class FeatureFile:
         return total
 
     def last_after(self) -> np.ndarray:
-        """Return the last timestep with each term, including this; only with a bound on terms."""
+        """Return the last timestep with each term, including this one; needs a bound on terms."""
         last = np.array(self.last)
         last[self.counts.arrays["indices"][:]] = self.t
         return last
 
     def seen_after(self) -> tuple[set[str], set[str]]:
-        """Return two sets: all topics, and all dominant topics, up to this batch inclusive."""
+        """Return the set of all topics, and the set of all dominant topics, up to this batch."""
         seen, dominant = (
             set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant")
         )
@@ -186,7 +188,7 @@ class FeatureFile:
     def weighed(
         self, norm: str | None = "l1", corpus: "FeatureFile | None" = None, **settings: Any
     ) -> Weighed:
-        """Return the documents with term weights; `settings` are fields of `Weighting`."""
+        """Return the documents with term weights; `settings` are those of `Weighting`."""
         return Weighed(self, Weighting(**settings), norm, corpus)
 
     def write_names(self, file: Any) -> None:
@@ -196,7 +198,7 @@ class FeatureFile:
 
 
 def read(path: str | os.PathLike) -> FeatureFile:
-    """Open the features of one timestep. The file is closed when the object is deleted.
+    """Open the feature file of one timestep. The file is closed when the object is deleted.
 
     Raises
     ------
@@ -220,10 +222,10 @@ def read(path: str | os.PathLike) -> FeatureFile:
 
 
 def advance(output, source, previous=None, max_terms=0, alone=False):
-    """Compute the features of the next batch and write them.
+    """Compute the features of the next batch, and write them.
 
-    If boilerplate is removed, the feature files of earlier timesteps are read from the folder of
-    `output`. If near-duplicates are grouped, earlier batches are read from the folder of `source`.
+    The removal of boilerplate reads earlier feature files from the folder of `output`. The search
+    for near-duplicates reads earlier batches from the folder of `source`.
 
     Parameters
     ----------
@@ -234,8 +236,8 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
     previous : path-like or FeatureFile, optional
         Features of the timestep before; None for batch 0.
     max_terms : int
-        Largest number of terms known after a batch; 0 for no bound. Surplus terms are forgotten
-        before the next batch (`odl.stream.terms.staying`).
+        Largest number of terms before a batch; 0 for no bound. Surplus terms are forgotten
+        (`odl.stream.terms.staying`).
     alone : bool
         Whether to skip near-duplicates, because the earlier batches have no files.
 
@@ -249,34 +251,16 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
         If the batch is not that of the next timestep.
     """
     before = previous if isinstance(previous, FeatureFile) or previous is None else read(previous)
-    t = before.t + 1 if before else 0
     with storage.reading(source, "batch") as batch:
-        if int(batch.attrs["t"]) != t:
-            expected = f"timestep {t}, after {blocks.path_of(before.file) if before else 'nothing'}"
-            problem = f"{source} is of timestep {int(batch.attrs['t'])}"
-            raise DataError(problem, expected, f"pass the batch of timestep {t}")
+        attributes = _attributes(batch, before)
         sections.Features(max_terms=max_terms)  # raises an error for an invalid bound
         known = known_terms.Known(before, output, max_terms)
         cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
-        counts, words = storage.read_csr(batch, "counts"), storage.read_strings(batch, "vocabulary")
-        used = np.ones(len(words), dtype=bool)
-        if cut is not None:
-            counts = cut.without(counts)
-            used = np.bincount(counts.indices, minlength=len(words)) > 0
-        columns = np.zeros(len(words), dtype=np.int32)
-        columns[used] = known.columns(
-            [word for word, is_used in zip(words, used.tolist(), strict=True) if is_used]
-        )
+        counts = _counts(batch, cut, known)
         seen, dominant = before.seen_after() if before else (set(), set())
-        sizes = {"t": t, "n_before": before.n_before + before.counts.shape[0] if before else 0}
-        if "shingles" in batch or "passages" in batch:  # such features also depend on earlier files
-            past = before.file.attrs["digest"] if before else digests.NO_DIGEST
-            sizes |= {"batch": batch.attrs["digest"], "previous": past}
-        with storage.writing(output, "features", **sizes, **known.attributes) as file:
-            storage.write_csr(
-                file, "counts", known_terms.under(counts, columns, len(known.vocabulary))
-            )
+        with storage.writing(output, "features", **attributes, **known.attributes) as file:
+            storage.write_csr(file, "counts", counts)
             known.write(file)
             for name in ("ids", "titles"):
                 storage.copy_array(batch, file, name)
@@ -290,10 +274,42 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     data = FeatureFile(storage.opened(output))
-    # The caller continues with these values; otherwise they would be read from the new file.
+    # These values need not be read from the new file.
     data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets
     data.groups = groups
     return data
+
+
+def _attributes(batch, before):
+    """Return the attributes of the feature file for an open batch, without those of the terms.
+
+    DataError is raised if the batch is not that of the timestep after `before`.
+    """
+    t, batch_t = before.t + 1 if before else 0, int(batch.attrs["t"])
+    if batch_t != t:
+        expected = f"timestep {t}, after {blocks.path_of(before.file) if before else 'nothing'}"
+        problem = f"{blocks.path_of(batch)} is of timestep {batch_t}"
+        raise DataError(problem, expected, f"pass the batch of timestep {t}")
+    attributes = {"t": t, "n_before": before.n_before + before.counts.shape[0] if before else 0}
+    if "shingles" in batch or "passages" in batch:  # such features also depend on earlier files
+        past = before.file.attrs["digest"] if before else digests.NO_DIGEST
+        attributes |= {"batch": batch.attrs["digest"], "previous": past}
+    return attributes
+
+
+def _counts(batch, cut, known):
+    """Return the term counts of an open batch, with the columns of the stream.
+
+    `cut` is the boilerplate to remove, or None. The new words of the batch are added to `known`.
+    """
+    counts, words = storage.read_csr(batch, "counts"), storage.read_strings(batch, "vocabulary")
+    used = np.ones(len(words), dtype=bool)
+    if cut is not None:
+        counts = cut.without(counts)
+        used = np.bincount(counts.indices, minlength=len(words)) > 0
+    columns = np.zeros(len(words), dtype=np.int32)
+    columns[used] = known.columns(list(compress(words, used)))
+    return known_terms.under(counts, columns, len(known.vocabulary))
 
 
 def follow(
@@ -304,8 +320,8 @@ def follow(
 ) -> FeatureFile:
     """Compute the features of the next batch from documents in memory.
 
-    `advance` reads them from a file instead. Boilerplate is not removed and near-duplicates are not
-    grouped: both need the files of earlier timesteps.
+    Unlike in `advance`, boilerplate is not removed and near-duplicates are not grouped, since both
+    need the files of earlier timesteps.
 
     Parameters
     ----------
@@ -314,8 +330,7 @@ def follow(
     previous : FeatureFile, optional
         Features of the timestep before; None for batch 0.
     output : path-like, optional
-        Written: features of the timestep. By default a temporary file, which is deleted with the
-        returned object.
+        Written: features of the timestep. By default, a temporary file that is deleted.
     max_terms : int
         See `advance`.
 
@@ -358,13 +373,12 @@ def label(topics: Collection[str], seen: Collection[str]) -> int:
 
 
 def _write_labels(file, batch, seen, dominant):
-    """Store two novelty labels (`label`) for each document in a batch.
+    """Store the novelty labels of the documents in a batch, by all and by dominant topics.
 
-    ``novel`` uses all topics of the document and `seen`, the topics of earlier documents;
-    ``novel_dominant`` uses the first topic and `dominant`, the first topics of earlier documents.
+    `seen` contains the topics of earlier documents, `dominant` their dominant topics.
     """
     topics = docs.read_topics(batch)
-    for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
-        storage.write_array(
-            file, name, np.array([label(names[:most], past) for names in topics], dtype=np.int8)
-        )
+    labels = [label(names, seen) for names in topics]
+    dominant_labels = [label(names[:1], dominant) for names in topics]
+    storage.write_array(file, "novel", np.array(labels, dtype=np.int8))
+    storage.write_array(file, "novel_dominant", np.array(dominant_labels, dtype=np.int8))

@@ -11,26 +11,26 @@ from scipy import sparse
 
 from odl.text import scripts
 
-PIECE_LENGTH, BUCKETS = 4, 1 << 18
-# Step of the hash: h <- h * factor, then h <- h xor (h >> shift)
+PIECE_LENGTH, BUCKETS = 4, 1 << 18  # characters of a piece, and number of hashes
+# Steps of the hash for each character: h <- h * factor, then h <- h xor (h >> shift).
 HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
-# Matches a word that was cut from text in a script without spaces; it has at most three characters.
+# Matches a word that was cut from text in a script without spaces (`odl.text.scripts.pairs`).
 _is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch
-MIN_WEIGHT = 0.25  # smaller weights are set to 0: pieces would cost more time than they gain
-MIN_SAMPLE = 500  # documents needed to choose a weight
+MIN_WEIGHT = 0.25  # smallest weight that is not set to 0, since pieces take time
+MIN_SAMPLE = 500  # documents from which a weight is chosen
 # Largest weight of pieces: in general, and if most new words are pairs of Han or kana characters.
 MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4
 USUAL_NEW_SHARE = 0.05  # share of new words in long English streams, which need no pieces
-WEIGHT_PER_SHARE = 10.0  # weight per share of new words beyond USUAL_NEW_SHARE
+WEIGHT_PER_SHARE = 10.0  # weight per share of new words above USUAL_NEW_SHARE
 
 
 def table(words: Sequence[str]) -> sparse.csr_array:
     """Count the pieces of each word: the runs of `PIECE_LENGTH` characters in " word ".
 
-    The spaces mark the begin and the end of the word. A word of one or two letters is one piece. A
+    The spaces mark the start and the end of the word. A word of one or two letters is one piece. A
     pair of Han or kana characters has two pieces, its characters. The column of a piece is a hash
-    of its characters, so it is the same in every stream. Pieces with equal hashes share a column.
+    of its characters. Pieces with equal hashes share a column.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ def table(words: Sequence[str]) -> sparse.csr_array:
     rows_of_two = np.flatnonzero(is_pair).tolist()
     is_pair[is_pair] = [_is_pair(words[row]) is not None for row in rows_of_two]
 
-    # Code points + 1 of the words with one space between them; 0 stands for no character. The
-    # padding at the end is read, but not used.
+    # Code points + 1 of the words with one space between them; 0 means no character. The padding at
+    # the end is read, but not used.
     text = f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass")
     letters = np.frombuffer(text, dtype="<u4").astype(np.uint64)
     letters = np.append(letters, np.zeros(PIECE_LENGTH, dtype=np.uint64)) + np.uint64(1)
     word_starts = np.cumsum(lengths + 1) - lengths - 1  # the space before each word
     word_starts += is_pair  # the pieces of a pair have no space
 
-    # Each piece: its word, its first position in `letters`, and its length.
+    # For each piece, its word, its first position in `letters`, and its length.
     n_pieces = np.where(is_pair, 2, np.maximum(lengths + 2 - PIECE_LENGTH + 1, 1))
     ends = np.cumsum(n_pieces)
     rows = np.repeat(np.arange(len(words)), n_pieces)
@@ -84,12 +84,12 @@ def table(words: Sequence[str]) -> sparse.csr_array:
 
 
 def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0) -> float:
-    """Return the weight of pieces relative to words that suits a stream, without use of labels.
+    """Return the weight of pieces relative to words that suits a stream.
 
     The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or
-    kana characters. New words are words that occur in one document only and are such a pair or have
-    more than two letters. r is their share among all running words. By Good and Turing, r estimates
-    the probability that the next word is new. It decreases with the square root of the number of
+    kana characters. A new word occurs in one document only, and is such a pair or has more than two
+    letters. r is the share of new words among all running words, which estimates the probability
+    that the next word is new (Good and Turing). It decreases with the square root of the number of
     documents. So the weight is large for short streams with inflected words, and 0 for long ones.
 
     Equation `weight-of-pieces` of docs/method.md.
@@ -99,12 +99,12 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     counts : csr_array, shape (n_documents, n_words)
     words : sequence of str
     n_documents : int
-        Number of documents of the stream, if it is larger than that of `counts`.
+        Number of documents of the stream, if `counts` has only some of them.
 
     Returns
     -------
     float
-        A multiple of .05. It is 0 instead of values below .25, and for fewer than 500 documents.
+        A multiple of .05. Values below .25 are replaced by 0. It is 0 for fewer than 500 documents.
 
     Examples
     --------

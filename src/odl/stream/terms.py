@@ -1,8 +1,8 @@
-"""Terms of a stream: global ids, and a bound on the vocabulary by which terms are forgotten.
+"""Terms of a stream: their ids, and a bound on the vocabulary beyond which terms are forgotten.
 
-Ids are assigned in order of first appearance. A term that was forgotten and occurs again gets a new
-id. With a bound, the columns of a timestep are the known terms, ascending by id, so that sizes do
-not grow with the stream.
+Ids are assigned in the order of first appearance. Without a bound, the column of a term is its id.
+With a bound, the columns of a timestep are the terms that were not forgotten, ascending by id. A
+term that was forgotten and occurs again gets a new id.
 """
 
 import os
@@ -14,20 +14,19 @@ from scipy import sparse
 from odl.errors import DataError, StorageError
 from odl.files import blocks, storage
 
-NEVER = -1  # value of "last timestep with the term" for a term that did not occur before
-
-# Every FULL_INTERVAL timesteps, a feature file stores the complete vocabulary. The files between
-# store only the words that were added since.
+NEVER = -1  # last timestep with a term that did not occur before
+# Timesteps between two feature files with the entire vocabulary. The files between them store only
+# the words that were added since the former.
 FULL_INTERVAL = 32
 
 
 class Base(NamedTuple):
-    """Reference to an earlier feature file in the same folder, which stores the first words.
+    """Reference to the earlier feature file that stores the first words of the vocabulary.
 
     Attributes
     ----------
     file : str
-        Name of the earlier file.
+        Name of the earlier file, which is in the same folder.
     words : int
         Number of words in the vocabulary of the earlier file.
     digest : str
@@ -40,7 +39,7 @@ class Base(NamedTuple):
 
     @classmethod
     def from_file(cls, file):
-        """Return the `Base` of an open feature file, None if it stores all words itself."""
+        """Return the `Base` of an open feature file, or None if it stores all words itself."""
         if "base" not in file.attrs:
             return None
         attributes = file.attrs
@@ -51,12 +50,17 @@ class Base(NamedTuple):
         )
 
     def read(self, path):
-        """Return the words in the base of the feature file `path`.
+        """Read the words that the earlier file stores.
+
+        Parameters
+        ----------
+        path : path-like
+            Feature file that refers to the earlier file.
 
         Raises
         ------
         StorageError
-            If the base is missing, damaged or of another chain.
+            If the earlier file is missing, damaged or of another chain.
         """
         path = os.path.join(os.path.dirname(path), self.file)
         with storage.reading(path, "features") as file:
@@ -70,7 +74,10 @@ class Base(NamedTuple):
 
 
 def base_of(before, output):
-    """Return the `Base` for the next timestep, or None if its file must store all words itself."""
+    """Return the `Base` for the next feature file, or None if that must store all words itself.
+
+    `before` is the `FeatureFile` of the timestep before or None, `output` the path of the next one.
+    """
     if before is None or before.max_terms or (before.t + 1) % FULL_INTERVAL == 0:
         return None
     path = blocks.path_of(before.file)
@@ -82,11 +89,11 @@ def base_of(before, output):
 
 
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
-    """Return the positions of the terms that remain in a vocabulary with at most `most` terms.
+    """Return the positions of the terms that remain in a vocabulary of at most `most` terms.
 
-    Terms whose last occurrence is oldest are forgotten first. Ties are broken by rarity (the rarest
-    first), then by the smallest id. If rarity alone decided, the words of new topics would be
-    forgotten first, and words that were frequent once would remain forever.
+    The terms whose last occurrence is oldest are forgotten first, of these the rarest ones, of
+    these the ones with the smallest ids. If rarity alone decided, the words of new topics would be
+    forgotten, and words that were frequent once would remain forever.
 
     Parameters
     ----------
@@ -116,7 +123,7 @@ def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: 
 
 
 def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the position of each id in the array `wanted`, or -1 if it is not in the array.
+    """Return the position of each id in the array `wanted`, or -1 if it is not in this array.
 
     Both arrays are ascending.
 
@@ -134,10 +141,9 @@ def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def aligned(earlier, batch):
-    """Return the term counts of an earlier timestep, with columns renumbered as in a later batch.
+    """Return the term counts of an earlier timestep with the columns of a later batch.
 
-    Terms that were forgotten since then get extra columns at the end, so that the lengths of the
-    documents do not change.
+    Terms that were forgotten since then get extra columns at the end, so that no count is lost.
 
     Parameters
     ----------
@@ -153,34 +159,32 @@ def aligned(earlier, batch):
         If the earlier timestep does not belong to the chain of the batch.
     """
     counts, n_terms = earlier.counts[:], batch.counts.shape[1]
-    if (earlier.terms is None) != (batch.terms is None) or (
-        batch.terms is None and counts.shape[1] > n_terms
-    ):
+    is_bounded = batch.terms is not None
+    has_other_terms = not is_bounded and counts.shape[1] > n_terms
+    if (earlier.terms is not None) != is_bounded or has_other_terms:
         fault = f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}"
         todo = "pass only batches before t, of the same chain"
         raise DataError(fault, "terms that are only appended along a stream", todo)
-    if batch.terms is None:
-        return sparse.csr_array(
-            (counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms)
-        )
-    columns = places(earlier.terms, batch.terms)
-    forgotten = columns < 0
-    columns[forgotten] = n_terms + np.arange(np.count_nonzero(forgotten))
-    moved = (counts.data, columns[counts.indices].astype(counts.indices.dtype), counts.indptr)
-    return sparse.csr_array(
-        moved, shape=(counts.shape[0], n_terms + np.count_nonzero(forgotten))
-    ).sorted_indices()
+    indices, n_columns = counts.indices, n_terms
+    if is_bounded:
+        columns = places(earlier.terms, batch.terms)
+        forgotten = np.flatnonzero(columns < 0)
+        columns[forgotten] = n_terms + np.arange(len(forgotten))
+        indices, n_columns = columns[indices].astype(indices.dtype), n_terms + len(forgotten)
+    parts = counts.data, indices, counts.indptr
+    renumbered = sparse.csr_array(parts, shape=(counts.shape[0], n_columns))
+    renumbered.sort_indices()
+    return renumbered
 
 
 class Matrix:
     """A CSR matrix in an open file; ``matrix[first:last]`` reads rows.
 
-    `odl.files.storage.write_csr` stored it.
-
     Parameters
     ----------
     group : h5py.Group
     name : str
+        Name of the matrix, which `odl.files.storage.write_csr` stored.
     """
 
     def __init__(self, group, name):
@@ -204,7 +208,7 @@ class Matrix:
 
 
 def under(counts, columns, n_terms):
-    """Return counts with column j moved to ``columns[j]``; counts of equal columns are added."""
+    """Return counts with column j moved to ``columns[j]``; columns that meet are added."""
     entries = (counts.data.astype(np.int32), columns[counts.indices], counts.indptr)
     moved = sparse.csr_array(entries, shape=(counts.shape[0], n_terms))
     moved.sum_duplicates()
@@ -217,7 +221,7 @@ def number_terms(words, vocabulary, ids=None):
     Parameters
     ----------
     words : sequence of str
-        Words of the batch, sorted.
+        Words of the batch, sorted. So its new words get columns in alphabetical order.
     vocabulary : list of str
         Word of each column; changed.
     ids : dict of str to int, optional
@@ -225,18 +229,16 @@ def number_terms(words, vocabulary, ids=None):
     """
     ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
     columns = np.empty(len(words), dtype=np.int32)
-    # `words` is sorted, so the new words in one batch get ids in alphabetical order.
-    for column, word in enumerate(words):
-        number = ids.get(word)
-        if number is None:
-            number = ids[word] = len(vocabulary)
+    for position, word in enumerate(words):
+        if word not in ids:
+            ids[word] = len(vocabulary)
             vocabulary.append(word)
-        columns[column] = number
+        columns[position] = ids[word]
     return columns
 
 
 class Known:
-    """The terms that are known before a batch; `columns` adds the new words of the batch.
+    """The terms of a stream before a batch; the method `columns` adds the new words of the batch.
 
     Parameters
     ----------
@@ -245,8 +247,8 @@ class Known:
     output : path-like
         Feature file of the batch.
     max_terms : int
-        Largest number of known terms, 0 for no bound. With a bound, each term has an id, and the
-        last timestep in which it occurred is known.
+        Largest number of terms before a batch; 0 for no bound. With a bound, each term has an id
+        and the last timestep with it.
 
     Raises
     ------
@@ -277,7 +279,7 @@ class Known:
             self.numbers = dict(before.numbers)
 
     def _drop(self, before):
-        """Forget the terms beyond `max_terms`, as `staying` decides, and renumber the columns."""
+        """Take the terms of the timestep before that `staying` selects, with new columns."""
         last = before.last_after()
         remaining = staying(before.terms, self.frequencies, last, self.max_terms)
         self.n_left, self.n_numbered = len(last) - len(remaining), before.n_numbered
@@ -288,7 +290,7 @@ class Known:
         self.frequencies = self.frequencies[remaining]
 
     def columns(self, words):
-        """Return the columns of a batch's words; new words get the next ids."""
+        """Return the column of each word in a batch; new words get the next ids."""
         columns = number_terms(words, self.vocabulary, self.numbers)
         n_new = len(self.vocabulary) - len(self.frequencies)
         self.frequencies = np.append(self.frequencies, np.zeros(n_new, dtype=np.int64))
@@ -302,21 +304,19 @@ class Known:
 
     @property
     def attributes(self):
-        """Attributes of the feature file."""
+        """Attributes of the feature file, as a dict."""
+        attributes = {"n_initial": self.n_initial}
         if self.base:
-            names = zip(("base", "base_words", "base_digest"), self.base, strict=True)
-            return {"n_initial": self.n_initial, **dict(names)}
-        if not self.max_terms:
-            return {"n_initial": self.n_initial}
-        return {
-            name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")
-        }
+            attributes |= zip(("base", "base_words", "base_digest"), self.base, strict=True)
+        if self.max_terms:
+            names = "max_terms", "n_numbered", "n_left"
+            attributes |= {name: getattr(self, name) for name in names}
+        return attributes
 
     def write(self, file):
-        """Store the words that the base does not have and, with a bound, ids and last timesteps."""
-        storage.write_strings(
-            file, "vocabulary", self.vocabulary[self.base.words if self.base else 0 :]
-        )
+        """Store the words that the base lacks and, with a bound, the terms' ids and timesteps."""
+        n_stored = self.base.words if self.base else 0  # words that an earlier file stores
+        storage.write_strings(file, "vocabulary", self.vocabulary[n_stored:])
         if self.max_terms:
             storage.write_array(file, "terms", self.terms.astype(np.int64))
             storage.write_array(file, "last", self.last.astype(np.int64))

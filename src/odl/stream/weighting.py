@@ -1,7 +1,7 @@
 """TF-IDF weights for term counts.
 
-Files store counts only. The weights are computed when a learner reads features, so that each
-learner can have its own settings.
+Files store counts only. Weights are computed when a learner reads features, so that each learner
+can have its own settings.
 """
 
 from copy import copy
@@ -18,14 +18,15 @@ from odl.stream import pieces
 if TYPE_CHECKING:
     from odl.text.stopwords import StopWords
 
-MIN_STOP_WORD_DOCUMENTS = 30  # terms in fewer documents are never dropped by `max_share`
+MIN_STOP_WORD_DOCUMENTS = 30  # smallest number of documents with a term that `max_share` drops
 DEFAULT_WEIGHTING = Weighting()
 
 
 class Weighed:
-    """The documents in a timestep as weighted rows, by the settings of one learner.
+    """The documents in a timestep as rows of term weights, with the settings of one learner.
 
-    ``weighed[first:last]`` reads and weighs some rows, ``weighed[:]`` all rows; both return CSR.
+    ``weighed[first:last]`` reads and weighs these rows; ``weighed[:]`` all rows. The result is a
+    csr_array.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class Weighed:
     Attributes
     ----------
     n_pieces : int
-        Number of columns of pieces (`odl.stream.pieces`), which precede those of the words.
+        Number of columns of pieces of words (`odl.stream.pieces`), which precede those of words.
     pieces : Pieces or None
 
     Examples
@@ -79,7 +80,7 @@ class Weighed:
         self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
         self.terms = batch.terms
         if self.pieces and batch.terms is not None:
-            # The ids of pieces are negative, and thus differ from term ids; no piece is forgotten.
+            # The ids of pieces are negative, so that they differ from those of terms.
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
         self.stop_words = _stop_words(batch, self.frequencies) if weighting.languages else None
 
@@ -87,20 +88,20 @@ class Weighed:
         return self.weigh(self.counts[span])
 
     def without_stop_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts (CSR, columns of the batch) without stop words and too frequent words."""
+        """Return counts (columns of the batch) without stop words and too frequent words."""
         return without_stop_words(
             counts, self.frequencies, self.n_documents, self.weighting, self.stop_words
         )
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Weigh counts (CSR, columns of the batch) by the term weights of this timestep.
+        """Weigh counts with the columns of the batch by the term weights of this timestep.
 
-        The rows of the counts may be earlier documents.
+        The rows may be earlier documents.
         """
         return self._weigh(counts, self.weighting, self.norm, self.pieces)
 
     def weigh_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts with weights to compare documents by words (`weigh_for_comparison`)."""
+        """Weigh counts to compare documents by their words (`weigh_for_comparison`)."""
         counts = counts if self.known is None else drop_columns(counts, self.known)
         past = self.frequencies, self.n_documents
         return weigh_for_comparison(counts, *past, self.weighting, stop_words=self.stop_words)
@@ -112,11 +113,11 @@ class Weighed:
 
 
 def _frequencies(batch, idf, corpus):
-    """Return (document frequency of each term in a batch, number of documents counted).
+    """Return the document frequency of each term in a batch, and the number of counted documents.
 
-    `idf` says which documents are counted. With idf "corpus", all documents of the stream are. The
-    argument `corpus` then has the features of the last timestep; ParameterError is raised if they
-    are missing or cannot be used.
+    With idf "corpus", all documents of the stream are counted. The argument `corpus` must then have
+    the features of the last timestep; otherwise, ParameterError is raised. With other values of
+    idf, the earlier documents are counted, at timestep 0 those of the batch.
     """
     if idf == "corpus":
         if corpus is None:
@@ -145,28 +146,28 @@ def _frequencies(batch, idf, corpus):
 
 
 def _stop_words(batch, frequencies):
-    """Return the `StopWords` for a batch; the import, which reads all lists, is done on demand."""
-    from odl.text.stopwords import StopWords
+    """Return the `StopWords` for a batch."""
+    from odl.text.stopwords import StopWords  # the import reads all lists of stop words
 
     return StopWords(batch.vocabulary, frequencies)
 
 
 def drop_columns(matrix, mask):
-    """Return a CSR matrix of the same shape, with only the entries in columns in a mask."""
+    """Return a CSR matrix of the same shape with only the entries in the columns of a mask."""
     return select_entries(matrix, mask[matrix.indices])
 
 
 def select_entries(matrix, mask):
-    """Return a CSR matrix of the same shape, with only the stored entries that a mask selects."""
+    """Return a CSR matrix of the same shape with only the stored entries that a mask selects."""
     totals = np.concatenate([[0], np.cumsum(mask)])
     indptr = totals[matrix.indptr].astype(matrix.indptr.dtype)
     return sparse.csr_array((matrix.data[mask], matrix.indices[mask], indptr), shape=matrix.shape)
 
 
 def select_words(counts, mask):
-    """Return counts with only the entries that a mask selects.
+    """Return counts with only the stored entries that a mask selects.
 
-    A document without a selected entry remains unchanged, so that no document becomes empty.
+    A document without a selected entry is unchanged, so that no document becomes empty.
 
     Parameters
     ----------
@@ -183,14 +184,12 @@ def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=N
     """Return counts without stop words and without words that occur in too many documents.
 
     A word is too frequent if it occurs in more than the share ``weighting.max_share`` of the
-    documents and in at least `MIN_STOP_WORD_DOCUMENTS`. For the other parameters see `weigh`.
+    documents and in at least `MIN_STOP_WORD_DOCUMENTS`. For the parameters see `weigh`.
     """
     if weighting.max_share == 1 and stop_words is None:
         return counts
-    is_rare = (frequencies <= weighting.max_share * n_documents) | (
-        frequencies < MIN_STOP_WORD_DOCUMENTS
-    )
-    is_content = is_rare[counts.indices]
+    is_rare = frequencies <= weighting.max_share * n_documents
+    is_content = (is_rare | (frequencies < MIN_STOP_WORD_DOCUMENTS))[counts.indices]
     if stop_words is not None:
         is_content = is_content & stop_words.is_content(counts)
     return select_words(counts, is_content)
@@ -208,8 +207,8 @@ def weigh(
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
 
-    ``idf_i = log((1 + n) / (1 + df_i)) + 1``; it is largest, but finite, for a term that occurs in
-    no earlier document. With ``tf="log"`` the term frequency is ``1 + log(count)``.
+    ``idf_i = log((1 + n) / (1 + df_i)) + 1``, which is finite for a term that occurs in no earlier
+    document. With ``tf="log"`` the term frequency is ``1 + log(count)``.
 
     Equation `idf` of docs/method.md.
 
@@ -222,21 +221,20 @@ def weigh(
     n_documents : int
         Number of documents in which the frequencies were counted.
     weighting : odl.config.sections.Weighting, optional
-        Form of tf and idf. Terms in fewer than `min_df` documents are dropped. Terms in more than a
-        share `max_share` of the documents, and in at least `MIN_STOP_WORD_DOCUMENTS`, are dropped
-        as stop words, except from documents without other terms: an often repeated log line must
-        not become an empty document.
+        Form of tf and idf. Terms in fewer than `min_df` documents are dropped. Terms in more than
+        the share `max_share` of the documents are dropped as stop words, unless they are in fewer
+        than `MIN_STOP_WORD_DOCUMENTS`, or the document has only stop words: an often repeated log
+        line must not become an empty document.
     norm : {"l1", "l2", None}
     stop_words : odl.text.stopwords.StopWords, optional
         Stop words of each document's language, which are dropped in the same way.
     pieces : Pieces, optional
-        Weights of pieces of the words, which are added as columns.
+        Weights of pieces of the words, which are added as columns before those of the words.
 
     Returns
     -------
     csr_array of float64, shape (n_documents, n_terms)
-        Rows of unit norm; a document whose terms are all dropped has an empty row. With pieces,
-        their columns come first.
+        Rows of unit norm. A document whose terms are all dropped has an empty row.
 
     Examples
     --------
@@ -259,20 +257,19 @@ def weigh(
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
         data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
-    words = sparse.csr_array(
-        (data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape
-    )
-    return (
-        words if pieces is None else pieces.join_words(words, counts, n_documents, weighting, norm)
-    )
+    parts = data, counts.indices.copy(), counts.indptr.copy()
+    words = sparse.csr_array(parts, shape=counts.shape)
+    if pieces is None:
+        return words
+    return pieces.join_words(words, counts, n_documents, weighting, norm)
 
 
 def weigh_for_comparison(
     counts, frequencies, n_documents, weighting=DEFAULT_WEIGHTING, stop_words=None
 ):
-    """Weigh term counts with log tf and unit l2 norm, for events and explanations of all learners.
+    """Weigh term counts with log tf and unit l2 norm, whatever the settings of the learner are.
 
-    The product of two rows is the cosine of the documents. For the parameters see `weigh`.
+    The inner product of two rows is the cosine of the documents. For the parameters see `weigh`.
     """
     weighting = replace(weighting, tf="log")
     return weigh(counts, frequencies, n_documents, weighting, "l2", stop_words=stop_words)
@@ -281,8 +278,8 @@ def weigh_for_comparison(
 class Pieces:
     """Weights for the pieces of words (`odl.stream.pieces`), in addition to weights for words.
 
-    Pieces are computed from the words, so nothing is stored. The document frequency of a piece is
-    the sum of the document frequencies of its words, but at most the number of documents.
+    The document frequency of a piece is estimated by the sum of the document frequencies of its
+    words, at most the number of documents.
 
     Parameters
     ----------
@@ -292,7 +289,7 @@ class Pieces:
     n_documents : int
         Number of documents in which the frequencies were counted.
     share : float
-        Weight of the pieces; the words have 1 - `share`.
+        Weight of the pieces; that of the words is 1 - `share`.
     """
 
     def __init__(self, words: Any, frequencies: np.ndarray, n_documents: int, share: float) -> None:
@@ -313,7 +310,7 @@ class Pieces:
         weighting: Weighting,
         norm: str | None,
     ) -> sparse.csr_array:
-        """Return one matrix with the weights of the pieces in the first columns, then of the words.
+        """Return a matrix with the weights of the pieces, followed by the weights of the words.
 
         With the l2 norm, the cosine of two documents is `share` times the cosine of their pieces
         plus 1 - `share` times the cosine of their words.
@@ -337,10 +334,10 @@ class Pieces:
         return sparse.csr_array(sparse.hstack([P * factors[0], words * factors[1]], format="csr"))
 
     def folded(self, shares: sparse.csr_array, counts: sparse.csr_array) -> sparse.csr_array:
-        """Add the values of pieces to the values of the words that contain them.
+        """Return values of words to which those of their pieces were added.
 
-        Within a document, the value of a piece is divided among the words with this piece, in
-        proportion to its occurrences.
+        In each document, the value of a piece is divided among the words with this piece, in
+        proportion to its occurrences in them.
 
         Parameters
         ----------
@@ -360,25 +357,20 @@ class Pieces:
         )
         rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
         times = _entries_at(counts, rows, words.indices)
+        # One row of arrays for each piece of each word in each document. `entry` is the position of
+        # the word in `words.data`, `positions` that of the piece in `self.table.data`.
         lengths = np.diff(self.table.indptr)[words.indices]
         entry = np.repeat(np.arange(len(rows)), lengths)
-        ends = np.cumsum(lengths)
-        positions = np.arange(len(entry)) + np.repeat(
-            self.table.indptr[words.indices] - ends + lengths, lengths
-        )
-        # Occurrences of each piece in each word in each document; `totals` sums them over words.
+        firsts = self.table.indptr[words.indices] - (np.cumsum(lengths) - lengths)
+        positions = np.arange(len(entry)) + np.repeat(firsts, lengths)
         occurrences = self.table.data[positions] * times[entry]
-        columns = self.table.indices[positions]
-        totals = sparse.csr_array((occurrences, (rows[entry], columns)), shape=parts.shape)
-        divided = (
-            _entries_at(parts, rows[entry], columns)
-            * occurrences
-            / _entries_at(totals, rows[entry], columns)
-        )
+        places = rows[entry], self.table.indices[positions]  # documents and pieces
+        totals = sparse.csr_array((occurrences, places), shape=parts.shape)
+        divided = _entries_at(parts, *places) * occurrences / _entries_at(totals, *places)
         data = words.data + np.bincount(entry, divided, minlength=len(rows))
         return sparse.csr_array((data, words.indices, words.indptr), shape=words.shape)
 
 
 def _entries_at(matrix, rows, columns):
-    """Return entries of a CSR matrix by row and column, 0 for those not stored."""
+    """Return the entries of a CSR matrix at some rows and columns; 0 if not stored."""
     return sparse.csr_matrix(matrix)[rows, columns].A1 if len(rows) else np.zeros(0)

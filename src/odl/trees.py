@@ -12,8 +12,7 @@ from functools import cached_property
 from odl.errors import ParameterError
 
 ROOT = -1  # parent of a root
-# Maximum number of digits of a number in a description; `int` raises ValueError above 4300 digits.
-MAX_DIGITS = 18
+MAX_DIGITS = 18  # digits of a number in a setting; `int` raises ValueError above 4300 digits
 MAX_NODES = 10_000_000  # nodes of a tree; a typo in a branching factor must not fill the memory
 
 
@@ -21,9 +20,9 @@ MAX_NODES = 10_000_000  # nodes of a tree; a typo in a branching factor must not
 class Tree:
     """A tree or forest whose nodes are atoms.
 
-    The group of a node consists of the node and its descendants (Jenatton, Mairal, Obozinski, Bach,
-    ICML 2010, section 2.2). Any two groups are nested or disjoint, as their proximal operator
-    requires (definition 1 there).
+    The group of a node consists of the node and its descendants. Any two groups are nested or
+    disjoint, as the proximal operator requires (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
+    section 2.2 and definition 1).
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ class Tree:
 
     @cached_property
     def preorder(self) -> tuple[int, ...]:
-        """Nodes in depth-first order: parents before children, each subtree contiguous."""
+        """Nodes in depth-first order, in which the nodes of each subtree are consecutive."""
         order, todo = [], list(reversed(self.roots))
         while todo:
             node = todo.pop()
@@ -105,6 +104,7 @@ class Tree:
 
 
 def _error(defect, expected, todo="correct the tree"):
+    """Return a ParameterError about a tree."""
     return ParameterError(defect, expected, todo)
 
 
@@ -122,6 +122,7 @@ def _integers(values, role):
 
 
 def _check_parents(parents):
+    """Raise ParameterError if a tree has no node, or a parent does not exist."""
     if not parents:
         raise _error("the tree has no node", "at least one node")
     for node, parent in enumerate(parents):
@@ -131,16 +132,16 @@ def _check_parents(parents):
 
 
 def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
-    """Return the tree whose nodes at depth d have branching[d] children each.
+    """Return the tree or forest whose nodes at depth d have branching[d] children each.
 
     Nodes are numbered level by level.
 
     Parameters
     ----------
     branching : sequence of int
-        ``(10, 2)`` is a root, 10 children and 20 grandchildren; ``()`` is one node.
+        ``(10, 2)`` gives a root, 10 children and 20 grandchildren; ``()`` gives one node.
     roots : int
-        Number of such trees in the forest.
+        Number of roots.
 
     Examples
     --------
@@ -213,14 +214,17 @@ def flat(n_nodes: int) -> Tree:
 
 
 def parse(text: str, n_atoms: int) -> Tree:
-    """Return the tree of a setting.
+    """Return the tree that a setting describes.
 
     Parameters
     ----------
     text : str
-        ``"binary"`` (see `binary`), branching factors from the root down such as ``"10,2"``, the
-        same with several roots such as ``"3 x 10,2"``, or ``"parents -1,0,0,1"``: the parent of
-        every node, -1 for a root.
+        One of these forms:
+
+        - ``"binary"``: see `binary`.
+        - ``"10,2"``: branching factors from the root down (see `balanced`).
+        - ``"3 x 10,2"``: branching factors of a forest with three roots.
+        - ``"parents -1,0,0,1"``: parent of every node, -1 for a root.
     n_atoms : int
         Number of atoms, which must be the number of nodes.
 

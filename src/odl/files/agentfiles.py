@@ -1,9 +1,9 @@
 """Checkpoints of a dictionary that is distributed over MPI ranks.
 
-Each agent has a file ``{t}.agents/{agent}.h5`` with its atoms and its codes for the batch. Only the
-rank with this agent writes and reads it. The network's file ``{t}.h5`` contains the scores, a
-summary of the dual variables and the digests of the agents' files. It is written last: if it exists
-and its digests match, the checkpoint is complete.
+Each agent has a file ``{t}.agents/{agent}.h5`` with its atoms and its codes for the batch, which
+only the rank of this agent writes and reads. The network's file ``{t}.h5`` contains the scores, a
+summary of the dual variables and the digests of the agents' files. It is written last, so that the
+checkpoint is complete if this file exists and its digests match.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ KIND = "network"  # attribute `kind` of the network's file; other checkpoints ha
 
 
 class NetworkCheckpoint(NamedTuple):
-    """Content of the network's file: what all agents share.
+    """Content of the network's file of a distributed checkpoint.
 
     Attributes
     ----------
@@ -140,16 +140,14 @@ def of_network(path):
 
 
 def read_whole(path, chain=None, t=None, **options):
-    """Read a checkpoint of either kind into one process.
-
-    The dictionary has the atoms of all agents.
+    """Read a checkpoint, distributed or not, with the atoms of all agents.
 
     Parameters
     ----------
     path, chain, t
         As in `odl.files.checkpoints.read_checkpoint`.
     **options
-        Other parameters of `read_checkpoint`; ignored for a distributed checkpoint.
+        Other parameters of `read_checkpoint`, which are ignored for a distributed checkpoint.
 
     Returns
     -------
@@ -201,6 +199,6 @@ def prune(path, stays):
 
 
 def _timestep(name):
-    """Return t as an int for the name ``{t}.h5``, None for other names."""
+    """Return the timestep t of a file named ``{t}.h5``, None for other names."""
     stem, suffix = os.path.splitext(name)
     return int(stem) if suffix == ".h5" and stem.isdecimal() else None

@@ -1,4 +1,4 @@
-"""Safe writing of files and folders under temporary names, locks, and refusal of links.
+"""Atomic writing of files and folders, locks, and refusal of links.
 
 A file is written under a temporary name in the same folder, then renamed. Standard library only,
 since the rules of the workflow import this module.
@@ -31,11 +31,11 @@ WRITTEN = (
 
 @contextmanager
 def replacing(path):
-    """Yield a temporary path for writing; rename the file to `path` if the block raises nothing.
+    """Yield a temporary path for writing; rename the file to `path` if no exception is raised.
 
     The temporary file is in the folder of `path`. Its name contains the host, the process and the
-    start time of the process, so no two writers share it. Temporary files that killed processes of
-    this host left in the folder are removed.
+    start time of the process, so that no two writers share it. Temporary files that killed
+    processes of this host left in the folder are removed.
 
     If `path` is a symbolic link, the target of the link is replaced. If it is a device, a pipe or
     an open file such as /dev/stdout, the content is copied to it.
@@ -62,13 +62,13 @@ def replacing(path):
         if os.path.exists(temporary):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in DISK_ERRORS and error.filename is None:
-            error.filename = path  # an error of writing to an open file does not name the file
+            error.filename = path  # an error of writing to an open file has no name
         raise
 
 
 @contextmanager
 def filling(folder):
-    """Yield a temporary folder; move its files to `folder` if the block raises nothing."""
+    """Yield a temporary folder; move its files to `folder` if no exception is raised."""
     folder = os.fspath(folder).rstrip(os.sep) or os.sep
     temporary = _temporary(folder)
     try:
@@ -83,14 +83,14 @@ def filling(folder):
 
 @contextmanager
 def locked(path):
-    """Lock a file for reading and replacing it, across processes.
+    """Lock a file against reading and replacing by other processes.
 
-    The lock is on a second file, because replacing a file gives it a new inode.
+    The lock is on another file, because replacing a file gives it a new inode.
 
     Yields
     ------
     bool
-        False if the file system has no locks; then the block runs without one.
+        False if the file system has no locks, so that the file is not locked.
     """
     folder, name = os.path.split(os.fspath(path))
     lock = os.path.join(folder, f".{name}.lock")
@@ -109,7 +109,7 @@ def locked(path):
 
 
 def _temporary(path):
-    """Return a temporary path next to a path; create its folder and clear it of old files."""
+    """Return a temporary path in the folder of a path; create and clear (`_clear`) the folder."""
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)
@@ -119,8 +119,8 @@ def _temporary(path):
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_own_start_time(os.getpid())}.part")
 
 
-# Folder -> id of the process that last removed old temporary files from it. A process does so once
-# per folder, to save time; a forked process does so again.
+# Folder -> id of the process that last cleared it. A process clears a folder once, a forked process
+# again.
 _cleared = {}
 
 
@@ -141,8 +141,8 @@ def _clear(folder, host):
 def is_running(process):
     """Return whether the process with this id runs.
 
-    A zombie, which has ended but whose parent has not yet asked for its exit status, does not run.
-    Zombies are recognised by /proc, which only Linux has.
+    A zombie (an ended process whose parent has not read its exit status) does not run. Zombies are
+    recognised by /proc, which only Linux has.
     """
     try:
         os.kill(process, 0)
@@ -163,12 +163,12 @@ def _read_stat(process):
     """Return the fields of /proc/PROCESS/stat after its name, the state first; [] without /proc."""
     try:
         with open(f"/proc/{process}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()  # the name before may contain blanks
+            return file.read().rsplit(")", 1)[1].split()  # the name may contain blanks
     except OSError:
         return []
 
 
-# The cache is only for the id of the current process, whose start time cannot change.
+# Only for the id of the current process, whose start time cannot change.
 _own_start_time = functools.cache(_start_time)
 
 

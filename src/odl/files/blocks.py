@@ -1,8 +1,8 @@
-"""HDF5 files with a digest for each block of bytes, which is checked before HDF5 reads the block.
+"""HDF5 files in which each block of bytes has a digest, verified before HDF5 reads the block.
 
-This is needed because HDF5 can loop forever on a damaged file. A file consists of a head of
-`HEAD_BYTES` bytes (HDF5's user block), the data, and one sha256 per block of data. The head
-contains the length of the data and a sha256 over this length and all digests.
+HDF5 can loop forever on a damaged file. A file consists of a head of `HEAD_BYTES` bytes (HDF5's
+user block), the data, and one sha256 per block of data. The head contains the length of the data,
+and a sha256 of this length and all digests.
 """
 
 import hashlib
@@ -16,12 +16,13 @@ HEAD_BYTES = 512
 MARK = b"odl: HDF5 from byte 512\n"
 BLOCK_BYTES = 1 << 16
 DIGEST_BYTES = 32  # number of bytes of a sha256
-# Head after MARK: length of the data (8 bytes), sha256 over this length and the digests
+# Content of the head after MARK: length of the data (8 bytes), sha256 of this length and the
+# digests.
 _HEAD = struct.Struct(f"<Q{DIGEST_BYTES}s")
 
 
 def close(path):
-    """Append the digests of a file's blocks to it, and write its head."""
+    """Write the head of a file, and append the digests of its blocks."""
     with open(path, "r+b") as file:
         file.seek(HEAD_BYTES)
         digests = b"".join(
@@ -34,19 +35,20 @@ def close(path):
 
 
 def _head_of(length, digests):
+    """Return the content of the head after MARK."""
     return _HEAD.pack(length, hashlib.sha256(b"%d " % length + digests).digest())
 
 
 def damaged(path, reason, expected="an intact file"):
-    """Return the StorageError for a damaged file. The reason may be an error."""
+    """Return the StorageError for a damaged file; `reason` is a text or an exception."""
     todo = f"delete {path} and run the same command again"
-    if not os.fspath(path).endswith(".h5"):  # maybe a file of the user, given by mistake
+    if not os.fspath(path).endswith(".h5"):  # the user may have named a file of another program
         todo = "name a file that odl wrote"
     return StorageError(f"{path} is damaged ({' '.join(str(reason).split())})", expected, todo)
 
 
 class Verified(io.RawIOBase):
-    """A readable file that verifies each block when the block is first read.
+    """A file for reading that verifies each block before it is first read.
 
     Parameters
     ----------
@@ -56,8 +58,8 @@ class Verified(io.RawIOBase):
     Raises
     ------
     StorageError
-        If the head is missing or the length is wrong; `readinto` and `verify` raise it for a block
-        that was changed.
+        If the head is missing or the length is wrong. `readinto` and `verify` raise it for a
+        changed block.
     """
 
     descriptor = None  # until the file is open
@@ -73,16 +75,16 @@ class Verified(io.RawIOBase):
         is_complete_head = len(head) == len(MARK) + _HEAD.size
         self.length = _HEAD.unpack(head[len(MARK) :])[0] if is_complete_head else 0
         n_blocks, end = -(-self.length // BLOCK_BYTES), HEAD_BYTES + self.length
-        complete = os.fstat(self.descriptor).st_size == end + n_blocks * DIGEST_BYTES
-        digests = os.pread(self.descriptor, n_blocks * DIGEST_BYTES, end) if complete else b""
-        if not complete or head != MARK + _head_of(self.length, digests):
+        is_complete = os.fstat(self.descriptor).st_size == end + n_blocks * DIGEST_BYTES
+        digests = os.pread(self.descriptor, n_blocks * DIGEST_BYTES, end) if is_complete else b""
+        if not is_complete or head != MARK + _head_of(self.length, digests):
             raise changed(path)
         self.digests = [
             digests[first : first + DIGEST_BYTES] for first in range(0, len(digests), DIGEST_BYTES)
         ]
-        self.verified = bytearray(n_blocks)  # 1 for each block that was verified
+        self.verified = bytearray(n_blocks)  # 1 for each verified block
 
-    def __repr__(self):  # h5py uses it as the name of the file and drops characters outside ASCII
+    def __repr__(self):  # h5py uses this as the name of the file, and drops non-ASCII characters
         return self.path.encode("unicode_escape").decode("ascii")
 
     def close(self):
@@ -109,7 +111,7 @@ class Verified(io.RawIOBase):
         return n_read
 
     def verify(self, first=HEAD_BYTES, last=None):
-        """Verify the blocks that overlap the bytes first:last, by default all blocks."""
+        """Verify the blocks that contain the bytes first:last of the file, by default all."""
         last = HEAD_BYTES + self.length if last is None else last
         first_block = max(0, first - HEAD_BYTES) // BLOCK_BYTES
         end_block = min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.verified))

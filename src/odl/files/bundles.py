@@ -2,14 +2,14 @@
 
 This saves time, since each dataset has a header, a digest and its own compression. A bundle is a
 group with the attribute ``layout``: a JSON map from the name of each array to its type, its stored
-type and its shape. Arrays with the same stored type are joined to one dataset, in the order of the
-layout. A large array is stored in the smallest type that represents its values exactly. If most
-entries of a large array equal its smallest value, only the positions and values of the other
-entries are stored.
+type and its shape. Arrays with one stored type are joined to one dataset, in the order of the
+layout. A large array is stored in the smallest type that represents its values exactly. If most of
+its entries equal its smallest value, it is stored as a filled array: the positions and values of
+the other entries.
 """
 
 import json
-from functools import cache
+from functools import cache, partial
 from math import prod
 
 import numpy as np
@@ -21,12 +21,12 @@ from odl.files import blocks, storage
 MIN_NARROWED_BYTES = 4096  # arrays with fewer bytes are stored in their own type
 STORED_TYPES = ("uint8", "uint16", "int32", "float32")  # the first exact type is used
 FIRST_VALUES = 64  # rows of an array that are cast to a type before the complete array is
-# Types in a layout: list of strings, sparse matrix, array with few entries above its minimum.
+# Types in a layout: list of strings, sparse matrix, filled array.
 TEXT, CSR, FILLED = "str", "csr", "filled"
 CSR_ARRAYS = ("data", "indices", "indptr")
 FILLED_ARRAYS = ("positions", "values")
 POSITION_BYTES = 4  # bytes of a stored position
-FILLED_SHARE = 0.8  # largest share of its bytes that a filled array has
+FILLED_SHARE = 0.8  # largest size of a filled array, as a share of the bytes of the array
 
 
 def write(file, name, arrays):
@@ -55,8 +55,8 @@ def write(file, name, arrays):
 def _flat(arrays):
     """Yield (name, stored type, array in this type, layout entry) for each array in a dict.
 
-    A sparse matrix or a filled array has a layout entry without an array (stored type None),
-    followed by the entries of its component arrays.
+    For a sparse matrix or a filled array, a tuple without type and array (None) is followed by the
+    tuples of its component arrays.
     """
     for name, value in arrays.items():
         if isinstance(value, list):
@@ -87,18 +87,18 @@ def _flat_array(name, values):
 
 @cache
 def _name_of(dtype):
-    """Return the name of a NumPy type, which NumPy derives anew at each access."""
+    """Return the name of a NumPy type, which NumPy computes at each access."""
     return dtype.name
 
 
 def _positions_of_others(values):
-    """Return the flat positions of all entries that differ from the smallest value of an array.
+    """Return the positions in a flat array of all entries that differ from its smallest value.
 
-    The result is None if these positions and their values need more than `FILLED_SHARE` of the
-    array's bytes, or if the array contains NaN.
+    The result is None if the positions and values of these entries need more than `FILLED_SHARE` of
+    the array's bytes, or if the array contains NaN.
     """
     smallest, bits = values.min(), f"u{values.itemsize}"
-    if smallest != smallest:
+    if smallest != smallest:  # NaN
         return None
     positions = np.flatnonzero(values.ravel().view(bits) != smallest.view(bits))
     n_bytes = len(positions) * (POSITION_BYTES + values.itemsize)
@@ -106,7 +106,7 @@ def _positions_of_others(values):
 
 
 def _narrowed(values):
-    """Return an array in the first of `STORED_TYPES` that has exactly its bits, or unchanged."""
+    """Return an array in the first of `STORED_TYPES` that restores its exact bits, or unchanged."""
     values = np.ascontiguousarray(values)
     for kind in STORED_TYPES:
         if np.dtype(kind).itemsize >= values.itemsize:
@@ -129,7 +129,7 @@ def _cast(values, kind):
 
 
 def read(file, name, names=None):
-    """Read the arrays of a bundle; return them as a dict, as they were given to `write`.
+    """Read the dict of arrays that `write` stored.
 
     Parameters
     ----------
@@ -144,8 +144,7 @@ def read(file, name, names=None):
     StorageError
         If an unreleased version of odl wrote the file, with one dataset for each array.
     KeyError, ValueError
-        If an array is missing or does not fit the layout; `odl.files.storage.reading` says which
-        file is damaged.
+        If an array is missing or does not fit the layout.
     """
     group = file.get(name)
     if group is None or "layout" not in group.attrs:
@@ -156,36 +155,41 @@ def read(file, name, names=None):
         )
     layout = json.loads(storage.attribute(group, "layout"))
     wanted = layout.keys() if names is None else {*names}
-    datasets = {}  # stored type -> all values of this type
-    ends = {}  # stored type -> end of the previous array in these values
-    arrays, composed = {}, []
+    arrays, composed, ends = {}, [], {}
+    dataset = cache(partial(storage.read_array, group))  # reads each type once
     for key, (kind, stored, shape, *length) in layout.items():
-        first = ends.get(stored, 0)
-        last = ends[stored] = first + (prod(shape) if kind not in (CSR, FILLED) else 0)
-        if key.partition("/")[0] not in wanted:
-            continue
         if kind in (CSR, FILLED):
             composed.append(key)
             continue
-        if stored not in datasets:
-            datasets[stored] = storage.read_array(group, stored)
-        values = datasets[stored][first:last]
+        first = ends.get(stored, 0)  # end of the previous array with this stored type
+        last = ends[stored] = first + prod(shape)
+        if key.partition("/")[0] not in wanted:
+            continue
+        values = dataset(stored)[first:last]
         if len(values) < last - first:
             raise ValueError(f"{key} is shorter than its layout")
         if kind == TEXT:
             arrays[key] = values.tobytes().decode("utf-8").split("\n") if length[0] else []
         else:
             arrays[key] = values.astype(kind).reshape(shape)
-    # A sparse matrix may consist of filled arrays, which follow it in the layout.
+    # A sparse matrix precedes its arrays in the layout, which may be filled arrays.
     for key in reversed(composed):
-        kind, _, shape, *filled = layout[key]
-        if kind == CSR:
-            parts = (arrays.pop(f"{key}/{part}") for part in CSR_ARRAYS)
-            arrays[key] = storage.csr_of(key, *parts, tuple(shape))
-        else:
-            dtype, smallest = filled
-            positions, values = (arrays.pop(f"{key}/{part}") for part in FILLED_ARRAYS)
-            flat = np.full(prod(shape), smallest, dtype)
-            flat[positions] = values
-            arrays[key] = flat.reshape(shape)
+        if key.partition("/")[0] in wanted:
+            arrays[key] = _compose(key, layout[key], arrays)
     return arrays
+
+
+def _compose(key, entry, arrays):
+    """Return a sparse matrix or a filled array, whose component arrays are removed from `arrays`.
+
+    `entry` is the layout entry of its name, `key`.
+    """
+    kind, _, shape, *filled = entry
+    if kind == CSR:
+        parts = (arrays.pop(f"{key}/{part}") for part in CSR_ARRAYS)
+        return storage.csr_of(key, *parts, tuple(shape))
+    dtype, smallest = filled
+    positions, values = (arrays.pop(f"{key}/{part}") for part in FILLED_ARRAYS)
+    flat = np.full(prod(shape), smallest, dtype)
+    flat[positions] = values
+    return flat.reshape(shape)

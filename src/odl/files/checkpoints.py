@@ -1,9 +1,9 @@
 """Checkpoints: the state of a learner after a timestep, as a verified HDF5 file.
 
 A checkpoint contains the dictionary, the learner's arrays and the codes of its batch. A chain is
-the sequence of checkpoints with the same settings (corpus, seed, run, atoms, ...). Each checkpoint
-has the settings of its chain, the version of odl, the digest of the previous checkpoint and the
-digest of its own content as attributes. Reading raises an error if a checkpoint was edited, is
+the sequence of checkpoints with the same settings (corpus, seed, run, atoms, ...). The attributes
+of a checkpoint are the settings of its chain, the version of odl, the digest of the previous
+checkpoint and the digest of its own content. Reading raises an error if a checkpoint was edited, is
 truncated or belongs to another chain.
 """
 
@@ -25,7 +25,7 @@ NO_DIGEST = digests.NO_DIGEST
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One timestep of a chain.
+    """State of a learner after one timestep of a chain.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Checkpoint:
     previous : str
         Digest of the previous checkpoint; `NO_DIGEST` for t = 0.
     digest : str
-        Digest of the content; set by `read_checkpoint`.
+        Digest of the content, which `read_checkpoint` sets.
     features : str
-        Digest of the features file from which the state was learned.
+        Digest of the feature file of the batch.
     terms : ndarray of int64, shape (n_terms,), optional
         Ids of the terms, ascending, if the vocabulary is bounded. Otherwise row i has term i.
     meaning : dict of str to ndarray
@@ -126,7 +126,8 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
     with storage.writing(
         path, "checkpoint", uncoded=checkpoint.uncoded, **attributes_of(checkpoint)
     ) as file:
-        # Most checkpoints are soon deleted, so their dictionaries are not compressed.
+        # Most checkpoints are soon deleted, so that compression of the dictionary takes more time
+        # than it saves.
         store(file, "dictionary", checkpoint.dictionary, packed=False)
         if checkpoint.terms is not None:
             storage.write_array(file, "terms", checkpoint.terms)
@@ -203,10 +204,9 @@ def attributes_of(checkpoint):
 
 
 def read_attributes(file):
-    """Read the fields of a checkpoint that are no learned arrays; return them as a dict.
+    """Read the fields of a checkpoint that are not learned; return them as a dict.
 
-    These are the attributes that `attributes_of` lists, the digest of the content, and ``terms``,
-    the ids of the terms.
+    These are the values of `attributes_of`, the digest of the content, and the ids of the terms.
     """
     values = {name: int(file.attrs[name]) for name in ("t", "updates")}
     values |= {name: str(file.attrs[name]) for name in ("previous", "digest", "features")}
@@ -219,12 +219,9 @@ def check_chain(path, checkpoint, chain=None, t=None):
     if t is not None and checkpoint.t != t:
         raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
     if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
-        own, names = checkpoint.chain, sorted({*chain, *checkpoint.chain})
-        pairs = [
-            f"{name}={own.get(name)!r} (wanted {chain.get(name)!r})"
-            for name in names
-            if chain.get(name) != own.get(name)
-        ]
+        own = checkpoint.chain
+        names = [name for name in sorted({*chain, *own}) if chain.get(name) != own.get(name)]
+        pairs = [f"{name}={own.get(name)!r} (wanted {chain.get(name)!r})" for name in names]
         raise _refused(
             path, f"belongs to another chain: {', '.join(pairs)}", "a checkpoint of this run"
         )
@@ -242,7 +239,7 @@ def plain(value):
 
 
 def _refused(path, given, expected):
-    """Return the error for a checkpoint that does not continue the chain."""
+    """Return the CheckpointError for a checkpoint of another chain or timestep."""
     return CheckpointError(
         f"{path} {given}", expected, f"delete {path} and run the same command again"
     )

@@ -9,8 +9,8 @@ import re
 
 INSPECTED_BYTES = 1 << 16  # largest number of bytes that are inspected
 INSPECTED_LINES = 50  # largest number of lines that are inspected
-MIN_LINES = 3  # a table has at least this many lines, a log this many lines with a time
-# Smallest share of lines with a time in a log: in a file with a name such as .txt, and in others
+MIN_LINES = 3  # smallest number of lines in a table, and of lines with a time in a log
+# Smallest share of lines with a time in a log: for a name such as notes.txt, and for other names.
 LOG_SHARE_OF_TEXT, LOG_SHARE = 0.8, 0.5
 # Byte order mark -> encoding
 ENCODING_OF_MARK = {
@@ -60,9 +60,9 @@ def is_mbox(head: bytes) -> bool:
 def is_mail(head: bytes) -> bool:
     """Return whether a file that begins with these bytes is mail: an mbox or a single message.
 
-    Apple Mail writes a line with the length before a message (.emlx). A single message must begin
-    with at least two headers that occur in mail, one of which occurs in mail only. Without the
-    latter, it must begin with at least `MIN_HEADERS` headers, two of which are common in mail.
+    A single message begins with at least two headers that occur in mail, one of which occurs in
+    mail only. Without the latter, it begins with at least `MIN_HEADERS` headers, two of which are
+    common in mail. In the .emlx files of Apple Mail, a line with the length precedes the message.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def is_mail(head: bytes) -> bool:
 
 
 def begins_message(head: bytes) -> bool:
-    """Return whether bytes begin with a header of mail or an envelope line such as ">From ..."."""
+    """Return whether bytes begin with a header of mail or with a line such as ">From ..."."""
     match = HEADER.match(head)
     name = match[1].lower() if match else b""
     is_header = name in MAIL_HEADERS or name in COMMON_HEADERS or name.startswith(b"x-")
@@ -133,7 +133,7 @@ def is_feed(head: bytes) -> bool:
 
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-TIMESTAMPED = re.compile(  # line with a date and a time near its beginning
+TIMESTAMPED = re.compile(  # line with a date and a time near its start
     r".{0,40}?(?:\d{4}[-/.]?\d\d[-/.]?\d\d|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
     rf"|{MONTH} +\d{{1,2}}(?:, \d{{4}})?|\d{{1,2}}[ /-]{MONTH}[ /-]\d{{2,4}}"
     r"|\b[IWEF]\d{4})[T ,:_]{1,2}\d{1,2}:?\d\d"
@@ -141,7 +141,7 @@ TIMESTAMPED = re.compile(  # line with a date and a time near its beginning
 # Assignment before JSON, as in archives of Twitter: window.YTD.tweets.part0 = [...]
 ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")
 COLUMN_NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
-# A table with another delimiter than tabs is recognised only if it has one of these columns.
+# Column names by which a table with another delimiter than tabs is recognised.
 KNOWN_COLUMNS = {
     "id", "nr", "time", "date", "datum", "zeit", "timestamp", "created", "published", "text",
     "body", "content", "message", "nachricht", "inhalt", "title", "titel", "subject", "betreff",
@@ -155,9 +155,9 @@ def kind_in(head, named=None):
     Parameters
     ----------
     head : bytes
-        At most `INSPECTED_BYTES`, unpacked.
+        The first `INSPECTED_BYTES` of the file after decompression, or all if it has fewer.
     named : str, optional
-        Kind by the file's name. Another kind is returned only if the content clearly has it.
+        Kind by the file's name. Another kind is returned only if the content shows it clearly.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def kind_in(head, named=None):
         lines = lines[:-1]  # the last line may be incomplete
     lines = [line for line in lines if line.strip()][:INSPECTED_LINES]
     if named is None and not lines:
-        return None if head.strip() else "text"  # None if the first line is too long to inspect
+        return None if head.strip() else "text"  # None: the first line is too long to inspect
     if named == "jsonl" or not lines:
         return named
     if _is_json(lines):
@@ -203,8 +203,8 @@ def kind_in(head, named=None):
 def _is_json(lines):
     """Return whether the first lines of a file are JSON.
 
-    They are if more than half of them are objects, or if they begin with a list or with an object
-    that extends over several lines.
+    They are if more than half of them are objects, or if the first begins a list or an object of
+    several lines.
     """
     first = ASSIGNED.sub("", lines[0].strip())
     if re.match(r'(?:\[\s*)?\{\s*"', first) and not _is_object(first) and len(lines) < 3:
@@ -217,7 +217,7 @@ def _is_json(lines):
 
 
 def _is_object(line):
-    """Return whether a line is a JSON object; a comma or bracket of a list may surround it."""
+    """Return whether a line is a JSON object, without commas and brackets of a list around it."""
     line = line.strip().strip("\x1e,").rstrip("]")
     try:
         return line.startswith("{") and isinstance(json.loads(line), dict)

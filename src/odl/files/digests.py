@@ -1,8 +1,8 @@
-"""Digests of HDF5 files by content: files with equal content have equal digests.
+"""Digests of the content of HDF5 files.
 
-The digest of a file is a sha256 over all names, types, shapes and attributes, and over digests of
-the values: each array is cut into pieces with one digest each. Compression and provenance do not
-change it. This digest identifies content; those in `odl.files.blocks` detect changed bytes.
+The digest of a file is a sha256 of all names, types, shapes, attributes and values. It does not
+depend on compression and provenance. The values are represented by one sha256 for each piece of an
+array. The digests in `odl.files.blocks` detect changed bytes instead.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ import numpy as np
 from odl.files import provenance
 
 PIECE_ENTRIES = 1 << 16  # number of array entries in a piece
-MAX_PIECES = 1000  # per array: their digests are one HDF5 attribute, which has at most 64 KiB
+MAX_PIECES = 1000  # pieces of an array; the digests of more would exceed an HDF5 attribute (64 KiB)
 DIGEST_BYTES = 32  # number of bytes of a sha256
-NO_DIGEST = "0" * 64  # "digest of the previous file" in the first file of a chain
-# HDF5's number of an open file -> {address of a dataset: (type and shape, digests of its pieces)}.
-# `mark` adds datasets that this process wrote; `forget` removes the entry of a file.
+NO_DIGEST = "0" * 64  # digest of the previous file, in the first file of a chain
+# HDF5's number of an open file -> {address of a dataset: (type and shape, digests of its pieces)},
+# for the datasets that this process wrote.
 _written: dict = {}
 
 
@@ -38,10 +38,9 @@ def _pieces_of(values):
 
 
 def mark(item, values):
-    """Remember the digests of the values in a dataset that was just written.
+    """Store the digests of the values in a dataset that was just written, for `seal`.
 
-    `seal` uses the remembered digests and need not read the values again. `item` is the
-    `h5py.h5d.DatasetID`.
+    So `seal` need not read the values. `item` is the `h5py.h5d.DatasetID`.
     """
     info = h5py.h5o.get_info(item)
     kind = f"{values.dtype.str}{values.shape}"
@@ -49,30 +48,26 @@ def mark(item, values):
 
 
 def forget(file):
-    """Drop the digests that `mark` remembered for an open file."""
+    """Delete the digests that `mark` stored for an open file."""
     _written.pop(h5py.h5o.get_info(file.id).fileno, None)
 
 
 def _content_of(item):
-    """Return (type and shape, digests of the pieces) for a dataset.
-
-    If `mark` has remembered the digests, the values are not read.
-    """
+    """Return (type and shape, digests of the pieces) for a dataset, from `mark` if possible."""
     info = h5py.h5o.get_info(item)
     marked = _written.get(info.fileno, {}).get(info.addr)
     if marked is not None:
         return marked
     dataset = h5py.Dataset(item)
-    return f"{item.dtype.str}{item.shape}", _pieces_of(
-        dataset if dataset.shape else np.atleast_1d(dataset[()])
-    )
+    values = dataset if dataset.shape else np.atleast_1d(dataset[()])
+    return f"{item.dtype.str}{item.shape}", _pieces_of(values)
 
 
 def digest_of(file):
     """Return the digest of the content of an open file.
 
-    The attribute ``digest`` and the provenance record are excluded. The low-level API of h5py is
-    used because its high-level objects take three times as long.
+    The attribute ``digest`` and the provenance record are excluded. The low-level interface of h5py
+    is used because it is three times as fast.
     """
     sha = hashlib.sha256()
     _add_attributes(sha, "/", file.id, provenance.ATTRIBUTES)
@@ -81,7 +76,7 @@ def digest_of(file):
 
 
 def _add_group(sha, path, group):
-    """Add the content of a group to a sha256, sorted by name."""
+    """Update a sha256 with the content of a group, sorted by name."""
     names: list = []
     group.links.iterate(lambda key: names.append(key.decode()))
     for name in sorted(names):
@@ -98,7 +93,7 @@ def _add_group(sha, path, group):
 def _add_attributes(sha, name, item, excluded=(), pieces=None):
     """Update a sha256 with the attributes of an HDF5 object, sorted by name.
 
-    `pieces`, the digests of the pieces of a dataset, are treated as an attribute ``pieces``.
+    The digests of the pieces of a dataset, `pieces`, are treated as an attribute of this name.
     """
     names: list = []
     if h5py.h5a.get_num_attrs(item):
@@ -117,7 +112,7 @@ def _add_attributes(sha, name, item, excluded=(), pieces=None):
 def value_of(item, key):
     """Return the value of an attribute as an array.
 
-    Values other than numbers and a single text are read by the high-level API of h5py.
+    Only numbers and a single text are read by the low-level interface of h5py.
     """
     attribute = h5py.h5a.open(item, key.encode())
     dtype, shape = attribute.dtype, attribute.shape

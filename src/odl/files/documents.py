@@ -17,29 +17,21 @@ from odl.files.passages import Passages
 NO_TIME = np.iinfo(np.int64).min
 N_SHINGLES = 2**31 - 1  # number of possible shingles
 TITLE_CHARACTERS = 200  # longer titles are cut to this number of characters
-SHARE = "share"  # attribute `kind` of a share: a file with the words of a part of the documents
+SHARE = "share"  # attribute `kind` of a share: a file with some of the documents of a corpus
 OF_TEXTS = ("shingles", "passages", "vectors")  # fields that are computed from the texts
 OPTIONAL_FIELDS = ("urls", "authors", "sources", "facets", "texts", *OF_TEXTS)
 # Fields with one entry for each document
 PER_DOCUMENT = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)
 STRING_FIELDS = (
-    "vocabulary",
-    "ids",
-    "titles",
-    "files",
-    "urls",
-    "authors",
-    "sources",
-    "facets",
-    "texts",
-)
-# Label -> field. Digests of documents contain the labels, so a new label would change all digests.
+    "vocabulary", "ids", "titles", "files", "urls", "authors", "sources", "facets", "texts",
+)  # fmt: skip
+# Label in the digest of a document -> field. Digests depend on these labels and their order.
 DIGEST_LABELS = {"author": "authors", "source": "sources", "facets": "facets", "text": "texts"}
 LIST_FIELDS = ("ids", "files", "topics")  # fields in the list of a corpus that has shares
 
 
 class Dropped(NamedTuple):
-    """The documents that a reader omitted because they have too few words.
+    """Documents that a reader omitted because they have too few words.
 
     Attributes
     ----------
@@ -70,13 +62,13 @@ class Repeats(NamedTuple):
     changed: int = 0
 
     def __str__(self):
-        """Return the sentence that a run prints about the rows, "" without rows."""
+        """Return the sentence that `odl run` prints about the rows, "" without rows."""
+        same, changed = (f"row{'s' * (n != 1)} left out" for n in self)
         parts = []
         if self.same:
-            parts.append(f"{self.same:,} repeated row{'s' * (self.same != 1)} left out")
+            parts.append(f"{self.same:,} repeated {same}")
         if self.changed:
-            rows = f"{self.changed:,} row{'s' * (self.changed != 1)}"
-            parts.append(f"{rows} left out whose id came before with other content")
+            parts.append(f"{self.changed:,} {changed} whose id came before with other content")
         return "; ".join(parts)
 
 
@@ -92,20 +84,20 @@ class Documents:
     counts : csr_array of int, shape (n_documents, n_terms)
         Term counts.
     vocabulary : list of str
-        Term of each column, without white space.
+        Term of each column; terms contain no white space.
     ids : list of str
-        Unique name of each document.
+        Unique id of each document.
     times : ndarray of int64, shape (n_documents,)
         Milliseconds since 1970-01-01 UTC; `NO_TIME` if unknown.
     topics : list of tuple of str
         Topics of each document, the dominant one first; an empty tuple for an unlabelled document.
     titles : list of str
-        One line per document to show to users; may be empty.
+        Title of each document on one line, or "".
     files : list of str, optional
-        Name of the source file of each document, for batches of one file each.
+        Name of the source file of each document.
     removed : dict of str to ndarray of int32, optional
-        Number of characters that each cleaner (`odl.text.cleaning`) removed from each document, by
-        cleaner.
+        For each cleaner (`odl.text.cleaning`), the number of characters that it removed from each
+        document.
     dropped : Dropped, optional
         Documents with too few words, if the reader omits them.
     shingles : csr_array of uint8, shape (n_documents, N_SHINGLES), optional
@@ -113,21 +105,19 @@ class Documents:
     passages : odl.files.passages.Passages, optional
         Passages from which boilerplate is detected, if the reader computes them.
     urls : list of str, optional
-        Web address of each document, "" if unknown; an empty list if no document has one.
+        Web address of each document, or "". Empty list if no document has one.
     authors : list of str, optional
-        Author of each document, "" if unknown; an empty list if no document has one.
+        Author of each document, or "". Empty list if no document has one.
     sources : list of str, optional
-        Source of each document by the column `source`, "" if unknown; an empty list without the
-        column.
+        Source of each document by the column `source`, or "". Empty list without the column.
     facets : list of str, optional
-        Values of the columns of facets of each document, as a JSON object; "" without any; an empty
-        list if no document has one.
+        Facet values of each document as a JSON object, or "". Empty list if no document has one.
     vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
-        Embedding of each document, by any encoder; zeros for a document without one.
+        Embedding of each document; zeros for a document without one.
     texts : list of str, optional
-        Beginning of each text, if the reader stores it.
+        Start of each text, if the reader stores it.
     repeats : Repeats, optional
-        Rows of the user's files that were omitted because their id is repeated.
+        Numbers of rows of the user's files that were omitted because their id is repeated.
     aside : list of odl.files.setaside.Aside, optional
         Documents of the user's files that could not be read.
 
@@ -173,13 +163,7 @@ class Documents:
         if self.vectors is not None:
             self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
         n_documents, n_terms = self.counts.shape
-        present = [name for name in PER_DOCUMENT if name not in OPTIONAL_FIELDS or self.has(name)]
-        lengths = {name: len(getattr(self, name)) for name in present if name != "shingles"}
-        if self.shingles is not None:
-            lengths["shingles"] = self.shingles.shape[0]
-        for name, removed in self.removed.items():
-            lengths[f"counts of the cleaner {name}"] = len(removed)
-        for name, length in lengths.items():
+        for name, length in self._lengths().items():
             if length != n_documents:
                 raise DataError(
                     f"{length} {name} for {n_documents} documents",
@@ -200,6 +184,16 @@ class Documents:
                 "rename or remove one of the documents",
             )
 
+    def _lengths(self):
+        """Return the number of entries of each present field with one entry per document."""
+        present = [name for name in PER_DOCUMENT if name not in OPTIONAL_FIELDS or self.has(name)]
+        lengths = {name: len(getattr(self, name)) for name in present if name != "shingles"}
+        if self.shingles is not None:
+            lengths["shingles"] = self.shingles.shape[0]
+        for name, removed in self.removed.items():
+            lengths[f"counts of the cleaner {name}"] = len(removed)
+        return lengths
+
     def has(self, name: str) -> bool:
         """Return whether an optional field is present."""
         value = getattr(self, name)
@@ -211,8 +205,7 @@ class Documents:
     def select(self, rows: Sequence[int] | np.ndarray) -> "Documents":
         """Return the documents in the given rows, in this order.
 
-        The vocabulary of the result contains only terms that occur in these documents. It is sorted
-        by spelling.
+        The vocabulary of the result contains only the terms of these documents, sorted.
         """
         counts = self.counts[rows]
         used = np.unique(counts.indices)
@@ -237,42 +230,38 @@ class Documents:
         """
         names = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.vocabulary]
         keys = np.frombuffer(b"".join(names), dtype="<u8")
-        digests = np.empty((len(self), 32), dtype=np.uint8)
-        counts = self.counts
-        for row in range(len(self)):
-            span = slice(counts.indptr[row], counts.indptr[row + 1])
-            terms = keys[counts.indices[span]]
-            order = np.argsort(terms)
-            head = [
-                self.ids[row],
-                str(self.times[row]),
-                "\t".join(self.topics[row]),
-                self.titles[row],
-                self.files[row],
-            ]
-            if self.urls and self.urls[row]:
-                head.append(self.urls[row])
-            digest = hashlib.sha256("\n".join(head).encode())
-            digest.update(terms[order].tobytes())
-            digest.update(counts.data[span][order].astype("<i8").tobytes())
-            for name, removed in self.removed.items():
-                digest.update(f"{name}\0{removed[row]}\0".encode())
-            if self.shingles is not None:
-                first, last = self.shingles.indptr[row : row + 2]
-                digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
-            if self.passages is not None:
-                digest.update(self.passages.digest(row))
-            if self.vectors is not None:
-                digest.update(self.vectors[row].tobytes())
-            for label, name in DIGEST_LABELS.items():
-                if values := getattr(self, name):
-                    digest.update(f"{label}\0{values[row]}\0".encode())
-            digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
-        return digests
+        contents = (b"".join(self._content_of(row, keys)) for row in range(len(self)))
+        digests = b"".join(hashlib.sha256(content).digest() for content in contents)
+        return np.frombuffer(digests, dtype=np.uint8).reshape(-1, 32).copy()
+
+    def _content_of(self, row, keys):
+        """Yield the bytes of which the digest of a document consists; `keys` has one per term."""
+        head = [self.ids[row], str(self.times[row]), "\t".join(self.topics[row])]
+        head += [self.titles[row], self.files[row]]
+        if self.urls and self.urls[row]:
+            head.append(self.urls[row])
+        yield "\n".join(head).encode()
+        first, last = self.counts.indptr[row : row + 2]
+        terms = keys[self.counts.indices[first:last]]
+        order = np.argsort(terms)
+        yield terms[order].tobytes()
+        yield self.counts.data[first:last][order].astype("<i8").tobytes()
+        for name, removed in self.removed.items():
+            yield f"{name}\0{removed[row]}\0".encode()
+        if self.shingles is not None:
+            first, last = self.shingles.indptr[row : row + 2]
+            yield np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes()
+        if self.passages is not None:
+            yield self.passages.digest(row)
+        if self.vectors is not None:
+            yield self.vectors[row].tobytes()
+        for label, name in DIGEST_LABELS.items():
+            if values := getattr(self, name):
+                yield f"{label}\0{values[row]}\0".encode()
 
 
 def _select_rows(values, rows):
-    """Return some rows of a list or array. None and [], which stand for no field, are returned."""
+    """Return some rows of a list or array; None and [], which mean no field, are unchanged."""
     if values is None or (isinstance(values, list) and not values):
         return values
     return [values[row] for row in rows] if isinstance(values, list) else values[rows]
@@ -334,8 +323,8 @@ def read_list(file, n=None, n_dropped=None, n_aside=None):
     file : h5py.File
         The open list of a corpus.
     n, n_dropped, n_aside : int, optional
-        Number of documents, of omitted documents and of entries set aside to read, from the first;
-        None: all.
+        Numbers of the first documents, omitted documents and entries set aside that are read; None:
+        all.
     """
     n = int(file["ids"].attrs["length"]) if n is None else n
     return Documents(
@@ -348,7 +337,7 @@ def read_list(file, n=None, n_dropped=None, n_aside=None):
 
 
 def _read_list_fields(file, n=None, n_dropped=None):
-    """Read the fields that the list of a corpus stores if the words are in shares."""
+    """Read the fields that the list of a corpus stores too; for the parameters see `read_list`."""
     dropped = read_dropped(file)
     return {
         "topics": read_topics(file)[:n],
@@ -360,7 +349,7 @@ def _read_list_fields(file, n=None, n_dropped=None):
 
 
 class Shares(NamedTuple):
-    """The shares of a corpus: files that contain the words of its documents.
+    """The shares of a corpus: files that contain its documents with their words.
 
     Attributes
     ----------
@@ -378,7 +367,7 @@ class Shares(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What the reader reports for one share, in addition to its number of documents.
+    """Numbers that the reader reports for one share.
 
     Attributes
     ----------
@@ -413,7 +402,7 @@ def write_shares(file, shares, accounts, rows):
 
 
 def read_shares(file):
-    """Read the shares that `write_shares` stored, without rows and accounts."""
+    """Read the `Shares` that `write_shares` stored."""
     group = file["shares"]
     return Shares(
         *(storage.read_strings(group, name) for name in ("names", "digests")),
@@ -429,7 +418,7 @@ def read_accounts(file):
 
 
 def share_path(path, name):
-    """Return the path of a share, given the path of the corpus' list of documents."""
+    """Return the path of a share, given the path of the list of the corpus."""
     return os.path.join(os.path.dirname(path), "shares", f"{name}.h5")
 
 
@@ -441,7 +430,7 @@ def write_removed(file, removed):
 
 
 def read_removed(file):
-    """Read the dict that `write_removed` stored, empty if no cleaner ran."""
+    """Read the dict that `write_removed` stored; it is empty if no cleaner ran."""
     if "removed" not in file:
         return {}
     return {name: storage.read_array(file["removed"], name, "i") for name in file["removed"]}
@@ -459,7 +448,7 @@ def read_dropped(file):
 
 
 def read_repeats(file):
-    """Read the numbers of rows that were omitted because their id is repeated."""
+    """Read the `Repeats` of the documents in an open file."""
     if "repeats" not in file:
         return NO_REPEATS
     return Repeats(*storage.read_array(file, "repeats", "i").tolist())

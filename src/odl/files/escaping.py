@@ -1,4 +1,4 @@
-"""Escaping of characters that are unsafe in a terminal, a spreadsheet or UTF-8.
+"""Escaping of characters that are unsafe in terminals, spreadsheets or UTF-8.
 
 Standard library only.
 """
@@ -6,7 +6,7 @@ Standard library only.
 import re
 from unicodedata import bidirectional
 
-# Control characters and characters that change the direction of text, without tabs and line breaks.
+# Control characters without tabs and line breaks, and characters that change the direction of text.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Direction marks, soft hyphens and byte order marks
 UNREAD = re.compile("[\xad\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -20,7 +20,7 @@ ESCAPES = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]?|[\x9b\x9d\x9c]"
 )
-# Escape characters that syslog and JSON spell out.
+# Escape characters that syslog and JSON replace by text.
 SPELLED_ESCAPE = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)
 
 # Direction of the first letter -> character that opens a Unicode isolate
@@ -31,22 +31,21 @@ LEFTWARD = re.compile(
     "[\u200f\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 
-# Positions where a spreadsheet may start a formula: the start of a cell, also with another
-# separator.
+# Positions at which a spreadsheet may start a formula: the start of a cell, with any separator.
 FORMULA = r"(?='*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]))"
 CELL = r"(?:^|(?<=[;\t\r\n]))"
 
 
 def visible(text):
-    """Return a text with escapes such as ``\\u001b`` for control characters."""
+    """Return a text with escapes such as ``\\u001b`` in place of control characters."""
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def isolated(text, whole=""):
-    """Enclose a text with right-to-left letters in Unicode isolates; return others unchanged.
+    """Enclose a text with right-to-left letters in Unicode isolates; return other texts unchanged.
 
-    Without isolates, such letters would reorder the text printed around them. If the text is a line
-    of a longer text `whole`, `whole` determines the direction.
+    Without isolates, such letters would reorder the text around them. If the text is a line of a
+    longer text `whole`, the direction is that of `whole`.
     """
     if not LEFTWARD.search(whole or text):
         return text
@@ -60,7 +59,7 @@ def readable(text):
 
 
 def heading(text):
-    """Return a title as one line of `readable` text without drawn rules."""
+    """Return a title on one line, as `readable` text without lines drawn with characters."""
     return readable(" ".join(DRAWN_LINE.sub(" ", text).split()) or text)
 
 
@@ -75,18 +74,16 @@ def unguarded(cell):
 
 
 def without_ansi(text):
-    """Remove escape sequences of terminals, such as colours.
+    """Remove escape sequences of terminals, such as colours; cursor movements become a space.
 
-    Movements of the cursor become a space.
-
-    The escape character may be spelled out before a sequence, as in ``^[[31m``, ``\\x1b[31m`` and
-    ``#033[31m``.
+    The escape character may be replaced by text, as in ``^[[31m``, ``\\x1b[31m`` and ``#033[31m``.
     """
     text = SPELLED_ESCAPE.sub("\x1b", text) if "[" in text else text
     return ESCAPES.sub(_joint, text) if "\x1b" in text or not text.isascii() else text
 
 
 def _joint(found):
+    """Return a space for a matched movement of the cursor, else ""."""
     return " " if found["csi"] and found["end"] in "ABCDEFGHJKSTdfsu" else ""
 
 

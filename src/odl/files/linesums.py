@@ -1,9 +1,9 @@
-"""Files of digests: one digest per line of a text file, to detect lines that were changed.
+"""Files of digests: one digest per line of a text file, to detect changed lines.
 
 They protect text files that cannot be computed again. A file of digests has one line
-`{digest} {check}` per line of the text file. When it is complete, it is closed by a last line
-`end {number of lines} {check}`. The check is a CRC over the line number and the digest. It shows
-whether the digests or the text file were damaged.
+`{digest} {check}` per line of the text file. A complete file is closed by the line
+`end {number of lines} {check}`. The check is a CRC of the line number and the digest, by which a
+damaged file of digests is distinguished from a changed text file.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ class Difference(NamedTuple):
     unknown : list of int
         Numbers of lines in the file that were not written.
     reordered : bool
-        Whether the order of all other lines has changed.
+        Whether the order of the other lines has changed.
     """
 
     missing: list[int]
@@ -58,7 +58,7 @@ def record(number: int, digest: str) -> str:
 
 
 def text_of(digests: Sequence[str], closed: bool = True) -> str:
-    """Return the content of a file of digests. If `closed` is true, add the last line ("end ...").
+    """Return the content of a file of digests, with the last line ("end ...") if it is closed.
 
     Examples
     --------
@@ -68,13 +68,15 @@ def text_of(digests: Sequence[str], closed: bool = True) -> str:
     end 1 957b4bc7
     """
     lines = [record(number, digest) for number, digest in enumerate(digests)]
-    return "".join([*lines, *([record(len(lines), f"{END} {len(lines)}")] if closed else [])])
+    if closed:
+        lines.append(record(len(lines), f"{END} {len(lines)}"))
+    return "".join(lines)
 
 
 def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], bool]:
     """Parse a file of digests; return (digests, whether the file is closed).
 
-    An incomplete last line, which a killed process left, is ignored if the file is not closed.
+    In a file that is not closed, an incomplete last line is ignored: a killed process left it.
 
     Parameters
     ----------
@@ -156,5 +158,6 @@ def compare(written: Sequence[str], present: Iterable[str]) -> Difference:
 
 
 def _damaged(path, what, todo):
+    """Return the StorageError for a changed file of digests."""
     given = f"{os.fspath(path)} was changed after it was written ({what})"
     return StorageError(given, "the lines that were written", todo)

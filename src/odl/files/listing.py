@@ -1,4 +1,4 @@
-"""The user's input files: search by file, folder or pattern, kind of each file, decompression."""
+"""The user's input files: their search, their kinds, and their decompression."""
 
 import glob
 import io
@@ -27,7 +27,7 @@ SUFFIXES = {
 KINDS = tuple(SUFFIXES)
 # What log rotation appends to the name of a log: a number, a date, .old or .prev
 ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")
-# Files that are no documents: what mail servers store in mail folders, and Microsoft Office locks.
+# Files of mail servers in mail folders, and lock files of Microsoft Office.
 NO_DOCUMENTS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")
 NAME_ENDING = re.compile(r"\.[^\W\d]\w*$")
 # Kinds by name for which the content is inspected
@@ -37,8 +37,8 @@ CATEGORY = "category"  # column with the categories of a feed item
 PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
 # Files that odl writes into the folder of a project
 PROJECT_FILES = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")
-FEEDBACK_FILE = "feedback.csv"  # written by `odl mute`, maybe into the folder of the documents
-FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback file
+FEEDBACK_FILE = "feedback.csv"  # `odl mute` writes it, maybe into the folder of the documents
+FEEDBACK_HEADER = b"what,verdict"  # start of the first line of the feedback file
 BUFFER_BYTES = 1 << 17  # number of bytes that are decompressed or compared in one step
 
 # First bytes of a file -> module that decompresses it
@@ -47,17 +47,17 @@ PACKED_SUFFIXES = (".gz", ".bz2", ".xz")  # suffixes of compressed files, in low
 
 
 def is_packed(path):
-    """Return whether a file name has the ending of a compressed file."""
+    """Return whether a file name has the suffix of a compressed file."""
     return os.fspath(path).lower().endswith(PACKED_SUFFIXES)
 
 
 def unpacked_name(name):
-    """Return a file name without the ending of a compressed file."""
+    """Return a file name without the suffix of a compressed file."""
     return os.path.splitext(name)[0] if is_packed(name) else name
 
 
 def opened(path):
-    """Open a file for reading bytes. A file that begins like gzip, bzip2 or xz is decompressed."""
+    """Open a file for reading bytes; gzip, bzip2 and xz are detected and decompressed."""
     file = open(path, "rb")  # noqa: SIM115
     head = file.peek(8)[:8]
     module = next((module for magic, module in MAGIC.items() if head.startswith(magic)), None)
@@ -88,9 +88,9 @@ class _Unpacked(io.RawIOBase):
 
 
 def bare_name(path):
-    """Return a file name in lower case without endings of compression and rotation.
+    """Return a file name in lower case without suffixes of compression and rotation.
 
-    It is app.log for app.log.2.gz.
+    The result for app.log.2.gz is app.log.
     """
     bare = unpacked_name(os.path.basename(str(path)).lower())
     if bare.endswith(tuple(end for ends in SUFFIXES.values() for end in ends)):
@@ -99,16 +99,16 @@ def bare_name(path):
 
 
 def kind_of(path):
-    """Return the kind that the extension of a file name stands for, or None."""
+    """Return the kind of a file by its extension, or None if that is unknown."""
     bare = bare_name(path)
     kind = next((kind for kind, ends in SUFFIXES.items() if bare.endswith(ends)), None)
     return None if kind == "parquet" and is_packed(path) else kind
 
 
 def kind_in(path):
-    """Return the kind of a file by its name and content; None if odl cannot read this kind.
+    """Return the kind of a file by its name and content, or None if odl cannot read it.
 
-    If the file cannot be opened or decompressed, the name alone decides.
+    If the file cannot be opened or decompressed, only its name is used.
     """
     named = kind_of(path)
     if named not in INSPECTED_KINDS or str(path).lower().endswith(".md"):
@@ -123,9 +123,9 @@ def kind_in(path):
 
 def is_read(path):
     """Return whether odl can read a file: its extension is known, or it has none and is text."""
-    return kind_of(path) is not None or (
-        not NAME_ENDING.search(bare_name(path)) and kind_in(path) is not None
-    )
+    if kind_of(path) is not None:
+        return True
+    return not NAME_ENDING.search(bare_name(path)) and kind_in(path) is not None
 
 
 def expand(source, kind=None):
@@ -137,17 +137,17 @@ def expand(source, kind=None):
     Parameters
     ----------
     source : str
-        A file; a folder, from which files with a suffix of `FOLDER_SUFFIXES` are read; or a pattern
-        such as ``posts/*``, from which files of a readable kind are read (`is_read`). ``**``
+        A file, a folder or a pattern such as ``posts/*``. Of a folder, the files with a suffix of
+        `FOLDER_SUFFIXES` are returned; of a pattern, those of a readable kind (`is_read`). ``**``
         matches any folders.
     kind : str, optional
-        One of `KINDS`. If given, all files of a folder or pattern are read, whatever their names.
+        One of `KINDS`. If given, all files of a folder or pattern are returned.
 
     Returns
     -------
     list of (str, str), or None
-        The name is the unique path below the folder, or below the fixed part of the pattern. None
-        if the source does not exist.
+        Name and path of each file. The name is the path below the folder, or below the part of the
+        pattern without wildcards. None if the source does not exist.
     """
     if os.path.isdir(source):
         paths = sorted(os.path.join(source, name) for name in os.listdir(source))
@@ -159,8 +159,7 @@ def expand(source, kind=None):
         paths, base = sorted(glob.glob(source, recursive=True)), _fixed(source)
     else:
         return None
-    # Prefix of all paths, since os.path.relpath takes ten times as long.
-    prefix = os.path.join(base, "") if base else ""
+    prefix = os.path.join(base, "") if base else ""  # os.path.relpath takes ten times as long
     named = []
     for path in paths:
         name = os.path.normpath(path.removeprefix(prefix)).replace(os.sep, "/")
@@ -172,12 +171,12 @@ def expand(source, kind=None):
 
 
 def is_utf8(name):
-    """Return whether the name of a file is UTF-8."""
+    """Return whether the bytes of a file name are UTF-8."""
     return name.isascii() or name == name.encode("utf-8", "replace").decode("utf-8")
 
 
 def printable_name(path):
-    r"""Return the name of a file with escapes such as \\xe9 for bytes that are not UTF-8."""
+    r"""Return the name of a file with escapes such as \xe9 in place of bytes that are not UTF-8."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -188,7 +187,7 @@ def not_utf8(sources, kind=None):
 
 
 def _order_key(path):
-    """Return the sort key of a path. Rotated logs sort before the current log, oldest first."""
+    """Return the sort key of a path, by which rotated logs are sorted by age, the oldest first."""
     name = os.path.basename(path)
     match = re.fullmatch(r"(.+?\.log|[^.]+)\.(\d{1,4})(\.\w+)?", name)
     log = match[1] if match else name
@@ -203,7 +202,7 @@ def _hidden(name):
 
 
 def hidden_mail(sources):
-    """Find hidden Maildir++ folders with mail, such as .Sent, that are not among the sources.
+    """Find hidden Maildir++ folders with mail, such as .Sent, that the sources do not include.
 
     Returns
     -------
@@ -264,8 +263,8 @@ def endings():
 def find_files(sources, kind=None):
     """Return (name, path) of the files of several sources (`expand`).
 
-    Line breaks and bytes that are not UTF-8 are replaced by "?" in names. Compressed copies of
-    other files are omitted (`packed_copies`).
+    In names, "?" replaces line breaks and bytes that are not UTF-8. Compressed copies of other
+    files are omitted (`packed_copies`).
 
     Raises
     ------
@@ -273,27 +272,9 @@ def find_files(sources, kind=None):
         If a source does not exist or has no files, a file is of no readable kind, or two files have
         the same name.
     """
-    named, kinds = {}, f"files ending in {endings()}"
+    named = {}
     for source in sources:
-        files = expand(source, kind)
-        if files is None:
-            raise DataError(
-                f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
-            )
-        if not files:
-            role = "the folder" if os.path.isdir(source) else "the pattern"
-            raise DataError(
-                f"{role} {source} has no files of documents",
-                kinds,
-                "correct the path, or put such files there",
-            )
-        for name, path in files:
-            if not kind and not is_read(path):
-                raise DataError(
-                    f"{path} is of another kind",
-                    kinds,
-                    "set the option kind, or convert or rename the file",
-                )
+        for name, path in _files_in(source, kind):
             name = re.sub(r"[\r\n]", "?", clean(name))
             if name in named:
                 raise DataError(
@@ -310,10 +291,34 @@ def find_files(sources, kind=None):
     return [(name, path) for name, path in named.items() if path not in copies]
 
 
-def packed_copies(paths):
-    """Return {compressed file: uncompressed file} for files that are present in both forms.
+def _files_in(source, kind):
+    """Return the result of `expand`; raise DataError if a source or file cannot be used."""
+    files, kinds = expand(source, kind), f"files ending in {endings()}"
+    if files is None:
+        raise DataError(
+            f"{source} does not exist", "a file, a folder or a pattern", "correct the path"
+        )
+    if not files:
+        role = "the folder" if os.path.isdir(source) else "the pattern"
+        raise DataError(
+            f"{role} {source} has no files of documents",
+            kinds,
+            "correct the path, or put such files there",
+        )
+    for _, path in files:
+        if not kind and not is_read(path):
+            raise DataError(
+                f"{path} is of another kind",
+                kinds,
+                "set the option kind, or convert or rename the file",
+            )
+    return files
 
-    An example is {"app.log.1.gz": "app.log.1"}. The contents must be equal.
+
+def packed_copies(paths):
+    """Return {compressed file: uncompressed file} for files with equal content in both forms.
+
+    An example is {"app.log.1.gz": "app.log.1"}.
     """
     paths = set(map(str, paths))
     pairs = [(path, unpacked_name(path)) for path in paths if is_packed(path)]
@@ -334,7 +339,7 @@ def _is_copy(path, plain):
 def _same_content(path, plain, _versions):
     """Return whether a compressed and a plain file have the same content.
 
-    `_versions` (size, time and inode of both) makes the cache forget files that changed.
+    `_versions` is the size, time and inode of both, so that the cache detects changed files.
     """
     try:
         with opened(path) as packed, opened(plain) as other:

@@ -1,4 +1,4 @@
-"""Stored passages of documents: their keys, lengths and words."""
+"""Passages of documents, from which boilerplate is detected, and their form in files."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from odl.files import storage
 
 @dataclass
 class Passages:
-    """Keys, lengths and word counts of the passages (`odl.text.shingles`) in some documents.
+    """The passages (`odl.text.shingles`) of some documents: their keys, lengths and term counts.
 
     Parameters
     ----------
     starts : ndarray of int64, shape (n_documents + 1,)
         Passages of document i are ``starts[i]:starts[i + 1]``.
     keys : ndarray of uint64, shape (n_passages,)
-        Hash of the words of each passage; unique within a document.
+        Hash of the words of each passage. The passages of a document have different keys.
     sizes : ndarray of int32, shape (n_passages,)
         Number of characters of each passage.
     words : csr_array of int32, shape (n_passages, n_terms)
-        Term counts.
+        Term counts of each passage.
     """
 
     starts: np.ndarray
@@ -38,13 +38,13 @@ class Passages:
         return Passages(starts, self.keys[rows], self.sizes[rows], self.words[rows][:, columns])
 
     def digest(self, document):
-        """Return keys and sizes of a document's passages as bytes, for its digest."""
+        """Return the keys and sizes of a document's passages as bytes, for its digest."""
         span = slice(self.starts[document], self.starts[document + 1])
         return self.keys[span].astype("<u8").tobytes() + self.sizes[span].astype("<i4").tobytes()
 
 
 def spans(starts, documents):
-    """Select the passages of some documents.
+    """Return the rows of the passages of some documents.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def write(file, passages):
 
 
 def read(file):
-    """Read the passages that `write` stored, None without passages."""
+    """Read the passages that `write` stored; return None if a file has none."""
     if "passages" not in file:
         return None
     group = file["passages"]

@@ -1,4 +1,4 @@
-"""Documents that cannot be read: stored entries, the summary of a run, the table for the user."""
+"""Documents that could not be read: their form in files, a summary, and a table for the user."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from odl.files.atomic import replacing
 from odl.files.escaping import clean, guarded, visible
 
 REASON_CHARACTERS = 200  # longer reasons are cut to this number of characters
-REST_PREFIX = "after "  # beginning of `place` if the end of a file was not read
+REST_PREFIX = "after "  # start of `place` if the end of a file was not read
 DAMAGED_BUT_READ = "read"  # `place` if documents are damaged, but were read
 
 
@@ -23,7 +23,7 @@ class Aside(NamedTuple):
         "line 3" for the document in this line, "after line 3" for the end of the file, "" for the
         entire file, "read" for damaged documents that were used nevertheless.
     reason : str
-        Why it was set aside, on one line.
+        Reason on one line.
     """
 
     file: str
@@ -32,15 +32,15 @@ class Aside(NamedTuple):
 
 
 def aside(file, place, reason):
-    """Return an entry with its reason in one line, cut to `REASON_CHARACTERS`."""
+    """Return an `Aside` whose reason is on one line and cut to `REASON_CHARACTERS`."""
     return Aside(file, place, " ".join(clean(str(reason)).split())[:REASON_CHARACTERS])
 
 
 def account(entries, unlisted=0):
-    """Return a sentence that counts what was set aside, and the damaged files that were read.
+    """Return a sentence with the numbers of entries: "3 documents and 1 file were set aside".
 
-    Example: "3 documents and 1 file were set aside; 1 damaged file was read". The sentence is "" if
-    there is nothing to count.
+    Damaged files that were read are counted too: "1 damaged file was read". The sentence is "" if
+    there are no entries.
 
     Parameters
     ----------

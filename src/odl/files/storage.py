@@ -1,13 +1,13 @@
 """HDF5 files with reproducible bytes, written under a temporary name and then renamed.
 
-Layout of every HDF5 file of the pipeline:
+Layout of every HDF5 file:
 
-- The bytes are in blocks, each of which is verified before HDF5 reads it (`odl.files.blocks`).
-- The root has the attributes ``kind``, ``format`` and ``digest``. The latter is computed from the
-  content (`odl.files.digests`).
+- Each block of bytes is verified before HDF5 reads it (`odl.files.blocks`).
+- The root group has the attributes ``kind``, ``format`` and ``digest``, a digest of the content
+  (`odl.files.digests`).
 - A CSR matrix is a group ``{data, indices, indptr}`` with the attribute ``shape``.
-- A list of strings is one compressed UTF-8 block with a newline between entries. h5py reads it many
-  times faster than strings of variable length.
+- A list of strings is one array of bytes in UTF-8 with newlines between the strings. h5py reads it
+  many times faster than strings of variable length.
 """
 
 import errno
@@ -29,13 +29,12 @@ from odl.files import blocks, digests, provenance
 from odl.files.atomic import replacing
 from odl.files.provenance import FORMAT
 
-EARLIER_FORMAT = 2  # an earlier format that can be read; only files of kind "alerts" differ
+EARLIER_FORMAT = 2  # earlier format that can be read; only files of kind "alerts" differ
 GZIP_LEVEL = 1
 CHUNK_BYTES = 1 << 15  # bytes in a compressed chunk of an array; smaller chunks take more time
-# Number of first bytes of an array that are compressed as a test. Smaller arrays stay uncompressed.
-SAMPLE_BYTES = 4096
+SAMPLE_BYTES = 4096  # first bytes of an array that are compressed as a test
 LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD_BYTES}
-SIGNALS = signal.valid_signals()  # a call takes a tenth of the time of writing a small file
+SIGNALS = signal.valid_signals()  # the call takes a tenth of the time of writing a small file
 CACHE_BYTES = 1 << 20  # HDF5's chunk cache of an open array; the default is eight times as large
 
 
@@ -73,11 +72,11 @@ def writing(path, kind, **attributes):
 
 @contextmanager
 def _uninterrupted():
-    """Delay signals until the block ends (context manager).
+    """Delay signals until the context ends.
 
     A signal handler may raise an exception, such as KeyboardInterrupt. Inside HDF5 this would cause
-    a segmentation fault. Every signal with a Python handler is delayed, including timers. If
-    several signals arrive, only the first is raised after the block.
+    a segmentation fault. All signals with a Python handler are delayed. If several arrive, only the
+    first is raised.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # nothing to delay: Python runs signal handlers in the main thread only
@@ -97,11 +96,11 @@ def _uninterrupted():
 
 
 class _Sink(io.FileIO):
-    """File to which HDF5 writes; it raises an error of writing only at the end of its context.
+    """File to which HDF5 writes, which raises an error of writing only at the end of its context.
 
     If a write raises an error, as on a full disk, HDF5 prints long messages and causes a
-    segmentation fault. So the first error is stored, and this and later writes seem to succeed. The
-    stored error, raised at the end, replaces any error that HDF5 raised as a consequence.
+    segmentation fault. So the first error is stored, and this and later writes seem to succeed. At
+    the end, it replaces any error that HDF5 raised as a consequence.
     """
 
     failed: OSError | None = None
@@ -127,15 +126,21 @@ class _Sink(io.FileIO):
         return size if self.failed else super().truncate(size)
 
 
+# Errors of Python and HDF5 for a file with damaged or unexpected content.
+CONTENT_ERRORS = (
+    ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError,
+)  # fmt: skip
+
+
 @contextmanager
 def reading(path, kind):
-    """Open a file that was written by `writing`, and close it at the end of the block.
+    """Open a file that was written by `writing`, and close it at the end of the context.
 
     Raises
     ------
     StorageError
         If the file is missing, is not HDF5, has another kind or format, or was truncated or changed
-        after it was written. Also if an error occurs inside the block while the file is read.
+        after it was written. Also if an error occurs in the context while the file is read.
     """
     path = os.fspath(path)
     expected = f"a file of kind '{kind}'" if kind else "a file"
@@ -145,47 +150,45 @@ def reading(path, kind):
         raise StorageError(f"{path} is a folder", expected, "name the file")
     try:
         with opened(path) as file:
-            own_kind, own_format = file.attrs.get("kind"), int(file.attrs.get("format", -1))
-            readable = own_format in (EARLIER_FORMAT, FORMAT)
-            if readable and own_kind not in (kind, None):
-                raise StorageError(
-                    f"{path} is of kind '{own_kind}'",
-                    f"kind '{kind}'",
-                    f"name a file of kind '{kind}'",
-                )
-            if not readable or own_kind != kind:
-                raise StorageError(
-                    f"{path} is of kind '{own_kind}' and format {own_format}",
-                    f"kind '{kind}' and format {FORMAT}",
-                    f"delete {path} and run the same command again",
-                )
+            _check_kind(file, path, kind)
             yield file
     except OdlError:
         raise
     except OSError as error:
         if error.filename not in (None, path):
-            raise  # the caller writes another file in the block, and this file caused the error
-        if isinstance(error, PermissionError):
-            raise StorageError(
-                f"{path} may not be read", "a readable file", "correct its permissions"
-            ) from error
-        # An error of HDF5, or an invalid address in the file.
-        if error.errno in (None, errno.EINVAL):
-            raise blocks.damaged(path, error, f"an intact file of kind '{kind}'") from error
-        raise StorageError(
-            f"{path} could not be read ({os.strerror(error.errno)})",
-            f"a readable file of kind '{kind}'",
-            "check the disk and run the same command again",
-        ) from error
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ) as error:
+            raise  # an error of another file, which the caller writes in the context
+        raise _read_error(path, kind, error) from error
+    except CONTENT_ERRORS as error:
         raise blocks.damaged(path, error, f"an intact file of kind '{kind}'") from error
+
+
+def _check_kind(file, path, kind):
+    """Raise StorageError if an open file has another kind or an unknown format."""
+    own_kind, own_format = file.attrs.get("kind"), int(file.attrs.get("format", -1))
+    is_known = own_format in (EARLIER_FORMAT, FORMAT)
+    if is_known and own_kind not in (kind, None):
+        raise StorageError(
+            f"{path} is of kind '{own_kind}'", f"kind '{kind}'", f"name a file of kind '{kind}'"
+        )
+    if not is_known or own_kind != kind:
+        raise StorageError(
+            f"{path} is of kind '{own_kind}' and format {own_format}",
+            f"kind '{kind}' and format {FORMAT}",
+            f"delete {path} and run the same command again",
+        )
+
+
+def _read_error(path, kind, error):
+    """Return the StorageError for an OSError of reading a file."""
+    if isinstance(error, PermissionError):
+        return StorageError(f"{path} may not be read", "a readable file", "correct its permissions")
+    if error.errno in (None, errno.EINVAL):  # an error of HDF5, or an invalid address in the file
+        return blocks.damaged(path, error, f"an intact file of kind '{kind}'")
+    return StorageError(
+        f"{path} could not be read ({os.strerror(error.errno)})",
+        f"a readable file of kind '{kind}'",
+        "check the disk and run the same command again",
+    )
 
 
 def opened(path):
@@ -197,11 +200,11 @@ def opened(path):
 
 
 def kind_of(path):
-    """Return the attribute ``kind`` of a file, None if the file cannot be read."""
+    """Return the attribute ``kind`` of a file, or None if the file cannot be read."""
     try:
         with opened(path) as file:
             return str(file.attrs.get("kind"))
-    except (OdlError, OSError, ValueError, TypeError, RuntimeError, LookupError):
+    except (OdlError, OSError, *CONTENT_ERRORS):
         return None
 
 
@@ -211,7 +214,7 @@ def is_earlier(file):
 
 
 def digest_of(path, kind):
-    """Return the content digest that a file of the given kind stores."""
+    """Return the digest of the content that a file of the given kind stores."""
     with reading(path, kind) as file:
         return str(file.attrs["digest"])
 
@@ -219,12 +222,12 @@ def digest_of(path, kind):
 def write_array(group, name, values, packed=True):
     """Store an array in a group, and return its `DatasetID`.
 
-    The array is compressed if `packed` is true and a test on its first bytes saves a fifth.
+    The array is compressed if `packed` is true and it compresses well (`_compresses_well`).
     """
     values = np.asarray(values, order="C")
     if not values.shape or not values.size:
         dataset = group.create_dataset(name, data=values).id
-    else:  # like `create_dataset` without its checks, which take half of the time for a small array
+    else:  # `create_dataset` takes twice as long for a small array, because of its checks
         is_packed = packed and _compresses_well(values)
         layout = _compressed_layout(values) if is_packed else _plain_layout()
         space = h5py.h5s.create_simple(values.shape)
@@ -272,9 +275,9 @@ def _compresses_well(values):
 
 
 def write_attribute(item, name, value):
-    """Create an attribute with integers or a text.
+    """Create an attribute with integers or a text, three times as fast as ``attrs[name] = value``.
 
-    It takes a third of the time of ``attrs[name] = value``. `item` is the h5py id of an object.
+    `item` is the h5py id of an object.
     """
     dtype = h5py.string_dtype() if isinstance(value, str) else np.int64
     value = np.asarray(value, dtype=dtype)
@@ -284,18 +287,18 @@ def write_attribute(item, name, value):
 
 
 def dataset_of(group, name, kinds="iufb"):
-    """Return a dataset of an open file without reading it.
+    """Return a dataset of an open file without reading its values.
 
-    Its ``dtype.kind`` must be one of `kinds`.
+    ValueError is raised if its ``dtype.kind`` is not in `kinds`.
     """
     return h5py.Dataset(_open_dataset(group, name, kinds)[0])
 
 
 def _open_dataset(group, name, kinds):
-    """Open a dataset by h5py's low-level interface; return (`DatasetID`, dtype).
+    """Return (`DatasetID`, dtype) of a dataset in an open file.
 
-    ValueError is raised if its ``dtype.kind`` is not in `kinds`. The high-level interface takes
-    three times as long.
+    ValueError is raised if its ``dtype.kind`` is not in `kinds`. The low-level interface of h5py is
+    used because it is three times as fast.
     """
     item = h5py.h5o.open(group.id, name.encode())
     dtype = item.dtype if isinstance(item, h5py.h5d.DatasetID) else None
@@ -305,15 +308,16 @@ def _open_dataset(group, name, kinds):
 
 
 def read_array(group, name, kinds="iufb", ndim=1):
-    """Read an array that `write_array` stored, with `ndim` dimensions (None: any number)."""
+    """Read an array that `write_array` stored.
+
+    ValueError is raised if its ``dtype.kind`` is not in `kinds`, or if it does not have `ndim`
+    dimensions (None: any number).
+    """
     return _values_of(name, *_open_dataset(group, name, kinds), ndim)
 
 
 def _values_of(name, item, dtype, ndim=1):
-    """Read the values in the dataset `item`; raise ValueError if its number of dimensions is wrong.
-
-    `name` is for the error message.
-    """
+    """Read the values in the dataset `item`; see `read_array`."""
     values = np.empty(item.shape, dtype)
     if ndim is not None and values.ndim != ndim:
         raise ValueError(f"{name} has {values.ndim} dimensions instead of {ndim}")
@@ -328,10 +332,7 @@ def attribute(item, name):
 
 
 def write_csr(group, name, matrix, packed=True):
-    """Store a sparse matrix in CSR form; equal matrices have equal bytes.
-
-    Indices are sorted.
-    """
+    """Store a sparse matrix in CSR form with sorted indices; equal matrices have equal bytes."""
     matrix = scipy.sparse.csr_array(matrix)
     if not matrix.has_sorted_indices:
         matrix = matrix.sorted_indices()
@@ -345,10 +346,8 @@ def write_csr(group, name, matrix, packed=True):
 def read_csr(group, name):
     """Read a CSR matrix that `write_csr` stored, and check its indices (`csr_of`)."""
     inner = group[name]
-    shape, data = shape_of(inner), read_array(inner, "data")
-    return csr_of(
-        name, data, read_array(inner, "indices", "i"), read_array(inner, "indptr", "i"), shape
-    )
+    data, indices = read_array(inner, "data"), read_array(inner, "indices", "i")
+    return csr_of(name, data, indices, read_array(inner, "indptr", "i"), shape_of(inner))
 
 
 def shape_of(inner):
@@ -357,27 +356,22 @@ def shape_of(inner):
 
 
 def csr_of(name, data, indices, indptr, shape):
-    """Build a CSR matrix from its three arrays, and check that they are valid.
+    """Return a CSR matrix with these arrays after checking them, since kernels do not.
 
-    The compiled kernels do not check them. `name` is for error messages.
+    `name` is for error messages.
 
     Raises
     ------
     ValueError
         If row pointers do not match the data, an index is out of range or a value is not finite.
     """
-    if (
-        len(indptr) != shape[0] + 1
-        or indptr[0] != 0
-        or indptr[-1] != len(data)
-        or len(indices) != len(data)
-    ):
+    has_ends = len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
+    if not has_ends or len(indices) != len(data):
         raise ValueError(f"{name}: row pointers do not fit the data")
     if data.dtype.kind == "f" and not np.isfinite(data).all():
         raise ValueError(f"{name}: a value is not finite")
-    if np.any(np.diff(indptr) < 0) or (
-        len(indices) and (indices.min() < 0 or indices.max() >= shape[1])
-    ):
+    first, last = indices.min(initial=0), indices.max(initial=-1)
+    if np.any(np.diff(indptr) < 0) or first < 0 or last >= shape[1]:
         raise ValueError(f"{name}: indices out of range")
     if indptr[-1] < np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
@@ -385,14 +379,14 @@ def csr_of(name, data, indices, indptr, shape):
 
 
 def write_strings(group, name, strings):
-    """Store a list of strings; raise DataError if a string contains a newline."""
+    """Store a list of strings; raise DataError if one contains a newline."""
     block = joined_strings(name, strings)
     dataset = write_array(group, name, np.frombuffer(block, dtype=np.uint8))
     write_attribute(dataset, "length", len(strings))
 
 
 def joined_strings(name, strings):
-    """Join strings by newlines and encode them in UTF-8; DataError if one contains a newline."""
+    """Join strings by newlines and encode them in UTF-8; raise DataError for one with a newline."""
     block = "\n".join(strings)
     if block.count("\n") != max(len(strings) - 1, 0):
         bad = next(text for text in strings if "\n" in text)
@@ -419,13 +413,11 @@ def earlier(folder, t, window=0):
     Raises
     ------
     StorageError
-        If a file is missing. Snakemake does not detect that, since only the newest is the input of
-        its rule.
+        If a file is missing. Snakemake does not detect that, since only the last file is an input
+        of its rule.
     """
-    paths = [
-        os.path.join(folder, f"{before}.h5")
-        for before in range(max(0, t - window) if window else 0, t)
-    ]
+    first = max(0, t - window) if window else 0
+    paths = [os.path.join(folder, f"{before}.h5") for before in range(first, t)]
     for path in paths:
         if not os.path.exists(path):
             raise StorageError(

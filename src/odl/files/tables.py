@@ -1,17 +1,14 @@
 """Tab-separated tables and JSON maps between steps, with digests that detect changes.
 
 The last column of a table, ``digest``, detects edited, moved, added and missing rows. It contains
-the first 16 hexadecimal digits of a sha256 over the column names, the number of rows, the position
-of the row and its cells. In a table without rows, the name of this column contains a digest, so
-that the deletion of all rows is detected.
+the first 16 hexadecimal digits of a sha256 of the column names, the number of rows, the position of
+the row and its cells. In a table without rows, the name of this column contains a digest, which
+detects that all rows were deleted.
 
-The last key of a JSON map, ``digest``, is a sha256 over the JSON text of the other keys and values,
-without white space and in the order of the file. So white space may be changed, but not values and
-order.
+The last key of a JSON map, ``digest``, has a sha256 of the JSON text of the other keys and values,
+in the order of the file and without white space, which may be changed.
 
-Only the standard library is used, since the workflow's rules read the index of a stream with this
-module. Snakemake's benchmarks and user's tables have no digests; they are read by
-`odl.evaluation.study` and `odl.corpora.formats`.
+Only the standard library is used, since the rules of the workflow import this module.
 """
 
 import hashlib
@@ -28,28 +25,18 @@ from odl.files.escaping import visible
 
 DIGEST = "digest"  # column of a table, and key of a JSON map, that contains the digest
 DIGEST_DIGITS = 16  # hexadecimal digits of a digest in a table
-# Columns that are not converted. Cells of other columns become numbers if possible, and nan if they
-# are empty.
+# Columns of text. Cells of other columns become numbers if possible, and nan if they are empty.
 TEXT_COLUMNS = {
-    "run",
-    "corpus",
-    "protocol",
-    "algorithm",
-    "first_time",
-    "last_time",
-    "parameters",
-    "source",
+    "run", "corpus", "protocol", "algorithm", "first_time", "last_time", "parameters", "source",
     "phase",
-}
+}  # fmt: skip
 
 
 def _cell(value):
-    """Return the text of a cell."""
-    if value is None:
+    """Return the text of a cell; "" for None and nan."""
+    if value is None or value != value:
         return ""
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        if math.isnan(value):
-            return ""
         return f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
     return " ".join(visible(str(value)).split())
 
@@ -63,10 +50,9 @@ def write_table(
     ----------
     path : path-like
     rows : list of dict
-        Missing keys and nan become empty cells, floats get six decimals.
+        Missing keys and nan become empty cells. Floats get six decimals.
     columns : list of str, optional
-        Names of the columns; by default the keys of the first row. They must be given if there are
-        no rows.
+        Names of the columns, by default the keys of the first row. Required if there are no rows.
 
     Examples
     --------
@@ -85,13 +71,11 @@ def write_table(
 
 
 def sealed(columns, lines):
-    """Return the text of a table, with a column of digests added to its cells."""
+    """Return the text of a table with a column of digests; `lines` has the cells of each row."""
     digests = _digests(columns, lines)
     last = DIGEST if lines else f"{DIGEST}-{digests[0]}"
-    rows = [
-        [*columns, last],
-        *([*line, digest] for line, digest in zip(lines, digests, strict=False)),
-    ]
+    rows = [[*columns, last]]
+    rows += [[*line, digest] for line, digest in zip(lines, digests, strict=False)]
     return "\n".join(map("\t".join, rows)) + "\n"
 
 
@@ -107,7 +91,7 @@ def _digests(columns, lines):
 
 
 def read_cells(path, delete=None):
-    """Read the cells of a table that `write_table` wrote as text, and verify them.
+    """Read and verify the texts of the cells in a table that `write_table` wrote.
 
     Parameters
     ----------
@@ -155,7 +139,7 @@ def read_cells(path, delete=None):
 
 
 def _value(text):
-    """Return the text of a cell as an int or a float if possible."""
+    """Convert the text of a cell to an int or a float if possible."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -167,7 +151,7 @@ def _value(text):
 def read_table(
     path: str | os.PathLike, columns: Sequence[str] = (), delete: str | os.PathLike | None = None
 ) -> list[dict[str, Any]]:
-    """Read a table that `write_table` wrote, as a list of rows.
+    """Read and verify a table that `write_table` wrote.
 
     Empty cells become nan, except in `TEXT_COLUMNS`.
 
@@ -175,7 +159,7 @@ def read_table(
     ----------
     path : path-like
     columns : sequence of str, optional
-        Required columns; except for `TEXT_COLUMNS`, they must contain numbers only.
+        Required columns. They must contain numbers only, except for `TEXT_COLUMNS`.
     delete : path-like, optional
         As for `read_cells`.
 
@@ -218,7 +202,7 @@ def read_table(
 
 
 def digest_of(content):
-    """Return the digest of a JSON map: a sha256 over its JSON text without white space."""
+    """Return the digest of a JSON map: the sha256 of its JSON text without white space."""
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
 
 

@@ -1,7 +1,4 @@
-"""The Jinja environment for all templates of texts and pages.
-
-All templates treat white space alike. A template that uses an undefined name raises an error.
-"""
+"""The Jinja environment for all templates of texts and pages."""
 
 import jinja2
 
@@ -9,7 +6,7 @@ import jinja2
 def environment(folders, **options):
     """Return an environment that loads templates from some folders.
 
-    `options` are passed on to `jinja2.Environment`.
+    An undefined name in a template raises an error. `options` are passed to `jinja2.Environment`.
     """
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),

@@ -1,7 +1,7 @@
 """Text for terminals: width in columns for every script, colours and progress bars.
 
-A text contains escape codes for colours until it is printed. `for_stream` then removes them if the
-stream has no colours. Texts from documents never contain escape codes (`odl.files.escaping`).
+Texts have escape codes for colours, which `for_stream` removes if the stream has no colours. Texts
+from documents never contain escape codes (`odl.files.escaping`).
 """
 
 import os
@@ -14,11 +14,11 @@ from bisect import bisect
 from itertools import accumulate
 
 JOINER = "\u200d"  # zero width joiner
-EMOJI = "\ufe0f"  # variation selector that asks for the emoji form of a character
-STYLE_CODE = re.compile("\x1b\\[\\d+m")  # escape code of a style (`STYLES`), which takes no column
+EMOJI = "\ufe0f"  # variation selector: the character before it is shown as an emoji
+STYLE_CODE = re.compile("\x1b\\[\\d+m")  # escape code of a style (`STYLES`)
 PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
-# Style -> (code that begins the style, code that ends it), both from the standard ECMA-48
+# Style -> (code that begins the style, code that ends it), from the standard ECMA-48.
 STYLES = {
     "bold": (1, 22),
     "faint": (2, 22),
@@ -45,9 +45,9 @@ def padded(text, n, right=False):
 
 
 def widths(rows):
-    """Return the width of each column in a table: the largest width among its cells.
+    """Return the width of each column in a table: the largest width of its cells.
 
-    `rows` contains rows of equal length with one text per cell.
+    The rows are lists of texts of equal length.
     """
     return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
 
@@ -69,19 +69,21 @@ def table_lines(rows, sizes, right=()):
     >>> table_lines([("7", "orbit")], (3, 4), right={0})
     ['  7  orb…']
     """
-    return [
-        "  ".join(
-            padded(cell, size, at in right)
-            for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
-        ).rstrip()
-        for cells in rows
-    ]
+    lines = []
+    for row in rows:
+        columns = enumerate(zip(row, sizes, strict=True))
+        cells = [padded(cell, size, column in right) for column, (cell, size) in columns]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def wrapped(text, width, **options):
-    """Return the lines of a text, each at most `width` columns wide."""
+    """Return the lines of a text, each at most `width` columns wide.
+
+    The options are those of `textwrap.wrap`.
+    """
     clusters: list[list] = []  # a character with its combining characters, and their width
-    lead = ""  # combining characters at the beginning of a word
+    lead = ""  # combining characters at the start of a word
     for sign, columns in zip(text, _columns(text), strict=True):
         if columns and not (sign == EMOJI and clusters):
             clusters.append([lead + sign, columns])
@@ -92,14 +94,13 @@ def wrapped(text, width, **options):
             lead += sign
     if lead:
         clusters.append([lead, 1])
-    # Replace each cluster by a private use character, followed by a zero for each further column.
-    replaced = dict.fromkeys(
+    # For `textwrap`, which counts characters, each cluster becomes a private use character,
+    # followed by a zero for each further column.
+    replaced = [
         cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE_USE)
-    )
-    marks = {cluster: chr(PRIVATE_USE + number) for number, cluster in enumerate(replaced)}
-    wide = "".join(
-        marks.get(cluster, cluster) + "\0" * (columns - 1) for cluster, columns in clusters
-    )
+    ]
+    marks = {name: chr(PRIVATE_USE + number) for number, name in enumerate(dict.fromkeys(replaced))}
+    wide = "".join(marks.get(cluster, cluster) + "\0" * (n - 1) for cluster, n in clusters)
     back = str.maketrans({"\0": "", **{mark: cluster for cluster, mark in marks.items()}})
     return [line.translate(back) for line in textwrap.wrap(wide, width, **options)]
 
@@ -108,8 +109,8 @@ def _columns(text):
     """Return a list with the number of terminal columns that each character takes.
 
     Wide East Asian characters take 2 columns; combining marks, joiners, variation selectors and
-    style codes take 0. Joined emoji, an emoji with a skin tone and a pair of flag letters take
-    together as many columns as their first character.
+    style codes take 0. Joined emoji, an emoji with a skin tone, and a pair of flag letters have the
+    width of their first character.
     """
     columns = [1] * len(text) if text.isascii() else _wide_columns(text)
     for code in STYLE_CODE.finditer(text) if "\x1b" in text else ():
@@ -118,17 +119,20 @@ def _columns(text):
 
 
 def _wide_columns(text):
-    columns, joined, flag = [], False, False
+    """Return the result of `_columns` for a text that is not ASCII, without style codes."""
+    columns, follows_joiner, follows_flag = [], False, False
     for sign in text:
         width = _width(sign)
+        is_joined = follows_joiner and unicodedata.category(sign) == "So"
+        is_skin_tone = "\U0001f3fb" <= sign <= "\U0001f3ff"
         is_flag = "\U0001f1e6" <= sign <= "\U0001f1ff"
-        if (joined and unicodedata.category(sign) == "So") or "\U0001f3fb" <= sign <= "\U0001f3ff":
+        if is_joined or is_skin_tone:
             width = 0
         elif is_flag:
-            width = 0 if flag else 2
-        if sign == EMOJI and columns and sum(columns[-1:]) == 1:
-            width = 1  # the character before it is shown as an emoji, two columns wide
-        joined, flag = sign == JOINER, is_flag and not flag
+            width = 0 if follows_flag else 2
+        if sign == EMOJI and columns and columns[-1] == 1:
+            width = 1  # the emoji is two columns wide, one more than its character
+        follows_joiner, follows_flag = sign == JOINER, is_flag and not follows_flag
         columns.append(width)
     return columns
 
@@ -145,9 +149,9 @@ def _width(sign):
 
 
 def shortened(text, width):
-    """Return a text cut to at most `width` columns.
+    """Return a text of at most `width` columns; a longer text is cut and ends in an ellipsis.
 
-    It is cut between words if more than half of the width remains.
+    It is cut between words if more than half of the characters remain.
     """
     ends = [*accumulate(_columns(text), initial=0)]
     if ends[-1] <= width:
@@ -190,10 +194,10 @@ def styled_state(state):
 
 
 def is_coloured(stream=None):
-    """Return whether a stream, by default standard output, gets colours.
+    """Return whether text for a stream, by default standard output, has colours.
 
-    A terminal gets them unless TERM is "dumb". The environment variable NO_COLOR turns colours
-    off; FORCE_COLOR turns them on for files and pipes too (https://no-color.org).
+    Text for a terminal has colours unless TERM is "dumb". The environment variable NO_COLOR turns
+    colours off; FORCE_COLOR turns them on for files and pipes too (https://no-color.org).
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -206,7 +210,7 @@ def is_live(stream):
 
 
 def for_stream(text, stream=None):
-    """Return a text as a stream gets it: without escape codes unless the stream has colours."""
+    """Return a text without escape codes, unless the stream has colours (`is_coloured`)."""
     return text if is_coloured(stream) else STYLE_CODE.sub("", text)
 
 

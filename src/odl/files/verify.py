@@ -1,8 +1,8 @@
 """Verification of a finished study by digests.
 
 The content of each file must match the digest stored in it, and its inputs must match the digests
-in its provenance record. The page of new topics stores the digests of its feeds too. No digests are
-stored for Snakemake's benchmarks, logs, figures, the report of a study and files of the user.
+in its provenance record. The page of new topics also stores the digests of its feeds. Benchmarks of
+Snakemake, logs, figures, the report of a study and files of the user have no digests.
 """
 
 import glob
@@ -41,8 +41,8 @@ def verify(
     n_files : int
         Number of files that were verified.
     wrong : list of str
-        A sentence for each file that was changed, or that was computed from inputs other than the
-        present ones.
+        A sentence for each file that was changed, or whose inputs were changed after it was
+        computed.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def verify(
     paths = sorted(path for path in Path(folder).rglob("*") if _has_digest(path, Path(folder)))
     if not paths:
         raise DataError(
-            f"{os.fspath(folder)}, which has no file of a study in it",
+            f"{os.fspath(folder)} contains no file of a study",
             "the folder results/STUDY",
             "name the folder of a study that has been run",
         )
@@ -107,11 +107,11 @@ def _check_page(path):
 
 
 def _has_digest(path, folder):
-    """Return whether odl writes this kind of file with digests."""
+    """Return whether odl writes digests into this kind of file."""
     inner = path.relative_to(folder).parts
     if path.name.startswith(".") or not path.is_file() or inner[0] == LOGS:
         return False
-    if path.suffix != ".h5" and inner[1:] == () and path.name != PLAN:
+    if path.suffix != ".h5" and len(inner) == 1 and path.name != PLAN:
         return False  # the user added the file
     if path.suffix == ".tsv":
         with open(path, "rb") as file:
@@ -120,9 +120,9 @@ def _has_digest(path, folder):
 
 
 def _path_to_delete(path, folder):
-    """Return what a user has to delete so that a file is computed again.
+    """Return the path that a user must delete so that a file is computed again.
 
-    This is the folder of the experiment for a file of an experiment, else the file.
+    This is the folder of the experiment for a file of an experiment, else the file itself.
     """
     inner = path.relative_to(folder).parts
     return folder.joinpath(*inner[:2]) if inner[0] == "experiments" and len(inner) > 2 else path
@@ -131,9 +131,8 @@ def _path_to_delete(path, folder):
 def content(path, arrays=True):
     """Verify the bytes of an HDF5 file, and return its attributes as a dict.
 
-    With `arrays`, all bytes are verified, otherwise only the bytes that contain the attributes. For
-    the network's file of a distributed checkpoint, the key ``agents`` is added: the digests of the
-    agents' files.
+    If `arrays` is false, only the bytes of the attributes are verified. For the network's file of a
+    distributed checkpoint, the key ``agents`` with the digests of the agents' files is added.
     """
     if arrays and os.path.isfile(path):
         with blocks.Verified(path) as file:
@@ -156,8 +155,7 @@ def _check_inputs(path, attributes_of, inputs):
     attributes_of : dict
         Path -> attributes of each present file.
     inputs : iterable of (str, str, str)
-        Role, path pattern and recorded digest of each input. Inputs that are not present are
-        ignored.
+        Role, path pattern and recorded digest of each input. Inputs that are missing are ignored.
     """
     for role, pattern, digest in inputs:
         present = {
@@ -174,7 +172,7 @@ def _check_inputs(path, attributes_of, inputs):
 
 
 def _check_agents(path, attributes_of):
-    """Yield a message for each agent's file with another digest than in the network's file."""
+    """Yield a message for each agent's file whose digest is not that in the network's file."""
     todo = f"delete {path} and every later checkpoint, and run the study again"
     for agent, digest in enumerate(attributes_of[path].get("agents", ())):
         agent_path = agentfiles.agent_path(path, agent)

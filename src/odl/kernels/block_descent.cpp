@@ -38,10 +38,12 @@ Constraint constraint_of(Span<const double> d, double mu) {
     return {mu * sizes + (1.0 - mu) * squares, count};
 }
 
-// Return nu > 0 with h(nu) = mu S_1 / c + (1 - mu) S_2 / c^2 - 1 = 0, S_q = sum (|u| - nu mu)_+^q, from the sizes |u|.
+// Return the multiplier nu > 0 of the constraint, given the sizes |u| of the non-zero entries. It is the root of
 //
-// c = 1 + 2 nu (1 - mu). h is convex and decreasing, so Newton's method from 0 approaches the root from below, and a
-// size below nu mu is removed from the list.
+//     h(nu) = mu S_1 / c + (1 - mu) S_2 / c^2 - 1,  S_q = sum (|u| - nu mu)_+^q,  c = 1 + 2 nu (1 - mu)
+//
+// h is convex and decreasing, so that Newton's method from 0 approaches the root from below. Sizes below nu mu are
+// removed from the list.
 double multiplier(Span<double> sizes, double mu) {
     double nu = 0.0;
     for (int round = 0; round < 500; round++) {
@@ -66,7 +68,8 @@ double multiplier(Span<double> sizes, double mu) {
     return nu;
 }
 
-// Return tau with sum (|u| - (largest - tau))_+ = 1 from the sizes |u|: simplex, in distances from the largest size.
+// Return tau with sum (|u| - (largest - tau))_+ = 1, given the sizes |u|: projection on the l1 ball. The sizes are
+// replaced by their distances from the largest one, which avoids cancellation.
 double simplex_level(Span<double> sizes, double largest) {
     for (double &size : sizes) size = largest - size;
     double tau = std::numeric_limits<double>::infinity();
@@ -84,7 +87,7 @@ double simplex_level(Span<double> sizes, double largest) {
     }
 }
 
-// Project an atom on its constraint set, in place. A feasible atom is not changed. `work` has the length of the atom.
+// Project an atom on its constraint set, in place. A feasible atom is unchanged. `work` has the length of the atom.
 void project(Span<double> d, const AtomSet &set, Span<double> work) {
     auto [mu, nonnegative, epsilon] = set;
     int64_t count = 0;
@@ -161,9 +164,9 @@ D : ndarray of float64, shape (n_atoms, n_terms), changed
 mu : float
     From 0 to 1.
 nonnegative : bool
-    Project on the part of the set with d >= 0.
+    Whether d >= 0 is also required.
 epsilon : float
-    Relative rounding error of a sum, per term. An atom that exceeds the constraint by less is feasible.)");
+    Relative rounding error of a sum, per term. An atom that violates the constraint by less is feasible.)");
     module.def("descend", &descend, "D"_a, "R"_a, "A"_a, "mu"_a, "nonnegative"_a, "epsilon"_a, "sweeps"_a,
                "smallest"_a, release(),
                R"(Update the atoms in turn: d_j <- Proj(d_j + (b_j - D a_j) / A_jj), in place.
@@ -172,7 +175,7 @@ Parameters
 ----------
 D : ndarray of float64, shape (n_atoms, n_terms), changed
 R : ndarray of float64, shape (n_terms, n_atoms), changed
-    B; afterwards B - D^T A.
+    B on entry, B - D^T A on exit.
 A : ndarray of float64, shape (n_atoms, n_atoms)
 mu, nonnegative, epsilon
     As in project_rows.

@@ -14,8 +14,8 @@ from odl.errors import ConfigError
 def build_if_edited(root):
     """Rebuild the extension module in the checkout `root` if a source is newer than the module.
 
-    A line on the error stream reports the build. If several processes start together, one builds
-    and the others wait. Nothing happens if `root` has no editable installation.
+    A line on standard error reports the build. If several processes start together, one builds and
+    the others wait. Nothing is built if `root` has no editable installation.
 
     Raises
     ------
@@ -31,8 +31,8 @@ def build_if_edited(root):
         if _edited_module(root):  # no other process has built it while this one waited
             print("odl: building the kernels that were edited", file=sys.stderr, flush=True)
             _build(caches[0])
-            # CMake leaves the module unchanged if no part of it uses the edited source. Its time is
-            # set here, because the module would otherwise be older than the source forever.
+            # CMake does not write the module if no part of it uses the edited source. Without a new
+            # time, the module would be older than the source forever.
             os.utime(module)
 
 
@@ -48,7 +48,7 @@ def _edited_module(root):
 
 
 def _build(cache):
-    """Compile the kernels with the CMake command and the build folder of a CMakeCache.txt."""
+    """Compile the kernels in the folder of a CMakeCache.txt, with the CMake that it names."""
     cmake = Path(re.search(r"^CMAKE_COMMAND:INTERNAL=(.*)$", cache.read_text(), re.M)[1])
     if not cmake.exists():  # pip deletes the environment that it creates for a build
         defect = f"kernels were edited, and {cmake}, which built them, is gone"

@@ -9,10 +9,10 @@ Floats, Singles, Integers = NDArray[np.float64], NDArray[np.float32], NDArray[np
 
 
 class Layout(NamedTuple):
-    """A tree of atoms in preorder.
+    """A tree of atoms, numbered in preorder.
 
-    The group of node g, which is g and all its descendants, has the positions ``g`` to
-    ``end[g] - 1``.
+    The group of node g consists of the nodes ``g`` to ``end[g] - 1``, which are g and its
+    descendants.
     """
 
     end: Integers  # position after the last descendant of each node
@@ -32,17 +32,15 @@ class NetworkIteration(NamedTuple):
     """A network of agents and the parameters of diffusion (kernel `adapt_then_combine`)."""
 
     owner: Integers  # agent of each atom
-    # The neighbours of agent k, including itself, are neighbours[starts[k]:starts[k + 1]].
-    starts: Integers
-    neighbours: Integers
+    starts: Integers  # the neighbours of agent k are neighbours[starts[k]:starts[k + 1]]
+    neighbours: Integers  # each agent is also a neighbour of itself
     weights: Floats  # combination weights of the neighbours
     shares: Floats  # 1/|N_I| for the |N_I| agents that observe the documents, 0 for the others
     mu: float  # step size
     iterations: int  # largest number of iterations
     tolerance: float  # relative change of the dual variables at which the iteration stops; 0: never
     check: int  # iterations between two tests of the stopping rule
-    # The two tables of `fixed_point.spread`, to start at the fixed point; empty: start at 0
-    spread: Floats
+    spread: Floats  # tables of `fixed_point.spread`, to start at the fixed point; empty: start at 0
 
 
 class Merging(NamedTuple):
@@ -64,7 +62,7 @@ class Merging(NamedTuple):
     cost: Singles  # squared costs of merging with them
     price: Singles  # smallest squared cost, or a lower bound on the smallest squared cost
     least: Singles  # smallest price of each block of atoms
-    # Four numbers: slots in use, current time, latest time at which all of `gram` was up to date,
-    # time of the last search
+    # Number of slots in use, current time, last time at which all of `gram` was up to date, time of
+    # the last search.
     counters: Integers
     places: Integers  # work space

@@ -1,7 +1,8 @@
-// Reduction of one document to the terms and atoms that its exact L1 code can use.
+// Reduction of a document p to the terms and atoms that its exact l1 code can use.
 //
-// Only atoms with 2 g_j > c_j + lam can be in the code (c_j the mass of atom j, g_j its mass on supp(p)). The remaining
-// rows are compacted and scaled to order one by powers of two, which is exact.
+// Only atoms with 2 g_j > c_j + lam can be in the code. c_j is the sum of the entries of atom j, and g_j their sum over
+// the terms of p. The remaining terms and atoms are renumbered ("compact" numbers). Their values are divided by powers of
+// two, which is exact, so that they are of order one.
 #pragma once
 
 #include <cmath>
@@ -16,48 +17,51 @@ using std::int32_t, std::int64_t, std::uint32_t, std::uint8_t;
 
 constexpr double EPSILON = std::numeric_limits<double>::epsilon();
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-constexpr double NEGLIGIBLE = 0x1p-66;  // smaller weights are dropped, for documents and atoms of order one
+constexpr double NEGLIGIBLE = 0x1p-66;  // smallest value that is used, after scaling
 constexpr double SMALLEST = 0x1p-1000;  // smallest scale
 
-// Work space, reused for every document; i and j are compact indices of the current document's terms and atoms.
+// Work space for one document. i and j are compact numbers of its terms ("rows") and atoms. At a vertex of the
+// polyhedron of codes, some forms (residuals r_i or codes x_j) are fixed at zero; each has an edge, along which only
+// this form becomes non-zero.
 struct Work {
-    Vector<int64_t> start;       // entries of row i are start[i]..start[i + 1] - 1
-    Vector<int64_t> atom;        // compact atom of an entry
-    Vector<double> weight;       // its value, scaled
-    Vector<int64_t> column;      // the same by atoms: entries of atom j are column[j]..column[j + 1] - 1
-    Vector<int64_t> position_of; // position of an entry in the document, then its row
+    Vector<int64_t> start;       // the entries of row i are start[i] to start[i + 1] - 1
+    Vector<int64_t> atom;        // compact atom of each entry
+    Vector<double> weight;       // scaled value of each entry
+    // The entries sorted by atom: those of atom j are column[j] to column[j + 1] - 1.
+    Vector<int64_t> column;
+    Vector<int64_t> position_of; // position of each entry in the document; `compact` replaces it by the row
     Vector<int64_t> atom_of;
     Vector<double> weight_by_atom;
-    Vector<int64_t> count;       // entries at a position, then the place of the next one
-    Vector<int64_t> row;         // position -> row
+    Vector<int64_t> count;       // entries at each position; in `compact`, number of the next entry of the row
+    Vector<int64_t> row;         // position in the document -> row
     Vector<double> target;       // p_i, scaled
     Vector<double> residual;     // r_i = p_i - a_i x
-    Vector<double> side;         // sign of r_i; a free choice where r_i = 0
-    Vector<double> saved;        // p_i while the targets are shaken
-    Vector<uint8_t> tight;       // r_i is a form held at zero (0 or 1)
-    Vector<double> speed;        // growth of a_i x along the edge, in the touched rows
-    Vector<double> size;         // the same with all terms positive, to tell rounding from speed
-    Vector<int64_t> touched;     // rows of the atoms that move
-    Vector<uint8_t> seen;        // row is in the list
+    Vector<double> side;         // sign of r_i; for r_i = 0, 1 or -1
+    Vector<double> saved;        // p_i while the targets are perturbed
+    Vector<uint8_t> tight;       // 1 if r_i is fixed at zero
+    Vector<double> speed;        // derivative of a_i x along the edge
+    Vector<double> size;         // sum of the absolute values of the terms of `speed`, for its rounding error
+    Vector<int64_t> touched;     // rows with an atom whose code changes along the edge
+    Vector<uint8_t> seen;        // 1 if row i is in `touched`
     Vector<double> hit;          // step at which r_i changes sign
-    Vector<double> when;         // finite hits, in any order
-    Vector<double> turn;         // change of slope at each
+    Vector<double> when;         // finite values of `hit`, in any order
+    Vector<double> turn;         // change of the slope of the objective at each of them
     Vector<int64_t> names;       // compact atom -> atom
     Vector<double> cost;         // d_j
     Vector<double> bound;        // c_j + lam
-    Vector<double> gradient;     // d_j - sum of side_i a_ij over rows not held
+    Vector<double> gradient;     // d_j - sum of side_i a_ij over the rows that are not fixed
     Vector<double> code;         // x_j
-    Vector<double> move;         // direction in x
-    Vector<double> price;        // gradient along each edge
+    Vector<double> move;         // direction of x along the edge
+    Vector<double> price;        // derivative of the objective along each edge
     Vector<double> length;       // squared length of each edge, or 1
-    Vector<double> image;        // a row seen from each edge
-    Vector<uint8_t> active;      // x_j is not a form held at zero
-    Vector<int64_t> form;        // row i of a held residual, or -1 - j of a held code
-    Vector<int64_t> slot;        // edge of a held code
-    Vector<double> edges;        // columns, one edge each; only what the document's own atoms need is ever touched
-    Vector<double> scale;        // of all atoms: powers of two
-    Vector<double> inside;       // of all atoms: mass on the document's terms
-    Vector<int32_t> place;       // of all terms: position in the document and 1 more; 0 elsewhere
+    Vector<double> image;        // product of a row and each edge
+    Vector<uint8_t> active;      // 1 if x_j is not fixed at zero
+    Vector<int64_t> form;        // fixed form of each edge: i for r_i, -1 - j for x_j
+    Vector<int64_t> slot;        // edge of each fixed code
+    Vector<double> edges;        // one column per edge; only the part that a document needs is initialised
+    Vector<double> scale;        // power of two for each atom of the dictionary
+    Vector<double> inside;       // g_j of each atom of the dictionary
+    Vector<int32_t> place;       // for each term of the vocabulary, 1 + its position in the document, or 0
 
     Work(int64_t rows, int64_t entries, int64_t atoms, int64_t terms)
         : start(rows + 1), atom(entries), weight(entries), column(atoms + 1), position_of(entries), atom_of(entries),
@@ -68,7 +72,7 @@ struct Work {
           edges(atoms * atoms, Begin::anything), scale(atoms), inside(atoms), place(terms) {}
 };
 
-// Return arrays that are large enough for every document of a batch.
+// Return work space that is large enough for every document of a batch.
 inline Work allocate(const Rows &batch, const Rows &by_term, int64_t n_atoms) {
     int64_t rows = 0, entries = 0;
     for (int64_t d = 0; d < batch.size(); d++) {
@@ -87,7 +91,7 @@ inline double power_of_two(double value) {
     return std::max(std::ldexp(1.0, exponent_of(value) - 1), SMALLEST);
 }
 
-// Sum each atom's mass inside supp(p); list the atoms with 2 g_j > c_j + lam (no other needs to be in a code).
+// Compute g_j of each atom, list the atoms with 2 g_j > c_j + lam in work.names, and return their number.
 inline int64_t screen(Span<const uint32_t> terms, Span<const double> values, const Rows &by_term,
                       Span<const double> mass, double lam, Work &work) {
     Span<double> inside = work.inside;
@@ -104,8 +108,8 @@ inline int64_t screen(Span<const uint32_t> terms, Span<const double> values, con
     return atoms;
 }
 
-// List the entries on supp(p) of the atoms that passed the screen, atom by atom, and count them by position; return
-// their number.
+// List the entries of the screened atoms at the terms of p, atom by atom, and count them by position. Return their
+// number.
 inline int64_t collect(Span<const uint32_t> terms, Span<const double> values, const Rows &by_atom, int64_t atoms,
                        Work &work) {
     for (int64_t position = 0; position < terms.size(); position++) {
@@ -134,10 +138,10 @@ inline int64_t collect(Span<const uint32_t> terms, Span<const double> values, co
 
 struct Compact {
     int64_t rows, atoms;
-    double rest;  // mass left out, in the units of the document
+    double rest;  // sum of the values of p without a row, in the units of the document
 };
 
-// Sort the entries listed by rows, in units where atoms and document are of order one.
+// Number the terms of p with entries, and sort the listed entries by these rows. Values of p are divided by `unit`.
 inline Compact compact(Span<const double> values, double unit, int64_t size, int64_t atoms, Work &work) {
     int64_t rows = 0, total = 0;
     double rest = 0.0;
@@ -169,7 +173,7 @@ struct Norm {
     double total, largest;
 };
 
-// Return the l1 norm and the largest value; a norm that differs from one by rounding only is one.
+// Return the l1 norm and the largest value. A norm that differs from one only by rounding is set to one.
 inline Norm norm_of(Span<const double> values) {
     double total = 0.0, largest = 0.0;
     for (double value : values) total += value, largest = std::max(largest, value);
@@ -190,7 +194,8 @@ inline Compact prepare(Span<const uint32_t> terms, Span<const double> values, co
     return compact(values, unit, collect(terms, values, by_atom, atoms, work), atoms, work);
 }
 
-// Write the positive codes in the given units, infinite if they are not normal numbers; return their number.
+// Write the positive codes in the given unit, and return their number. A code that is not a normal number is written as
+// infinity.
 inline int64_t write(int64_t atoms, double unit, const Work &work, Span<int32_t> out_atom, Span<double> out_value) {
     int64_t used = 0;
     for (int64_t j = 0; j < atoms; j++)

@@ -16,15 +16,16 @@ namespace {
 
 using std::int64_t;
 
-constexpr double THRESHOLD = 0.1;   // ADMM: lam / rho, in units of ||p|| divided by the norm of the longest atom
-constexpr int64_t PATIENCE = 100;   // ADMM: steps before FISTA takes over
-constexpr double STEEPEST = 1e-9;   // ADMM: smallest rho divided by the largest eigenvalue of D^T D
-constexpr double RELAXATION = 1.7;  // ADMM: over-relaxation
+// Parameters of ADMM.
+constexpr double THRESHOLD = 0.1;   // lam / rho, in units of ||p|| divided by the norm of the longest atom
+constexpr int64_t PATIENCE = 100;   // largest number of iterations; FISTA continues
+constexpr double STEEPEST = 1e-9;   // smallest rho divided by the largest eigenvalue of D^T D
+constexpr double RELAXATION = 1.7;  // factor of the over-relaxation
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 struct StoppingRule {
-    bool by_gap;         // test the duality gap, otherwise the decrease since the last test
-    double tolerance;    // largest tested value, relative to the objective
+    bool by_gap;         // whether the duality gap is tested; otherwise, the decrease of the objective between two tests
+    double tolerance;    // largest value at which the solver stops, relative to the objective
     int64_t iterations;  // largest number of iterations
     int64_t every;       // iterations between two tests
     static constexpr auto members() {
@@ -36,8 +37,8 @@ struct StoppingRule {
 struct Penalty {
     TreeLayout layout;
     double lam;
-    bool infinity;  // norm of a group: l-infinity, or l2
-    bool positive;  // codes are not negative
+    bool infinity;  // whether the norm of a group is l-infinity; otherwise l2
+    bool positive;  // whether codes must not be negative
 };
 
 struct Result {
@@ -45,7 +46,7 @@ struct Result {
     int64_t iterations;
 };
 
-// Work space for one document, with an entry per atom; all documents use the same.
+// Work space for one document, with one entry per atom.
 struct Vectors {
     explicit Vectors(int64_t n_atoms)
         : x(n_atoms), gx(n_atoms), last(n_atoms), glast(n_atoms), point(n_atoms), dual(n_atoms), work(n_atoms),
@@ -53,13 +54,13 @@ struct Vectors {
 
     Vector<double> x;               // code
     Vector<double> gx;              // D^T D x
-    Vector<double> last, glast;     // x and D^T D x of the last iteration
+    Vector<double> last, glast;     // x and D^T D x of the iteration before
     Vector<double> point;           // extrapolated code y
     Vector<double> dual;            // D^T (p - D x)
     Vector<double> work, factor;
 };
 
-// Rows of D for the known entries of a document, and their transpose.
+// The rows of D for the known entries of a document, and the transpose of this matrix.
 struct KnownRows {
     Matrix<double> rows, columns;
 };
@@ -74,7 +75,7 @@ Matrix<double> gram_matrix(Table<const double> D) {
     return G;
 }
 
-// Return an upper bound of the largest eigenvalue of C^T C (that of C C^T): the row sums of its fourth power.
+// Return an upper bound of the largest eigenvalue of K = C^T C: the fourth root of the largest row sum of |K^4|.
 double steepness_of(Table<const double> columns) {
     Matrix<double> K = gram_matrix(gram_matrix(gram_matrix(columns)));
     double bound = 0.0;
@@ -108,14 +109,14 @@ double steepness(Table<const double> gram, int64_t rounds) {
     return best;
 }
 
-// image <- D x; zeros of x cost nothing.
+// image <- D x. Zeros of x take no time.
 void multiply(Span<const double> x, Table<const double> columns, Span<double> image) {
     image.fill(0.0);
     for (int64_t j = 0; j < x.size(); j++)
         if (x[j] != 0.0) add_multiple(image, x[j], columns[j]);
 }
 
-// out <- D^T image, four rows of D at once, since `out` is read and written again for each.
+// out <- D^T image. Four rows of D are added at once, so that `out` is read and written less often.
 void multiply_back(Table<const double> rows, Span<const double> image, Span<double> out) {
     out.fill(0.0);
     int64_t fours = image.size() - image.size() % 4;
@@ -129,13 +130,13 @@ void multiply_back(Table<const double> rows, Span<const double> image, Span<doub
     for (int64_t i = fours; i < image.size(); i++) add_multiple(out, image[i], rows[i]);
 }
 
-// D^T D, from the Gram matrix or from the rows of D that are known.
+// The linear map D^T D, given by the Gram matrix or by the known rows of D.
 class Normal {
   public:
     explicit Normal(Table<const double> gram) : gram(gram) {}
     explicit Normal(const KnownRows &known) : known(&known), image(known.rows.rows) {}
 
-    // out <- D^T D x; zeros of x cost nothing.
+    // out <- D^T D x. Zeros of x take no time.
     void apply(Span<const double> x, Span<double> out) {
         if (known) {
             multiply(x, known->columns, image);
@@ -151,16 +152,16 @@ class Normal {
     Vector<double> image;
 };
 
-// Return the duality gap: `value` of the objective minus the dual value at s k for the best feasible s.
+// Return a duality gap: `value`, the objective, minus the dual value at s k. The factor s makes s k feasible.
 //
 // `inner` is k^T p, `length` is ||k||^2, and `bound` is an upper bound on Omega*(D^T k).
 double dual_gap(double value, double inner, double length, double lam, double bound) {
-    double most = bound > lam ? lam / bound : 1.0;  // larger s may be feasible too; near the optimum none helps
+    double most = bound > lam ? lam / bound : 1.0;  // s > 1 may be feasible, but is not better near the optimum
     double scale = length > 0.0 ? std::min(std::max(inner / length, 0.0), most) : 0.0;
     return std::max(value - (scale * inner - 0.5 * scale * scale * length), 0.0);
 }
 
-// FISTA (Beck and Teboulle 2009) with the restart of O'Donoghue and Candes 2015 (the gradient's), from the code in w.x.
+// FISTA (Beck and Teboulle 2009) with the gradient restart of O'Donoghue and Candes 2015. It starts at the code in w.x.
 class Fista {
   public:
     Fista(double square, Span<const double> correlation, Normal &normal, const Penalty &penalty, double lipschitz,
@@ -198,7 +199,7 @@ class Fista {
     }
 
   private:
-    // Set residual and penalty; return their sum.
+    // Set the residual and the penalty of the result; return their sum, the objective.
     double evaluate(Result &result) {
         fit = inner_product(w.x, correlation), energy = inner_product(w.x, w.gx);
         result.penalty = penalty.lam * tree_value(w.x, penalty.layout, penalty.infinity, w.work);
@@ -206,10 +207,10 @@ class Fista {
         return result.residual + result.penalty;
     }
 
-    // Return the objective less the value of a dual feasible point s (p - D x).
+    // Return the duality gap at the dual point k = p - D x, scaled to be feasible.
     //
-    // The dual is max_k k^T p - 1/2 ||k||^2 subject to Omega*(D^T k) <= lam, with the positive part of D^T k for codes
-    // that are not negative.
+    // The dual is max_k k^T p - 1/2 ||k||^2 subject to Omega*(D^T k) <= lam. If codes must not be negative, Omega* is
+    // that of the positive part of D^T k.
     double gap(double value) {
         for (int64_t j = 0; j < w.x.size(); j++) {
             w.dual[j] = correlation[j] - w.gx[j];
@@ -219,16 +220,17 @@ class Fista {
         return dual_gap(value, square - fit, std::max(square - 2.0 * fit + energy, 0.0), penalty.lam, bound);
     }
 
-    // x <- y - step times the gradient at y, the extrapolated code; `last` and `glast` <- x and D^T D x.
+    // x <- y - step (D^T D y - D^T p) with the extrapolated code y = x + speed (x - last). `last` and `glast` become
+    // the former x and D^T D x.
     void descend(double speed, double step) {
-        int64_t n_atoms = w.x.size();  // short loops: one over all of these arrays is not vectorised
+        int64_t n_atoms = w.x.size();  // several short loops, since the compiler does not vectorise a long one
         for (int64_t j = 0; j < n_atoms; j++) w.point[j] = w.x[j] + speed * (w.x[j] - w.last[j]);
         for (int64_t j = 0; j < n_atoms; j++) w.dual[j] = w.gx[j] + speed * (w.gx[j] - w.glast[j]) - correlation[j];
         copy(w.x, w.last), copy(w.gx, w.glast);
         for (int64_t j = 0; j < n_atoms; j++) w.x[j] = w.point[j] - step * w.dual[j];
     }
 
-    // Return (y - x)^T (x - x_last): above zero the momentum leads uphill.
+    // Return (y - x)^T (x - last). If it is positive, the momentum increases the objective, so that FISTA restarts.
     double uphill() const {
         double total = 0.0;
         for (int64_t j = 0; j < w.x.size(); j++) total += (w.point[j] - w.x[j]) * (w.x[j] - w.last[j]);
@@ -244,7 +246,7 @@ class Fista {
     double fit = 0.0, energy = 0.0;  // p^T D x and ||D x||^2
 };
 
-// K <- its inverse, by Gauss and Jordan; K is symmetric and positive definite, so no pivot is small.
+// K <- K^-1 by Gauss-Jordan elimination. K is symmetric and positive definite, so that no pivoting is needed.
 void invert(Table<double> K) {
     for (int64_t k = 0; k < K.rows; k++) {
         double pivot = 1.0 / K(k, k);
@@ -259,12 +261,14 @@ void invert(Table<double> K) {
     }
 }
 
-// Code one signal of fewer entries than there are atoms, from the code in w.x.
+// Code one signal with fewer entries than atoms by ADMM, starting at the code in w.x:
 //
-// ADMM with over-relaxation (Boyd et al. 2011, section 3.4.3) on x = z: both have to fit, x the signal p and z the
-// penalty. The step in x, (D^T D + rho)^-1 (D^T p + rho (z - u)), is z - u + D^T q with q = (rho + D D^T)^-1
-// (p - D (z - u)); `inverse` is that of rho + D D^T. It needs far fewer steps than FISTA, which is slow if D^T D is
-// singular. It ends by the gap between z and the dual point rho q = p - D x, scaled to be feasible.
+//     min_{x, z} 1/2 ||p - D x||_2^2 + lam Omega(z)  subject to  x = z
+//
+// with over-relaxation (Boyd et al. 2011, section 3.4.3). The step in x, (D^T D + rho)^-1 (D^T p + rho (z - u)), is
+// z - u + D^T q with q = (rho + D D^T)^-1 (p - D (z - u)). `inverse` is (rho + D D^T)^-1. The iteration stops by the
+// duality gap of z and the dual point rho q = p - D x, scaled to be feasible. FISTA is slow here, since D^T D is
+// singular.
 Result run_admm(Span<const double> signal, const KnownRows &known, Table<const double> inverse, double rho,
                 const Penalty &penalty, const StoppingRule &rule, Vectors &w) {
     int64_t n_atoms = w.x.size(), n_entries = signal.size();
@@ -298,7 +302,7 @@ Result run_admm(Span<const double> signal, const KnownRows &known, Table<const d
         copy(moved, w.x);
         tree_prox(w.x, penalty.layout, penalty.lam / rho, penalty.infinity, penalty.positive, {w.work, w.factor});
         for (int64_t j = 0; j < n_atoms; j++) u[j] = moved[j] - w.x[j];
-        for (int64_t i = 0; i < n_entries; i++)  // D D^T q = rest - rho q
+        for (int64_t i = 0; i < n_entries; i++)  // D D^T q = rest - rho q; u_image = D u
             u_image[i] += image[i] + RELAXATION * (rest[i] - rho * q[i] - u_image[i]);
         multiply(w.x, known.columns, image);
         for (int64_t i = 0; i < n_entries; i++) u_image[i] -= image[i];
@@ -325,7 +329,7 @@ Matrix<double> code_rows(Table<double> X, Span<const double> squares, Table<cons
     return ends;
 }
 
-// Coder of dense signals of which only some entries are known.
+// Coder of dense signals with unknown entries.
 class MaskedCoder {
   public:
     MaskedCoder(Table<const double> D, const Penalty &penalty, double lipschitz, const StoppingRule &rule)
@@ -355,7 +359,7 @@ class MaskedCoder {
         Result result{0.0, 0.0, 0.0, 0};
         bool ended = false;
         double rho = 0.0;
-        // A power of two times the weight, so that complete signals of about one length share an inverse.
+        // rho is `weight` times a power of two near 1 / ||p||, so that complete signals of similar norm share an inverse.
         if (0.0 < square && square < 1e200)
             rho = weight * std::ldexp(1.0, -static_cast<int>(std::nearbyint(0.5 * std::log2(square))));
         if (rho > STEEPEST * lipschitz) {
@@ -393,7 +397,7 @@ class MaskedCoder {
         weight = penalty.lam / THRESHOLD * std::sqrt(longest);
     }
 
-    // Set the inverse of rho + D D^T, of the known rows.
+    // inverse <- (rho + D D^T)^-1 for the known rows of D, whose numbers are `places`.
     void set_inverse(Span<const int64_t> places, double rho) {
         inverse = Matrix<double>(places.size(), places.size());
         for (int64_t i = 0; i < places.size(); i++) {
@@ -408,8 +412,9 @@ class MaskedCoder {
     double lipschitz;
     const StoppingRule &rule;
     Vectors w;
-    Matrix<double> outer, inverse;        // D D^T; see set_inverse
-    double weight = 0.0, inverted = 0.0;  // of rho; rho of the inverse if that is of all rows
+    Matrix<double> outer, inverse;  // D D^T; (rho + D D^T)^-1 for the known rows
+    double weight = 0.0;            // rho ||p||
+    double inverted = 0.0;          // rho in `inverse` if all rows are known, else 0
 };
 
 Matrix<double> code_masked(Table<double> X, Table<const double> P, Table<const bool> mask, Table<const double> D,
@@ -427,12 +432,12 @@ Matrix<double> code_masked(Table<double> X, Table<const double> P, Table<const b
 void bind_tree_codes(nb::module_ &kernels) {
     auto module = kernels.def_submodule("tree_codes", "Codes of the squared loss with the penalty of a tree.");
     module.def("gram_matrix", &gram_matrix, "D"_a, release(),
-               "Return D^T D of a dense matrix; zeros cost nothing, sums run down the rows.");
+               "Return D^T D of a dense matrix. Sums run over the rows of D in order; zeros take no time.");
     module.def("steepness", &steepness, "gram"_a, "rounds"_a, release(),
                R"(Return an upper bound of the largest eigenvalue of a Gram matrix G.
 
-For every positive vector v it is at most max_i (|G| v)_i / v_i (Collatz and Wielandt); v is improved by power steps.
-Tight for matrices without negative entries.
+For every positive vector v, it is at most max_i (|G| v)_i / v_i (Collatz and Wielandt). Power steps improve v. The bound
+is tight for matrices without negative entries.
 
 Parameters
 ----------
@@ -469,18 +474,19 @@ ndarray of float64, shape (n_documents, 4)
     Residual, penalty, duality gap and iterations of each document.)");
     module.def("code_masked", &code_masked, "X"_a, "P"_a, "mask"_a, "D"_a, "layout"_a, "lam"_a, "lipschitz"_a,
                "infinity"_a, "positive"_a, "rule"_a, release(),
-               R"(Code dense signals of which only the entries in the mask are known.
+               R"(Code dense signals with unknown entries.
 
-If D has fewer terms than atoms and the rule tests the gap, a document is coded by ADMM; FISTA continues if ADMM has not
-converged after 100 iterations. Otherwise it is coded by FISTA.
+If D has fewer terms than atoms and the rule tests the gap, a document is coded by ADMM. If this has not converged after
+100 iterations, FISTA continues. Otherwise, a document is coded by FISTA.
 
 Parameters
 ----------
 X, layout, lam, lipschitz, infinity, positive, rule
     As in code_rows.
 P : ndarray of float64, shape (n_documents, n_terms)
-    Zero where the mask is false.
+    Signals; unknown entries are zero.
 mask : ndarray of bool, shape (n_documents, n_terms)
+    Whether each entry is known.
 D : ndarray of float64, shape (n_terms, n_atoms)
 
 Returns

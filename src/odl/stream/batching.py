@@ -150,8 +150,9 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
     size = settings.documents if settings.by == "documents" else None
     is_dropped = _held_back(documents.topics, entry, seed) if entry else None
     batches = cut(rows, _keys(rows, documents, settings), settings.initial, size, is_dropped)
-    full_size = size if len(batches) > 1 else settings.initial
-    is_complete = size is not None and len(batches[-1]) >= full_size
+    is_complete = False
+    if size is not None:
+        is_complete = len(batches[-1]) >= (size if len(batches) > 1 else settings.initial)
     if not (len(batches[-1]) and (settings.flush or is_complete)):
         batches.pop()
     if len(batches) < 2:

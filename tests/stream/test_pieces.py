@@ -162,5 +162,5 @@ def test_forms_of_known_words_are_no_news(tmp_path):
 
 
 def test_pieces_are_for_learners_that_open_atoms():
-    with pytest.raises(ParameterError, match="levels or adaptive only"):
+    with pytest.raises(ParameterError, match="learners levels and adaptive"):
         TextNovelty("dual_averaging", 2, pieces=0.5).update(["oil tanker", "crude oil"])

@@ -1,8 +1,8 @@
 // Reduction of a document p to the terms and atoms that its exact l1 code can use.
 //
 // Only atoms with 2 g_j > c_j + lam can be in the code. c_j is the sum of the entries of atom j, and g_j their sum over
-// the terms of p. The remaining terms and atoms are renumbered ("compact" numbers). Their values are divided by powers of
-// two, which is exact, so that they are of order one.
+// the terms of p. The remaining terms and atoms are renumbered ("compact" numbers). Their values are divided by powers
+// of two, which is exact, so that they are of order one.
 #pragma once
 
 #include <cmath>
@@ -54,7 +54,7 @@ struct Work {
     Vector<double> move;         // direction of x along the edge
     Vector<double> price;        // derivative of the objective along each edge
     Vector<double> length;       // squared length of each edge, or 1
-    Vector<double> image;        // product of a row and each edge
+    Vector<double> image;        // derivative of one form along each edge
     Vector<uint8_t> active;      // 1 if x_j is not fixed at zero
     Vector<int64_t> form;        // fixed form of each edge: i for r_i, -1 - j for x_j
     Vector<int64_t> slot;        // edge of each fixed code

@@ -24,7 +24,7 @@ constexpr double RELAXATION = 1.7;  // factor of the over-relaxation
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 struct StoppingRule {
-    bool by_gap;         // whether the duality gap is tested; otherwise, the decrease of the objective between two tests
+    bool by_gap;         // whether the duality gap is tested; otherwise the decrease since the last test
     double tolerance;    // largest value at which the solver stops, relative to the objective
     int64_t iterations;  // largest number of iterations
     int64_t every;       // iterations between two tests
@@ -359,7 +359,7 @@ class MaskedCoder {
         Result result{0.0, 0.0, 0.0, 0};
         bool ended = false;
         double rho = 0.0;
-        // rho is `weight` times a power of two near 1 / ||p||, so that complete signals of similar norm share an inverse.
+        // rho is `weight` times a power of two near 1 / ||p||. Complete signals of similar norm share an inverse.
         if (0.0 < square && square < 1e200)
             rho = weight * std::ldexp(1.0, -static_cast<int>(std::nearbyint(0.5 * std::log2(square))));
         if (rho > STEEPEST * lipschitz) {
@@ -436,8 +436,8 @@ void bind_tree_codes(nb::module_ &kernels) {
     module.def("steepness", &steepness, "gram"_a, "rounds"_a, release(),
                R"(Return an upper bound of the largest eigenvalue of a Gram matrix G.
 
-For every positive vector v, it is at most max_i (|G| v)_i / v_i (Collatz and Wielandt). Power steps improve v. The bound
-is tight for matrices without negative entries.
+For every positive vector v, it is at most max_i (|G| v)_i / v_i (Collatz and Wielandt). Power steps improve v. The
+bound is tight for matrices without negative entries.
 
 Parameters
 ----------

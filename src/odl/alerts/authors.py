@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from odl.alerts.surprise import presence, rows_with
+from odl.alerts.surprise import presence, rows_with, take_rows
 
 ADDRESS = re.compile(r"<?([\w.+%'-]+@[\w.-]+)>?")
 DOMAIN, PART = re.compile(r"@[\w.-]+"), re.compile(r"[^\W_]+")
@@ -66,7 +66,7 @@ def barred_words(documents, rows):
     -------
     frozenset of str
     """
-    X, vocabulary = documents.counts[rows], documents.vocabulary
+    X, vocabulary = take_rows(documents.counts, rows), documents.vocabulary
     authors, sources = (
         [values[row] for row in rows.tolist()] if any(values) else []
         for values in (documents.authors, documents.sources)

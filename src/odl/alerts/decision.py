@@ -261,7 +261,8 @@ class _PeriodDecision:
         self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))
         with_words = self.with_words = self.items[~scored.empty[self.items]]
         self.rows = with_words[~documents.repeats[with_words]]
-        self.X, titled = documents.counts[self.rows], documents.titled[self.rows]
+        self.X = surprise.take_rows(documents.counts, self.rows)
+        titled = surprise.take_rows(documents.titled, self.rows)
         self.both = sparse.csr_array(self.X + titled)
         self.new = self.counts = self._count(self.rows)
         if len(with_words) > len(self.rows):
@@ -361,7 +362,8 @@ class _PeriodDecision:
 
         Documents of one author count once.
         """
-        X, titled = self.documents.counts[rows], self.documents.titled[rows]
+        X = surprise.take_rows(self.documents.counts, rows)
+        titled = surprise.take_rows(self.documents.titled, rows)
         if any(self.documents.authors):
             numbers = authors.author_numbers([self.documents.authors[row] for row in rows.tolist()])
             X, titled = authors.join_by_author(X, numbers), authors.join_by_author(titled, numbers)
@@ -678,7 +680,7 @@ class _PeriodDecision:
     def _weights(self):
         """Term weights of the documents `rows`, and their languages or None."""
         languages = self.documents.languages
-        return self.documents.Q[self.rows], languages and [
+        return surprise.take_rows(self.documents.Q, self.rows), languages and [
             languages[row] for row in self.rows.tolist()
         ]
 

@@ -12,6 +12,7 @@ from odl.alerts import phrasing
 from odl.alerts.breakdown import LEAST_SHARE
 from odl.alerts.excerpts import excerpt
 from odl.alerts.model import Document, Near, Reason, Rest
+from odl.alerts.surprise import take_rows
 from odl.files import storage
 from odl.files.documents import TITLE_CHARACTERS
 from odl.learners import likeness, sparse_atoms
@@ -233,7 +234,8 @@ def shared_terms(frequencies, Q, firsts):
 
     `frequencies` counts the earlier documents; the rows `firsts` of Q are the new ones.
     """
-    return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
+    new = np.bincount(take_rows(Q, firsts).indices, minlength=Q.shape[1])
+    return frequencies + new >= 2
 
 
 def items(period, rows, words, data, atoms, origins, max_reasons):
@@ -265,7 +267,7 @@ def items(period, rows, words, data, atoms, origins, max_reasons):
     firsts = np.flatnonzero(period.item == np.arange(len(period.item)))
     shared = shared_terms(data.frequencies, words, firsts)
     texts = phrasing.PeriodTexts.from_counts(
-        origins.texts(firsts.tolist()), words[firsts], data.vocabulary
+        origins.texts(firsts.tolist()), take_rows(words, firsts), data.vocabulary
     )
     documents = []
     for row in rows.tolist():

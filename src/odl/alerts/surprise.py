@@ -264,6 +264,11 @@ def presence(matrix):
     )
 
 
+def take_rows(X, rows):
+    """Return rows of a CSR matrix, given in ascending order; X itself if these are all rows."""
+    return X if len(rows) == X.shape[0] else X[rows]
+
+
 def rows_with(X, term):
     """Return the rows of a CSR matrix that have an entry in a column, sorted."""
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))

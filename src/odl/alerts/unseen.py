@@ -96,7 +96,7 @@ def judge(past, documents, rows, names, settings, unproven=False):
     history : SeenWords
         History after the period.
     """
-    n, X = len(rows), documents.counts[rows]
+    n, X = len(rows), surprise.take_rows(documents.counts, rows)
     by_word = sparse.csc_array(X)
     # items with each unseen word
     x = np.where(documents.frequencies == 0, np.diff(by_word.indptr), 0)

@@ -19,6 +19,7 @@ from odl.errors import StorageError
 from odl.files import blocks, storage
 
 MIN_NARROWED_BYTES = 4096  # arrays with fewer bytes are stored in their own type
+MIN_PACKED_BYTES = 1 << 14  # smaller data sets stay uncompressed: compression takes more time
 STORED_TYPES = ("uint8", "uint16", "int32", "float32")  # the first exact type is used
 FIRST_VALUES = 64  # rows of an array that are cast to a type before the complete array is
 # Types in a layout: list of strings, sparse matrix, filled array.
@@ -49,7 +50,8 @@ def write(file, name, arrays):
     group = file.create_group(name)
     storage.write_attribute(group.id, "layout", json.dumps(layout, separators=(",", ":")))
     for kind in sorted(parts):
-        storage.write_array(group, kind, np.concatenate(parts[kind]))
+        values = np.concatenate(parts[kind])
+        storage.write_array(group, kind, values, packed=values.nbytes >= MIN_PACKED_BYTES)
 
 
 def _flat(arrays):

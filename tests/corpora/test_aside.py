@@ -1,4 +1,4 @@
-"""Documents that cannot be read are set aside, and the stream goes on."""
+"""Documents that cannot be read are set aside, and the run continues."""
 
 import gzip
 import json
@@ -119,7 +119,7 @@ class TestDocuments:
 
 class TestFiles:
     def mixed(self, tmp_path):
-        """Return a folder of two good tables between which one is odd, and the path of that one."""
+        """Return a folder of two valid tables and an invalid one, and the path of the latter."""
         write(tmp_path / "a.csv", ["id,time,text", "d0,2026-01-01,storm"])
         write(tmp_path / "c.csv", ["id,time,text", "d9,2026-01-02,rain"])
         return tmp_path / "b.csv"
@@ -209,7 +209,7 @@ class TestShares:
 
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory):
-    """A folder with a stream of 120 documents, 4 of which cannot be read, and an empty export; it was run."""
+    """Return a folder after a run: 120 documents, 4 of them unreadable, and an empty file."""
     folder = tmp_path_factory.mktemp("aside") / "news"
     rows = [row(n, text=f"rain storm{chr(97 + n % 26)} wind") for n in range(120)]
     rows[50], rows[60], rows[70] = row(50, text=None), row(60, time="soon"), row(70, time=None)

@@ -1,4 +1,4 @@
-"""A person's own documents: files, fields, and one sentence for each thing that can be wrong."""
+"""The reader of user files: files, fields, and the error message of each defect."""
 
 import csv
 import gzip
@@ -46,7 +46,7 @@ EXPECTED = {
 
 
 def write(path, rows):
-    """Write rows in the form that the name of the file says."""
+    """Write rows in the format of the file's extension."""
     name = path.name
     if name.endswith(".parquet"):
         pq.write_table(pa.Table.from_pylist(rows), path)

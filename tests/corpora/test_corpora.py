@@ -1,4 +1,4 @@
-"""Every reader on small sources made here, defects included."""
+"""Every reader on small generated sources, with and without defects."""
 
 import gzip
 import hashlib
@@ -21,7 +21,7 @@ from odl.files.documents import NO_TIME
 
 
 def when(text):
-    """Milliseconds of an ISO time, by numpy."""
+    """Return the milliseconds since 1970 of an ISO time, by NumPy."""
     return int(np.datetime64(text, "ms").astype(np.int64))
 
 
@@ -36,7 +36,7 @@ def words(documents, row):
 
 
 def pack(path, members):
-    """Write a tar.gz of name -> bytes, with a folder and a link among them."""
+    """Write a tar.gz with files of the given contents, a folder and a link."""
     with tarfile.open(path, "w:gz") as archive:
         folder = tarfile.TarInfo("folder")
         folder.type = tarfile.DIRTYPE
@@ -119,7 +119,7 @@ LONG = " ".join(f"word{chr(97 + number)}" for number in range(12))
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """An installed package that fails when it is imported."""
+    """Create an installed package that raises an error when it is imported."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(files):
@@ -280,7 +280,7 @@ REUTERS = [
 
 
 def reuters_archive(path, elements=REUTERS, split=3, folder="any/"):
-    """Two SGML files, the second first in the archive, and one file that is none."""
+    """Write an archive with two SGML files in reverse order and another file."""
     first = ("<!DOCTYPE lewis>\n" + "".join(elements[:split])).encode("latin-1")
     second = "".join(elements[split:]).encode("latin-1")
     members = {
@@ -595,7 +595,7 @@ def test_newsgroup_dates_are_built(tmp_path, monkeypatch):
 
 
 def test_arxiv_abstracts_are_built(tmp_path, monkeypatch):
-    """From files as pandas writes them: an index, further columns, quotes, a paper in two of them."""
+    """The sources have an index, further columns, quotation marks and a paper that occurs twice."""
     import pandas as pd
 
     papers = [
@@ -636,7 +636,7 @@ def test_nips_archive_is_built(tmp_path):
 
 @pytest.mark.slow
 def test_options_survive_json():
-    """The workflow hands options over as JSON."""
+    """The workflow passes options as JSON."""
     options = json.loads(json.dumps({"packages": ["odl"], "min_words": 40, "tokens": {}}))
     assert all(
         topic[0].startswith("odl") for topic in corpora.read("scipydocs", [], options).topics

@@ -1,4 +1,4 @@
-"""The readers on the real corpora: what they find must be what is known of each."""
+"""The readers on the real corpora, against known properties of each."""
 
 import csv
 import gzip
@@ -22,7 +22,7 @@ def day(text):
 
 
 def sizes(documents):
-    """Number of documents per topic, over all topics of each document."""
+    """Return the number of documents of each topic."""
     return Counter(topic for topics in documents.topics for topic in topics)
 
 

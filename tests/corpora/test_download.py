@@ -20,7 +20,7 @@ COMMITTED = "data/corpora.csv"
 
 
 class Server:
-    """A server on loopback whose behaviour is a list of functions, one for each request."""
+    """HTTP server on loopback that calls one function for each request."""
 
     def __init__(self):
         self.requests, self.behaviours = [], []
@@ -59,7 +59,7 @@ def server(monkeypatch):
 
 
 def send(content=CONTENT, length=None, stop=None, chunks=1, pause=0.0):
-    """Serve the content: up to byte `stop`, in chunks."""
+    """Send the content in chunks, up to byte `stop`."""
 
     def behave(handler):
         handler.send_response(200)
@@ -101,7 +101,7 @@ def registry(url="", sums=None, file="f.bin", route="download"):
 
 
 def fetch(tmp_path, rows, lines=None, **options):
-    """Download to tmp_path/out/f; return its bytes. On failure check that nothing was left."""
+    """Download to tmp_path/out/f and return its bytes; after a failure, assert that no file exists."""
     output = tmp_path / "out" / "f"
     options = {"wait": 0.01, "timeout": 5.0, "retries": 3, **options}
     note = (lambda line: None) if lines is None else lines.append
@@ -147,7 +147,7 @@ def test_corrupted_file_is_refused(server, tmp_path):
 
 @pytest.mark.parametrize("length", [None, False])
 def test_truncated_file_is_refused(server, tmp_path, length):
-    """With Content-Length the shortness itself is seen and tried again, without it the checksum."""
+    """With Content-Length, the transfer is repeated; without it, the checksum differs."""
     server.behaviours = [send(stop=1000, length=length)]
     seen = (
         "ended after 1000 of 1048576 bytes, after 4 attempts"
@@ -182,7 +182,7 @@ def test_transfer_that_dies_begins_again(server, tmp_path):
 
 @pytest.mark.slow
 def test_slow_server_is_waited_for(server, tmp_path):
-    """Each piece comes within the timeout; the whole takes longer than it."""
+    """Each chunk arrives before the timeout, the last one after it."""
     server.behaviours = [send(chunks=8, pause=0.3)]
     begun = time.monotonic()
     assert fetch(tmp_path, registry(server.url + "/f.bin"), timeout=2.0) == CONTENT

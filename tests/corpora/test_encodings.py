@@ -1,4 +1,4 @@
-"""Bytes whose stated encoding may be wrong."""
+"""Decoding of bytes whose stated encoding may be wrong."""
 
 import pytest
 

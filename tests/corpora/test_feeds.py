@@ -49,7 +49,7 @@ def item(inner, **options):
 
 
 def texts(data):
-    """Return what items say, without their titles; the reason of those that cannot be read."""
+    """Return the texts of items without their titles, or the reasons of unreadable items."""
     return [
         row if isinstance(row, Unreadable) else row["text"].removeprefix(row["title"]).strip()
         for row in rows(data)

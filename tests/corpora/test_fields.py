@@ -1,4 +1,4 @@
-"""Values of one document's fields: every form that people have, each with its meaning, and what is no value."""
+"""Parsing of the fields of a document: valid forms, their meanings, and invalid values."""
 
 import re
 from datetime import UTC, date, datetime

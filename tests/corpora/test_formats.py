@@ -1,4 +1,4 @@
-"""Texts, encodings, dates and patterns of files: what the documents reader takes beside tables."""
+"""Formats of user files other than tables: texts, encodings, dates and patterns."""
 
 import json
 import os
@@ -412,7 +412,7 @@ def test_parts_of_a_line_of_docker_are_one_document(tmp_path):
 
 
 def test_rows_after_an_open_quotation_mark_are_read(tmp_path):
-    """The mark takes all following lines into its record, which must be read again as rows."""
+    """The open quotation mark includes all following lines in its record."""
     path = tmp_path / "a.csv"
     path.write_text('id,text\na,rain\nb,"sun\nc,wind\nd,snow\n')
     (_, first), (place, fault), *others = formats.rows(path)

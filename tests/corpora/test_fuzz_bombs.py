@@ -1,4 +1,4 @@
-"""Files that are small and ask for much: memory and time stay bounded, and nothing of them is run."""
+"""Small files that expand: memory and time are bounded, and no content is executed."""
 
 import ast
 import io
@@ -123,7 +123,7 @@ def test_a_tree_that_fills_no_memory(text):
 
 @pytest.mark.slow
 def test_nothing_is_unpacked_into_a_folder_and_nothing_is_run():
-    """No pickle, no archive written out, no YAML of Python objects, no code from a file."""
+    """Sources with pickles, archives, YAML with Python objects and code."""
     forbidden = {
         "pickle",
         "cPickle",

@@ -1,4 +1,4 @@
-"""Lines of logs: where their times stand, and lines without one."""
+"""Times of log lines, and lines without a time."""
 
 from datetime import UTC, datetime
 

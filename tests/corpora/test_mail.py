@@ -1,4 +1,4 @@
-"""Messages of mail: where one begins, which part is its text, headers and dates as programs write them."""
+"""Messages of mail: their boundaries, parts, headers and dates."""
 
 import base64
 import io
@@ -56,14 +56,14 @@ def rows(data, encoding=encodings.UTF8):
 
 
 def text(head, body=b"", encoding=encodings.UTF8):
-    """Return title and text of one message, without the title."""
+    """Return the text of one message without the title."""
     head, body = (part if isinstance(part, bytes) else part.encode() for part in (head, body))
     (row,) = rows(head + b"\n\n" + body, encoding)
     return row["title"], row["text"][len(row["title"]) :].strip()
 
 
 def parts(kind, *bodies):
-    """Return the text of a message of several parts, each with its headers."""
+    """Return the bytes of a message with several parts, each with its headers."""
     body = "".join(f"--B\n{one}\n" for one in bodies)
     return text(f"Content-Type: multipart/{kind}; boundary=B", f"{body}--B--\n")[1]
 

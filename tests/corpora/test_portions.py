@@ -1,4 +1,4 @@
-"""Shares of a person's own files: which files are read again, and that they are what reading at once gives."""
+"""Shares of user files: which files are read again, and equality with reading all files at once."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ MAIL = "From a@b Fri Jul  8 12:08:34 2011\nMessage-ID: <{}@x>\nDate: Fri, 8 Jul 
 
 
 def made(folder, names, size):
-    """Return the paths of files of a size, which hold nothing."""
+    """Create empty files of a given size and return their paths."""
     for name in names:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
@@ -40,7 +40,7 @@ def write(folder, tables):
 
 
 def joined(folder, tables, options):
-    """Read every file as a share and join them; return what was written, and the path of what is read at once."""
+    """Write every file as a share; return the paths of the shares, the sources and the paths of files."""
     paths = write(folder / "docs", tables)
     sources, made = [str(folder / "docs" / "*")], []
     for number, path in enumerate(paths):
@@ -50,7 +50,7 @@ def joined(folder, tables, options):
 
 
 def both(folder, tables, options):
-    """Return the documents read at once, and whether the list of shares, and batches cut by it, are the same."""
+    """Return the documents read at once, and whether those of the shares are equal."""
     made, sources, _ = joined(folder, tables, options)
     listed = portions.join(folder / "joined.h5", made, sources, options)
     once = corpora.read("documents", sources, options)
@@ -256,7 +256,7 @@ class TestJoining:
     def test_a_list_goes_on_as_if_made_at_once(
         self, tmp_path, monkeypatch, changed, last, code, n_read
     ):
-        """Shares whose documents stand in the list are not read again, unless rows or the code say otherwise."""
+        """Shares in the list are not read again unless their rows or the code changed."""
         options, listed, n = (
             {"min_words": 2, "changed": changed, "clean": ["quotes"]},
             portions._read_new_documents,

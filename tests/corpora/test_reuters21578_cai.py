@@ -1,4 +1,4 @@
-"""Deng Cai's matrices: counts, topics and dates of a known file, any other file refused before it is read."""
+"""Matrices of Deng Cai: counts, topics and dates of known files; other files are refused."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_tdt2_columns_are_counts_topic_and_date():
 
 
 def test_tdt2_terms_of_few_documents_are_left_out_if_asked():
-    """Documents are counted, not occurrences; the terms that stay keep their names."""
+    """Documents are counted, not occurrences; terms retain their names."""
     fea = np.array(
         [[9, 1, 0, 1, 1, 104], [0, 1, 2, 1, 1, 104], [0, 1, 3, 1, 1, 104]], dtype=np.int32
     )

@@ -1,4 +1,4 @@
-"""The simulated stream: who is there when, which words, and what is new by construction."""
+"""The simulated stream: presence of topics, their words, and novelty by construction."""
 
 import numpy as np
 import pytest

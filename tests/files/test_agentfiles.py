@@ -1,4 +1,4 @@
-"""Files of agents: each has its own atoms, and one that was changed, lost or is of another chain is refused by name."""
+"""Files of agents: each has its own atoms; a changed, missing or foreign one is refused."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ RING = {
 
 @pytest.fixture
 def state(tmp_path):
-    """The checkpoint of the last of three timesteps of a chain of six agents with nine atoms."""
+    """Return the last of three checkpoints of six agents with nine atoms."""
     chain_of(1, 3, 14, folder=tmp_path)
     chain(Alone(), tmp_path, "", {"ranks": RING})
     return tmp_path / "ranks" / "2.h5"

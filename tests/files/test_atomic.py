@@ -1,4 +1,4 @@
-"""Files that are there only when they are whole, and what a writer that ended early leaves behind."""
+"""Atomic files, and the files that an interrupted writer leaves."""
 
 import errno
 import os

@@ -30,7 +30,7 @@ def world(tmp_path_factory):
 
 
 def items(group, name=""):
-    """Yield (name, object) of everything in a group."""
+    """Yield (name, object) for everything in a group."""
     for key, item in group.items():
         yield f"{name}/{key}", item
         if isinstance(item, h5py.Group):
@@ -38,7 +38,7 @@ def items(group, name=""):
 
 
 def content(path, kind):
-    """Everything a reader can be given of a file."""
+    """Return everything that a reader can read from a file."""
     with storage.reading(path, kind) as file:
         found = {}
         for name, item in items(file):
@@ -73,7 +73,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(world, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_array_and_attribute_is_guarded(world, tmp_path, kind):
-    """Values changed in ways that the file's own structure does not show."""
+    """Values are changed without a change of the file's structure."""
     path = tmp_path / "0.h5"
     with h5py.File(world / KINDS[kind]) as file:
         parts = [("/", None), *items(file)]
@@ -185,7 +185,7 @@ def test_older_files_are_refused_by_name(world, tmp_path):
 class TestVerify:
     @pytest.fixture
     def study(self, world, tmp_path):
-        """The files of the world where a study has them."""
+        """Return the generated files at the paths of a study."""
         base = tmp_path / "study/c/seed0"
         for t in fuzz_world.STEPS:
             for source, target in (
@@ -249,7 +249,7 @@ def test_a_checkpoint_names_its_features(world):
     ids=repr,
 )
 def test_attributes_are_read_as_h5py_reads_them(tmp_path, value):
-    """Numbers and a text are read past h5py's own way, which takes longer."""
+    """Numbers and texts are read by the low-level interface."""
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.attrs["one"] = value
         own, expected = digests.value_of(file.id, "one"), np.asarray(file.attrs["one"])

@@ -1,4 +1,4 @@
-"""Tables and JSON files whose bytes changed are refused, or every value read of them is what was written."""
+"""Changed tables and JSON files are refused, or all their values are unchanged."""
 
 import json
 import random
@@ -52,7 +52,7 @@ def world(tmp_path_factory):
 
 
 def values(kind, path):
-    """What the reader of a kind of file gives; nan equals itself."""
+    """Return the values of a file; nan equals itself."""
     return repr(READERS.get(kind, read_table)(path))
 
 
@@ -77,7 +77,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(world, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", FILES)
 def test_a_cut_file_is_refused(world, tmp_path, kind):
-    """At every line and within it; only the line break at the end may be missing."""
+    """Cut at and within every line; only the last line break may be missing."""
     whole, path = (world / FILES[kind]).read_bytes(), tmp_path / "0"
     ends = [found.end() for found in re.finditer(b"\n", whole)]
     for end in {*ends[:-1], *(end - 2 for end in ends), *(end - 1 for end in ends[:-1]), 0}:
@@ -138,7 +138,7 @@ def test_another_form_of_the_same_json_is_read(world, tmp_path):
 
 
 def test_an_experiment_is_deleted_as_a_whole(tmp_path):
-    """Snakemake would not miss one table of its folder."""
+    """Snakemake would not detect one missing table in its folder."""
     folder = tmp_path / "experiments/mine"
     write_json(folder / "settings.json", {"experiment": "quality_overview", "settings": {}})
     write_table(folder / "table.tsv", [{"stream": "a", "auc": 0.5}])
@@ -187,7 +187,7 @@ class TestVerify:
 
 
 def test_numbers_of_a_table_have_six_digits(tmp_path):
-    """Six behind the point, six in all below a thousandth; nothing for what is no number."""
+    """Six decimals, or six digits below a thousandth; an empty cell for nan."""
     row = {
         "none": None,
         "nan": float("nan"),

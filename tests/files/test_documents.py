@@ -1,4 +1,4 @@
-"""The internal form of a corpus and the files it is kept in."""
+"""`Documents` and their files."""
 
 import os
 import re
@@ -22,7 +22,7 @@ COUNTS = np.array([[1, 0, 2, 0, 0], [0, 3, 0, 1, 0], [0, 0, 0, 0, 0], [5, 1, 0, 
 
 
 def make(columns=None, **changed):
-    """Four documents, their columns in the given order."""
+    """Return four documents with the columns in the given order."""
     columns = list(range(5)) if columns is None else columns
     fields = {
         "counts": sparse.csr_array(COUNTS[:, columns]),
@@ -37,7 +37,7 @@ def make(columns=None, **changed):
 
 
 def same(one, other):
-    """Say whether two corpora are equal in every field and column."""
+    """Return whether two corpora are equal in every field and column."""
     fields = ("vocabulary", "ids", "topics", "titles", "files")
     return (
         all(getattr(one, name) == getattr(other, name) for name in fields)
@@ -95,7 +95,7 @@ def test_digest_changes_with_what_a_document_holds_and_only_with_that(changed):
 
 
 def passages(*keys):
-    """A passage of each document."""
+    """Return one passage for each document."""
     return Passages(
         np.arange(5),
         np.array(keys, dtype=np.uint64),
@@ -222,7 +222,7 @@ def test_truncated_file_is_refused_by_name(tmp_path):
 
 
 def test_overwritten_bytes_are_refused_or_harmless(tmp_path, rng):
-    """Whatever is overwritten, reading ends in the documents or in a StorageError, never in another error."""
+    """Reading returns the documents or raises StorageError, never another error."""
     path = tmp_path / "d.h5"
     store.write(path, make())
     whole = np.frombuffer(path.read_bytes(), dtype=np.uint8)
@@ -285,7 +285,7 @@ def test_missing_part_is_refused(tmp_path, name):
     [("indices", 0, 5), ("indices", 0, -1), ("indptr", -1, 99), ("indptr", 0, 1), ("indptr", 1, 9)],
 )
 def test_edited_matrix_is_refused(tmp_path, name, position, value):
-    """No kernel is ever given indices out of range."""
+    """Kernels never receive indices out of range."""
     store.write(tmp_path / "d.h5", make())
     with h5py.File(tmp_path / "d.h5", "a") as file:
         values = file["counts"][name][:]

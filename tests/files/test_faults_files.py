@@ -1,4 +1,4 @@
-"""Single commands on full, read-only and lockless disks, and on files cut short or robbed of an attribute."""
+"""Commands on full, read-only and lockless disks, and with truncated or incomplete files."""
 
 import fcntl
 import json
@@ -41,7 +41,7 @@ OPTIONS = {
 
 
 def words_of(stage, source, target, t=1):
-    """Return the arguments of a stage that reads from one folder and writes into another, and what it writes."""
+    """Return the arguments of a stage that reads one folder and writes another, and its outputs."""
     held = {name: str(source / name) for name in ("documents.h5", "order.h5")}
     batch, feature, before = (
         source / f"{name}.h5" for name in (f"batch{t}", f"feature{t}", f"before/{t - 1}")
@@ -93,7 +93,7 @@ STAGES = ["read", "index", "batch", "features", "update", "baselines", "evaluate
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Every file of three timesteps, made by the commands."""
+    """Compute every file of three timesteps by the commands."""
     folder = tmp_path_factory.mktemp("made")
     lines = [
         json.dumps(entry) + "\n"
@@ -124,7 +124,7 @@ def call(words, before=None, **variables):
 
 
 def refused(done, stage, reason):
-    """Check that a command ended in one sentence."""
+    """Assert that a command ended with one sentence."""
     lines = done.stderr.strip().splitlines()
     assert done.returncode == 1 and len(lines) == 1, (done.returncode, done.stderr[-2000:])
     assert lines[0].startswith(f"odl {stage}: {reason}") and "; expected " in lines[0]
@@ -147,7 +147,7 @@ class TestFullDisk:
 
     @pytest.mark.parametrize("free", [4, 8, 16, 20, 24])
     def test_wherever_the_space_ends(self, made, tmp_path, free):
-        """A checkpoint, its scores and its times: each that is there is whole, whichever was written last."""
+        """Each existing file of a checkpoint is complete, in whichever order they were written."""
         with disks.small_disk(tmp_path / "disk", 1 << 20) as disk:
             words, outputs = words_of("update", made, disk)
             disks.fill(disk, free * 1024)
@@ -205,7 +205,7 @@ READ_BY = {
 
 
 def copies(made, folder):
-    """Link all made files into a folder, so that one of them can be replaced."""
+    """Link all computed files into a folder, so that one of them can be replaced."""
     (folder / "before").mkdir()
     for path in (*made.glob("*.*"), *made.glob("before/*")):
         os.link(path, folder / path.relative_to(made))
@@ -217,7 +217,7 @@ def replaced(path, content):
 
 
 def named(status, printed, broken, target):
-    """Check that a command refused a file: one sentence, which names it and says to delete it; nothing written."""
+    """Assert that a command refused a file by its name, said to delete it, and wrote nothing."""
     lines = printed.strip().splitlines()
     assert status == 1 and len(lines) == 1 and str(broken) in lines[0], (status, printed[-2000:])
     assert f"delete {broken} and run the same command again" in lines[0], lines[0]
@@ -240,7 +240,7 @@ def test_a_file_cut_short_at_every_kibibyte_is_named(made, tmp_path, capsys, nam
 
 
 def attributes(path):
-    """Return (object, attribute) of everything in a file, the root included."""
+    """Return (object, attribute) for everything in a file, the root included."""
     found = []
     with h5py.File(path) as file:
         found += [("/", key) for key in file.attrs]
@@ -250,7 +250,7 @@ def attributes(path):
 
 @pytest.mark.parametrize("t", [0, 1])
 def test_a_checkpoint_without_any_one_of_its_attributes_is_named(made, tmp_path, capsys, t):
-    """Of the root and of every array; deleted as the message says and made again, the bytes are the same."""
+    """After deletion as the message says, a new run writes the same bytes."""
     source, target, name = tmp_path / "source", tmp_path / "target", f"state{t}.h5"
     source.mkdir()
     target.mkdir()
@@ -293,7 +293,7 @@ def test_two_updates_on_the_same_outputs(made, tmp_path):
 
 
 class TestLocks:
-    """Network disks: HDF5 told not to lock, and a disk on which locks fail."""
+    """Network disks: HDF5 without locks, and a disk on which locks fail."""
 
     @pytest.mark.slow
     def test_hdf5_without_locks(self, made, tmp_path):

@@ -24,7 +24,7 @@ def test_durations_change_their_unit_at_90_seconds_90_minutes_and_2_days(seconds
 
 
 def test_a_text_that_is_cut_closes_the_isolates_that_it_opened():
-    """U+2068 and U+2069 surround a text of unknown direction; without its end all that follows turns around."""
+    """An unclosed U+2068 would reverse the text that follows."""
     opened, closed = "\u2068", "\u2069"
     text = f"{opened}one{closed} and {opened}two hundred words{closed}"
     assert shortened(text, 14) == f"{opened}one{closed} and {opened}two…{closed}"

@@ -31,7 +31,7 @@ def targets(world):
 
 @pytest.mark.slow
 def test_the_long_run_in_short(world, targets):
-    """Every reader in processes of its own, with a bound of memory; its table counts nothing but what is expected."""
+    """Every reader in its own process, with bounded memory; all results are expected ones."""
     command = [
         sys.executable,
         "tests/helpers/fuzz.py",
@@ -65,7 +65,7 @@ def many(count):
 
 @pytest.mark.long
 def test_a_made_file_is_refused_or_accepted(targets, tmp_path):
-    """The same makers with hypothesis in the place of chance, so that a file that fails becomes a small one."""
+    """The generators with hypothesis, which shrinks a failing file."""
     for name, target in targets.items():
         judged(name, target, tmp_path / f"fuzz-{re.sub('[^a-z0-9]', '-', name.lower())}")
 
@@ -81,7 +81,7 @@ def judged(name, target, folder):
 
 @pytest.mark.slow
 def test_the_judge_sees_what_it_shall(tmp_path, monkeypatch):
-    """A reader with every fault: what the run counts is not nothing because it counts nothing."""
+    """A reader with every fault: the run must count each of them."""
 
     def read(path):
         kind = path.read_bytes()[:1]

@@ -1,4 +1,4 @@
-"""Links in a folder of a stranger do not make odl write elsewhere."""
+"""Links in a stranger's folder do not make odl write elsewhere."""
 
 import os
 

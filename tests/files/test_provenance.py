@@ -1,4 +1,4 @@
-"""The record of what a file was made from, in pages and in attributes."""
+"""Provenance records in pages and in attributes."""
 
 import h5py
 

@@ -1,4 +1,4 @@
-"""What was set aside: its entries, the count in words, the table."""
+"""Documents set aside: entries, sentence and table."""
 
 from odl.files import setaside
 from odl.files.setaside import Aside

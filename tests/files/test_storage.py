@@ -1,4 +1,4 @@
-"""What fails while a file is read becomes one sentence that names the file and the cause."""
+"""Errors of reading a file become one sentence with the file and the cause."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Colours and the moving bar: in a pseudo-terminal as a person has them, never in a file or a pipe."""
+"""Colours and the progress bar: in a pseudo-terminal, never in a file or a pipe."""
 
 import os
 import pty
@@ -26,7 +26,7 @@ def home(tmp_path_factory):
 
 
 def in_terminal(*words, **environment):
-    """Return what a command shows in a pseudo-terminal of 100 columns."""
+    """Return the output of a command in a pseudo-terminal of 100 columns."""
     ours, theirs = pty.openpty()
     variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     variables |= {"TERM": "xterm", "COLUMNS": "100", **environment}

@@ -1,4 +1,4 @@
-"""Diffusion on coefficients of sparse columns against agents that adapt and combine dense vectors one by one."""
+"""Diffusion on coefficients of sparse columns, against agents with dense vectors."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ STEPS = 40
 @pytest.mark.parametrize("name", models.TASKS)
 @pytest.mark.parametrize("seen_by", [1.0, 2])
 def test_codes_and_atoms_are_those_of_agents_one_by_one(name, seen_by, rng):
-    """Each agent also learns from its own dual variable before the next document comes."""
+    """Each agent also learns from its dual variable before the next document."""
     model, P, A = material(name, rng, n_documents=4)
     owner, made = (
         np.array([0, 0, 1, 2, 2, 3, 4, 5, 5]),

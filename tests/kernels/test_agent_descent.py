@@ -1,4 +1,4 @@
-"""Codes of the objective over agents, and learning from them, against a general solver and the update written out."""
+"""Codes of the objective over agents and updates of atoms, against a general solver."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Atoms by inverted lists and lazy searches against a reference that computes everything anew for each document."""
+"""Atoms with inverted lists and lazy searches, against a reference with full searches."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ MERGE, JOIN, RETIRE = "merge", "join", "retire"
 
 
 class Reference:
-    """Atoms as dense sums; all pairs are looked at whenever two have to be merged."""
+    """Atoms as dense sums; every merge searches all pairs."""
 
     def __init__(self, k, n_terms, same, full):
         self.k, self.same, self.full, self.seen = k, same, full, 0
@@ -23,7 +23,7 @@ class Reference:
         self.worth, self.merges = 1.0, []
 
     def cheapest(self):
-        """Squared cost in single precision, and the pair: of equal ones that of the first atom, then of the other."""
+        """Return the smallest squared cost in single precision and its first pair."""
         G, inverse = self.S @ self.S.T, 1.0 / np.sqrt((self.S**2).sum(axis=1))
         G, inverse, n = (value.astype(np.float32) for value in (G, inverse, self.n))
         apart = np.maximum(np.float32(0.0), np.float32(1.0) - G * (inverse[:, None] * inverse))
@@ -76,7 +76,7 @@ class Reference:
         return gone
 
     def begin(self, count, half_life):
-        """Documents of the next batch are worth twice as much after each half life; at 2 all is halved."""
+        """Double the weight of new documents after each half-life; at 2, halve all weights."""
         if half_life:
             halvings = (self.seen + count) // half_life - self.seen // half_life
             self.S *= 0.5**halvings
@@ -85,7 +85,7 @@ class Reference:
 
 
 def topics(rng, n, m, spread=0.3):
-    """Documents of drifting topics, some twice, some empty."""
+    """Return documents of drifting topics, some twice, some empty."""
     centre = rng.gamma(0.2, size=(8, m))
     X = rng.poisson(3.0 * centre[rng.integers(0, 8, n)] + spread * rng.gamma(0.1, size=(n, m)))
     X[rng.integers(0, n, n // 20)] = X[rng.integers(0, n, n // 20)]
@@ -106,7 +106,7 @@ def check(learner, state, reference):
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("full", [MERGE, JOIN, RETIRE])
 def test_every_decision_is_that_of_a_full_search(seed, full):
-    """Several batches, one of more than two blocks, with forgetting; the same documents open, join and merge."""
+    """Several batches with forgetting; one has more than two blocks."""
     rng = np.random.default_rng(seed)
     m, k, same = 60, int(rng.integers(2, 40)), float(rng.choice([0.3, 0.6, 0.8, 0.95]))
     half_life = int(rng.choice([0, 300]))
@@ -126,7 +126,7 @@ def test_every_decision_is_that_of_a_full_search(seed, full):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_among_equal_pairs_the_first_is_merged(seed):
-    """Documents of four words of weight one half have products without rounding, and many equal ones."""
+    """Four words of weight one half give products without rounding, many of them equal."""
     rng = np.random.default_rng(seed)
     X = np.zeros((560, 120))
     for row in X:
@@ -151,7 +151,7 @@ def test_there_may_be_more_atoms_than_first_documents(rng):
 
 
 def test_forgotten_atoms_do_no_harm(rng):
-    """Weights that have become 0 by forgetting: their atoms are nobody's nearest, and documents go on."""
+    """Atoms whose weight became 0 by forgetting are never the nearest."""
     learner = learners.make("adaptive", half_life=1)
     state = learner.start(topics(rng, 30, 40), 6, None)
     state = learner.learn(state, topics(rng, 1100, 40), None)
@@ -161,13 +161,13 @@ def test_forgotten_atoms_do_no_harm(rng):
 
 
 def lying(P):
-    """Where the entries of each row lie, and the entries."""
+    """Return the positions of the entries of each row, and the entries."""
     starts, *entries = likeness.as_rows(P)
     return likeness.spans_of(starts), *entries
 
 
 def summed(owner, factors, late_factor, rows, n_rows, n_terms, most=1 << 62):
-    """Sums as the rows of a matrix, and their sizes."""
+    """Return sums as the rows of a matrix, and their sizes."""
     index = likeness.Index(likeness.NO_COLUMNS, n_terms)
     sizes = index.set_sums(
         np.arange(n_rows), (owner, factors, late_factor), rows, (most, 0.6), (n_terms, n_rows)
@@ -176,7 +176,7 @@ def summed(owner, factors, late_factor, rows, n_rows, n_terms, most=1 << 62):
 
 
 def renewed(index, changed, columns, n_columns):
-    """Let the columns of an index be those of a CSC matrix in some places."""
+    """Replace some columns of an index by those of a CSC matrix."""
     places, rows = np.arange(len(changed)), (lying(columns.T[:0]), lying(columns))
     rule, shape = (1 << 62, 0.6), (columns.shape[0], n_columns)
     return index.set_sums(changed, (places, np.empty(0), 2.0), rows, rule, shape)
@@ -196,7 +196,7 @@ def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
 
 @pytest.mark.parametrize("name", ["levels", "adaptive"])
 def test_documents_are_learned_by_their_heaviest_words(name, rng):
-    """Their other words change nothing, and what is left is not scaled: a long document is less like every atom."""
+    """Their other words have no effect, and the weights are not scaled."""
     P, learner = topics(rng, 300, 60, 2.0), learners.make(name, terms=8)
     short = largest_per_row(P, 8)
     assert np.diff(P.indptr).max() > 8
@@ -219,7 +219,7 @@ def test_documents_are_learned_by_their_heaviest_words(name, rng):
 
 
 def test_sums_are_those_of_columns_and_documents(rng):
-    """Of some of them: the others have no owner. What is 0 is left out."""
+    """Some entries have no owner; zeros are omitted."""
     A, P = topics(rng, 20, 50), topics(rng, 15, 50)
     owner, factors = rng.integers(-1, 7, 35), rng.random(20)
     factors[rng.integers(0, 20, 5)] = 0.0
@@ -253,7 +253,7 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
 
 
 def test_among_equal_products_the_first_owners_are_the_nearest():
-    """Whatever the order of the pieces; terms that no atom has, later ones too, change nothing."""
+    """In any order of the pieces; terms without atoms have no effect."""
     A = sparse.csc_array(np.array([[1.0, 2.0, 1.0, 1.0, 2.0, 1.0, 1.0]]))
     index, ones = likeness.build_index(A, 1.0), np.ones(7)
     wider = sparse.csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 1.0]]))
@@ -274,7 +274,7 @@ def test_among_equal_products_the_first_owners_are_the_nearest():
 
 
 def test_codes_are_non_negative_least_squares(rng):
-    """On the atoms that are named before the first -1, document after document."""
+    """On the atoms before the first -1, for each document."""
     P, A = topics(rng, 20, 50), sparse.csc_array(topics(rng, 9, 50).T)
     neighbours = np.array([rng.permutation(9)[:4] for _ in range(20)])
     neighbours[3:6, 2:], neighbours[7] = -1, -1
@@ -287,7 +287,7 @@ def test_codes_are_non_negative_least_squares(rng):
 
 @pytest.mark.parametrize("sums", [False, True])
 def test_an_index_that_followed_changes_is_a_new_one(sums, rng):
-    """Of columns that change a few at a time, some to nothing, and that become more; those of before stay."""
+    """A few columns change at a time, some to zero, and columns are added."""
     A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 53)
     index = likeness.build_index(A, 0.6, sums)
     makes, kept = [], [(index.columns, A)]
@@ -332,7 +332,7 @@ def test_an_index_that_followed_changes_is_a_new_one(sums, rng):
 
 
 def test_columns_of_which_there_are_ever_more_are_those_of_a_new_index(rng):
-    """Lists are made anew when there is no room behind them, or for more terms."""
+    """Lists are rebuilt if they have no room, or for more terms."""
     P, makes, n_terms = topics(rng, 400, 90), [], 40
     rows = [
         P[:20, :40],
@@ -364,7 +364,7 @@ def test_columns_of_which_there_are_ever_more_are_those_of_a_new_index(rng):
 
 
 def test_products_of_atoms_that_changed_are_those_of_all(rng):
-    """Rows of some atoms are renewed several times before all rows are completed."""
+    """Rows of some atoms are updated several times before all rows are complete."""
     sizes, members = rng.random(60) + 0.5, np.ones(60)
     index = likeness.build_index(topics(rng, 60, 50).T.tocsc(), 0.6)
     atoms = clusters.to_merging({"size": sizes, "members": members}, index, 60)

@@ -1,4 +1,4 @@
-"""Between Python and the extension module: wrong arrays are refused in one sentence, others are not copied."""
+"""Bindings of the extension module: wrong arrays are refused, others are not copied."""
 
 import re
 import threading
@@ -94,7 +94,7 @@ def test_no_memory_is_an_error_of_python():
 
 
 def test_arrays_live_as_long_as_their_counter():
-    """The counter reads and writes what nobody else has a name for."""
+    """The counter uses arrays without another reference."""
     kinds = np.full(65536, 3, np.uint8)
     kinds[32] = 0
     sizes = np.array([6, 32, 7, 0], np.int32)
@@ -112,7 +112,7 @@ def test_arrays_live_as_long_as_their_counter():
 
 
 def test_other_threads_run_while_a_kernel_does():
-    """One of several attempts is enough: on a busy machine the kernel may end before this thread runs."""
+    """One of several attempts suffices: on a busy machine the kernel may end first."""
     many = 1 << 20
     start, values, out = np.array([0, many]), np.linspace(0.0, 1.0, many), np.empty(many)
 

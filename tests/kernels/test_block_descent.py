@@ -1,4 +1,4 @@
-"""Atoms with mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1: the projection by a root finder, and sweeps written out."""
+"""Projection on mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1 and sweeps, against a root finder."""
 
 import numpy as np
 import pytest

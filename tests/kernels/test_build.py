@@ -1,4 +1,4 @@
-"""Kernels that were edited are built when they are imported."""
+"""Edited kernels are rebuilt when they are imported."""
 
 import importlib
 import os
@@ -25,7 +25,7 @@ add_custom_target(_kernels DEPENDS {module})
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Make a checkout whose module is a copy of its only source; return its root, the source and the module."""
+    """Create a checkout whose module is a copy of its only source; return root, source and module."""
     folder = tmp_path / "src" / "odl" / "kernels"
     folder.mkdir(parents=True)
     source, module = folder / "loops.cpp", folder / f"_kernels{EXTENSION_SUFFIXES[0]}"

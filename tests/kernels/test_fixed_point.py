@@ -1,4 +1,4 @@
-"""Where diffusion ends, found without its iterations, against the iterations themselves and the optimum."""
+"""The fixed point of diffusion, found directly, against iterations and the optimum."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_it_is_where_the_iterations_end(name, graph, seen_by, rng):
 
 @pytest.mark.slow
 def test_agents_at_the_limits_are_found(rng):
-    """Of the Huber loss, with terms outside the document at -1 and some agents at a limit where others are free."""
+    """Huber loss, with terms outside the document at -1 and some agents at a limit."""
     model, P, A = material("nmf_huber", rng, n_documents=2)
     made, W = network("ring", 9, degree=2), A.toarray()
     step = coding.safe_step(model, np.arange(9), made)
@@ -95,7 +95,7 @@ def test_with_a_small_step_every_score_is_within_a_thousandth(name, rng):
 
 
 def test_a_start_that_is_wrong_is_iterated_from(rng, monkeypatch):
-    """What the search leaves is the iterations' to mend: they stop as they always do."""
+    """The iterations converge from a wrong start, with the same stopping rule."""
     model, P, A = material("nmf_huber", rng)
     made, owner = network("ring", 9, degree=2), np.arange(9)
     slow = coding.over_network(P, A, model, owner, made, **MANY)

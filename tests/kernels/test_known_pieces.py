@@ -1,4 +1,4 @@
-"""Words that the compiled loop counts are those of each piece by itself, in any script, also where it begins anew."""
+"""Words counted by the compiled loop equal those of each piece, in any script, also after a reset."""
 
 import sys
 import unicodedata
@@ -44,7 +44,7 @@ PIECES = st.lists(st.sampled_from(SIGNS), max_size=30).map("".join)
 
 
 def check(counted, text):
-    """The words of a text are counted in the order in which it has them, and numbered as they are met."""
+    """Assert that words are counted and numbered in the order of the text."""
     met, (numbers, counts) = len(counted.numbers), counted.count(text)
     expected = Counter(counted.words(text))
     assert numbers.tolist() == [counted.numbers.get(word) for word in expected]
@@ -131,7 +131,7 @@ def test_no_character_has_more_words_than_there_is_room_for(hangul):
 
 
 def test_who_calls_the_kernel_has_its_numbers():
-    """Kinds of signs are numbered in Python."""
+    """Kinds of signs have the same numbers in Python and C++."""
     kinds = words.kinds(words.CUT)
     named = {
         " ": "CUT",

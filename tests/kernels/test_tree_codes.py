@@ -1,4 +1,4 @@
-"""Codes with the penalty of a tree against proximal gradient descent without momentum; Gram matrix and eigenvalue."""
+"""Codes with the penalty of a tree, against proximal gradient descent; Gram matrix; eigenvalue."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ CASES = pytest.mark.parametrize(("norm", "positive"), [("l2", True), ("linf", Fa
 
 @CASES
 def test_codes_are_those_of_proximal_gradient_descent(norm, positive, rng):
-    """From products, and from rows of D: of a complete signal, of one with unknown entries, of an empty one."""
+    """From products, and from the rows of D for complete, partial and empty signals."""
     D, P = rng.normal(size=(5, 7)), rng.normal(size=(3, 5))
     mask = np.array([[True] * 5, [True, False, True, True, False], [False] * 5])
     gram, lipschitz = D.T @ D, np.linalg.norm(D, 2) ** 2 * 1.001
@@ -51,7 +51,7 @@ def test_codes_are_those_of_proximal_gradient_descent(norm, positive, rng):
 
 
 def test_steps_are_counted_once_and_are_at_most_those_allowed(rng):
-    """Of a signal with fewer entries than atoms: by ADMM, then FISTA, each with steps of its own."""
+    """ADMM, then FISTA, for a signal with fewer entries than atoms."""
     D, P, mask = rng.normal(size=(5, 7)), rng.normal(size=(1, 5)), np.ones((1, 5), dtype=bool)
     last = LAYOUT, LAM, np.linalg.norm(D, 2) ** 2, False, True
     for most in (0, 3, 100, 130):

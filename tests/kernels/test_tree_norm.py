@@ -35,7 +35,7 @@ def test_value_is_the_sum_over_the_groups(norm, rng):
 
 @NORMS
 def test_dual_norm_is_the_least_penalty_whose_prox_is_zero(norm, rng):
-    """By bisection; the bound may lie a twentieth of its distance from lam above."""
+    """By bisection; the bound may be 5 % of its distance from lam too large."""
     layout, infinity, lam = treeprox.layout(TREE)[1], norm == "linf", 0.2
     for z in rng.normal(size=(10, 7)):
         low, high = lam, 100.0

@@ -1,4 +1,4 @@
-"""Batches that are cut out of a corpus, and the chain of features over batches."""
+"""Batches of a corpus, and the chain of features over batches."""
 
 import h5py
 import numpy as np
@@ -13,7 +13,7 @@ from odl.stream import batchfile, batching, features
 
 @pytest.fixture
 def corpus(rng, tmp_path):
-    """A corpus of 700 documents, some without words, topics or titles, on disk."""
+    """Write a corpus of 700 documents, some without words, topics or titles."""
     found = batch_of(rng, 0, 700, ["harvest", "merger", "strike"])
     found.titles[3], found.titles[-1] = "", "of é and ü"
     documents.write(tmp_path / "documents.h5", found, reader="documents")
@@ -34,7 +34,7 @@ def test_a_batch_in_any_order(corpus, rng, tmp_path, monkeypatch, size, span):
 
 
 def test_the_chain_of_features(rng, tmp_path):
-    """Documents are novel or not by the batches before, and rows are those of all rows."""
+    """Novelty labels depend on earlier batches; matrix rows equal those of the corpus."""
     previous = None
     for t, topics in enumerate((["harvest"], ["harvest", "merger"], ["strike"])):
         documents.write(
@@ -68,7 +68,7 @@ def test_a_batch_without_words(tmp_path):
 
 
 def test_a_batch_costs_what_its_own_documents_do(rng, tmp_path):
-    """Of other documents nothing is read once a batch was cut: damage among them is met where they are asked for."""
+    """Other documents are not read: their damage is detected only in their own batches."""
     path = tmp_path / "documents.h5"
     found = batch_of(rng, 0, 6000, ["harvest", "merger"])
     found.titles[:] = [f"{title} {rng.random()} {rng.random()}" for title in found.titles]

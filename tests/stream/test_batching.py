@@ -1,4 +1,4 @@
-"""Order, batches and topic entry: deterministic, and blind to documents that come later."""
+"""Order, batches and topic entry: deterministic, and independent of later documents."""
 
 import numpy as np
 import pytest
@@ -155,7 +155,7 @@ def test_the_index_before_says_which_batches_changed(tmp_path, capsys):
 
 
 def test_the_batches_say_so_where_the_index_before_is_gone(tmp_path, capsys):
-    """Snakemake removes what a job makes before the job."""
+    """Snakemake deletes the outputs of a job before it runs."""
     held = corpora.read("simulation", options={"documents": 240, "days": 6})
     how = {"stream": stream(ties="source"), "made": tmp_path / "batches"}
     names = tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5"

@@ -1,4 +1,4 @@
-"""Boilerplate: what repeats over documents of their own goes, copies and titles stay, appended or at once."""
+"""Boilerplate is removed, copies and titles are not; results do not depend on appending."""
 
 import json
 
@@ -26,7 +26,7 @@ def rows(numbers, footer=FOOTER, title="A title of it"):
 
 
 def stream(folder, given, tokens=None):
-    """Read documents and make the chain of days; return the features of each."""
+    """Read documents, compute the features of each day, and return them."""
     folder.mkdir(exist_ok=True)
     (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
     options = {"clean": ["boilerplate"], "tokens": {"stop_words": None} | (tokens or {})}
@@ -55,7 +55,7 @@ def words_left(one):
 
 
 def tally(*documents, before=None):
-    """Tally documents of (key, size) pairs."""
+    """Count documents given as lists of (key, size)."""
     starts = np.cumsum([0, *map(len, documents)])
     pairs = [pair for document in documents for pair in document]
     keys = np.array([key for key, _ in pairs], dtype=np.uint64)
@@ -180,7 +180,7 @@ class TestStream:
                 ).read_bytes()
 
     def test_features_say_what_they_were_made_from(self, tmp_path):
-        """Passages of any timestep before decide: a change there is a change of all after."""
+        """A change of passages in a timestep changes the features of all later ones."""
         previous = "0" * 64
         for t, one in enumerate(stream(tmp_path, rows(range(120)))):
             batch = storage.digest_of(tmp_path / "batches" / f"{t}.h5", "batch")

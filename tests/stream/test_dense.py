@@ -1,4 +1,4 @@
-"""Vectors beside the words: from the column to the features, centred by the past only."""
+"""Vectors of documents, from the column to the features, centred by earlier documents only."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Near-duplicates: shingles and groups against brute force, and a chain that does not depend on how the stream came."""
+"""Near-duplicates: shingles and groups against brute force, independent of appending."""
 
 import itertools
 import json
@@ -48,7 +48,7 @@ def brute(texts):
 
 
 def write_stream(folder, texts, name):
-    """Write texts, one a day after those of the names before, to a file of the corpus."""
+    """Write texts to a file of the corpus, one a day after those of earlier files."""
     day = {"a": 0, "b": 200, "c": 400}[name]
     start = np.datetime64("2026-01-01")
     rows = [
@@ -59,7 +59,7 @@ def write_stream(folder, texts, name):
 
 
 def run(corpus, folder, size=40):
-    """Read the corpus and make what is missing or changed, as the workflow does; return the features by timestep."""
+    """Read the corpus and compute missing or changed files; return the features of each timestep."""
     folder.mkdir(exist_ok=True)
     docs.write(folder / "documents.h5", readers.read("documents", [corpus], {"duplicates": True}))
     stream = Order(ties="source", batches=Batches(documents=size, initial=size))
@@ -86,7 +86,7 @@ def storage_sum(path):
 
 @pytest.fixture
 def stream(rng):
-    """120 texts with copies, edited copies inside a timestep, and edited copies one and more timesteps later."""
+    """Return 120 texts with copies, and edited copies in the same, the next and later timesteps."""
     texts = [text_of(rng) for _ in range(120)]
     texts[3], texts[7], texts[50] = texts[1], reworded(rng, texts[1]), reworded(rng, texts[1])
     texts[41], texts[90], texts[110] = texts[0], reworded(rng, texts[45]), texts[5]
@@ -156,7 +156,7 @@ class TestConnect:
             assert abs((first == second).mean() - duplicates.jaccard(one, other)) < 0.2
 
     def test_what_shares_too_little_with_all_others_needs_no_signature(self, rng):
-        """Unlike ones are left out; a near-duplicate never is, here one whose share is just enough."""
+        """A set with just enough shared shingles is not excluded."""
         unlike = [np.unique(rng.integers(0, 2**31 - 1, 60)).astype(np.int32) for _ in range(300)]
         alike = [np.arange(40, dtype=np.int32), np.arange(50, dtype=np.int32)]
         assert duplicates.jaccard(*alike) == duplicates.MIN_JACCARD
@@ -181,7 +181,7 @@ class TestConnect:
 
     @pytest.mark.parametrize("shared", [300, pytest.param(200, marks=pytest.mark.slow), 100])
     def test_thousands_that_are_equal_or_share_a_footer(self, rng, shared):
-        """Pair by pair this takes minutes."""
+        """A comparison of all pairs takes minutes."""
         foot = np.arange(shared, dtype=np.int32)
         parts = [
             rng.integers(1000, 6000, 300 - shared) for _ in range(2000)
@@ -208,7 +208,7 @@ class TestChain:
         assert groups == {f"a{row}": joined.get(f"a{row}", f"a{row}") for row in range(120)}
 
     def test_the_window_is_kept(self, tmp_path, rng):
-        """Ten timesteps of ten: a copy is known for four, and so is what bears its group's name."""
+        """In ten timesteps of ten documents, a copy is detected for four timesteps."""
         texts = [text_of(rng) for _ in range(100)]
         texts[45], texts[57] = reworded(rng, texts[3]), texts[4]
         texts[88] = texts[45]
@@ -220,7 +220,7 @@ class TestChain:
         assert found[8].born[-2].tolist() == [0, 3] and found[8].names[10:20] == found[6].own()
 
     def test_a_change_of_shingles_changes_the_digest_of_all_after(self, tmp_path, stream):
-        """The same words in another order: the same counts, and here the same groups."""
+        """The words have another order; counts and groups are equal."""
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
         first = run(tmp_path / "posts", tmp_path / "results")
@@ -243,7 +243,7 @@ class TestChain:
             previous = new["digest"]
 
     def test_features_without_shingles_are_what_they_were(self, tmp_path, stream):
-        """No attribute and no array more; in memory there are no files of earlier batches, so nothing is grouped."""
+        """They have no further attribute or array; in memory nothing is grouped."""
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
         made = run(tmp_path / "posts", tmp_path / "results")
@@ -373,7 +373,7 @@ def test_the_workflow_runs_new_timesteps_only(tmp_path):
 @pytest.mark.slow
 @pytest.mark.corpora
 def test_of_20_newsgroups_no_pair_is_missed(corpora):
-    """Of raw posts with their quotations, against the products of all sets with all."""
+    """Raw posts with quotations, against the products of all pairs of sets."""
     texts = []
     with tarfile.open(corpora / "20news" / "20news-bydate.tar.gz") as archive:
         for number, member in enumerate(archive):

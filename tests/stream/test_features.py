@@ -1,4 +1,4 @@
-"""TF-IDF over a stream: the past only, ids that never change, the same as scikit-learn where both apply."""
+"""TF-IDF over a stream: earlier documents only, constant ids, and equality with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_a_bounded_vocabulary_has_no_weights_of_the_corpus(rng):
 
 
 def test_the_chain_in_memory_is_that_of_the_files(chain, tmp_path, rng):
-    """Equal documents give equal bytes, whether the batch before is open or a path."""
+    """Equal documents give equal bytes, whether the earlier batch is open or a path."""
     parts = [
         batch(np.random.default_rng(1), "abc"),
         batch(rng, "qhz", start=50, topics=[("é", "b"), ()] * 6),
@@ -80,7 +80,7 @@ def test_truncated_files_are_refused(rng, tmp_path):
 
 
 def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):
-    """Between two files with all words each holds those since; what is read is the same, and another chain refused."""
+    """Files between two complete vocabularies store new words; another chain is refused."""
     monkeypatch.setattr(terms, "FULL_INTERVAL", 3)
     rng, past, words = np.random.default_rng(2), None, []
     for t in range(8):
@@ -104,7 +104,7 @@ def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):
 
 
 def test_one_past_may_be_followed_twice(rng):
-    """Words that one batch meets first have no column in the other."""
+    """New words of one batch have no column in the other."""
     first, other, last = (
         batch(rng, "abcd"),
         batch(rng, "cdxy", start=12),

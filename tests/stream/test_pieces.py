@@ -1,4 +1,4 @@
-"""Pieces of words: what they are, the weight that a stream asks for, shares that go back to words."""
+"""Pieces of words, the choice of their weight, and their shares of words."""
 
 import numpy as np
 import pytest

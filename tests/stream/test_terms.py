@@ -1,4 +1,4 @@
-"""A bound on the vocabulary: who leaves, ids that are never used again, and the promises of learners with it."""
+"""The bound on the vocabulary: forgotten terms, unique ids, and learners with a bound."""
 
 import copy
 
@@ -31,7 +31,7 @@ MOST, STEPS, SIZE = 45, 5, 90
 
 
 def documents_of(t, size=SIZE):
-    """Documents of topics that enter, with words that occur at one timestep only; every third leaves and returns."""
+    """Return documents of topics that enter; every third leaves and returns."""
     rng = np.random.default_rng(t)
     batch = batch_of(rng, t, size, ["harvest", "currency", "tanker", "merger"][: 2 + t % 3])
     words = [f"only{t}x{number}" for number in range(25)]
@@ -44,7 +44,7 @@ def documents_of(t, size=SIZE):
 
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory):
-    """Features with a bound, and the same without; the third batch is of more than one block."""
+    """Return features with and without a bound; the third batch has several blocks."""
     folder = tmp_path_factory.mktemp("stream")
     for name, most in (("bounded", MOST), ("wide", 10_000), ("plain", 0)):
         before = None
@@ -70,7 +70,7 @@ def run_of(algorithm, weights=WEIGHTING, **settings):
 
 
 def chain(stream, folder, run, steps=range(STEPS)):
-    """Run timesteps; return checkpoints and scores as bytes."""
+    """Run timesteps; return the bytes of checkpoints and scores."""
     for t in steps:
         source, previous = stream / f"{t}.h5", folder / f"{t - 1}.h5" if t else None
         files = folder / f"{t}.h5", folder / f"scores{t}.h5", folder / f"timings{t}.tsv"
@@ -90,7 +90,7 @@ def test_those_unseen_for_longest_leave_then_the_rarest_then_the_oldest(rng):
 
 
 def test_a_chain_keeps_to_the_bound_and_no_id_is_used_again(stream):
-    """Against a model of dicts: id, documents and last timestep of every word that is known."""
+    """Against a model of dicts from word to id, documents and last timestep."""
     known, numbered, owner = {}, 0, {}
     for t in range(STEPS):
         data = features.read(stream / "bounded" / f"{t}.h5")
@@ -166,7 +166,7 @@ def test_a_run_resumed_has_the_same_bytes(stream, tmp_path, name):
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_checkpoint_holds_the_terms_known_and_no_others(stream, tmp_path, name):
-    """Atoms keep their numbers: before a batch each is what it was, less the words that have left."""
+    """Atoms retain their numbers; only forgotten words are removed from them."""
     run = run_of(name)
     chain(stream / "bounded", tmp_path, run)
     for t in range(STEPS):
@@ -202,7 +202,7 @@ def test_a_checkpoint_holds_the_terms_known_and_no_others(stream, tmp_path, name
 
 
 def by_id(matrix, held, wanted):
-    """Rows of a matrix by the ids of terms, one after another."""
+    """Return the rows of a matrix in the order of the ids of the terms."""
     matrix, place = dense(matrix), {number: row for row, number in enumerate(held.tolist())}
     zero = np.zeros(matrix.shape[1])
     return np.array(
@@ -250,7 +250,7 @@ def test_terms_of_any_layout_move(rng):
 
 
 def test_documents_of_the_past_keep_the_words_that_have_left(stream):
-    """Nearest neighbours by the words themselves; a word that left and came back is another one."""
+    """Nearest neighbours by words; a word that was forgotten and returns is another term."""
     data = [features.read(stream / "bounded" / f"{t}.h5") for t in range(STEPS)]
     batch, total = data[4], data[4].n_numbered
     known = np.zeros(total)
@@ -302,7 +302,7 @@ def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
 
 @pytest.fixture(scope="module")
 def watch(tmp_path_factory):
-    """Alerts of a made stream with a bound; every period has words of its own."""
+    """Return alerts of a stream with a bound, in which each period has words of its own."""
     root = tmp_path_factory.mktemp("watch")
     watched.follow(root, watched.run_of(atoms=20), settings={"gates": True}, max_terms=200)
     return root
@@ -399,7 +399,7 @@ def test_a_configuration_that_needs_them_is_refused(change, said):
 
 
 class TestMatrix:
-    """A matrix of a file by ranges of rows."""
+    """Row ranges of a matrix in a file."""
 
     def matrix(self, rng):
         return sparse.random_array((5000, 300), density=0.1, format="csr", rng=rng)

@@ -1,4 +1,4 @@
-"""Weights of term counts: the same as scikit-learn where both apply, by the past only, some words left out."""
+"""Weights of term counts: earlier documents only, and equality with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_a_term_in_exactly_min_df_documents_is_known():
 
 
 def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
-    """It has to be in more than the share of the documents, and in 30 of them: few documents show none."""
+    """It must be in more than the share of the documents, and in at least 30 documents."""
     counts, frequencies = sparse.csr_array(np.ones((1, 3), dtype=np.int64)), np.array([29, 30, 31])
     for n_documents, max_share, kept in (
         (100, 0.3, [0, 1]),
@@ -145,7 +145,7 @@ def test_a_norm_is_one_of_three(chain):
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_pieces_have_their_share_beside_the_words(norm):
-    """By the l2 norm, the cosine of two documents is that of their pieces and that of their words, by shares."""
+    """With the l2 norm, the cosine is the weighted mean of those of pieces and words."""
     words, counts = (
         ["flooding", "floods", "harvest"],
         sparse.csr_array([[2, 0, 0], [0, 1, 1], [0, 0, 3]]),

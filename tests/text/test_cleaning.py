@@ -1,4 +1,4 @@
-"""Cleaning of texts: what each cleaner takes out and leaves, on any text, in linear time, and counted."""
+"""Cleaners: what each removes and retains, in linear time, and the numbers of removed characters."""
 
 import base64
 import json
@@ -104,7 +104,7 @@ texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=30).
 
 
 def dropped(cleaner, text, *gone, keep=()):
-    """Assert that a cleaner takes out some parts of a text, and no others."""
+    """Assert that a cleaner removes some parts of a text and no others."""
     found = cleaner(text)
     assert not [part for part in gone if part in found], found
     assert not [part for part in keep if part not in found], found
@@ -320,7 +320,7 @@ class TestEncoded:
     ids=["yEnc", "armour", "uuencode", "dense", "hex word", "hex dump", "minified", "word"],
 )
 def test_one_sign_alone_is_enough(block):
-    """Most texts are told by what they lack: nothing else of the block may be needed for it to be looked at."""
+    """The fast test of a text must accept every encoded block."""
     assert drop_encoded(f"Plain.\n{block}\nPlain.") == "Plain.\n\nPlain."
 
 
@@ -343,7 +343,7 @@ class TestAnyText:
     @pytest.mark.slow
     @pytest.mark.parametrize("fragment", FRAGMENTS)
     def test_in_linear_time(self, name, fragment):
-        """Half a megabyte; in quadratic time it takes a minute and more."""
+        """A quadratic algorithm takes more than a minute for half a megabyte."""
         text = fragment * (500_000 // len(fragment))
         start = time.process_time()
         CLEANERS[name](text)
@@ -453,7 +453,7 @@ class TestReader:
 @pytest.mark.slow
 @pytest.mark.corpora
 def test_raw_20_newsgroups(corpora):
-    """Of every third post: no encoded block is left of those that hold one, and hardly any line of mail or news."""
+    """In every third post, encoded blocks and nearly all header lines are removed."""
     n_posts, n_changed, left = 0, dict.fromkeys(CLEANERS, 0), []
     with tarfile.open(corpora / "20news" / "20news-bydate.tar.gz") as archive:
         for member in archive:
@@ -514,7 +514,7 @@ lines = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
 
 
 def kind_by_all_patterns(line):
-    """What a line is, each pattern asked."""
+    """Return the kind of a line by testing all patterns."""
     if not line.strip():
         return "blank"
     short = len(line) <= mail.MAX_PART_LINE
@@ -529,7 +529,7 @@ def kind_by_all_patterns(line):
 
 
 def signature_by_all_patterns(text):
-    """A text without its signature, each line looked at for what a contact has."""
+    """Return a text without its signature by testing all patterns on each line."""
     lines = text.split("\n")
     end, at, filled, gaps, blank, contact = len(lines), len(lines) - 1, 0, 0, 0, False
     while at >= 0 and filled <= mail.MAX_SIGNATURE:

@@ -1,4 +1,4 @@
-"""Vectors of texts: means of the vectors of their tokens, by files in a folder; what a command answers."""
+"""Encoders of texts: means of token vectors, and commands."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from odl.text import encoder
 
 
 class FakeTokenizer:
-    """A token is the length of a word."""
+    """Tokenizer whose token ids are the lengths of the words."""
 
     @classmethod
     def from_file(cls, path):
@@ -33,7 +33,7 @@ class FakeTokenizer:
 
 
 def safetensors(**arrays):
-    """Return the bytes of a file, as its format says."""
+    """Return the bytes of a safetensors file."""
     kinds, head, body = (
         {value: key for key, value in encoder.TYPES.items()},
         {"__metadata__": {"a": "b"}},
@@ -53,7 +53,7 @@ def safetensors(**arrays):
 
 @pytest.fixture
 def table(monkeypatch, tmp_path):
-    """A folder `model` as that of wordllama, with the extra's tokenizers stood in for."""
+    """Create a folder `model` like that of wordllama, with a fake tokenizer."""
     table = np.arange(40, dtype="<f2").reshape(20, 2) ** 2
     (tmp_path / "model" / "weights").mkdir(parents=True)
     (tmp_path / "model" / "weights" / "of_256.safetensors").write_bytes(
@@ -84,7 +84,7 @@ def test_vectors_are_means_of_tokens(table, monkeypatch, tmp_path, named):
 
 
 def test_a_folder_may_have_weights_and_rows_for_several_tokens(table, tmp_path):
-    """As model2vec writes them; tokenizer.json comes before other files."""
+    """Files of model2vec; tokenizer.json precedes other files."""
     folder, draw = tmp_path / "other", np.random.default_rng(0)
     folder.mkdir()
     few, place, weight = (
@@ -161,7 +161,7 @@ GOOD = 'print(json.dumps([len(text), text.count("e"), 1]))'
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """A working folder whose encoder is a script, trusted; return the function that encodes texts by what it prints."""
+    """Create a trusted folder whose encoder is a script; return a function that encodes texts."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "news").mkdir()
     monkeypatch.chdir(tmp_path / "news")
@@ -223,7 +223,7 @@ class TestCommand:
 
 @pytest.mark.slow
 def test_a_folder_with_a_command(tmp_path, monkeypatch):
-    """Untrusted it is refused; trusted it runs, one more file asks for its own texts alone, and forgetting is whole."""
+    """An untrusted command is refused; a trusted one receives new texts only."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     news = streams.begin(tmp_path, weeks=4)
     (news / "answer.py").write_text(ANSWER.format(GOOD))

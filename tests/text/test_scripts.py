@@ -1,4 +1,4 @@
-"""Classes of characters: each letter with its marks in one, scripts apart from each other."""
+"""Character classes: letters and marks of a script are in one class, scripts are disjoint."""
 
 import re
 import unicodedata

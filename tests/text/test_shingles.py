@@ -1,4 +1,4 @@
-"""Shingles and passages: those of the words of a text, whatever their case and marks."""
+"""Shingles and passages depend on the words of a text, not on case and punctuation."""
 
 import hashlib
 import time
@@ -75,7 +75,7 @@ STORY = {
 
 @pytest.mark.parametrize("language", STORY)
 def test_a_story_with_a_changed_sentence_is_the_same_in_every_script(language):
-    """Of sixteen sentences one that is another leaves near-duplicates, and four do not."""
+    """Near-duplicates if one of sixteen sentences differs, but not if four differ."""
     of, story = shingles.Shingler().shingle, STORY[language]
     whole = of("".join(story[:15]))
     for changed, alike in ((1, True), (4, False)):
@@ -122,7 +122,7 @@ def test_lines_and_sentences_but_not_the_title_and_what_is_short():
     ],
 )  # fmt: skip
 def test_sentences_of_other_scripts(text, parts):
-    """They end by their own signs, before a blank or not; in Thai a passage begins at a long phrase, no short one."""
+    """Sentences end at the signs of their script; in Thai, passages begin at a long phrase."""
     assert list(shingles.split(f"t\n{text}")[1].values()) == parts
 
 

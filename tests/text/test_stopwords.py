@@ -1,4 +1,4 @@
-"""Language of each document: stop words by it, and the mix of a period."""
+"""Language and stop words of each document, and the languages of a period."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def counted(texts):
 
 
 def of(counts, words, past=None):
-    """Return the stop words of a stream with these documents before, of none by default."""
+    """Return the detector of stop words after some earlier documents, by default none."""
     counts = sparse.csr_array((0, len(words))) if past is None else counts[past]
     return stopwords.StopWords(words, np.bincount(counts.indices, minlength=len(words)))
 
@@ -117,7 +117,7 @@ def test_a_document_of_nothing_else_keeps_them():
 
 
 def test_a_document_too_short_to_tell_is_in_the_usual_language():
-    """Without a past it is in none; a long one without words of a list stays in none."""
+    """Without earlier documents, its language is not detected."""
     short, long = (
         "Haber de la refinería",
         " ".join(f"valve{number}" for number in range(25)) + " the",
@@ -133,7 +133,7 @@ def test_a_document_too_short_to_tell_is_in_the_usual_language():
 
 
 def test_each_script_has_a_usual_language():
-    """A short text is in that of its own script, however many documents have others; one without words is in none."""
+    """A short text is in the usual language of its script."""
     russian, arabic, short = (
         OTHERS["russian"],
         OTHERS["arabic"],
@@ -202,7 +202,7 @@ def test_a_language_does_not_depend_on_the_order_of_the_words(order):
 
 
 def test_lists_have_words_that_a_text_can_have():
-    """Each is a word as it is read, or a letter alone, which is none; no two languages have the same list."""
+    """Each entry is a word of the tokeniser or a single letter; no two lists are equal."""
     for name, listed in stopwords.LANGUAGES.items():
         tokens = analyser({"tokeniser": "words", "stop_words": None})(" ".join(listed))
         assert set(tokens) == {fold_case(word) for word in listed if len(word) > 1}, name
@@ -211,7 +211,7 @@ def test_lists_have_words_that_a_text_can_have():
 
 @pytest.mark.parametrize(("share", "out"), [(0.6, 28), (0.4, 0)])
 def test_a_word_in_most_documents_is_out_from_period_to_period(share, out):
-    """Of thirty periods of forty documents, from the first on: once it is out it stays out."""
+    """Thirty periods of forty documents."""
     generator = np.random.default_rng(0)
     held = generator.random((30, 40)) < share
     before = np.cumsum(held.sum(axis=1))[:-1]
@@ -220,7 +220,7 @@ def test_a_word_in_most_documents_is_out_from_period_to_period(share, out):
 
 
 def test_a_word_that_crosses_the_share_back_and_forth_moves_a_document_by_little():
-    """It comes and goes where a word is in half of the documents; it is then the lightest of the document."""
+    """A word at the threshold has the smallest weight in its document."""
     held = np.tile([1, 0], 15) * 40
     before = np.cumsum(held)[:-1]
     weights = [_weight(int(n), 40 * t) for t, n in enumerate(before, start=1)]
@@ -229,7 +229,7 @@ def test_a_word_that_crosses_the_share_back_and_forth_moves_a_document_by_little
 
 
 def _weight(frequency, n_documents):
-    """Return the weight of a word of this frequency in a document with nine words that two documents have."""
+    """Return the weight of a word of this frequency among nine words that two documents have."""
     frequencies = np.array([frequency, *[2] * 9])
     counts = sparse.csr_array(np.ones((1, 10), dtype=np.int32))
     return weigh(counts, frequencies, n_documents, Weighting(max_share=0.5), "l2").toarray()[0, 0]

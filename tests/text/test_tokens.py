@@ -1,4 +1,4 @@
-"""Tokens by remembered pieces: exactly those of the regular expression, for any text, counted; options refused."""
+"""Tokens from cached pieces equal those of the regular expression; invalid options are refused."""
 
 import pickle
 from collections import Counter

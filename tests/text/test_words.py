@@ -1,4 +1,4 @@
-"""Words of every script: what a sentence becomes, and all of Unicode without a crash."""
+"""Words of every script: examples, and all of Unicode without an error."""
 
 import random
 import sys
@@ -88,7 +88,7 @@ def test_a_host_has_a_letter_and_more_than_one_character():
 
 
 def all_of_unicode(seed):
-    """Every character once, in a drawn order, some next to letters."""
+    """Return every character once, in random order, some next to letters."""
     points = [
         point
         for point in range(sys.maxunicode + 1)
@@ -225,7 +225,7 @@ def test_what_a_text_becomes(name):
 @pytest.mark.parametrize(("name", "first", "last"), [("jieba", 0x3400, 0xA000), ("janome", 0x3040, 0xA000),
                                                      ("pythainlp", 0xE00, 0xE80)])  # fmt: skip
 def test_every_character_of_a_script(name, first, last):
-    """Segments are the run again, none of them empty."""
+    """The segments of a run are not empty, and their concatenation is the run."""
     pytest.importorskip(name)
     for run in excerpts.SPACELESS_RUN.findall("".join(map(chr, range(first, last)))):
         segments = list(segmenter(name)(run))
@@ -236,7 +236,7 @@ def test_every_character_of_a_script(name, first, last):
     ("name", "word"), [("jieba", "天安门"), ("janome", "タワー"), ("pythainlp", "ดาวเทียม")]
 )
 def test_segments_are_marked_in_their_texts(name, word):
-    """Beside words that are pairs, too; names of topics have them as the texts spell them."""
+    """Names of topics have segments in the spelling of the texts."""
     pytest.importorskip(name)
     text = {
         "jieba": "公司在天安门发射卫星",

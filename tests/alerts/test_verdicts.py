@@ -2,7 +2,7 @@
 
 import csv
 import multiprocessing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import watched
@@ -207,7 +207,7 @@ def test_shares_by_source():
     def judged(source, *answers):
         traits = verdicts.ranking.Traits({}, source)
         lines = tuple(FeedbackLine("event:1", "", judged=answer, by=answer) for answer in answers)
-        return verdicts.JudgedHeadline("event:1", 0, "x", lines, traits)
+        return verdicts.JudgedHeadline("event:1", "x", lines, traits)
 
     every = [judged("b", "yes"), judged("b", "no", "yes"), judged("a", "known"), judged("b", "no")]
     every_line, by_source = verdicts.summary_lines(every, 0)
@@ -221,5 +221,8 @@ def test_shares_by_source():
 
 def test_a_name_and_a_note_of_several_lines_become_one(home):
     watch = read.alerts_of(home)
-    line = verdicts.line_of(watch, "1", "yes", " an\nna ", datetime(2026, 1, 2, tzinfo=UTC), "a\nb")
-    assert (line.note, line.time) == ("a b", "2026-01-02T00:00:00Z") and "\n" not in line.by
+    line, changed = verdicts.judge(home, watch, "1", "yes", " an\nna ", "a\nb\x1b[31m")
+    assert changed and feedback.read(home) == (line,)
+    assert (line.note, line.by) == ("a b\\u001b[31m", "an na")
+    age = datetime.now(UTC) - datetime.fromisoformat(line.time)
+    assert timedelta(0) <= age < timedelta(minutes=5)

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 import streams
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
-from odl.cli import main
+from odl.alerts import answers, periods, read
+from odl.cli import assistants, main
 
 ODL = [sys.executable, "-m", "odl", "mcp"]
 
@@ -61,6 +64,16 @@ def test_a_client_lists_tools_and_gets_answers(news):
     assert "no event or document nobody in news" in texts[5]
     assert "since someday; expected a date or time" in texts[6]
     assert streams.contents(news) == before
+
+
+def test_streams_are_read_before_the_first_question(news, tmp_path):
+    damaged = streams.copy(news, tmp_path)
+    place = read.place_of(damaged)
+    last = [*periods.paths(place.alerts)][-1]
+    Path(last).write_bytes(b"damaged")
+    asked = answers.AskedStreams([damaged, news])
+    assistants.read_ahead(asked, threading.Lock())
+    assert [*asked.watches] == [str(news)], "the error of the other is reported to who asks"
 
 
 def test_several_streams_are_named(news, tmp_path):

@@ -157,7 +157,7 @@ def _split(line):
 
 
 def add(folder, entry):
-    """Add a line to feedback.csv in a folder; return the path of the file.
+    """Add a line to feedback.csv in a folder.
 
     A line that mutes or follows replaces the earlier one about the same event, document or source.
     A line that judges replaces only the earlier verdict of the same user.
@@ -168,7 +168,6 @@ def add(folder, entry):
         If the new line or a line of the file is invalid.
     """
     _replace(folder, entry.what, entry.by, [check_entry(entry)])
-    return os.path.join(folder, FEEDBACK_FILE)
 
 
 def remove(folder, what, by=""):

@@ -113,9 +113,9 @@ class RidgeOrder:
         if not places:
             return None
         # Name verdicts on similar headlines; if these do not explain the move, name any verdicts.
-        for parts in (self.coefficients * products, self.coefficients * (products - self.means)):
-            if named := _largest(parts.tolist(), prediction):
-                break
+        named = _largest(self.coefficients * products, prediction) or _largest(
+            self.coefficients * (products - self.means), prediction
+        )
         return Move(places, tuple(named))
 
     def _scale_words(self, traits):
@@ -136,7 +136,8 @@ def _largest(parts, prediction):
 
     Only parts with the sign of the prediction count.
     """
-    helping = [(index, part) for index, part in enumerate(parts) if part * prediction > 1e-9]
+    numbered = enumerate(parts.tolist())
+    helping = [(index, part) for index, part in numbered if part * prediction > 1e-9]
     helping.sort(key=lambda pair: -abs(round(pair[1], 9)))
     totals = [*accumulate(abs(part) for _, part in helping)]
     n_needed = bisect_left(totals, abs(prediction) / 2) + 1

@@ -4,6 +4,7 @@ import math
 import os
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from odl.alerts import explain, feedback, periods, ranking, read, views
@@ -26,14 +27,12 @@ class JudgedHeadline(NamedTuple):
     ----------
     what : str
         "event:12", or the id of its most central document.
-    period : int
     name : str
     lines : tuple of odl.alerts.feedback.FeedbackLine
     traits : odl.alerts.ranking.Traits
     """
 
     what: str
-    period: int
     name: str
     lines: tuple
     traits: ranking.Traits
@@ -188,7 +187,7 @@ def read_judged(watch):
         else:
             traits = ranking.traits_of(headline, period.documents_of)
             title = views.name_of(headline, period)
-            judged.append(JudgedHeadline(name, t, title, tuple(lines_of[name]), traits))
+            judged.append(JudgedHeadline(name, title, tuple(lines_of[name]), traits))
     return tuple(judged), lost
 
 
@@ -219,22 +218,52 @@ def _headline_over(period, row):
     return min(containing, key=lambda found: (*found.examples, row).index(row), default=None)
 
 
-def line_of(watch, what, judged, by, time, note=""):
-    """Return the line of feedback.csv for a verdict on the headline of an event or a document.
+def judge(folder, watch, what, judged, by, note=""):
+    """Write, replace or delete the verdict of a user in feedback.csv of a folder.
 
     Parameters
     ----------
+    folder : path-like
     watch : odl.alerts.model.StreamAlerts
         At least the last period.
     what : str
         Number of an event, or the id of a document under a headline.
-    judged, by, note : str
-    time : datetime.datetime
-        In UTC.
+    judged : str
+        One of `odl.alerts.model.ANSWERS`; empty to delete the verdict.
+    by, note : str
 
     Returns
     -------
-    odl.alerts.feedback.FeedbackLine
+    line : odl.alerts.feedback.FeedbackLine
+    changed : bool
+        Whether the file was changed; false if there was no verdict to delete.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such event or document, or the document is under no headline.
+    DataError
+        If a line of the file is invalid.
+    """
+    name, t = _judged_headline(watch, what)
+    who, reason = (visible(" ".join(text.split())) for text in (by, note))
+    line = feedback.FeedbackLine(
+        name,
+        "",
+        note=reason,
+        judged=judged,
+        by=who or feedback.NOBODY,
+        time=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        period=str(t),
+    )
+    if judged:
+        feedback.add(folder, line)
+        return line, True
+    return line, bool(feedback.remove(folder, name, line.by))
+
+
+def _judged_headline(watch, what):
+    """Return the name in feedback.csv and the period of the headline that a user named.
 
     Raises
     ------
@@ -263,11 +292,7 @@ def line_of(watch, what, judged, by, time, note=""):
             )
         first = headline.examples[0] if headline else row
         name = period.documents_of[first].id
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ")
-    who, reason = (visible(" ".join(text.split())) for text in (by, note))
-    return feedback.FeedbackLine(
-        name, "", "", reason, judged, who or feedback.NOBODY, stamp, str(t)
-    )
+    return name, t
 
 
 def _last_path(watch):

@@ -1,5 +1,6 @@
 """`odl mcp`: answers to assistants by the Model Context Protocol, on standard input and output."""
 
+import contextlib
 import functools
 import json
 import signal
@@ -46,8 +47,9 @@ def serve(folders, stream=None):
         ) from error
     server = MCPServer("odl", instructions=INSTRUCTIONS, version=odl.__version__, log_level="ERROR")
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    streams = answers.AskedStreams(folders, stream)
     turn = threading.Lock()  # the server calls tools in threads
-    for tool in tools(answers.AskedStreams(folders, stream)):
+    for tool in tools(streams):
 
         @functools.wraps(tool)
         def call(*args, tool=tool, **named):
@@ -60,7 +62,24 @@ def serve(folders, stream=None):
         server.add_tool(call, annotations=hints, structured_output=False)
     for number in processes.SIGNALS:  # a thread that waits for input would delay an orderly end
         signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=read_ahead, args=(streams, turn)).start()
     server.run("stdio")
+
+
+def read_ahead(streams, turn):
+    """Read all streams, so that the first question need not wait until they are read.
+
+    A stream that cannot be read is left out: the question about it reports the error.
+
+    Parameters
+    ----------
+    streams : odl.alerts.answers.AskedStreams
+    turn : threading.Lock
+        Lock of the functions that use `streams`.
+    """
+    for name in streams.places:
+        with turn, contextlib.suppress(OdlError):
+            streams.watch(name)
 
 
 def tools(streams):

@@ -5,8 +5,6 @@ import itertools
 import math
 import os
 
-import yaml
-
 from odl.alerts import difference, feedback, periods, read, spans, views
 from odl.config import project
 from odl.config.sections import Alerts
@@ -155,7 +153,7 @@ def _combinations(working, assignments):
 def _value(text):
     """Return the value of a setting from its text; numbers may be written as 1e-3."""
     with contextlib.suppress(ValueError):
-        return int(text) if text.strip().isdecimal() else float(text)
-    with contextlib.suppress(yaml.YAMLError):
-        return yaml.safe_load(text)
-    return text
+        return int(text)
+    with contextlib.suppress(ValueError):
+        return float(text)
+    return {"true": True, "false": False}.get(text.strip().lower(), text)

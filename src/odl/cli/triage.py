@@ -600,25 +600,23 @@ def unmute(args):
 def judge(args):
     """Write, replace or delete the verdict of a user in feedback.csv."""
     import getpass
-    from datetime import UTC, datetime
 
     from odl.alerts import feedback, read, verdicts
 
     watch = read.alerts_of(args.folder, args.stream, last=1)
     what, by = " ".join(args.what.split()), args.by or getpass.getuser()
-    line = verdicts.line_of(watch, what, args.answer, by, datetime.now(UTC), args.note)
     _refuse_links(args.folder)
-    if args.answer == "undo":
-        if not feedback.remove(args.folder, line.what, line.by):
-            raise ParameterError(
-                f"{line.by} has not judged {line.what}",
-                "a verdict of this name",
-                "name another user with --by",
-            )
+    answer = "" if args.answer == "undo" else args.answer
+    line, changed = verdicts.judge(args.folder, watch, what, answer, by, args.note)
+    if not changed:
+        raise ParameterError(
+            f"{line.by} has not judged {line.what}",
+            "a verdict of this name",
+            "name another user with --by",
+        )
+    effect = f"{line.what} is judged {answer} by {line.by} ({feedback.FEEDBACK_FILE})"
+    if not answer:
         effect = f"the verdict of {line.by} on {line.what} is gone from {feedback.FEEDBACK_FILE}"
-    else:
-        path = feedback.add(args.folder, line)
-        effect = f"{line.what} is judged {line.judged} by {line.by} ({os.path.basename(path)})"
     print(visible(f"odl judge: {effect}."))
     watch = read.alerts_of(args.folder, args.stream, last=1)
     for text in verdicts.with_verdicts(watch).verdict_lines:
@@ -635,10 +633,10 @@ def _say(args, verdict):
         name, verdict, feedback.parse_until(args.until), " ".join(args.note.split())
     )
     _refuse_links(args.folder)
-    path = feedback.add(args.folder, entry)
+    feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
     state_word = "followed" if verdict == "follow" else verdict
-    effect = f"{name} is {state_word}{entry.when} ({os.path.basename(path)})"
+    effect = f"{name} is {state_word}{entry.when} ({feedback.FEEDBACK_FILE})"
     if verdict != "follow":
         withheld = [entry for period in watch.periods for entry in period.withheld.items()]
         n = sum(count for (what, _), count in withheld if what == name)

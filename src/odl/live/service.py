@@ -8,7 +8,6 @@ import os
 import threading
 import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from importlib.resources import files
 from urllib.parse import urlsplit
 
@@ -231,34 +230,24 @@ class Service:
             if is_verdict:
                 login = request.authorization
                 by = entry.by or (login.username if login else "") or getpass.getuser()
-                entry = self.judged(entry._replace(by=by))
+                if entry.judged:
+                    checked(entry)
+                watch = read.alerts_of(".", last=1)
+                entry, changed = verdicts.judge(
+                    ".", watch, entry.what, entry.judged, by, entry.note
+                )
             elif entry.verdict:
                 name = explain.feedback_name(read.alerts_of("."), entry.what)
                 entry = checked(entry._replace(what=name))
                 feedback.add(".", entry)
-                self.desk.renew = True
-            elif any(feedback.remove(".", what) for what in (entry.what, f"event:{entry.event}")):
+                changed = True
+            else:
+                names = entry.what, f"event:{entry.event}"
+                changed = any(feedback.remove(".", name) for name in names)
+            if changed:
                 self.desk.renew = True
         verdict_fields = {"judged": entry.judged or None, "by": entry.by} if is_verdict else {}
         return reply({"what": entry.what, "verdict": entry.verdict or None, **verdict_fields})
-
-    def judged(self, entry):
-        """Write the verdict of a user into feedback.csv; return its line.
-
-        If `judged` is empty, the line is removed.
-        """
-        if entry.judged:
-            checked(entry)
-        now = datetime.now(UTC)
-        line = verdicts.line_of(
-            read.alerts_of(".", last=1), entry.what, entry.judged, entry.by, now, entry.note
-        )
-        if line.judged:
-            feedback.add(".", line)
-            self.desk.renew = True
-        elif feedback.remove(".", line.what, line.by):
-            self.desk.renew = True
-        return line
 
     def openapi(self, request):
         """Return the OpenAPI description of the service."""

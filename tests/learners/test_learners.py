@@ -360,3 +360,16 @@ def test_leading_entries_are_those_of_sorting(rng, most):
         shuffled.data, shuffled.indices, shuffled.indptr = parts
         assert sparse_atoms.top_entries(shuffled, most) == sorted_first(matrix, most)
         assert sparse_atoms.top_entries(matrix.T, most) == sorted_first(matrix, most)
+
+
+@pytest.mark.parametrize("name", ["adaptive", "levels"])
+def test_codes_that_are_read_after_learning_are_those_of_the_state_that_scored(name, rng):
+    P = sparse.csr_array(rng.random((60, 30)) * (rng.random((60, 30)) < 0.3))
+    P = sparse.diags_array(1.0 / np.sqrt(P.power(2).sum(axis=1))) @ P
+    learner = learners.make(name, terms=9, **({"memory": 140} if name == "levels" else {}))
+    state = learner.start(sparse.csr_array(P[:20]), 10, None)
+    batch = sparse.csr_array(P[20:40])
+    expected, later = learner.score(state, batch).codes.toarray(), learner.score(state, batch)
+    for first in (20, 40):
+        state = learner.learn(state, sparse.csr_array(P[first : first + 20]), None)
+    assert expected.any() and np.array_equal(later.codes.toarray(), expected)

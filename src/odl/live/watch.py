@@ -447,6 +447,9 @@ class LiveWatch:
         # Publish before the next period opens: after a kill, a watch opens the first hidden one.
         for label in ended:
             self.shares.close(label, *self.inbox.publish(label))
+        if self._is_behind(begin):
+            # A run that starts now would read the files itself. Later answers may wait for this.
+            self.shares.wait()
         if begin is not None and not ended and not self.learned:
             self.current.begin = begin
             self._load()
@@ -465,9 +468,9 @@ class LiveWatch:
         if self.run_again:
             return
         self.n_learning, self.n_waiting = self.n_waiting, 0
-        now, begin = time.monotonic(), self.current.begin
-        is_behind = begin is not None and begin < self._begin_by_clock()
-        self.page_due = is_behind and now - self.page_time < PAGE_INTERVAL
+        now = time.monotonic()
+        is_recent = now - self.page_time < PAGE_INTERVAL
+        self.page_due = is_recent and self._is_behind(self.current.begin)
         if not self.page_due:
             self.page_time = now
         self.learned = self.thread.submit(self._run, not self.page_due)
@@ -484,6 +487,10 @@ class LiveWatch:
             return False
         page, alerts = self._path("newpage", 0), self._path("alerts", self.last_learned)
         return not os.path.exists(page) or os.path.getmtime(page) < os.path.getmtime(alerts)
+
+    def _is_behind(self, begin):
+        """Return whether the period from `begin` on has ended by the clock; False for None."""
+        return begin is not None and begin < self._begin_by_clock()
 
     def _begin_by_clock(self):
         """Return the begin of the period that is open by the clock."""

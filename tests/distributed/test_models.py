@@ -169,7 +169,7 @@ def test_one_update_of_the_dictionary_is_a_descent_step(name, rng):
         (lambda: Huber(0.0), "differentiable"),
         (lambda: ElasticNet(-1.0, 1.0), "at least 0"),
         (lambda: Model(Squared(), ElasticNet(0.1, 1.0), np.nan), "at least 0"),
-        (lambda: models.task("nmf_huber", gamma=0.1, delta=0.1), "without eta"),
+        (lambda: models.task("nmf_huber", gamma=0.1, delta=0.1), "has no eta"),
         (
             lambda: models.task("nmf", gamma=0.1, delta=0.1, beta=0.5),
             "no penalty on the dictionary",

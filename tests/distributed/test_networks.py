@@ -59,9 +59,9 @@ def test_random_graphs_follow_their_seed():
 
 
 def test_a_network_in_parts_is_refused():
-    with pytest.raises(ParameterError, match=r"in [0-9]+ parts"):
+    with pytest.raises(ParameterError, match=r"has [0-9]+ components"):
         network("erdos_renyi", 20, probability=0.02)
-    with pytest.raises(ParameterError, match="a network in 2 parts"):
+    with pytest.raises(ParameterError, match="the network has 2 components"):
         Network(sparse.csr_array(np.eye(2)), np.ones(2, dtype=bool))
 
 

@@ -76,7 +76,7 @@ def test_a_rising_objective_is_refused(batches, monkeypatch):
         return fit_dictionary(P, X, 0.5 * A, iterations=0)
 
     monkeypatch.setattr(batch, "fit_dictionary", worse)
-    with pytest.raises(OdlError, match="the objective rises"):
+    with pytest.raises(OdlError, match="the objective increases"):
         learner.learn(state, batches[1], learner.score(state, batches[1]).codes, batches[:1])
 
 
@@ -92,7 +92,7 @@ def test_a_billionth_of_the_norm_is_rounding(batches, monkeypatch, share, refuse
 
     monkeypatch.setattr(batch, "fit_dictionary", raised)
     if refused:
-        with pytest.raises(OdlError, match="the objective rises"):
+        with pytest.raises(OdlError, match="the objective increases"):
             learner.alternate(P, A, X, 1)
     else:
         assert len(learner.alternate(P, A, X, 1).trace) == 3

@@ -107,7 +107,7 @@ def test_refused(P, rng):
     X, A = sparse.csr_array(np.ones((80, 6))), atoms(rng)
     for arguments, words in [
         *(((*part, A), "shapes") for part in ((P, X[:5]), (P[:, 1:], X), (P, X[:, 1:]))),
-        ((P, X, 3 * A), "length"),
+        ((P, X, 3 * A), "l2 norm"),
         ((P, X, -A), "negative weights"),
         ((P, -X, A), "X contains negative weights"),
     ]:

@@ -142,6 +142,6 @@ def test_a_checkpoint_of_something_else_is_refused(rng):
                   arrays | {"words": np.full(400, np.nan)}, arrays | {"lengths": memory.lengths[1:]}):  # fmt: skip
         with pytest.raises(
             CheckpointError,
-            match=r"3\.h5 holds something else of the vectors; expected sign bits of vectors of 19",
+            match=r"3\.h5 has invalid arrays of vectors; expected signs of vectors with 19",
         ):
             VectorMemory.from_arrays(wrong, 19, "3.h5")

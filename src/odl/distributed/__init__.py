@@ -1,4 +1,1 @@
-"""Dictionary learning over a network of agents: models, graphs, inference, learning.
-
-Source: Chen, Towfic and Sayed 2014.
-"""
+"""Dictionary learning over a network of agents (Chen, Towfic and Sayed 2014)."""

@@ -1,9 +1,9 @@
-"""Inference and learning of batches of sparse documents by the compiled kernels.
+"""Inference and learning for batches of sparse documents, by compiled kernels.
 
-Documents are rows (P, CSR), atoms columns (A, CSC). `centralised` finds the optimum of every
-document, to which diffusion over a fully connected network converges. `over_network` runs diffusion
-on any network. The `learn_` functions read the documents once and update the dictionary after each
-document. Source: Chen, Towfic and Sayed 2014, sections III-C to III-G.
+Documents are the rows of P (CSR), atoms the columns of A (CSC). `centralised` computes the optimal
+codes, to which diffusion over a fully connected network converges. `over_network` computes codes by
+diffusion on any network. `learn_centralised` and `learn_over_network` update the dictionary after
+each document. Source: Chen, Towfic and Sayed 2014, sections III-C to III-G.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ def _dictionary(columns, n_terms):
 
 
 def constants(model):
-    """Return the constants of a model in the form of the kernels."""
+    """Return the constants of a model as the kernels need them."""
     eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
     return records.AgentModel(
         float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative
@@ -40,8 +40,11 @@ def constants(model):
 def check_inputs(P, A, model):
     """Return documents (CSR) and atoms (CSC) as sparse float arrays.
 
-    Raise ParameterError if their numbers of terms differ, or if atoms are negative for a model of
-    non-negative codes.
+    Raises
+    ------
+    ParameterError
+        If the numbers of terms differ, or if an atom has negative entries and codes are
+        non-negative.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
     check_terms(P, A)
@@ -50,8 +53,8 @@ def check_inputs(P, A, model):
     return P, A
 
 
-MAX_SWEEPS = 1000  # maximum number of sweeps of the coordinate descent
-# Largest number of agents for which the fixed point is solved directly, with a dense matrix (N, N)
+MAX_SWEEPS = 1000  # maximum number of sweeps of coordinate descent
+# Largest number N of agents for which the fixed point is computed, with a dense matrix (N, N)
 MAX_AGENTS = 5000
 
 
@@ -61,21 +64,21 @@ class Coded(NamedTuple):
     Attributes
     ----------
     codes : csr_array, shape (n_documents, n_atoms)
-    residual, penalty : ndarray
-        f(x - W y) and h(y) of each document. Over a network, the residual is computed as the score
-        minus the penalty.
-    score : ndarray
-        The objective, residual plus penalty, which equals g(nu) up to the gap. Over a network, the
-        score is -sum_k J_k(nu_k).
-    gap : ndarray
-        Duality gap of each document. NaN over a network, where the optimum is not known.
+    residual, penalty : ndarray, shape (n_documents,)
+        f(x - W y) and h(y) of each document. Over a network, the residual is the score minus the
+        penalty.
+    score : ndarray, shape (n_documents,)
+        Objective of each document, the sum of residual and penalty. It equals g(nu) up to the gap.
+        Over a network, it is -sum_k J_k(nu_k).
+    gap : ndarray, shape (n_documents,)
+        Duality gap of each document; nan over a network, where the optimum is not known.
     costs : ndarray, shape (n_documents, n_agents), or None
-        J_k(nu_k) of the agents.
-    iterations : ndarray or None
-        Number of exchanges for each document.
+        J_k(nu_k) of each document and agent.
+    iterations : ndarray, shape (n_documents,), or None
+        Number of exchanges between agents.
     floats : ndarray, shape (n_documents, n_agents), or None
-        Number of floats that each agent sends if it sends the terms of the document and of its
-        active atoms only.
+        Number of floats that each agent sends, for messages with only the terms of the document and
+        of its active atoms.
 
     Examples
     --------
@@ -100,13 +103,13 @@ class Coded(NamedTuple):
 
 
 def penalty(model, codes):
-    """Return h(y) of every document's codes (CSR)."""
+    """Return h(y) for each row y of the codes (CSR)."""
     sums = np.asarray(abs(codes).sum(axis=1)), np.asarray(codes.multiply(codes).sum(axis=1))
     return model.code.gamma * sums[0].ravel() + 0.5 * model.code.delta * sums[1].ravel()
 
 
 def empty_cost(P, model):
-    """Return f(x) of every document: its objective if all codes are zero."""
+    """Return f(x) for each document x, its objective if all codes are zero."""
     costs = model.residual.value(P.data[:, None])
     return np.bincount(
         np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), costs, minlength=P.shape[0]
@@ -116,9 +119,7 @@ def empty_cost(P, model):
 def centralised(
     P: sparse.csr_array, A: sparse.csc_array, model: Model, *, tolerance: float = 1e-6
 ) -> Coded:
-    """Find the optimal code of every document: argmin_y f(x - A y) + h(y).
-
-    Coordinate descent stops at a duality gap.
+    """Compute the optimal codes argmin_y f(x - A y) + h(y) by coordinate descent.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def centralised(
     A : csc_array, shape (n_terms, n_atoms)
     model : Model
     tolerance : float
-        Largest duality gap, relative to the objective.
+        Duality gap, relative to the objective, at which coordinate descent stops.
 
     Returns
     -------
@@ -151,7 +152,7 @@ def centralised(
 
 
 def owners(n_atoms: int, n_agents: int) -> np.ndarray:
-    """Return the agent of each atom: consecutive atoms, as evenly as possible.
+    """Return the agent of each atom, for a division of consecutive atoms into nearly equal parts.
 
     Raises
     ------
@@ -172,10 +173,10 @@ def owners(n_atoms: int, n_agents: int) -> np.ndarray:
 
 
 def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
-    """Return the step 0.9/(c_f/N + n/delta), where n is the largest number of atoms of an agent.
+    """Return the step size 0.9/(c_f/N + n/delta), where n is the most atoms of an agent.
 
-    Atoms are in the unit ball, so ||W_k||_2^2 <= n. Therefore no agent needs the norm of another
-    agent, and the step remains stable while the dictionary changes.
+    Atoms are in the unit ball, so ||W_k||_2^2 <= n. An agent therefore does not need the norms of
+    other agents, and the step size remains stable while the dictionary changes.
 
     Examples
     --------
@@ -194,17 +195,17 @@ def _has_one_dual(network):
 
 
 class Iteration(NamedTuple):
-    """Settings of diffusion: step size, stopping rule and start.
+    """Settings of diffusion: step size, stopping rule and initial value.
 
     Attributes
     ----------
     mu : float
-        Step size; 0 means `safe_step`.
+        Step size. 0 stands for `safe_step`.
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
     at_fixed_point : bool
-        Whether to start at the fixed point, which is solved directly (`odl.kernels.fixed_point`).
-        The first check then stops the iterations.
+        Whether to start at the fixed point, which is computed directly (`odl.kernels.fixed_point`).
+        The first check of the stopping rule then ends the iterations.
 
     Examples
     --------
@@ -220,28 +221,32 @@ class Iteration(NamedTuple):
 
 
 def _kernel_iteration(model, owner, network, iteration):
-    """Return the network and the settings of diffusion as the kernel takes them.
+    """Return the network and the settings of diffusion as the kernel needs them.
 
-    If all agents always have the same dual variable, the network is replaced by one agent that owns
-    all atoms, which gives the same result in less time. Raises ParameterError if mu is negative, or
-    if the network is too large for `at_fixed_point`.
+    If all agents have the same dual variable, the network is replaced by one agent that owns all
+    atoms, which gives the same result in less time.
+
+    Raises
+    ------
+    ParameterError
+        If mu is negative, or if the network is too large for `at_fixed_point`.
     """
     mu = iteration.mu or safe_step(model, owner, network)
     if mu < 0:
         raise ParameterError(
-            f"mu={mu!r}", "a step above 0, or 0 for a safe step", "raise mu or set it to 0"
+            f"mu is {mu!r}", "a step size above 0, or 0 for the default", "raise mu or set it to 0"
         )
     if _has_one_dual(network):
-        # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns all atoms, with step mu/N.
+        # one agent with step size mu/N: nu = Proj(nu - (mu/N) grad sum_k J_k(nu))
         owner, mu = np.zeros_like(owner), mu / network.n_agents
         network = networks.network("fully_connected", 1)
     weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.at_fixed_point:
         if network.n_agents > MAX_AGENTS:
             raise ParameterError(
-                f"{network.n_agents} agents for the fixed point, which needs a number for each "
-                "pair of agents",
-                f"at most {MAX_AGENTS}",
+                f"the network has {network.n_agents} agents, and the fixed point needs a number "
+                "for each pair",
+                f"at most {MAX_AGENTS} agents",
                 "set solver: diffusion, or lower agents",
             )
         spread = fixed_point.spread(
@@ -262,11 +267,11 @@ def over_network(
     network: Network,
     **iteration: Any,
 ) -> Coded:
-    """Code documents by diffusion over a network (eqs 31 and 37).
+    """Compute codes by diffusion over a network (eqs 31 and 37).
 
-    Results are those of `odl.distributed.inference.diffuse`.
+    Results are equal to those of `odl.distributed.inference.diffuse`.
 
-    Equation `fixed-point` of docs/method.md (`at_fixed_point`).
+    Equation `fixed-point` of docs/method.md.
 
     Parameters
     ----------
@@ -310,9 +315,16 @@ def over_network(
 def learn_centralised(
     P: sparse.csr_array, A: sparse.csc_array, model: Model, step: float, *, tolerance: float = 1e-3
 ) -> sparse.csc_array:
-    """Update a dictionary after each document: W <- Proj(prox(W + step nu y^T)).
+    """Return the dictionary after the update W = Proj(prox(W + step nu y^T)) for each document.
 
     nu and y are the optimal dual variable and code of the document.
+
+    Parameters
+    ----------
+    P, A, model, tolerance
+        As in `centralised`.
+    step : float
+        Step size of the dictionary update.
 
     Returns
     -------
@@ -347,7 +359,7 @@ def learn_over_network(
     network: Network,
     **iteration: Any,
 ) -> sparse.csc_array:
-    """Update a dictionary after each document, over a network (eqs 51 to 56).
+    """Return the dictionary after an update for each document over a network (eqs 51 to 56).
 
     Each agent uses its own dual variable and codes.
 
@@ -356,7 +368,7 @@ def learn_over_network(
     P, A, model, owner, network, iteration
         As in `over_network`.
     step : float
-        Step of the dictionary update.
+        Step size of the dictionary update.
 
     Returns
     -------

@@ -1,13 +1,13 @@
-"""Inference over a network: diffusion on the dual, recovery of codes.
+"""Inference over a network: diffusion of dual variables, and codes from dual variables.
 
-An `AgentShare` contains the agents that one process owns, with their atoms. An iteration is *adapt*
-(each agent alone), *exchange* (neighbours send their dual variables) and *combine*. If one process
-owns all agents, the exchange is the identity. Otherwise it sends messages between the processes
-(`odl.distributed.messages`). The other two steps are the same in both cases.
+An `AgentShare` contains the agents that one process owns, with their atoms. An iteration consists
+of the steps *adapt* (of each agent), *exchange* (of dual variables between neighbours) and
+*combine*. If one process owns all agents, the exchange is the identity. Otherwise it sends messages
+between processes (`odl.distributed.messages`).
 
-This module works on dense dual variables, one row per agent. `odl.distributed.coding` has the fast
-versions for sparse documents, which are tested against these. Source: Chen, Towfic and Sayed 2014,
-equations 31, 37 and 42; numbers of the paper.
+Dual variables are dense here, with one row per agent. `odl.distributed.coding` has faster versions
+for sparse documents, which are tested against this module. Source: Chen, Towfic and Sayed 2014,
+equations 31, 37 and 42.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from odl.distributed.models import Model
 from odl.distributed.networks import Network
 from odl.errors import ParameterError
 
-CHECK_INTERVAL = 10  # iterations between two tests of the stopping rule
+CHECK_INTERVAL = 10  # number of iterations between two checks of the stopping rule
 
 
 class Inference(NamedTuple):
@@ -32,11 +32,12 @@ class Inference(NamedTuple):
     Attributes
     ----------
     nu : ndarray, shape (own agents, terms)
+        Dual variables of the own agents, those that this process owns.
     codes : list of ndarray
-        The codes y_k of the own agents.
+        Codes y_k of the own agents.
     costs : ndarray
-        The costs J_k(nu_k) of the own agents. The novelty score of the document is minus the sum of
-        the costs of all agents of the network.
+        Costs J_k(nu_k) of the own agents. The novelty score of the document is minus the sum of the
+        costs of all agents.
     iterations : int
         Number of exchanges between neighbours.
     floats : ndarray
@@ -73,7 +74,7 @@ class AgentShare:
     agents : ndarray of int
         Agents that this process owns ("own agents"), ascending.
     blocks : list of ndarray, shape (terms, atoms of the agent)
-        W_k of the own agents; the numbers of atoms may differ.
+        W_k of the own agents. Their numbers of atoms may differ.
 
     Examples
     --------
@@ -96,7 +97,7 @@ class AgentShare:
         n_agents = self.network.n_agents
         if len(self.agents) != len(self.blocks) or np.any(np.diff(self.agents) <= 0):
             raise ParameterError(
-                f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms",
+                f"agents are {self.agents} with {len(self.blocks)} blocks of atoms",
                 "ascending agents with one block each",
                 "pass a block for each agent",
             )
@@ -109,20 +110,19 @@ class AgentShare:
 
     @cached_property
     def senders(self) -> np.ndarray:
-        """Agents whose dual variables the own agents combine, including themselves, ascending."""
+        """Agents whose dual variables the own agents combine, with the own agents, ascending."""
         return np.unique(self._network_weights.indices)
 
     @cached_property
     def _network_weights(self):
-        """Combination weights a_lk, csr_array (own agents k, all agents l of the network)."""
+        """Combination weights a_lk as csr_array, with own agents k in rows and all agents l."""
         return sparse.csr_array(self.network.weights[self.agents])
 
     @cached_property
     def _sender_weights(self):
-        """Combination weights a_lk, csr_array (own agents k, agents l of `senders`).
+        """Combination weights a_lk as csr_array, with own agents k in rows and `senders` l.
 
-        These are the columns of `_network_weights` with entries, renumbered: column i belongs to
-        agent ``senders[i]``, whose dual variable is row i of the argument of `combine`.
+        Column i is that of agent ``senders[i]``.
         """
         weights = self._network_weights
         columns = np.searchsorted(self.senders, weights.indices)
@@ -132,7 +132,7 @@ class AgentShare:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """Share of the data term of each own agent: 1/|N_I| if it sees the data, else 0."""
+        """Weight of the data term of each own agent: 1/|N_I| if it sees the data, else 0."""
         return self.network.shares[self.agents]
 
     @cached_property
@@ -145,16 +145,15 @@ class AgentShare:
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return the initial dual variables, shape (own agents, terms).
 
-        They are argmin_nu f*(nu) - nu^T x for agents that see x, and 0 for other agents. This is
-        the optimum if all codes are zero. It needs no communication.
+        They are argmin_nu f*(nu) - nu^T x for agents that see x, the optimum if all codes are zero,
+        and 0 for other agents. No communication is needed.
         """
-        seen = (self.shares > 0)[:, None]
-        return np.where(
-            seen, self.model.residual.project(np.asarray(x) / self.model.residual.curvature), 0.0
-        )
+        residual = self.model.residual
+        optimum = residual.project(np.asarray(x) / residual.curvature)
+        return np.where((self.shares > 0)[:, None], optimum, 0.0)
 
     def gradients(self, nu: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the gradients of J_k at the agents' own dual variables."""
+        """Return the gradient of J_k at nu_k for each own agent k."""
         n_agents = self.network.n_agents
         rows = [
             self.model.gradient(x, block, row, n_agents, share)
@@ -163,7 +162,7 @@ class AgentShare:
         return np.array(rows).reshape(nu.shape)
 
     def adapt(self, nu: np.ndarray, x: np.ndarray, step: float) -> np.ndarray:
-        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a), which each agent computes alone.
+        """Return psi_k = nu_k - step grad J_k(nu_k) for each own agent k (eq. 31a).
 
         Equation `adapt-then-combine` of docs/method.md.
         """
@@ -172,10 +171,7 @@ class AgentShare:
     def moves(
         self, nu: np.ndarray, x: np.ndarray, step: float, exchange: Callable = np.asarray
     ) -> Iterator:
-        """Yield (nu before, nu after) for each iteration of adapt, exchange and combine.
-
-        The iterator never ends; the caller stops it.
-        """
+        """Yield (nu before, nu after) of infinitely many adapt-then-combine iterations."""
         while True:
             before, nu = nu, self.combine(exchange(self.adapt(nu, x, step)))
             yield before, nu
@@ -188,13 +184,13 @@ class AgentShare:
         Parameters
         ----------
         psi : ndarray, shape (len(senders), terms)
-            Values of the agents `senders`, in their order, so that the sum does not depend on which
-            process owns them.
+            Values of the agents `senders`, in their order. The order of summation therefore does
+            not depend on the division of agents among processes.
         """
         return self.model.residual.project(self._sender_weights @ psi)
 
     def finish(self, nu: np.ndarray, x: np.ndarray, iterations: int) -> Inference:
-        """Return the `Inference` with codes y_k = T(W_k^T nu_k), costs and floats sent."""
+        """Return the `Inference` after the last iteration, with codes y_k = T(W_k^T nu_k)."""
         codes = [self.model.codes(block, row) for block, row in zip(self.blocks, nu, strict=True)]
         costs = [
             self.model.cost(x, block, row, self.network.n_agents, share)
@@ -239,30 +235,29 @@ def diffuse(
     ----------
     share : AgentShare
     x : ndarray, shape (terms,)
-        The document; used only by agents that see it.
+        Document, which only the agents that see it use.
     step : float, optional
-        mu. The default is 0.9 of `Model.largest_step`, which is stable for every network. If the
-        share does not have all agents, the default needs `gather` to compare norms.
+        Step size mu. By default 0.9 of `Model.largest_step`, which is stable for every network.
     iterations : int
         Maximum number of iterations.
     tolerance : float
-        Stop when the dual variables of all agents change by less than ``tolerance * (mu c_f/N) *
-        ||nu||``. One iteration contracts distances at least by 1 - mu c_f/N, so the distance to the
-        fixed point is then at most about `tolerance`, relative to the norm of the dual variables. 0
-        means never.
+        The iterations stop when the dual variables of all agents change by at most ``tolerance *
+        (mu c_f/N) * ||nu||``. An iteration contracts distances by 1 - mu c_f/N or more, so the
+        distance to the fixed point, relative to the norm of the dual variables, is then about
+        `tolerance` or less. With 0, the iterations do not stop early.
     exchange : callable
-        Maps psi of the own agents to psi of the agents `share.senders`.
+        Maps the values psi of the own agents to those of the agents `share.senders`.
     gather : callable
-        Maps one number per own agent to the numbers of all agents, in order. The stopping rule
-        needs it.
+        Maps one number per own agent to the numbers of all agents, in order. It is used for the
+        default step size and for the stopping rule.
     record : callable, optional
         Called with (iteration, nu) after each iteration.
 
     Returns
     -------
     Inference
-        The fixed point is within O(mu) of the optimum, and equal to it if all agents are connected
-        with equal weight.
+        The fixed point is within O(mu) of the optimum. It is the optimum if all agents are
+        connected with equal weight.
 
     Examples
     --------
@@ -281,11 +276,12 @@ def diffuse(
         step = 0.9 * share.model.largest_step(gather(share.norms), network.n_agents)
     if not step > 0:
         raise ParameterError(
-            f"step={step!r}", "a step above 0", "raise the step or omit it for the default"
+            f"step is {step!r}", "a step size above 0", "raise step or omit it for the default"
         )
     limit = tolerance * step * curvature / network.n_agents
-    nu, used = (start := share.start(x)), 0
-    for used, (old, nu) in enumerate(islice(share.moves(start, x, step, exchange), iterations), 1):
+    start, used = share.start(x), 0
+    nu, moves = start, share.moves(start, x, step, exchange)
+    for used, (old, nu) in enumerate(islice(moves, iterations), 1):
         if record:
             record(used, nu)
         if used % CHECK_INTERVAL == 0 and tolerance > 0:

@@ -1,8 +1,8 @@
-"""Messages between MPI ranks, and the agents of one rank.
+"""Communication between MPI ranks, and the agents of one rank.
 
-Point-to-point messages contain the dual variables of the agents that have a neighbour on the
-receiving rank. In addition, all ranks gather two kinds of numbers from every agent: the change of
-its dual variables, for the stopping rule, and its costs J_k. Ranks share nothing else.
+Point-to-point messages contain the dual variables of agents with a neighbour on the receiving rank.
+All ranks also gather, from every agent, the change of its dual variables (for the stopping rule)
+and its costs J_k.
 """
 
 import sys
@@ -18,29 +18,29 @@ from odl.distributed.inference import AgentShare, diffuse
 from odl.errors import OdlError, ParameterError
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
-POLLS = 20  # tests of a message before a rank sleeps between two tests
-SHORTEST_PAUSE, LONGEST_PAUSE = 1e-5, 0.01  # seconds between two tests
+POLLS = 20  # number of polls of a message without a pause
+SHORTEST_PAUSE, LONGEST_PAUSE = 1e-5, 0.01  # seconds between further polls
 
 
 class Agreed(Exception):
-    """Raised on every rank when one rank fails.
+    """Exception that is raised on every rank when one rank fails.
 
-    On the first failed rank `__cause__` is its error; on the other ranks it is None.
+    On the first failed rank, `__cause__` is its error. On other ranks it is None.
     """
 
 
 def world(n_ranks=None):
-    """Return MPI's communicator of all ranks.
+    """Return the communicator of all MPI ranks.
 
     Parameters
     ----------
     n_ranks : int, optional
-        Number of ranks expected.
+        Expected number of ranks.
 
     Raises
     ------
     ParameterError
-        If mpi4py is missing or the launcher started another number of ranks.
+        If mpi4py cannot be imported, or the launcher started a different number of ranks.
     """
     try:
         from mpi4py import MPI
@@ -54,8 +54,8 @@ def world(n_ranks=None):
     if n_ranks is not None and comm.Get_size() != n_ranks:
         started = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)}"
         raise ParameterError(
-            f"{started} where {n_ranks} were asked for",
-            f"a launcher that starts {n_ranks}",
+            f"the launcher started {started}",
+            f"{n_ranks} ranks",
             f"start them by 'mpiexec -n {n_ranks}', under Slurm by 'srun --mpi=pmi2 -n {n_ranks}'",
         )
     return comm
@@ -64,7 +64,7 @@ def world(n_ranks=None):
 def wait(is_done):
     """Wait until `is_done()` is true.
 
-    MPI's own wait would keep a core busy and block signals to Python.
+    The wait of MPI would keep a core busy and block signals to Python.
     """
     tries = 0
     while not is_done():
@@ -76,12 +76,10 @@ def wait(is_done):
 def together(comm, function):
     """Call a function on every rank and return its result.
 
-    If it fails on any rank, all ranks stop.
-
     Raises
     ------
     Agreed
-        If the function failed on some rank. The first such rank has the error as its cause.
+        On all ranks, if the function failed on any rank.
     """
     result, failed = None, None
     try:
@@ -96,17 +94,17 @@ def together(comm, function):
 
 
 def take_part(n_ranks, work):
-    """Run `work` on this rank, one of the ranks of COMM_WORLD; return the exit status of the rank.
+    """Run `work` on this rank of COMM_WORLD, and return the exit status of the rank.
 
-    No rank waits for a failed rank. If `work` raises `Agreed`, every rank returns 1 and the failed
-    rank prints its error. After any other exception, this rank aborts all ranks.
+    If `work` raises `Agreed`, every rank returns 1 and the failed rank prints its error. After any
+    other exception, this rank aborts all ranks, so no rank waits for a failed one.
 
     Parameters
     ----------
     n_ranks : int or None
-        Number of ranks expected.
+        Expected number of ranks.
     work : callable
-        Called with the communicator. It raises `Agreed` to stop all ranks together.
+        Called with the communicator.
     """
     comm = world(n_ranks)
     try:
@@ -119,16 +117,16 @@ def take_part(n_ranks, work):
         if not isinstance(error, SystemExit | KeyboardInterrupt):
             sys.stderr.write(traceback.format_exc())
         sys.stderr.flush()
-        # Abort ends all processes at once, and the launcher needs time to read the traceback.
+        # Abort ends all processes at once. The launcher needs time to read the traceback before.
         time.sleep(0.5)
         comm.Abort(1)
     return 0
 
 
 def first_agents(n_agents, n_ranks):
-    """Return the first agent of each rank, then the number of agents, shape (n_ranks + 1,).
+    """Return an array with the first agent of each rank, followed by the number of agents.
 
-    Ranks have consecutive agents, as evenly as possible.
+    Ranks have consecutive agents, divided as evenly as possible.
 
     Raises
     ------
@@ -145,20 +143,20 @@ def first_agents(n_agents, n_ranks):
 
 
 def pack(rows):
-    """Return rows as one message: number of non-zero columns, their indices, values by rows."""
+    """Return rows as one message: number of non-zero columns, their indices, and their values."""
     columns = np.flatnonzero(rows.any(axis=0))
     return np.concatenate([[len(columns)], columns, rows[:, columns].ravel()])
 
 
 def unpack(message, shape):
-    """Return the rows of a message."""
+    """Return the rows, of the given shape, that `pack` wrote into a message."""
     rows, n = np.zeros(shape), int(message[0])
     rows[:, message[1 : 1 + n].astype(np.int64)] = message[1 + n :].reshape(shape[0], n)
     return rows
 
 
 class Ranks:
-    """Communication of one rank with the others.
+    """Communication of one rank with other ranks.
 
     Parameters
     ----------
@@ -173,8 +171,8 @@ class Ranks:
     senders : ndarray of int
         Agents whose dual variables the own agents combine, ascending.
     sends, receives : dict of int to ndarray of int
-        For each other rank: the own agents whose dual variables that rank needs, and the agents of
-        that rank whose dual variables this rank needs.
+        Other rank -> own agents whose dual variables it needs, and its agents whose dual variables
+        this rank needs.
     is_own : ndarray of bool
         Mask of the agents in `senders` that are own agents.
     rows : dict of int to ndarray of int
@@ -189,7 +187,7 @@ class Ranks:
         self.starts = first_agents(network.n_agents, self.size)
         rank_of = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
         links = sparse.csr_array(network.weights)
-        # For each rank: the agents whose dual variables the agents of the rank combine
+        # for each rank, the agents whose dual variables its agents combine
         senders = [
             np.unique(links[np.flatnonzero(rank_of == rank)].indices) for rank in range(self.size)
         ]
@@ -208,10 +206,9 @@ class Ranks:
                 self.rows[rank] = np.searchsorted(self.senders, agents)
 
     def exchange(self, values):
-        """Exchange rows with the neighbouring ranks; return the rows of the agents `senders`.
+        """Exchange rows with other ranks; return the rows of the agents `senders`.
 
-        Each rank sends the rows of its agents to the ranks that combine them, and waits for the
-        rows that it combines itself. The bytes sent are added to `sent`.
+        The number of bytes sent is added to `sent`.
 
         Parameters
         ----------
@@ -246,7 +243,7 @@ class Ranks:
         return message
 
     def gather(self, numbers):
-        """Gather one row for each agent of the network, from the ranks that own the agents.
+        """Return the rows of all agents of the network.
 
         Parameters
         ----------
@@ -260,7 +257,7 @@ class Ranks:
         return self._gather(np.ascontiguousarray(numbers, dtype=float), np.diff(self.starts))
 
     def _gather(self, rows, counts):
-        """Return the rows of all ranks; rank r has counts[r] rows."""
+        """Return the rows of all ranks, of which rank r has counts[r]."""
         gathered = np.empty((int(counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
         self.sent += rows.nbytes * (self.size - 1)
         width = int(np.prod(rows.shape[1:], dtype=np.int64))
@@ -274,23 +271,24 @@ class Ranks:
         ).sum(axis=0)
 
     def gather_digests(self, digests):
-        """Gather the sha256 digests (hexadecimal) of all agents' files from their ranks.
+        """Return the SHA-256 digests (hexadecimal) of the files of all agents.
 
-        `digests` are those of the agents of this rank.
+        `digests` are those of the own agents.
         """
         own = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
         return [row.tobytes().hex() for row in self._gather(own, np.diff(self.starts))]
 
 
 class Inferred(NamedTuple):
-    """Codes of a batch on the own atoms of one rank.
+    """Codes of a batch for the atoms of one rank.
 
     Attributes
     ----------
     codes : csr_array, shape (n_documents, own atoms)
     costs : ndarray, shape (own agents, n_documents)
-        J_k(nu_k).
+        Costs J_k(nu_k) of the agents of the rank.
     iterations : ndarray, shape (n_documents,)
+        Number of exchanges between agents.
     """
 
     codes: sparse.csr_array
@@ -299,7 +297,7 @@ class Inferred(NamedTuple):
 
 
 class Agents:
-    """The agents of one rank with their atoms.
+    """Agents of one rank with their atoms.
 
     Parameters
     ----------
@@ -331,7 +329,7 @@ class Agents:
             yield diffuse(self.share, P[[row]].toarray()[0], **self.settings, **hooks)
 
     def infer(self, P):
-        """Code a batch (eqs 31, 37, 42).
+        """Compute the codes of a batch (eqs 31, 37, 42).
 
         Parameters
         ----------
@@ -351,7 +349,7 @@ class Agents:
         return Inferred(sparse.csr_array(codes), costs, iterations)
 
     def learn(self, P, step):
-        """Update the atoms after each document of a batch; each agent uses its own nu_k and y_k."""
+        """Update the atoms of each agent after each document, by its own nu_k and y_k."""
         update, blocks = self.share.model.learn, self.share.blocks
         for inference in self._documents(P):
             blocks[:] = [

@@ -1,19 +1,19 @@
-"""The general model of dictionary learning over agents, as small parts that combine.
+"""Models of dictionary learning over agents: residual losses, penalties, and tasks.
 
-For one document x and dictionary W (terms x atoms),
+The code y of a document x and the dictionary W (terms x atoms) solve
 
-    min_y  f(x - W y) + h(y),        learning:  + h_W(W),  W in a set of columns
+    min_y  f(x - W y) + h(y)        and        min_W  E f(x - W y) + h(y) + h_W(W)
 
 with a residual loss f, a strongly convex penalty h on the code, a penalty h_W on the dictionary and
-a set for its columns. The codes follow from the dual problem (equations 25 to 28),
+a constraint on its columns. Codes follow from the dual problem (equations 25 to 28),
 
     max_nu  g(nu) = -f*(nu) + nu^T x - sum_k h*(W_k^T nu),        nu in V_f, the domain of f*.
 
 Its last term is a sum over agents k, where W_k are the atoms that agent k owns.
 
-Documents are vectors over terms along the last axis, codes vectors over atoms; any leading axes are
-batches. Source: J. Chen, Z. J. Towfic and A. H. Sayed, "Dictionary learning over distributed
-models", 2014, tables I and II (numbers of equations are that paper's).
+The last axis of documents is that of terms, and the last axis of codes that of atoms. Other axes
+are batches. Source: J. Chen, Z. J. Towfic and A. H. Sayed, "Dictionary learning over distributed
+models", 2014, tables I and II. Equations are numbered as in the paper.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from odl.prox.projections import number
 
 
 def soft(values: np.ndarray, threshold: float) -> np.ndarray:
-    """Return sign(v) max(|v| - threshold, 0), entry by entry.
+    """Return sign(v) max(|v| - threshold, 0) for each entry v.
 
     Examples
     --------
@@ -40,16 +40,18 @@ def soft(values: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _positive(part, name, value, why):
-    """Raise ParameterError unless a parameter of a part of the model is finite and above 0."""
+    """Raise ParameterError unless a parameter is finite and positive, for the reason `why`."""
     if not (np.isfinite(value) and value > 0):
         raise ParameterError(
-            f"{part} with {name}={value!r}", f"a finite {name} above 0, for {why}", f"raise {name}"
+            f"{name} of the {part} is {value!r}",
+            f"a finite {name} above 0, since {why}",
+            f"raise {name}",
         )
 
 
 @dataclass(frozen=True)
 class Squared:
-    """f(u) = 1/2 ||u||^2; f*(nu) = 1/2 ||nu||^2 for every nu.
+    """Squared loss f(u) = 1/2 ||u||^2, with the conjugate f*(nu) = 1/2 ||nu||^2.
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class Squared:
         return 0.5 * np.sum(np.square(u), axis=-1)
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """Return the gradient of f: the dual variable of the residual u."""
+        """Return the gradient of f at u, the dual variable of the residual u."""
         return np.array(u, dtype=float)
 
     def conjugate(self, nu: np.ndarray) -> Any:
@@ -79,21 +81,21 @@ class Squared:
         return 0.5 * np.sum(np.square(nu), axis=-1)
 
     def project(self, nu: np.ndarray) -> np.ndarray:
-        """Return the nearest point of V_f (here everything)."""
+        """Return nu, since V_f contains all vectors."""
         return np.array(nu, dtype=float)
 
 
 @dataclass(frozen=True)
 class Huber:
-    """f(u) = sum_i L_eta(u_i), L_eta(u) = u^2/(2 eta) if |u| < eta, else |u| - eta/2.
+    """Huber loss f(u) = sum_i L_eta(u_i), L_eta(u) = u^2/(2 eta) if |u| < eta, else |u| - eta/2.
 
-    f*(nu) = eta/2 ||nu||^2 where ||nu||_inf <= 1, infinite elsewhere; projection on V_f: clip (eq.
-    36).
+    Its conjugate f*(nu) is eta/2 ||nu||^2 if ||nu||_inf <= 1, and infinite otherwise. Entries are
+    clipped to project on its domain (eq. 36).
 
     Parameters
     ----------
     eta : float
-        Size of residuals from which they count linearly.
+        Absolute residual above which the loss is linear.
 
     Examples
     --------
@@ -111,18 +113,17 @@ class Huber:
 
     @property
     def curvature(self) -> float:
-        """c_f = eta."""
+        """Second derivative c_f = eta of f* per term."""
         return self.eta
 
     def value(self, u: np.ndarray) -> Any:
         """Return f(u)."""
         size = np.abs(u)
-        return np.sum(
-            np.where(size < self.eta, size**2 / (2.0 * self.eta), size - self.eta / 2.0), axis=-1
-        )
+        quadratic, linear = size**2 / (2.0 * self.eta), size - self.eta / 2.0
+        return np.sum(np.where(size < self.eta, quadratic, linear), axis=-1)
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """Return the gradient of f: the dual variable of the residual u."""
+        """Return the gradient of f at u, the dual variable of the residual u."""
         return np.clip(np.asarray(u) / self.eta, -1.0, 1.0)
 
     def conjugate(self, nu: np.ndarray) -> Any:
@@ -137,16 +138,17 @@ class Huber:
 
 @dataclass(frozen=True)
 class ElasticNet:
-    """h(y) = gamma ||y||_1 + delta/2 ||y||^2.
+    """Elastic net h(y) = gamma ||y||_1 + delta/2 ||y||^2.
 
-    h*(a) = delta/2 ||T(a)||^2 with T(a) = soft(a, gamma)/delta.
+    Its conjugate is h*(a) = delta/2 ||T(a)||^2 with T(a) = soft(a, gamma)/delta.
 
     Parameters
     ----------
     gamma, delta : float
-        Weights of the l1 and the squared l2 penalty. delta > 0: h must be strongly convex.
+        Weights of the l1 and the squared l2 penalty. delta must be positive, since h must be
+        strongly convex.
     non_negative : bool
-        Whether h is infinite unless y >= 0; then T(a) = max(a - gamma, 0)/delta.
+        Whether h is infinite unless y >= 0. Then T(a) = max(a - gamma, 0)/delta.
 
     Examples
     --------
@@ -179,7 +181,7 @@ class ElasticNet:
         return value
 
     def maximiser(self, a: np.ndarray) -> np.ndarray:
-        """Return the unique y that attains h*(a): the code of an atom with a = w^T nu."""
+        """Return the y that attains h*(a), the code of an atom w with a = w^T nu."""
         if self.non_negative:
             return np.maximum(np.asarray(a) - self.gamma, 0.0) / self.delta
         return soft(a, self.gamma) / self.delta
@@ -191,9 +193,9 @@ class ElasticNet:
 
 @dataclass(frozen=True)
 class Model:
-    """A residual loss with penalties.
+    """Residual loss with penalties on codes and dictionary.
 
-    Atoms are in the unit l2 ball (eq. 3), and non-negative if codes are (eq. 4).
+    Atoms are in the unit l2 ball (eq. 3), and non-negative if codes are non-negative (eq. 4).
 
     Parameters
     ----------
@@ -219,7 +221,7 @@ class Model:
         number(self.beta, "beta")
 
     def project(self, W: np.ndarray) -> np.ndarray:
-        """Return W with each column projected on the set of atoms."""
+        """Return W with each column projected on its constraint set."""
         W = np.maximum(W, 0.0) if self.code.non_negative else np.asarray(W, dtype=float)
         return W / np.maximum(1.0, np.sqrt(np.sum(np.square(W), axis=0)))
 
@@ -231,11 +233,11 @@ class Model:
         return self.residual.value(x - y @ np.transpose(W)) + self.code.value(y)
 
     def dual(self, x: np.ndarray, W: np.ndarray, nu: np.ndarray) -> Any:
-        """Return g(nu): at most the primal value, equal to it at the optimum, -inf outside V_f."""
+        """Return g(nu), a lower bound on the primal value; -inf outside V_f."""
         return -self.residual.conjugate(nu) + np.sum(nu * x, axis=-1) - self.code.conjugate(nu @ W)
 
     def codes(self, W: np.ndarray, nu: np.ndarray) -> np.ndarray:
-        """Recover the codes y = T(W^T nu) from a dual variable (eq. 42).
+        """Return the codes y = T(W^T nu) of a dual variable (eq. 42).
 
         Equation `agent-codes` of docs/method.md.
         """
@@ -251,7 +253,7 @@ class Model:
         Parameters
         ----------
         x : ndarray, shape (..., terms)
-            The document.
+            Document.
         W_k : ndarray, shape (terms, atoms of the agent)
             Atoms of agent k.
         nu : ndarray, shape (..., terms)
@@ -264,7 +266,7 @@ class Model:
         Returns
         -------
         float or ndarray
-            One cost for each document.
+            Cost of each document.
         """
         residual_part = self.residual.conjugate(nu) / n_agents - share * np.sum(nu * x, axis=-1)
         return residual_part + self.code.conjugate(nu @ W_k)
@@ -280,7 +282,7 @@ class Model:
         )
 
     def learn(self, W: np.ndarray, nu: np.ndarray, y: np.ndarray, step: float) -> np.ndarray:
-        """Return W after one document: Proj(prox_{step h_W}(W + step nu y^T)) (eqs 51 to 56).
+        """Return Proj(prox_{step h_W}(W + step nu y^T)), W after a document (eqs 51 to 56).
 
         Equation `agent-atoms` of docs/method.md.
         """
@@ -288,16 +290,15 @@ class Model:
         return self.project(soft(W, step * self.beta) if self.beta else W)
 
     def largest_step(self, norms: ArrayLike, n_agents: int) -> float:
-        """Return 1/max_k (c_f/N + ||W_k||_2^2/delta); diffusion is stable with smaller steps.
+        """Return 1/max_k (c_f/N + ||W_k||_2^2/delta), below which step sizes are stable.
 
         Parameters
         ----------
         norms : array_like
             ||W_k||_2^2 of the agents.
         """
-        return 1.0 / (
-            self.residual.curvature / n_agents + np.max(norms, initial=0.0) / self.code.delta
-        )
+        largest = np.max(norms, initial=0.0)
+        return 1.0 / (self.residual.curvature / n_agents + largest / self.code.delta)
 
 
 TASKS = ("sparse_svd", "biclustering", "nmf", "nmf_huber")  # table I
@@ -312,11 +313,11 @@ def task(
     ----------
     name : {"sparse_svd", "biclustering", "nmf", "nmf_huber"}
     gamma, delta : float
-        Elastic net of the codes.
+        Weights of the elastic net of the codes.
     eta : float, optional
-        Threshold of the Huber loss; required by nmf_huber, ignored by the others.
+        Threshold of the Huber loss. It is required for "nmf_huber" and otherwise ignored.
     beta : float
-        Weight of the l1 penalty on the dictionary; only for biclustering.
+        Weight of the l1 penalty on the dictionary, only for "biclustering".
 
     Returns
     -------
@@ -325,7 +326,7 @@ def task(
     Raises
     ------
     ParameterError
-        If no task has this name, or a setting does not belong to the task.
+        If the task does not exist, or a parameter is not allowed with it.
 
     Examples
     --------
@@ -338,12 +339,12 @@ def task(
             f"the task {name!r} does not exist", f"one of {', '.join(TASKS)}", "correct task"
         )
     if name == "nmf_huber" and eta is None:
-        raise ParameterError("the task 'nmf_huber' without eta", "an eta above 0", "pass eta")
+        raise ParameterError("the task 'nmf_huber' has no eta", "an eta above 0", "pass eta")
     if name != "biclustering" and beta:
         raise ParameterError(
-            f"the task {name!r} with beta={beta!r}",
+            f"the task {name!r} has beta {beta!r}",
             "no penalty on the dictionary in this task",
-            "set beta to 0 or choose biclustering",
+            "set beta to 0 or choose the task biclustering",
         )
     residual = Huber(eta) if name == "nmf_huber" and eta is not None else Squared()
     return Model(residual, ElasticNet(gamma, delta, non_negative=name.startswith("nmf")), beta)

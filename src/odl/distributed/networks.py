@@ -1,4 +1,4 @@
-"""Networks of agents: graphs by name, combination weights, which agents see the data."""
+"""Networks of agents: graphs, combination weights, and the agents that see the data."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,12 +20,15 @@ def graph(
     Parameters
     ----------
     name : {"fully_connected", "ring", "grid", "erdos_renyi"}
-        ring: each agent is connected with its `degree` (even) nearest agents. grid: the rectangle
-        of n_agents agents that is nearest to a square. erdos_renyi: each link exists with
-        `probability`.
+        In a ring, each agent is connected with its `degree` nearest agents. A grid is the rectangle
+        of n_agents agents that is nearest to a square. In an Erdos-Renyi graph, each pair of agents
+        is connected with `probability`.
     n_agents : int
+    degree : int
+        Even number of neighbours in a ring.
+    probability : float
     seed : int
-        Seed of the random graph.
+        Seed of the Erdos-Renyi graph.
 
     Returns
     -------
@@ -34,7 +37,7 @@ def graph(
     Raises
     ------
     ParameterError
-        If no graph has this name, or its settings are out of range.
+        If the graph does not exist, or a parameter is out of range.
 
     Examples
     --------
@@ -50,22 +53,22 @@ def graph(
         )
     if n_agents < 1:
         raise ParameterError(
-            f"{n_agents} agents", "at least one agent", "raise the number of agents"
+            f"the number of agents is {n_agents}", "at least one agent", "raise it"
         )
     if name == "ring" and (degree < 2 or degree % 2):
         raise ParameterError(
-            f"a ring of degree {degree}", "an even degree of at least 2", "correct degree"
+            f"the degree of the ring is {degree}", "an even degree of at least 2", "correct degree"
         )
     if not 0.0 <= probability <= 1.0:
         raise ParameterError(
-            f"probability={probability!r}", "a number from 0 to 1", "correct probability"
+            f"probability is {probability!r}", "a number from 0 to 1", "correct probability"
         )
     if name == "fully_connected":
         return sparse.csr_array(np.ones((n_agents, n_agents)) - np.eye(n_agents))
     import networkx
 
     if name == "ring":
-        # Without random links (probability 0), the graph is a ring lattice.
+        # With rewiring probability 0, this is a ring lattice.
         links = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)
     elif name == "grid":
         height = max(size for size in range(1, int(n_agents**0.5) + 1) if n_agents % size == 0)
@@ -78,7 +81,7 @@ def graph(
 
 
 def shown(name: str, *, degree: int = 4) -> str:
-    """Return the name of a graph for reports and figures; for a ring with its degree."""
+    """Return the name of a graph for reports and figures, with the degree of a ring."""
     return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
 
 
@@ -87,20 +90,20 @@ WEIGHT_ROUNDING = 1e-12  # largest rounding error of a weight
 
 @dataclass(frozen=True)
 class Network:
-    """A connected, undirected network of N agents with doubly stochastic weights (eqs 32 and 33).
+    """Connected, undirected network of N agents with doubly stochastic weights (eqs 32 and 33).
 
     Parameters
     ----------
     weights : csr_array, shape (N, N)
-        a_lk, the weight of agent l in the combination of agent k; zero unless l = k or l and k are
-        neighbours. Symmetric, rows and columns sum to one.
+        Weight a_lk of agent l in the combination of agent k, which is zero unless l = k or l and k
+        are neighbours. The matrix is symmetric and doubly stochastic.
     seen : ndarray of bool, shape (N,)
-        Agents that see the documents (N_I).
+        Mask of the agents that see the documents (N_I).
 
     Raises
     ------
     ParameterError
-        If the weights are not doubly stochastic, the network is not connected or no agent sees the
+        If the weights are not doubly stochastic, the network is not connected, or no agent sees the
         data.
 
     Examples
@@ -120,28 +123,23 @@ class Network:
         todo = "choose other weights or another graph"
         if self.weights.shape != (n_agents, n_agents) or n_agents < 1:
             raise ParameterError(
-                f"weights of shape {self.weights.shape}",
+                f"weights have the shape {self.weights.shape}",
                 "a square matrix with a row for each agent",
                 todo,
             )
         sums = np.concatenate([np.asarray(self.weights.sum(axis=axis)).ravel() for axis in (0, 1)])
-        if (
-            np.abs(sums - 1.0).max() > WEIGHT_ROUNDING * n_agents
-            or self.weights.data.min(initial=0.0) < -WEIGHT_ROUNDING
-        ):
-            defect = (
-                "weights whose rows and columns sum to between "
-                f"{sums.min():.6g} and {sums.max():.6g}"
-            )
-            if self.weights.data.min(initial=0.0) < 0:
-                defect = f"a weight of {self.weights.data.min():.6g}"
+        smallest = self.weights.data.min(initial=0.0)
+        if np.abs(sums - 1.0).max() > WEIGHT_ROUNDING * n_agents or smallest < -WEIGHT_ROUNDING:
+            defect = f"sums of rows and columns are between {sums.min():.6g} and {sums.max():.6g}"
+            if smallest < 0:
+                defect = f"the smallest weight is {smallest:.6g}"
             raise ParameterError(defect, "doubly stochastic weights of at least 0", todo)
         parts = connected_components(self.weights, directed=False)[0]
         if parts > 1:
             raise ParameterError(
-                f"a network in {parts} parts",
+                f"the network has {parts} components",
                 "a connected network",
-                "add links: more degree or probability, or another seed",
+                "raise degree or probability, or change the seed",
             )
         if self.seen.shape != (n_agents,) or not self.seen.any():
             raise ParameterError(
@@ -157,17 +155,17 @@ class Network:
 
     @property
     def shares(self) -> np.ndarray:
-        """1/|N_I| for agents that see the data, 0 for the others."""
+        """Weight of the data term of each agent: 1/|N_I| if it sees the data, else 0."""
         return self.seen / self.seen.sum()
 
     @property
     def neighbours(self) -> np.ndarray:
-        """Number of other agents that each agent sends to."""
+        """Number of neighbours of each agent."""
         return np.diff(self.weights.indptr) - (self.weights.diagonal() != 0)
 
     @property
     def exact(self) -> bool:
-        """Whether all agents are connected with equal weight, so have the same dual variable."""
+        """Whether all agents are connected with equal weight and thus have equal dual variables."""
         dense = self.weights.nnz == self.n_agents**2
         return bool(
             dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= WEIGHT_ROUNDING
@@ -183,12 +181,12 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     Parameters
     ----------
     adjacency : sparse array, shape (N, N)
-        Symmetric pattern with an empty diagonal.
+        Symmetric adjacency matrix with an empty diagonal.
 
     Returns
     -------
     csr_array
-        Symmetric and doubly stochastic for every undirected graph.
+        Symmetric, doubly stochastic matrix.
 
     Examples
     --------
@@ -211,15 +209,15 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
 def network(
     name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **settings: Any
 ) -> Network:
-    """Return a network with the weights of `metropolis`, which are 1/N if it is fully connected.
+    """Return a network with Metropolis weights (`metropolis`).
 
     Parameters
     ----------
     name : str
         As in `graph`.
     seen_by : float
-        Agents that see the documents: a share up to 1, or an integer above 1. They are spread
-        evenly over all agents; with 0 only agent 0 sees the documents.
+        Share of the agents that see the documents, or their number if it is above 1. They are
+        spread evenly over all agents. With 0, only agent 0 sees the documents.
     seed, settings
         As in `graph`.
 
@@ -244,9 +242,7 @@ def network(
 
 
 def observers(n_agents: int, seen_by: float) -> np.ndarray:
-    """Return the mask of agents that see the documents.
-
-    `network` documents the argument `seen_by`.
+    """Return the mask of agents that see the documents, with `seen_by` as in `network`.
 
     Returns
     -------
@@ -260,7 +256,7 @@ def observers(n_agents: int, seen_by: float) -> np.ndarray:
     """
     if not 0.0 <= seen_by <= n_agents or (seen_by > 1.0 and seen_by != int(seen_by)):
         raise ParameterError(
-            f"seen_by={seen_by!r} for {n_agents} agents",
+            f"seen_by is {seen_by!r} with {n_agents} agents",
             f"a share from 0 to 1 or an integer up to {n_agents}",
             "correct seen_by",
         )

@@ -1,4 +1,4 @@
-"""The learner `batch`: fit the dictionary to all documents so far.
+"""Learner `batch`, which fits the dictionary to all documents so far.
 
 It is BATCH-IMPL of the NIPS 2012 supplement, Algorithm 4.
 """
@@ -18,12 +18,13 @@ from odl.learners.base import State, setting
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
-# Largest accepted rise of F, relative to the norm of the documents: the coder's duality gap.
+# Largest accepted increase of F, relative to the norm of the documents. It is the largest duality
+# gap of codes.
 OBJECTIVE_SLACK = 1e-9
 
 
 class Alternation(NamedTuple):
-    """Result of an alternation; `trace` has F at the start and after each half step."""
+    """Dictionary and codes after alternation; `trace` has F at first and after each half step."""
 
     dictionary: sparse.csc_array
     codes: sparse.csr_array
@@ -32,46 +33,44 @@ class Alternation(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch(L1Learner):
-    """Minimise F(A, X) = ||P_[t] - X A^T||_1 + lam ||X||_1 over A and X.
+    """Minimise F(A, X) = ||P_[t] - X A^T||_1 + lam ||X||_1 over all documents so far.
 
-    P_[t] has all documents up to timestep t.
-
-    Each timestep adds `growth` atoms to the last dictionary, then alternates
+    P_[t] has the documents up to timestep t. Each timestep adds `growth` atoms to the last
+    dictionary, then alternates the two half steps
 
         A = argmin_{A >= 0, ||A_j||_1 <= 1} ||P_[t] - X A^T||_1      (Algorithm 3 from the last A)
-        X = argmin_{X >= 0} ||P_[t] - X A^T||_1 + lam ||X||_1        (the coder)
+        X = argmin_{X >= 0} ||P_[t] - X A^T||_1 + lam ||X||_1        (sparse coding)
 
-    until F decreases by less than `tolerance` (relative), or `alternations` times. There are at
-    least two alternations, since new atoms have no codes in the first.
+    at most `alternations` times, until the relative decrease of F is smaller than `tolerance`. At
+    least two alternations are done, since the codes of new atoms are zero in the first.
 
     Parameters
     ----------
     growth : int
-        Number of atoms added at each timestep after the first (eta in the paper), at most one for
-        each document with known terms in the batch; 0 adds none.
+        Number of atoms that are added at each timestep after the first (eta in the paper). A batch
+        adds at most one atom per document with known terms. With 0, none are added.
     alternations : int
-        Maximum number of alternations of a timestep; the first batch has `rounds`.
+        Maximum number of alternations at a timestep after the first. The first has `rounds`.
     tolerance : float
         Relative decrease of F below which alternation stops.
     fit_iterations, fit_tolerance : int, float
-        Maximum number of iterations of a dictionary step, and its tolerance
+        Maximum number of iterations and tolerance of a dictionary update
         (`odl.dictionary.l1.fit_dictionary`).
 
     Notes
     -----
-    F never rises: each half step is checked, with a slack of 1e-9 ||P_[t]||_1. Codes of the ADMM
-    coder, which need not be optimal, replace the previous ones only if they are better.
+    F never increases by more than 1e-9 ||P_[t]||_1, which each half step checks. Codes of ADMM,
+    which may not be optimal, replace the previous codes only if they are better.
 
-    The state is only the dictionary. Codes of earlier batches are not stored: coding was the last
-    half step of the previous timestep, the coder is deterministic, and it codes each document
-    alone, so coding the history on A_t gives X_[t-1] bit for bit. (With ADMM it gives the codes of
-    ADMM on A_t.)
+    The state is only the dictionary A_t. Codes of earlier batches need not be stored, because the
+    last half step of a timestep is sparse coding, which is deterministic and codes each document
+    separately. Coding the history with A_t therefore gives the same bits again.
 
-    The paper does not say how new atoms start; atoms of zeros would never enter a code. Here they
-    start from the documents of the batch with the largest objective, with `start_terms` words each,
-    as in the first dictionary. A document is skipped if an atom chosen earlier would enter its
-    code, so that one new topic does not take all atoms. Ties keep their order; nothing is random.
-    Old atoms keep their columns. `carry` only carries the update count.
+    The paper does not define the initial values of new atoms; zero atoms would never enter a code.
+    Here they are initialised from the documents of the batch with the largest objectives, with
+    `start_terms` words each, as in the first dictionary. A document is skipped if an atom chosen
+    earlier would enter its code, so that one new topic does not use all atoms. Nothing is random.
+    Existing atoms do not change columns. `carry` affects only the number of updates.
 
     Examples
     --------
@@ -98,7 +97,7 @@ class Batch(L1Learner):
     grows: ClassVar[bool] = True
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` alternations."""
+        """Learn the first dictionary by `rounds` alternations, from documents as initial atoms."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         X = self.score(State(A), P).codes
         A, _, trace = self.alternate(P, A, X, self.rounds)
@@ -125,7 +124,7 @@ class Batch(L1Learner):
     def alternate(
         self, P: sparse.csr_array, A: sparse.csc_array, X: sparse.csr_array, most: int
     ) -> Alternation:
-        """Alternate dictionary and codes from A and X, until F converges or at most `most` times.
+        """Alternate dictionary updates and sparse coding at most `most` times, from A and X.
 
         Equation `batch` of docs/method.md.
 
@@ -136,7 +135,7 @@ class Batch(L1Learner):
         Raises
         ------
         OdlError
-            If F rises by more than 1e-9 ||P||_1.
+            If F increases by more than 1e-9 ||P||_1.
         """
         trace = [float(objectives(P, A, self.lam, X).sum())]
         slack = OBJECTIVE_SLACK * float(P.data.sum())
@@ -154,10 +153,7 @@ class Batch(L1Learner):
         return Alternation(A, X, trace)
 
     def _code(self, P, A, X):
-        """Return (codes of P on A, sum of their objectives).
-
-        A code that is worse than that of X is replaced by the code of X.
-        """
+        """Return (codes of P with A, sum of their objectives); X has codes that may be better."""
         scores = self.score(State(A), P)
         values = scores.residual + scores.penalty
         if self.solver == "exact":
@@ -169,34 +165,32 @@ class Batch(L1Learner):
 
 
 def _append(trace, value, slack):
-    """Append a value of the objective F to `trace`.
-
-    Raises OdlError if it exceeds the last value by more than `slack`.
-    """
+    """Append a value of F to `trace`; raise OdlError if F increased by more than `slack`."""
     if not value <= trace[-1] + slack:
         expected = f"at most {trace[-1]!r}, up to {slack:.1g}"
         raise OdlError(
-            f"the objective rises to {value!r}", expected, "report this with the documents"
+            f"the objective increases to {value!r}", expected, "report this with the documents"
         )
     trace.append(value)
 
 
 def new_atoms(P, objective, count, start_terms, lam):
-    """Return atoms that start from the documents with the largest objective.
+    """Return new atoms, initialised from the documents with the largest objectives.
 
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)
         Rows of unit l1 norm.
     objective : ndarray, shape (n_documents,)
-        Objective of each document on the current dictionary; ties keep their order.
+        Objective of each document with the current dictionary.
     count : int
-        Number of atoms to make; fewer are made if fewer documents have known terms.
+        Maximum number of atoms. There are fewer if fewer documents have known terms.
     start_terms : int
-        Number of heaviest terms of a document in its atom; 0 takes all terms.
+        Number of terms in an atom, those of its document with the largest weights. 0 stands for all
+        terms.
     lam : float
-        A document is used last if an atom chosen earlier has more than (1 + lam)/2 of its mass on
-        terms of the document: this atom would enter its code.
+        Documents are used last if an atom chosen earlier would enter their codes, which requires
+        more than (1 + lam)/2 of the atom's mass on their terms.
 
     Returns
     -------

@@ -1,8 +1,7 @@
-"""The learner `batch_l2`: non-negative sparse coding of all documents so far.
+"""Learner `batch_l2`: non-negative sparse coding of all documents so far, with the squared l2 loss.
 
-It is L2-BATCH of the NIPS 2012 supplement, Algorithm 5.
-Each timestep alternates exact codes and block coordinate descent over the atoms, with the squared
-l2 loss.
+It is L2-BATCH of the NIPS 2012 supplement, Algorithm 5. Each timestep alternates exact codes and
+block coordinate descent over the atoms.
 """
 
 from collections.abc import Sequence
@@ -24,8 +23,8 @@ class BatchL2(Learner):
     """Score by min_{x >= 0} ||p - A x||_2 + lam ||x||_1; learn by sparse coding of all documents.
 
     P_[t] has the documents of all batches up to timestep t. Each timestep adds `growth` atoms to
-    the last dictionary. The following steps then alternate until the relative decrease of the
-    objective is below `tolerance`, at most `alternations` times:
+    the last dictionary. Two steps then alternate, at most `alternations` times, until the relative
+    decrease of the objective is smaller than `tolerance`:
 
         X = argmin_{X >= 0}                      1/2 ||P_[t] - X A^T||_F^2 + lam ||X||_1
         A: block coordinate descent, A >= 0 and ||A_j||_2 <= 1, on the same objective
@@ -35,30 +34,31 @@ class BatchL2(Learner):
     lam : float
         Weight of the l1 penalty, in the score and in the fit.
     growth : int
-        Number of atoms added at each timestep after the first (eta in the paper); 0 adds none.
+        Number of atoms that are added at each timestep after the first (eta in the paper).
     rounds, alternations : int
         Maximum number of alternations on the first batch and at later timesteps.
     sweeps : int
-        Sweeps of block coordinate descent in one alternation.
+        Number of sweeps of block coordinate descent in one alternation.
     tolerance : float
         Relative decrease of the objective below which alternation stops.
     start_terms : int
-        Number of heaviest terms of a document in its atom; 0 takes all terms.
+        Number of terms in an initial atom, those of a document with the largest weights. 0 stands
+        for all terms.
     unit : {"l2", "l1"}
-        Norm that scores are relative to; "l1" divides them by ||p||_1. The objective is
-        homogeneous, so documents of unit l1 norm have the same codes up to scale.
+        Norm by which scores are divided. Documents have unit l2 norm, so "l2" has no effect.
 
     Notes
     -----
-    Algorithm 5 prints the problem of the dictionary as ||P - A X||_2 + lam ||X||_1 and calls it the
-    non-negative sparse coding problem. That problem (Hoyer 2002) has the squared norm and is solved
-    here with the same lam. With one norm over all documents, as printed, the solution would be X =
-    0 for 100 unit documents or more: no product of an atom and a residual exceeds 1, but lam times
-    the norm of 100 unit residuals does.
+    In Algorithm 5, the problem of the dictionary is printed as ||P - A X||_2 + lam ||X||_1 and
+    called the non-negative sparse coding problem. That problem (Hoyer 2002) has the squared norm,
+    and is solved here with the same lam. With one norm over all documents, as printed, the solution
+    would be X = 0 for 100 unit documents or more, because no product of an atom and a residual
+    exceeds 1, but lam times the norm of 100 unit residuals does.
 
-    The state is the dictionary; codes of earlier documents are computed from it, so they are not
-    stored. The paper does not say how new atoms start; here they start from the documents of the
-    batch with the largest objective (`odl.learners.sparse_atoms`). Old atoms keep their columns.
+    The state is the dictionary, from which the codes of earlier documents are computed. The paper
+    does not define the initial values of new atoms. Here they are initialised from the documents of
+    the batch with the largest objectives (`odl.learners.sparse_atoms`). Existing atoms do not
+    change columns.
 
     Examples
     --------
@@ -89,12 +89,12 @@ class BatchL2(Learner):
     grows: ClassVar[bool] = True
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` alternations."""
+        """Learn the first dictionary by `rounds` alternations, from documents as initial atoms."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, "l2")
         return self.fresh(self.fit(P, A, self.rounds).A)
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents on the dictionary: min_{x >= 0} ||p - A x||_2 + lam ||x||_1.
+        """Score documents by min_{x >= 0} ||p - A x||_2 + lam ||x||_1.
 
         Equations `l2-score` and `l2-length` of docs/method.md.
 
@@ -138,7 +138,7 @@ class BatchL2(Learner):
         return fit(P, A, self.lam, alternations=most, sweeps=self.sweeps, tolerance=self.tolerance)
 
     def enters(self, P: sparse.csr_array, atom: sparse.csc_array) -> np.ndarray:
-        """Return a mask of the documents whose code on this atom alone would be positive.
+        """Return the mask of documents p whose code with this atom only would be positive.
 
         The condition is a^T p > lam ||p||_2.
         """
@@ -147,7 +147,7 @@ class BatchL2(Learner):
 
 
 class Fit(NamedTuple):
-    """Dictionary, the codes that it was last fitted to, and the objective after each coding step.
+    """Dictionary A, codes X of the last coding step, and objectives after each coding step.
 
     Examples
     --------
@@ -164,13 +164,13 @@ class Fit(NamedTuple):
 
 
 def check_atoms(A):
-    """Return the dictionary as CSC; raise unless A >= 0 and ||a_j||_2 <= 1."""
+    """Return the dictionary as CSC; raise ParameterError unless A >= 0 and ||a_j||_2 <= 1."""
     A = real_matrix(A, "A", sparse.csc_array)
     check_signs(A, "A")
     max_norm = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).max(initial=0.0))
     if max_norm > 1.0 + 1e-9:
         raise ParameterError(
-            f"an atom of length {max_norm:.6g}", "a length of at most 1", "scale the atoms of A"
+            f"an atom has the l2 norm {max_norm:.6g}", "a norm of at most 1", "scale the atoms of A"
         )
     return A
 
@@ -178,27 +178,26 @@ def check_atoms(A):
 def update_dictionary(
     P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: int = 1
 ) -> sparse.csc_array:
-    """Decrease ``1/2 ||P - X A^T||_F^2`` over A >= 0, ``||a_j||_2 <= 1`` for fixed X.
+    """Return the dictionary after block coordinate descent on the squared loss for fixed codes.
 
-    The method is block coordinate descent.
-
-    With B = P^T X and C = X^T X, the exact minimiser for atom j is
+    The objective is ``1/2 ||P - X A^T||_F^2`` over A >= 0, ``||a_j||_2 <= 1``. With B = P^T X and
+    C = X^T X, the exact minimiser for atom j is
 
         a_j = u / max(1, ||u||_2),   u = max(B_j - sum_{i != j} C_ij a_i, 0) / C_jj,
 
-    so no step increases the objective. An atom has only terms that occur in the documents that use
-    it. Atoms that no document uses (C_jj = 0) do not change.
+    so no step increases the objective. An atom has only terms of documents that use it. Atoms that
+    no document uses (C_jj = 0) do not change.
 
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)
-        Documents; not modified.
+        Documents.
     X : sparse or dense, shape (n_documents, n_atoms)
-        Codes, non-negative; not modified.
+        Non-negative codes.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Initial dictionary, feasible; not modified.
+        Feasible initial dictionary.
     sweeps : int
-        Number of passes over the atoms.
+        Number of sweeps over the atoms.
 
     Returns
     -------
@@ -224,11 +223,11 @@ def update_dictionary(
     """
     P, X, A = real_matrix(P, "P"), real_matrix(X, "X"), check_atoms(A)
     if P.shape[0] != X.shape[0] or P.shape[1] != A.shape[0] or X.shape[1] != A.shape[1]:
-        given = f"P, X and A of shapes {P.shape}, {X.shape} and {A.shape}"
+        given = f"P, X and A have the shapes {P.shape}, {X.shape} and {A.shape}"
         raise ParameterError(
             given,
-            "documents x terms, documents x atoms, terms x atoms",
-            "build them on one stream",
+            "the shapes (documents, terms), (documents, atoms) and (terms, atoms)",
+            "pass codes and dictionary of the same documents",
         )
     check_signs(X, "X")
     by_atom = sparse.csr_array(X.T)
@@ -236,19 +235,15 @@ def update_dictionary(
     terms, weights = (np.split(values, A.indptr[1:-1]) for values in (A.indices, A.data))
     for _ in range(as_integer(sweeps, "sweeps", 1)):
         for j in np.flatnonzero(C.diagonal() > 0.0):
-            neighbours = [i for i in np.flatnonzero(C[j]) if i != j]
-            other_atoms = np.zeros(A.shape[0])
-            for i in neighbours:
-                other_atoms[terms[i]] += C[j, i] * weights[i]
-            rows = B.indices[B.indptr[j] : B.indptr[j + 1]]
-            atom = (
-                np.maximum(B.data[B.indptr[j] : B.indptr[j + 1]] - other_atoms[rows], 0.0) / C[j, j]
-            )
-            positive = atom > 0.0
-            terms[j], weights[j] = (
-                rows[positive],
-                atom[positive] / max(1.0, np.sqrt(np.sum(atom * atom))),
-            )
+            other_atoms = np.zeros(A.shape[0])  # sum_{i != j} C_ij a_i
+            for i in np.flatnonzero(C[j]):
+                if i != j:
+                    other_atoms[terms[i]] += C[j, i] * weights[i]
+            entries = slice(B.indptr[j], B.indptr[j + 1])
+            rows = B.indices[entries]
+            u = np.maximum(B.data[entries] - other_atoms[rows], 0.0) / C[j, j]
+            terms[j] = rows[u > 0.0]
+            weights[j] = u[u > 0.0] / max(1.0, np.sqrt(np.sum(u * u)))
     starts = np.cumsum([0, *map(len, terms)])
     return sparse.csc_array((np.concatenate(weights), np.concatenate(terms), starts), shape=A.shape)
 
@@ -264,7 +259,7 @@ def fit(
 ) -> Fit:
     """Fit a dictionary by non-negative sparse coding.
 
-    Exact codes and block coordinate descent over the atoms alternate on the problem
+    Exact codes and block coordinate descent over the atoms alternate to solve
 
         min_{A, X >= 0}  1/2 ||P - X A^T||_F^2 + lam sum(X)    subject to  ||a_j||_2 <= 1
 
@@ -275,26 +270,25 @@ def fit(
     P : sparse or dense, shape (n_documents, n_terms)
         Documents.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Initial dictionary, feasible.
+        Feasible initial dictionary.
     lam : float
         Weight of the penalty.
     alternations : int
         Maximum number of dictionary updates.
     sweeps : int
-        Number of passes over the atoms in an update.
+        Number of sweeps over the atoms in an update.
     tolerance : float
         Relative decrease of the objective below which alternation stops.
 
     Returns
     -------
     Fit
-        Dictionary, codes of the last coding step, and the objective after each coding step, which
-        never rises.
+        Dictionary, codes, and the objective after each coding step, which never increases.
 
     Raises
     ------
     ParameterError
-        As `update_dictionary` and `odl.coding.lars.codes`.
+        If a matrix or parameter is outside its domain, or shapes do not match.
 
     References
     ----------

@@ -1,7 +1,4 @@
-"""The learner `diffusion`: dictionary learning over a network of agents.
-
-Its source is Chen, Towfic and Sayed 2014.
-"""
+"""Learner `diffusion`: dictionary learning over a network of agents (Chen, Towfic, Sayed 2014)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +15,9 @@ from odl.learners.sparse_atoms import draw_atoms, widen
 
 @dataclass(frozen=True)
 class Diffusion(Learner):
-    """Code by min_y f(x - W y) + h(y), solved over agents that exchange the dual variable nu.
+    """Solve min_y f(x - W y) + h(y) over agents that exchange dual variables nu.
 
-    Agent k then updates its atoms by W_k <- Proj(prox(W_k + mu_w nu_k y_k^T)).
+    After each document, agent k updates its atoms by W_k = Proj(prox(W_k + mu_w nu_k y_k^T)).
 
     Parameters
     ----------
@@ -29,50 +26,53 @@ class Diffusion(Learner):
     gamma, delta : float
         Weights of the penalty h(y) = gamma ||y||_1 + delta/2 ||y||^2 of the codes.
     eta : float
-        Parameter of the Huber loss, which is u^2/(2 eta) near 0. To compare with the squared loss,
-        scale gamma and delta by 1/eta and mu_w by eta.
+        Parameter of the Huber loss, which is u^2/(2 eta) near 0. For a comparison with the squared
+        loss, divide gamma and delta by eta and multiply mu_w by eta.
     beta : float
         Weight of the l1 penalty on the dictionary (biclustering).
     mu_w : float
-        Step size of the dictionary.
+        Step size of the dictionary update.
     rounds : int
-        Passes over the first batch.
+        Number of passes over the first batch.
     start_terms : int
-        Number of heaviest terms of a document in its initial atom; 0 takes all terms.
+        Number of terms in an initial atom, those of a document with the largest weights. 0 stands
+        for all terms.
     relative : bool
-        Divide the score of a document by f(x), its objective without atoms, so that 1 is the score
-        of a document that no atom explains. Otherwise the Huber score grows with the length of a
-        document.
+        Whether to divide the score of a document by f(x), its objective without atoms. The score of
+        a document that no atom explains is then 1. Otherwise, Huber scores increase with the length
+        of a document.
     solver : {"auto", "centralised", "diffusion", "fixed_point"}
-        How documents are coded: at the optimum for all atoms in one process, by iterations of the
-        diffusion, or at the fixed point of the diffusion, solved directly in one process and
-        verified by one iteration. "auto" is "centralised" if all agents have the same dual variable
-        (fully connected, equal weights), which the diffusion then converges to; otherwise
-        "diffusion".
+        Method of sparse coding. "centralised" computes the optimum in one process, "diffusion"
+        iterates over the network, and "fixed_point" computes the fixed point of the diffusion
+        directly in one process and verifies it by one iteration. "auto" is "centralised" for a
+        fully connected network with equal weights, for which diffusion converges to the optimum,
+        and otherwise "diffusion".
     agents : int
-        Number of agents; consecutive atoms are divided among them as evenly as possible. 0: one
-        agent for each atom.
+        Number of agents, among which consecutive atoms are divided as evenly as possible. With 0,
+        each atom is an agent.
     network : {"fully_connected", "ring", "grid", "erdos_renyi"}
+        Graph of the agents (`odl.distributed.networks.graph`).
     degree, probability : int, float
-        Degree of the ring; probability of an edge of the Erdos-Renyi graph.
+        Degree of a ring, and probability of an edge in an Erdos-Renyi graph.
     network_seed : int
-        Seed of the random graph.
+        Seed of the Erdos-Renyi graph.
     seen_by : float
-        Agents that see the documents: a share up to 1, or a number above 1; 0 is agent 0 alone.
+        Share of the agents that see the documents, or their number if it is above 1. With 0, only
+        agent 0 sees them.
     mu : float
-        Step size of the diffusion; 0 is 0.9/(c_f/N + n/delta), stable on every network, with N
-        agents of at most n atoms.
+        Step size of the diffusion. 0 stands for 0.9/(c_f/N + n/delta) with N agents of at most n
+        atoms, which is stable on every network.
     iterations : int
         Maximum number of iterations of the diffusion.
     tolerance : float
-        Relative tolerance of a score: duality gap of the optimum, or distance of the diffusion from
-        its fixed point.
+        Relative tolerance of scores: the duality gap of the optimum, or the distance of the
+        diffusion from its fixed point.
 
     Notes
     -----
-    The score is the minimum of the objective, g(nu) at the optimal nu; over a network it is -sum_k
-    J_k(nu_k), which differs by O(mu). Documents have unit l2 norm. Source: sections III and IV-B of
-    the paper.
+    The score is the minimum of the objective, g(nu) for the optimal nu. Over a network it is
+    -sum_k J_k(nu_k), which differs by O(mu). Documents have unit l2 norm. Source: sections III and
+    IV-B of the paper.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Diffusion(Learner):
 
     def __post_init__(self):
         super().__post_init__()
-        _ = self.model  # raises ParameterError for parameters that do not fit together
+        _ = self.model  # raises ParameterError for incompatible parameters
 
     def agents_of(self, n_atoms: int) -> tuple[np.ndarray, networks.Network]:
         """Return the agent of each atom and the network of the agents."""
@@ -130,7 +130,7 @@ class Diffusion(Learner):
         return owner, _network(*graph_arguments, degree=self.degree, probability=self.probability)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` passes."""
+        """Learn the first dictionary by `rounds` passes, from documents as initial atoms."""
         state = State(self.first_atoms(P, n_atoms, rng))
         for _ in range(self.rounds):
             state = self.learn(state, P, None)
@@ -139,14 +139,14 @@ class Diffusion(Learner):
     def first_atoms(
         self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator
     ) -> sparse.csc_array:
-        """Draw documents of the first batch as atoms."""
+        """Return initial atoms, which are random documents of the first batch."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         if self.model.code.non_negative:
             A.data = np.maximum(A.data, 0.0)
         return A
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents; the score is the minimum of the objective, or its network value."""
+        """Score documents by the minimum of the objective, or by its value over the network."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
@@ -165,7 +165,7 @@ class Diffusion(Learner):
         score, penalty = best.score * scale, best.penalty * scale
         if self.relative:
             without_code = (np.diff(best.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
-            score[without_code] = 1.0  # f(x) / f(x) without rounding errors: these documents tie
+            score[without_code] = 1.0  # f(x) / f(x) without rounding errors, so that scores tie
         gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
         return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
 
@@ -183,13 +183,18 @@ class Diffusion(Learner):
     def network_scores(
         self, P: sparse.csr_array, codes: sparse.csr_array, score: np.ndarray, best: coding.Coded
     ) -> Scores:
-        """Return the scores of a network; the gap is the largest relative distance to `best`.
+        """Return the `Scores` of documents coded over a network.
+
+        Their gap is the largest relative distance to the optimum.
 
         Parameters
         ----------
+        P, codes : csr_array
+            Documents and their codes.
         score : ndarray
             -sum_k J_k(nu_k) of each document.
         best : odl.distributed.coding.Coded
+            Optimal codes.
         """
         scale = self.scale(P)
         gap = np.abs(score - best.score) / np.maximum(best.score, 1e-300)
@@ -203,7 +208,7 @@ class Diffusion(Learner):
         X: sparse.csr_array,
         history: Sequence[sparse.csr_array] = (),
     ) -> State:
-        """Learn documents one by one: code each with the current atoms, then update the atoms."""
+        """Return the state after updating the atoms for one document after the other."""
         A = self.fit_terms(state, P.shape[1]).dictionary
         owner, network = self.agents_of(A.shape[1])
         if self._optimal(network):
@@ -218,6 +223,7 @@ class Diffusion(Learner):
         return self.at_fixed_point or self._optimal(network)
 
     def _optimal(self, network):
+        """Return whether documents are coded at the optimum."""
         return self.solver == "centralised" or (self.solver == "auto" and network.exact)
 
     @property
@@ -233,4 +239,5 @@ class Diffusion(Learner):
 
 @lru_cache(maxsize=8)
 def _network(name, n_agents, seen_by, seed, **shape):
+    """Return `networks.network` from a cache."""
     return networks.network(name, n_agents, seen_by=seen_by, seed=seed, **shape)

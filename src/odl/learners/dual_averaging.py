@@ -1,4 +1,4 @@
-"""The learner `dual_averaging` (DA): ICASSP 2013 section 2.1 (1), after Nesterov 2009."""
+"""Learner `dual_averaging` (DA) of ICASSP 2013, section 2.1 (1), after Nesterov 2009."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,24 +14,25 @@ from odl.prox.projections import project_columns
 
 @dataclass(frozen=True)
 class DualAveraging(SubgradientLearner):
-    """G_{t+1} = G_t + sign(X_t A_t^T - P_t)^T X_t;  A_{t+1} = Proj(-c_t G_{t+1}).
+    """Update A_{t+1} = Proj(-c_t G_{t+1}) by the sum of subgradients G.
+
+    Each batch adds a subgradient to the sum: G_{t+1} = G_t + sign(X_t A_t^T - P_t)^T X_t.
 
     Parameters
     ----------
     gamma : float
         Parameter of the step size.
     step : {"gamma_over_sqrt_t", "one_over_gamma_sqrt_t"}
-        Step size c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)), with t the number of updates from 1.
-        The fraction is illegible in the scan of the paper; these are its two possible readings.
+        Step size c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)), where t counts updates from 1. The
+        fraction is illegible in the scan of the paper, and these are its two possible readings.
     gradient_terms : int
-        Number of entries of largest absolute value that the sum stores for each atom; 0 stores all.
-        The sum has an entry for each word of a document that used the atom, so without a bound it
-        grows with the stream.
+        Number of entries with the largest absolute values that are stored of each column of G. With
+        0, all are stored. A column has an entry for each word of a document that used the atom, so
+        without a limit it grows with the stream.
 
     Notes
     -----
-    The sum has single precision, in memory as in checkpoints, so that a resumed run gives the same
-    bytes.
+    G has single precision in memory and in checkpoints, so that a resumed run gives the same bytes.
 
     Examples
     --------
@@ -55,13 +56,11 @@ class DualAveraging(SubgradientLearner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """Specification of the sum of the subgradients."""
+        """Specification of the sum of subgradients."""
         return {"gradient_sum": ArraySpec("csc", ("terms", "atoms"), np.float32)}
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Return the state after adding the subgradient to the sum.
-
-        The dictionary is the projection of -c_t times the sum.
+        """Return the state after adding a subgradient to the sum.
 
         Equation `dual-averaging` of docs/method.md.
         """

@@ -1,4 +1,4 @@
-"""The learner `flat`: sparse coding with squared loss and l1 penalty; base of `hierarchical`."""
+"""Learner `flat`: sparse coding with the squared loss and an l1 penalty."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -22,29 +22,30 @@ class Flat(Learner):
     lam : float
         Weight of the penalty Omega. Documents have unit l2 norm, so the objective is at most 1/2.
     mu : float
-        Constraint on the atoms, mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1: 0 is the unit l2 ball, 1 the
-        unit l1 ball.
+        Parameter of the constraint mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1 on atoms. With 0, this is
+        the unit l2 ball, with 1 the unit l1 ball.
     rounds : int
-        Alternations of coding and updating on the first batch.
+        Number of alternations of sparse coding and dictionary updates on the first batch.
     sweeps : int
-        Sweeps over the atoms in one update.
+        Number of sweeps over the atoms in one update.
     forgetting : float
-        Document M of N has weight (M/N)^forgetting in the statistics; 0 gives all equal weights.
+        Exponent of the weight (M/N)^forgetting of document M in the statistics of N documents. With
+        0, all documents have the same weight.
     first : {"clusters", "documents"}
         Initial atoms: means of nested clusters of the first batch, or documents drawn at random.
     start_terms : int
-        Number of heaviest terms of a document in its initial atom, with first="documents"; 0 takes
-        all terms.
+        With first="documents", number of terms in an initial atom, those of its document with the
+        largest weights. 0 stands for all terms.
     tolerance : float
-        Relative duality gap at which coding a document stops.
+        Relative duality gap at which sparse coding stops.
     iterations : int
         Maximum number of FISTA iterations for a document.
 
     Notes
     -----
-    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 2.1 and 3.3 to
-    3.5, where it is called SpDL; online as in JMLR 2010 (Mairal, Bach, Ponce, Sapiro). The
-    statistics include the first batch, so the dictionary is fitted to all documents so far.
+    The statistics include the first batch, so the dictionary is fitted to all documents so far.
+    This is SpDL of ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 2.1 and
+    3.3 to 3.5, made online as in JMLR 2010 (Mairal, Bach, Ponce, Sapiro).
 
     Examples
     --------
@@ -74,11 +75,11 @@ class Flat(Learner):
     norm: ClassVar[str] = "l2"
 
     def penalty(self, n_atoms: int) -> tuple[trees.Tree | None, str]:
-        """Return (tree of the atoms, norm of a group) of the penalty; the tree is None for l1."""
+        """Return (tree of the atoms or None, norm of a group) of the penalty."""
         return None, "l2"
 
     def problem(self, n_atoms: int) -> structured.Problem:
-        """Return the optimisation problem for a dictionary of n_atoms."""
+        """Return the optimisation problem for a dictionary with `n_atoms` atoms."""
         tree, norm = self.penalty(n_atoms)
         return structured.Problem(
             self.lam,
@@ -91,7 +92,7 @@ class Flat(Learner):
         )
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: clusters or documents, then `rounds` alternations."""
+        """Learn the first dictionary by `rounds` alternations, from clusters or documents."""
         atoms = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         problem = self.problem(n_atoms)
         if self.first == "clusters":
@@ -116,7 +117,7 @@ class Flat(Learner):
         }
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents: min_{x >= 0} 1/2 ||p - A x||_2^2 + lam Omega(x).
+        """Score documents by min_{x >= 0} 1/2 ||p - A x||_2^2 + lam Omega(x).
 
         Returns
         -------
@@ -135,7 +136,7 @@ class Flat(Learner):
         return structured.statistics(P, X)
 
     def update(self, state: State, statistics: structured.Statistics) -> State:
-        """Add a batch to the statistics, then update the atoms by sweeps; return the state."""
+        """Return the state after adding a batch to the statistics and updating the atoms."""
         past = structured.Statistics(
             state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0])
         )

@@ -1,4 +1,4 @@
-"""The learner `hierarchical`: sparse coding with a tree of atoms and a penalty of subtrees."""
+"""Learner `hierarchical`: sparse coding with a tree-structured penalty."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,22 +10,22 @@ from odl.learners.flat import Flat
 
 @dataclass(frozen=True)
 class Hierarchical(Flat):
-    """`Flat` with the tree-structured penalty Omega(x) = sum_g ||x_g||.
+    """Learner `Flat` with the tree-structured penalty Omega(x) = sum_g ||x_g||.
 
-    A group g is a node of the tree and its descendants.
+    A group g consists of a node of the tree and its descendants.
 
     Parameters
     ----------
     tree : str
-        Tree with one node for each atom: "binary" (node j has children 2j + 1 and 2j + 2),
-        branching factors from the root down such as "10,2", several such trees as "3 x 10,2", or
-        the parent of each node, "parents -1,0,0".
+        Tree with one node per atom. "binary": node j has the children 2j + 1 and 2j + 2. "10,2":
+        branching factors from the root down. "3 x 10,2": several such trees. "parents -1,0,0":
+        parent of each node.
     group_norm : {"l2", "linf"}
         Norm of a group.
 
     Notes
     -----
-    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), where it is called SpHDL.
+    This is SpHDL of ICML 2010 (Jenatton, Mairal, Obozinski, Bach).
 
     Examples
     --------

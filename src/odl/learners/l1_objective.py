@@ -1,9 +1,9 @@
-"""Base classes for learners that minimise the L1 objective.
+"""Base classes of learners that minimise the L1 objective.
 
-    minimise ||P - X A^T||_1 + lam ||X||_1  over A >= 0 with columns of l1 norm at most 1, X >= 0
+    min ||P - X A^T||_1 + lam ||X||_1  over X >= 0 and A >= 0 with columns of l1 norm at most 1
 
-`L1Learner` draws the initial dictionary and codes documents; `SubgradientLearner` also computes the
-subgradient of the loss with respect to A.
+`L1Learner` draws the initial dictionary and scores documents. `SubgradientLearner` also computes
+the subgradient of the loss with respect to A.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from odl.coding import admm, exact
 from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import blocks, draw_atoms, widen
 
-ROUNDING = 1e-12  # absolute residuals up to this are rounding errors, for documents of unit norm
+ROUNDING = 1e-12  # largest absolute residual that counts as 0, for documents of unit norm
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,18 @@ class L1Learner(Learner):
     lam : float
         Weight of the l1 penalty on the codes.
     rounds : int
-        Alternations of coding and updating on the first batch.
+        Number of alternations of sparse coding and dictionary updates on the first batch.
     start_terms : int
-        Number of heaviest terms of a document in its initial atom; 0 takes all terms. An atom
-        enters a code only if more than (1 + lam)/2 of its mass is on words of the document. An
-        atom with all terms of a document therefore enters few codes of other documents and hardly
-        changes.
+        Number of terms in an initial atom, those of a document with the largest weights. 0 stands
+        for all terms. An atom enters a code only if more than (1 + lam)/2 of its mass is on words
+        of the document, so an atom with all terms of a document would enter few other codes.
     carry : bool
-        Whether the arrays other than the dictionary, and the number of updates, are carried over
-        from the first batch. If false, they start at zero after it.
+        Whether to retain the number of updates and the arrays other than the dictionary after the
+        first batch. Otherwise they are reset to zero.
     solver : {"exact", "admm"}
-        Sparse coder.
+        Solver of sparse coding.
     iterations, phi, relaxation : int, float, float
-        Iterations, penalty parameter and dual step size (gamma in NIPS 2012) of the ADMM coder.
+        Number of iterations, penalty and dual step size (gamma in NIPS 2012) of the solver "admm".
 
     Notes
     -----
@@ -65,14 +64,14 @@ class L1Learner(Learner):
     relaxation: float = setting(1.89, exclusiveMinimum=0)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then `rounds` updates on the batch."""
+        """Learn the first dictionary by `rounds` updates, from documents as initial atoms."""
         state = self.fresh(draw_atoms(P, n_atoms, rng, self.start_terms, self.norm))
         for _ in range(self.rounds):
             state = self.learn(state, P, self.score(state, P).codes)
         return state if self.carry else self.fresh(state.dictionary)
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents on the dictionary: min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
+        """Score documents by min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
 
         Equation `score` of docs/method.md.
 
@@ -96,7 +95,7 @@ class L1Learner(Learner):
         return Scores(X, objective - penalty, penalty, gap)
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
-        """Return the absolute residual |r_i| of each entry."""
+        """Return the absolute value of each residual."""
         return np.abs(residual)
 
 
@@ -109,7 +108,8 @@ class SubgradientLearner(L1Learner):
     Parameters
     ----------
     per_document : bool
-        Divide the subgradient by the number of documents (the papers sum over the batch).
+        Whether to divide the subgradient by the number of documents. In the papers it is the sum
+        over the batch.
 
     Examples
     --------
@@ -132,13 +132,12 @@ class SubgradientLearner(L1Learner):
     def accumulate(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array
     ) -> sparse.csc_array:
-        """Return the subgradient (terms x atoms); its mean over documents if `per_document`.
+        """Return the subgradient (terms x atoms), summed or with `per_document` averaged.
 
         Equation `subgradient` of docs/method.md.
         """
         residual = sparse.csr_array(X @ state.dictionary.T - P)
-        # The sign of rounding errors in an exact fit would count as much as that of a large
-        # residual.
+        # The sign of a rounding error would have the same effect as that of a large residual.
         residual.data = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
         first_sum, *other_sums = (
             sparse.csc_array(residual[rows].T @ X[rows]) for rows in blocks(P.shape[0])

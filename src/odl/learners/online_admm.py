@@ -1,4 +1,4 @@
-"""The learner `online_admm`: ICASSP 2013 section 2.1 (3); OIADMM, Algorithm 1 of NIPS 2012."""
+"""Learner `online_admm`: ICASSP 2013, section 2.1 (3), and OIADMM of NIPS 2012, Algorithm 1."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -14,10 +14,18 @@ from odl.prox.projections import project_columns
 
 
 class StepStatistics(NamedTuple):
-    """Statistics of a batch.
+    """Statistics of a batch for the update (C as in `OnlineADMM`).
 
-    `step` is C^T X, the step before scaling; `gram` is X^T X; `clipped` is C and X has the codes,
-    both for the dual update.
+    Attributes
+    ----------
+    step : csc_array
+        C^T X, the step of the dictionary before scaling.
+    gram : csr_array
+        X^T X.
+    clipped : csr_array
+        C.
+    X : csr_array
+        Codes.
     """
 
     step: sparse.csc_array
@@ -28,36 +36,33 @@ class StepStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class OnlineADMM(L1Learner):
-    """Minimise ||Gamma||_1 subject to Gamma = P_t - X_t A^T by linearised ADMM.
+    """Minimise ||Gamma||_1 subject to Gamma = P_t - X_t A^T by linearised ADMM, one step per batch.
 
-    A batch is one step.
-
-    With R = P_t - X_t A_t^T, the dual D_t, and C = clip(R + D_t/beta, -1/beta, 1/beta), which
-    equals R + D_t/beta - Gamma_{t+1} in the paper:
+    With R = P_t - X_t A_t^T, the dual variable D_t and C = clip(R + D_t/beta, -1/beta, 1/beta), the
+    step is
 
         A_{t+1} = Proj(A_t + tau_t C^T X_t),     tau_t = min(tau, 1/(2 Psi_max(X_t)))
         D_{t+1} = beta (C - X_t (A_{t+1} - A_t)^T)
 
-    The second line is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}) after substituting
-    Gamma_{t+1}. Psi_max(X_t) is the largest eigenvalue of X_t^T X_t.
+    where Psi_max(X_t) is the largest eigenvalue of X_t^T X_t. In the paper, C is
+    R + D_t/beta - Gamma_{t+1}, and D_{t+1} is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}).
 
     Parameters
     ----------
     beta : float
         Penalty of the augmented Lagrangian (alpha in ICASSP 2013).
     tau : float
-        Largest step size; 0 sets no limit. If tau is at most 1/(2 Psi_max(X_t)) for all t, it is
-        the constant step size of Theorems B.5 and B.6 of the NIPS 2012 supplement.
+        Largest step size. 0 stands for no limit. If tau is at most 1/(2 Psi_max(X_t)) for all t, it
+        is the constant step size of Theorems B.5 and B.6 of the NIPS 2012 supplement.
     dual_terms : int
-        Number of entries of largest absolute value that are stored in each row of the dual; 0
-        stores all, in double precision. The dual pairs document i of a batch with document i of the
-        next, so row i has the words of all earlier documents i: without a bound it grows with the
-        stream.
+        Number of entries with the largest absolute values that are stored of each row of D. With 0,
+        all are stored, in double precision. Row i has the words of document i of all batches, so
+        without a limit it grows with the stream.
 
     Notes
     -----
-    A bounded dual has single precision, in memory as in checkpoints, so that a resumed run gives
-    the same bytes.
+    Limited rows of D have single precision in memory and in checkpoints, so that a resumed run
+    gives the same bytes.
 
     Examples
     --------
@@ -82,21 +87,18 @@ class OnlineADMM(L1Learner):
 
     @property
     def precision(self) -> type:
-        """Type of the entries of the dual."""
+        """Type of the entries of the dual variable."""
         return np.float32 if self.dual_terms else np.float64
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """Specification of the dual."""
+        """Specification of the dual variable."""
         return {"dual": ArraySpec("csr", ("positions", "terms"), self.precision)}
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> StepStatistics:
-        """Return the statistics of a batch; row i of the dual belongs to its ith document."""
-        scaled = (
-            widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0])
-            / self.beta
-        )
-        clipped = sparse.csr_array(P - X @ state.dictionary.T + scaled)
+        """Return the statistics of a batch, whose documents correspond to the rows of the dual."""
+        dual = widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0])
+        clipped = sparse.csr_array(P - X @ state.dictionary.T + dual / self.beta)
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
         parts = [(clipped[rows], X[rows]) for rows in blocks(P.shape[0])]
         first_step, *other_steps = (
@@ -123,18 +125,16 @@ class OnlineADMM(L1Learner):
         return project_columns(sparse.csc_array(old + statistics.step / inverse))
 
     def _update_unused(self, rows):
-        """Return the dual rows beyond the end of a short batch, updated as for empty documents.
+        """Return clip(D, -1, 1) for the rows of D beyond the last document of a short batch.
 
-        The update is clip(D, -1, 1).
-
-        Footnote 6 of NIPS 2012.
+        This is the update for empty documents (footnote 6 of NIPS 2012).
         """
         rows = sparse.csr_array(rows).astype(np.float64)
         rows.data = np.clip(rows.data, -1.0, 1.0)
         return self._truncate(rows)
 
     def _truncate(self, rows):
-        """Return rows of the dual with the entries and precision that are stored."""
+        """Return the rows of the dual variable that are stored: with limited size and precision."""
         rows = rows.astype(self.precision)
         rows.eliminate_zeros()
         return largest_per_row(rows, self.dual_terms)
@@ -148,10 +148,10 @@ def oiadmm_step(
     beta: float,
     tau: float = 0.0,
 ) -> tuple[sparse.csc_array, sparse.csr_array]:
-    """Return dictionary and dual after one step of OIADMM with an unbounded dual.
+    """Return the dictionary and the dual variable after one step of OIADMM.
 
-    One linearised step of `OnlineADMM` on ``min_A ||Gamma||_1`` subject to ``Gamma = P - X A^T``,
-    ``A >= 0`` and ``sum(A_j) <= 1``.
+    This is a linearised step of `OnlineADMM` on ``min_A ||Gamma||_1`` subject to ``Gamma = P -
+    X A^T``, ``A >= 0`` and ``sum(A_j) <= 1``, with all entries of the dual variable.
 
     Equation `online-admm` of docs/method.md.
 
@@ -160,16 +160,16 @@ def oiadmm_step(
     P : csr_array, shape (n_documents, n_terms)
         Documents of this timestep.
     X : csr_array, shape (n_documents, n_atoms)
-        Their codes.
+        Codes of the documents.
     A : csc_array, shape (n_terms, n_atoms)
-        Feasible dictionary; returned unchanged if all codes are zero.
+        Feasible dictionary. It does not change if all codes are zero.
     dual : csr_array, shape (n_previous_documents, n_terms)
-        Dual of the previous timestep; no rows at the start. The shorter of P and `dual` is padded
-        with zero rows.
+        Dual variable after the previous timestep, without rows at first. The shorter of P and
+        `dual` is padded with zero rows.
     beta : float
-        Penalty of the augmented Lagrangian, above 0.
+        Positive penalty of the augmented Lagrangian.
     tau : float
-        Largest step size; 0 sets no limit.
+        Largest step size. 0 stands for no limit.
 
     Returns
     -------

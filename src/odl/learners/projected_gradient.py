@@ -1,7 +1,4 @@
-"""The learner `projected_gradient`: projected subgradient steps (PG).
-
-Sources: ICASSP 2013, section 2.1, equation (2); Zinkevich, ICML 2003.
-"""
+"""Learner `projected_gradient` (PG) of ICASSP 2013, section 2.1 (2), after Zinkevich 2003."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -41,9 +38,7 @@ class ProjectedGradient(SubgradientLearner):
     algorithm: ClassVar[str] = "projected_gradient"
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Return the state after a step along the negative subgradient.
-
-        Atoms are projected on a >= 0, sum(a) <= 1.
+        """Return the state after a projected subgradient step.
 
         Equation `projected-gradient` of docs/method.md.
         """

@@ -1,4 +1,4 @@
-"""Scores of documents by their vectors, and their sums with scores by words."""
+"""Scores of documents by their vectors, and sums of scores by words and by vectors."""
 
 from typing import Any, NamedTuple, Self
 
@@ -7,15 +7,15 @@ import numpy as np
 from odl.errors import CheckpointError
 from odl.learners.base import ArraySpec
 
-NEAREST = 5  # number of recent vectors that a vector is compared with
-HALF_WEIGHT_WORDS = 16  # median distinct words per document at which words and vectors weigh equal
-MAX_VECTOR_WEIGHT = 2 / 3  # largest weight of vectors relative to words
-LENGTH_BINS = 256  # documents are counted by their number of distinct words: 0, 1, ..., 254, more
-RECENT = 2000  # number of latest scores from which a scale is computed
-MIN_SCORES = 50  # with fewer recent scores, a scale also uses the scores of the batch
-BEYOND = 1.0  # distance from the extreme recent scores at which a scale reaches 0 and 1
-GRID = 1 << 16  # steps per unit of a vector component: sums of integers are exact in any order
-PRODUCT_BLOCK = 512  # documents per matrix product
+NEAREST = 5  # number of nearest recent vectors with which a vector is compared
+HALF_WEIGHT_WORDS = 16  # median number of distinct words for which words and vectors weigh equal
+MAX_VECTOR_WEIGHT = 2 / 3  # largest weight of vectors
+LENGTH_BINS = 256  # bins for numbers of distinct words: 0, 1, ..., 254, and 255 or more
+RECENT = 2000  # maximum number of last scores from which a scale is computed
+MIN_SCORES = 50  # with fewer recent scores, a scale also includes the scores of the batch
+BEYOND = 1.0  # distance from the smallest and largest recent score at which a scale is 0 and 1
+GRID = 1 << 16  # components are rounded to 1/GRID, so that sums are exact in any order
+PRODUCT_BLOCK = 512  # number of documents per matrix product
 MEMORY_ARRAYS = {
     "signs": ArraySpec("dense", ("positions", "bytes"), np.uint8),
     "words": ArraySpec("dense", ("positions",), between=(-np.inf, 1e300)),
@@ -25,12 +25,12 @@ MEMORY_ARRAYS = {
 
 
 class VectorMemory(NamedTuple):
-    """Memory of a stream: signs of its recent vectors, and recent scores by words and by vectors.
+    """Signs of the recent vectors of a stream, and recent scores by words and by vectors.
 
     Attributes
     ----------
     signs : ndarray of uint8, shape (n_documents, n_bytes)
-        A bit for each component of a centred vector: 1 if the component is above 0.
+        One bit per component of each centred vector, which is 1 for positive components.
     words, vectors : ndarray of float64
         Scores of recent documents by words and by vectors.
     lengths : ndarray of int64, shape (256,)
@@ -63,12 +63,12 @@ class VectorMemory(NamedTuple):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], n_dimensions: int, path: Any) -> Self:
-        """Return the memory stored in a checkpoint.
+        """Return the memory with the arrays of the checkpoint `path`.
 
         Raises
         ------
         CheckpointError
-            If the arrays are not those of a memory.
+            If names, shapes or values of the arrays are invalid.
         """
         sizes = {"bytes": -(-n_dimensions // 8)}
         is_valid = arrays.keys() == MEMORY_ARRAYS.keys() and all(
@@ -76,22 +76,21 @@ class VectorMemory(NamedTuple):
         )
         if not is_valid or len(arrays["words"]) != len(arrays["vectors"]):
             expected = (
-                f"sign bits of vectors of {n_dimensions} numbers, "
+                f"signs of vectors with {n_dimensions} components, "
                 "and scores by words and by vectors"
             )
             todo = f"delete {path} and run the same command again"
-            raise CheckpointError(f"{path} holds something else of the vectors", expected, todo)
+            raise CheckpointError(f"{path} has invalid arrays of vectors", expected, todo)
         return cls(**arrays)
 
     def weight(self, fixed: float | None = None) -> float:
-        """Return the weight of vectors: `fixed`, or `weight_of` for all documents so far."""
+        """Return the weight of vectors: `fixed`, or by default `weight_of` for all documents."""
         if fixed is not None:
             return fixed
         total = int(self.lengths.sum())
-        middle = np.searchsorted(
-            np.cumsum(self.lengths), [(total - 1) // 2, total // 2], side="right"
-        )
-        return weight_of(middle if total else [])
+        ranks = [(total - 1) // 2, total // 2]  # of the one or two documents at the median
+        medians = np.searchsorted(np.cumsum(self.lengths), ranks, side="right")
+        return weight_of(medians if total else [])
 
     def distances(self, vectors: np.ndarray) -> np.ndarray:
         """Return the mean cosine distance of centred vectors to their five nearest recent vectors.
@@ -104,24 +103,19 @@ class VectorMemory(NamedTuple):
         signs = np.unpackbits(self.signs, axis=1, count=n_dimensions).astype(np.float32).T * 2 - 1
         n_nearest = min(NEAREST, signs.shape[1])
         for first in range(0, len(vectors), PRODUCT_BLOCK):
-            rows = np.rint(vectors[first : first + PRODUCT_BLOCK] * GRID).astype(np.float32)
-            sums = (
-                np.partition(rows @ signs, -n_nearest, axis=1)[:, -n_nearest:]
-                .astype(np.float64)
-                .sum(axis=1)
-            )
-            distances[first : first + PRODUCT_BLOCK] -= sums / (
-                n_nearest * GRID * np.sqrt(n_dimensions)
-            )
+            block = slice(first, first + PRODUCT_BLOCK)
+            products = np.rint(vectors[block] * GRID).astype(np.float32) @ signs
+            nearest = np.partition(products, -n_nearest, axis=1)[:, -n_nearest:]
+            sums = nearest.astype(np.float64).sum(axis=1)
+            distances[block] -= sums / (n_nearest * GRID * np.sqrt(n_dimensions))
         return distances
 
     def combine_scores(
         self, words: np.ndarray, vectors: np.ndarray, weight: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays whose sum is the score: the part from words, the part from vectors.
+        """Return the parts of the score by words and by vectors; their sum is in [0, 1].
 
-        Each part is a weight times the position of the score among recent scores (`on_scale`). The
-        sum is between 0 and 1.
+        Each part is a weight times the position of a score among recent scores (`on_scale`).
 
         Equation `joined-scores` of docs/method.md.
 
@@ -130,13 +124,14 @@ class VectorMemory(NamedTuple):
         words, vectors : ndarray, shape (n_documents,)
             Scores by words and by vectors.
         weight : float
+            Weight of the scores by vectors.
         """
-        scales = ((words, self.words, 1.0 - weight), (vectors, self.vectors, weight))
-        few_scores = len(self.words) < MIN_SCORES
-        return tuple(  # type: ignore[return-value]
-            part * on_scale(scores, np.append(recent, scores) if few_scores else recent)
-            for scores, recent, part in scales
-        )
+        recent_words, recent_vectors = self.words, self.vectors
+        if len(recent_words) < MIN_SCORES:
+            recent_words = np.append(recent_words, words)
+            recent_vectors = np.append(recent_vectors, vectors)
+        word_part = (1.0 - weight) * on_scale(words, recent_words)
+        return word_part, weight * on_scale(vectors, recent_vectors)
 
     def after(
         self,
@@ -151,14 +146,14 @@ class VectorMemory(NamedTuple):
         Parameters
         ----------
         words, apart : ndarray
-            Scores by words and by vectors; nan by words for a document without a word. Scores of
-            the first batch are not stored.
+            Scores by words and by vectors. The score by words is nan for a document without words.
+            Scores of the first batch are not stored.
         vectors : ndarray, shape (n_documents, n_dimensions)
-            Centred vectors; zero vectors are not stored.
+            Centred vectors. Zero vectors are not stored.
         lengths : ndarray of int, shape (n_documents,)
             Number of distinct words of each document.
         room : int
-            Bytes for the signs.
+            Maximum size of the signs in bytes.
         """
         signs = np.packbits(vectors[vectors.any(axis=1)] > 0, axis=1)
         signs = np.concatenate([self.signs, signs])[-max(1, room // signs.shape[1]) :]
@@ -172,10 +167,10 @@ class VectorMemory(NamedTuple):
 
 
 def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
-    """Return the share of recent scores below each score, interpolated linearly, from 0 to 1.
+    """Return the share of recent scores below each score, interpolated linearly.
 
-    The scale rises beyond the smallest and largest recent score, so that different scores stay
-    different.
+    The scale from 0 to 1 extends beyond the smallest and largest recent score by `BEYOND`, so that
+    different scores have different positions.
 
     Examples
     --------
@@ -188,16 +183,15 @@ def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
         return np.zeros(len(scores))
     values, counts = np.unique(recent, return_counts=True)
     shares = (np.cumsum(counts) - counts / 2) / len(recent)
-    return np.interp(
-        scores, np.r_[values[0] - BEYOND, values, values[-1] + BEYOND], np.r_[0.0, shares, 1.0]
-    )
+    ends = values[0] - BEYOND, values[-1] + BEYOND
+    return np.interp(scores, np.r_[ends[0], values, ends[1]], np.r_[0.0, shares, 1.0])
 
 
 def weight_of(lengths: Any) -> float:
     """Return the weight of vectors, min(2/3, 16/(16 + n)).
 
-    n is the median of `lengths`, the numbers of distinct words of the documents; 0 if `lengths` is
-    empty.
+    n is the median of `lengths`, the numbers of distinct words of documents. It is 0 without
+    documents.
 
     Equation `length-weight` of docs/method.md.
 
@@ -207,8 +201,5 @@ def weight_of(lengths: Any) -> float:
     >>> weight_of([8, 16, 90]), weight_of([48]), weight_of([])
     (0.5, 0.25, 0.6666666666666666)
     """
-    return min(
-        MAX_VECTOR_WEIGHT,
-        HALF_WEIGHT_WORDS
-        / (HALF_WEIGHT_WORDS + (float(np.median(lengths)) if len(lengths) else 0.0)),
-    )
+    n = float(np.median(lengths)) if len(lengths) else 0.0
+    return min(MAX_VECTOR_WEIGHT, HALF_WEIGHT_WORDS / (HALF_WEIGHT_WORDS + n))

@@ -302,7 +302,7 @@ def test_files_of_different_documents_are_refused(made, tmp_path):
         find_in_files(made / "s1.h5", made / "f0.h5")
     found, _ = find_in_files(made / "s0.h5", made / "f0.h5")
     emergingfiles.write(tmp_path / "a.h5", found)
-    with pytest.raises(DataError, match="other documents"):
+    with pytest.raises(DataError, match="have different documents"):
         emergingfiles.table([(tmp_path / "a.h5", made / "s1.h5")])
 
 

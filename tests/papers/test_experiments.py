@@ -198,10 +198,13 @@ def test_parts_are_those_of_these_settings_whatever_is_drawn(part, tmp_path, cap
     )
     assert cli.main(words(seeds=[1, 2])) == 1
     assert (
-        "1 parts of inpainting; expected 2 parts, one for each of [1, 2]" in capsys.readouterr().err
+        "1 files of parts of inpainting are given; expected 2 files, one for each of [1, 2]"
+        in capsys.readouterr().err
     )
     assert cli.main(words(seeds=[1, 1])) == 1 and "names 1 twice" in capsys.readouterr().err
-    assert cli.main(words(drawn_patch=500)) == 1 and "positions for them" in capsys.readouterr().err
+    assert (
+        cli.main(words(drawn_patch=500)) == 1 and "positions; expected" in capsys.readouterr().err
+    )
     assert cli.main(words(drawn_lam=50)) == 1 and "at most 20" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert cli.main(words(drawn_lam=-3)) == 0 and (tmp_path / "made" / "dictionary.png").exists()
@@ -226,7 +229,7 @@ def test_an_experiment_without_parts_says_so(tmp_path, capsys):
         )
         == 1
     )
-    assert "which has none" in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert "has no parts" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_an_unfinished_experiment_is_refused(tmp_path):

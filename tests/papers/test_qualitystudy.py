@@ -121,7 +121,7 @@ def test_an_experiment_that_cannot_run_is_refused(settings, change, text):
 
 def test_learners_of_another_kind_are_left_out_or_refused(settings):
     study = chains.study_of(settings, "tdt2")
-    with pytest.raises(ConfigError, match="runs names 'other'"):
+    with pytest.raises(ConfigError, match="of the experiment names 'other'"):
         quality._variants({**SETTINGS, "runs": ["other"]}, study)
     study["learners"]["plain"] = {"learner": {"algorithm": "flat"}, "features": {}}
     assert study["learners"].keys() - quality._variants(SETTINGS, study)["learners"].keys() == {

@@ -182,7 +182,7 @@ def test_the_rule_for_labels_follows_the_settings(made):
 
 def test_main_table_for_the_terminal(made):
     text = studypage.main_table(made[0] / "tables")
-    assert "without topics" not in text
+    assert "which need topics" not in text
     wires, small = text.split("\n\n")
     summary = study.read_tables(made[0] / "tables")["summary"]
     row = next(row for row in summary if row["run"] == "da" and row["k"] == 20)
@@ -205,7 +205,7 @@ def test_report_of_a_stream_without_evaluation(tmp_path):
     Checker(text)
     assert "No timestep has enough novel and known documents" in text
     table = studypage.main_table(tmp_path / "tables").splitlines()
-    assert table[3].split() == ["da", "-"] and "without topics" in table[-1]
+    assert table[3].split() == ["da", "-"] and "which need topics" in table[-1]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Experiments of the four papers, other methods to compare with, emerging topics and regret.
+"""Experiments of the four papers, rival methods, emerging topics and regret.
 
-Nothing outside imports this package.
+This subpackage is optional: no module outside imports it directly.
 """

@@ -1,12 +1,13 @@
 """Emerging topics: clusters of the most novel documents of a timestep.
 
-The clusters are the atoms of a small dictionary that is fitted to these documents:
+A cluster consists of the documents whose largest code is that of one atom of a small dictionary B,
+which is fitted to these documents:
 
-    minimise ||Q - Z B^T||_1 + lam ||Z||_1  over B >= 0 with columns of l1 norm at most 1, Z >= 0.
+    min ||Q - Z B^T||_1 + lam ||Z||_1  over Z >= 0 and B >= 0 with columns of l1 norm at most 1.
 
-After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. The
-clustering text of the CIKM paper was not available. The initial atoms of the small dictionary and
-the definition of a cluster are therefore our own.
+The method follows NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani,
+CIKM 2011. Its initial atoms and its definition of a cluster are not those of the CIKM paper, whose
+description was not available.
 """
 
 from dataclasses import asdict
@@ -25,11 +26,11 @@ from odl.novelty import top_terms
 from odl.papers import emergingfiles
 from odl.stream import features
 
-NO_CLUSTER = -1  # cluster number of documents in no cluster
-MAX_STARTS = 500  # candidates for initial atoms; their costs are computed for every document
-MIN_GAIN = 1e-9  # decreases of the summed cost up to this are rounding errors
-FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}  # limits of one dictionary update
-MIN_DECREASE = 1e-5  # relative decrease of the objective below which alternations stop
+NO_CLUSTER = -1  # cluster of documents that are in no cluster
+MAX_STARTS = 500  # maximum number of candidates for initial atoms
+MIN_GAIN = 1e-9  # smallest decrease of the summed cost that is not a rounding error
+FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}  # stopping rule of a dictionary update
+MIN_DECREASE = 1e-5  # relative decrease of the objective at which alternation stops
 
 
 class Topics(NamedTuple):
@@ -44,9 +45,9 @@ class Topics(NamedTuple):
     residual : ndarray, shape (n,)
         ``||q - B z||_1`` of each document with the small dictionary.
     atoms : csc_array, shape (n_terms, n_clusters)
-        The atom of each cluster.
+        Atom of each cluster.
     representative : ndarray of int, shape (n_clusters,)
-        Row, in the batch, of the document with the smallest residual in each cluster.
+        Row in the batch of the document with the smallest residual in each cluster.
     objective : float
         ``||Q - Z B^T||_1 + lam ||Z||_1`` over the selected documents.
 
@@ -73,16 +74,16 @@ class Topics(NamedTuple):
 def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarray:
     """Return the rows of the most novel documents, most novel first.
 
-    Equal scores are in the order of the stream.
+    Documents with equal scores are in the order of the stream.
 
     Parameters
     ----------
     score : ndarray, shape (n_documents,)
-        Larger is more novel.
+        Larger scores are more novel.
     P : csr_array, shape (n_documents, n_terms)
-        Empty rows, of documents without a term of the vocabulary, are never selected.
+        Empty rows are not selected.
     share : float
-        Share of the documents with terms to select; the number is rounded up.
+        Share of the non-empty rows that are selected, rounded up.
 
     Returns
     -------
@@ -103,22 +104,21 @@ def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarr
 
 
 def short_atoms(Q, start_terms, min_support):
-    """Return one candidate atom per document, from its heaviest terms.
-
-    Terms that occur in fewer than `min_support` documents are dropped first.
+    """Return a candidate for an initial atom for each document.
 
     Parameters
     ----------
     Q : csr_array, shape (n_documents, n_terms)
     start_terms : int
-        Maximum number of terms of an atom; 0: all.
+        Maximum number of terms of a candidate, those of the document with the largest weights.
+        0 stands for all terms.
     min_support : int
-        Minimum number of documents that contain a term.
+        Minimum number of documents that contain a term of a candidate.
 
     Returns
     -------
     csr_array, shape (n_documents, n_terms)
-        Rows of unit l1 norm. The row of a document without a remaining term is empty.
+        Rows of unit l1 norm. A row is empty if no term of the document has `min_support`.
     """
     support = np.bincount(Q.indices, minlength=Q.shape[1])  # number of documents with each term
     atoms = Q.copy()
@@ -133,16 +133,16 @@ def short_atoms(Q, start_terms, min_support):
 def choose_initial_atoms(Q, settings):
     """Choose the initial atoms greedily among the candidates of `short_atoms`.
 
-    The choice is deterministic. Only the first `MAX_STARTS` documents, the most novel ones, give
-    candidates. The cost of document q with atom b is ``min_{z >= 0} ||q - z b||_1 + lam z``;
-    without an atom it is ``||q||_1``. Each step adds the candidate that decreases most the summed
-    cost of all documents, each with its cheapest atom so far. The choice stops at `settings.atoms`
-    atoms, or when no candidate decreases the sum by more than `MIN_GAIN`.
+    The candidates are those of the `MAX_STARTS` most novel documents. The cost of document q with
+    atom b is ``min_{z >= 0} ||q - z b||_1 + lam z``, or ``||q||_1`` without an atom. Each step adds
+    the candidate with the largest decrease of the sum of costs, where each document has its
+    cheapest atom. The choice ends with `settings.atoms` atoms, or when no candidate decreases the
+    sum by more than `MIN_GAIN`.
 
     Parameters
     ----------
     Q : csr_array, shape (n_documents, n_terms)
-        The selected documents, most novel first.
+        Selected documents, most novel first.
     settings : SmallDictionary
 
     Returns
@@ -170,10 +170,10 @@ def choose_initial_atoms(Q, settings):
 def alternate(
     Q: sparse.csr_array, B: sparse.csc_array, lam: float, rounds: int
 ) -> tuple[sparse.csc_array, sparse.csr_array, np.ndarray]:
-    """Minimise ``||Q - Z B^T||_1 + lam ||Z||_1`` over B in 𝒜 and Z >= 0.
+    """Minimise ``||Q - Z B^T||_1 + lam ||Z||_1`` over Z >= 0 and B in 𝒜, in alternation.
 
-    𝒜 = {B >= 0, every column of l1 norm at most 1}. Steps alternate between Z and B. The objective
-    never increases; it is not jointly convex.
+    𝒜 = {B >= 0, every column of l1 norm at most 1}. The objective, which is not jointly convex,
+    never increases.
 
     Equation `emerging-topics` of docs/method.md.
 
@@ -183,9 +183,10 @@ def alternate(
     B : csc_array, shape (n_terms, n_atoms)
         Initial atoms.
     lam : float
+        Weight of the penalty.
     rounds : int
-        Maximum number of alternations. They stop earlier when the objective decreases by less than
-        1e-5 of its value.
+        Maximum number of alternations. They stop earlier at a relative decrease of the objective of
+        `MIN_DECREASE`.
 
     Returns
     -------
@@ -227,8 +228,9 @@ def group(Z, min_support):
     Returns
     -------
     cluster : ndarray of int, shape (n_documents,)
-        Cluster numbers, by decreasing size, then by atom; -1 if the code is zero or the cluster has
-        fewer than `min_support` documents. Equal codes count for the atom of lower index.
+        Cluster of each document, numbered by decreasing size. It is -1 if the code is zero or the
+        cluster has fewer than `min_support` documents. Among equal codes, that of the first atom
+        counts.
     atoms : ndarray of int
         Atom of each cluster.
     """
@@ -253,7 +255,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     P : csr_array, shape (n_documents, n_terms)
         Rows of the batch, of unit l1 norm.
     score : ndarray, shape (n_documents,)
-        Novelty scores of any learner, larger is more novel.
+        Novelty scores. Larger scores are more novel.
     settings : SmallDictionary, optional
 
     Returns
@@ -263,7 +265,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     Raises
     ------
     ParameterError
-        If there is not one score for each document, or a score is nan.
+        If the number of scores differs from that of documents, or a score is nan.
 
     Examples
     --------
@@ -279,7 +281,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     if score.shape != (P.shape[0],) or np.isnan(score).any():
         with_nan = " with nan" if np.isnan(score).any() else ""
         raise ParameterError(
-            f"scores of shape {score.shape} for {P.shape[0]} documents{with_nan}",
+            f"scores have the shape {score.shape} for {P.shape[0]} documents{with_nan}",
             "a finite score for each document",
             "pass the scores of this batch",
         )
@@ -307,19 +309,19 @@ def find_in_files(scores, source, settings=None, corpus_features=None):
         Features file of the same timestep.
     settings : SmallDictionary, optional
     corpus_features : path-like, optional
-        Last features of the stream, needed for ``idf: corpus``.
+        Features of the last timestep, which ``idf: corpus`` needs.
 
     Returns
     -------
     emerging : EmergingTopics
-        The clusters, with the words of their atoms.
+        Clusters, with the words of their atoms.
     batch : ScoredBatch
-        The scores, with ids and topic labels of the documents.
+        Scores, ids and topics of the documents.
 
     Raises
     ------
     DataError
-        If scores and features are of different timesteps or documents.
+        If scores and features belong to different timesteps or documents.
     ParameterError, StorageError
         If a setting is out of range, or a file is missing or damaged.
     """
@@ -328,10 +330,10 @@ def find_in_files(scores, source, settings=None, corpus_features=None):
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
         raise DataError(
-            f"{source} (timestep {data.t}) and {scores} (timestep {batch.t}) are of different "
+            f"{source} (timestep {data.t}) and {scores} (timestep {batch.t}) have different "
             "documents",
             "features and scores of the same documents",
-            "name files of one timestep and seed",
+            "name files of the same timestep and seed",
         )
     last_features = features.read(corpus_features) if corpus_features else None
     P = data.weighed(**weighting, norm="l1", corpus=last_features)[:]

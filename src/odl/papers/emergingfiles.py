@@ -1,7 +1,7 @@
-"""Files of emerging topics, their agreement with topic labels, and their part of the report.
+"""Files of emerging topics, their agreement with topic labels, and their section of the report.
 
-Clusters are numbered from 0; -1 means none. Documents without topic labels are ignored. Two
-documents have the same topic if their topics overlap, and a document counts for each of its topics.
+Clusters are numbered from 0, and -1 stands for no cluster. Documents without topics are ignored. A
+document counts for each of its topics.
 """
 
 import json
@@ -65,22 +65,24 @@ class EmergingTopics:
 
     Attributes
     ----------
+    t : int
+        Timestep.
     run : dict
-        corpus, seed, run, atoms and algorithm of the learner whose scores were used.
+        corpus, seed, run, atoms and algorithm of the scores.
     settings : dict
-        As `odl.config.sections.SmallDictionary`.
+        Fields of `odl.config.sections.SmallDictionary`.
     rows : ndarray of int64, shape (n,)
         Rows of the selected documents in the batch, most novel first.
     ids : list of str
-        Ids of these documents.
+        Ids of the selected documents.
     cluster : ndarray of int32, shape (n,)
-        Cluster of each document, -1 for none.
+        Cluster of each selected document, -1 for none.
     residual : ndarray of float64, shape (n,)
-        ``||q - B z||_1`` of each document with the small dictionary.
+        ``||q - B z||_1`` of each selected document with the small dictionary.
     objective : float
         Objective of the small dictionary over the selected documents.
     words, weights : list of str
-        Top words of each cluster, heaviest first, and their weights.
+        Words of each cluster with the largest weights, and these weights.
     representative : ndarray of int64, shape (m,)
         Row of the document with the smallest residual in each cluster.
     """
@@ -99,7 +101,7 @@ class EmergingTopics:
 
 
 def write(path, emerging):
-    """Write the emerging topics of one timestep, atomically and with reproducible bytes."""
+    """Write the emerging topics of one timestep."""
     settings = json.dumps(emerging.settings, sort_keys=True)
     with storage.writing(
         path,
@@ -149,30 +151,24 @@ def read_emerging(path):
 
 
 def check_pair(emerging, batch, path="the file of emerging topics"):
-    """Check that emerging topics were computed from these scores.
-
-    Raises
-    ------
-    DataError
-        If timestep or documents differ.
-    """
+    """Raise DataError unless emerging topics and scores have the same timestep and documents."""
     rows_exist = len(batch.ids) > emerging.rows.max(initial=-1)
     ids = [batch.ids[row] for row in emerging.rows] if rows_exist else None
     if (emerging.t, emerging.ids) != (batch.t, ids):
         raise DataError(
-            f"{path} is of other documents than the scores",
-            "two files of one timestep and seed",
+            f"{path} and the scores have different documents",
+            "files of the same timestep and seed",
             "run `odl step topics` again with these scores",
         )
 
 
 def _select_topics(topics, rule):
-    """Return all topics of documents (rule "all"), or only their first topics ("dominant")."""
+    """Return the topics of each document, or with the rule "dominant" only its first topic."""
     return topics if rule == "all" else [names[:1] for names in topics]
 
 
 def counts(clusters, topics):
-    """Return for each cluster (number of labelled documents, number of documents by topic).
+    """Return (number of documents with topics, their Counter of topics) of each cluster.
 
     Examples
     --------
@@ -193,7 +189,7 @@ def counts(clusters, topics):
 def purity(clusters, topics):
     """Return the share of clustered documents that have the most frequent topic of their cluster.
 
-    Documents in no cluster and without topics do not count. nan if no document remains.
+    Documents without topics are ignored. The result is nan if no document remains.
 
     Examples
     --------
@@ -208,10 +204,7 @@ def purity(clusters, topics):
 
 
 def majorities(clusters, topics):
-    """Return the set of topics that have a majority in at least one cluster.
-
-    A topic has a majority if more than half of the labelled documents of the cluster have it.
-    """
+    """Return the set of topics that more than half of the labelled documents of a cluster have."""
     return {
         name
         for size, tally in counts(clusters, topics)
@@ -223,12 +216,11 @@ def majorities(clusters, topics):
 def b_cubed(clusters, topics):
     """Return B-cubed precision, recall and F1 of clusters (Bagga and Baldwin, 1998).
 
-    Let C(i) be the documents in the cluster of i, including i, and T(i) those with the same topic.
-    Precision is the mean of ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters, recall the
-    mean of ``|C(i) & T(i)| / |T(i)|`` over all documents, where a document in no cluster counts 0.
-    Only documents with topics are used. If each has one topic and is in a cluster, these are the
-    usual measures. Without such documents all three are nan. If none of them is in a cluster,
-    precision and F1 are nan.
+    Only documents with topics are used. Let C(i) be the documents in the cluster of document i, and
+    T(i) the documents that share a topic with i, both including i. Precision is the mean of
+    ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters. Recall is the mean of
+    ``|C(i) & T(i)| / |T(i)|`` over all documents, where a document in no cluster counts 0. A
+    measure is nan if its mean is over no documents.
 
     Examples
     --------
@@ -246,13 +238,12 @@ def b_cubed(clusters, topics):
     has_topic = sparse.csr_array(
         (np.ones(len(pairs), dtype=np.int64), (documents, columns)), shape=(len(rows), len(names))
     )
-    # All pairs of documents with a common topic
+    # all pairs of documents with a common topic
     first, second = sparse.coo_array(has_topic @ has_topic.T).coords
-    both = np.bincount(
-        first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(rows)
-    )  # |C(i) & T(i)|
-    recall = float(np.mean(both / np.bincount(first, minlength=len(rows))))
     clustered = clusters >= 0
+    in_one_cluster = (clusters[first] == clusters[second]) & clustered[first]
+    both = np.bincount(first[in_one_cluster], minlength=len(rows))  # |C(i) & T(i)|
+    recall = float(np.mean(both / np.bincount(first, minlength=len(rows))))
     if not clustered.any():
         return nan, recall, nan
     sizes = np.bincount(clusters[clustered])[clusters[clustered]]
@@ -261,24 +252,24 @@ def b_cubed(clusters, topics):
 
 
 def judge(emerging, batch, topics="all"):
-    """Compare the clusters of a timestep with the topics of the documents.
+    """Compare the clusters of a timestep with the topics of its documents.
 
     A novel topic is a topic of a novel document in the batch. It is *reachable* if a selected
-    document has this topic. It is *found* if it is the topic of more than half of the labelled
-    documents in a cluster.
+    document has it. It is *found* if more than half of the documents with topics in some cluster
+    have it.
 
     Parameters
     ----------
     emerging : EmergingTopics
     batch : odl.evaluation.scorefiles.ScoredBatch
-        The scores that `emerging` was computed from.
+        Scores from which `emerging` was computed.
     topics : {"all", "dominant"}
-        Topics that count for a document: all, or only the dominant one.
+        Topics of a document that count.
 
     Returns
     -------
     dict
-        Keys `EMERGING_COLUMNS`; undefined values are nan.
+        Row with the columns `EMERGING_COLUMNS`. Undefined values are nan.
     """
     topics_of, labels = _select_topics(batch.topics, topics), batch.labels(topics)
     selected = [topics_of[row] for row in emerging.rows]
@@ -314,8 +305,8 @@ def describe(emerging, batch, topics="all"):
     -------
     list of dict
         For each cluster: size, labelled (number of documents with topics), novel (number of novel
-        documents), share_novel (novel / labelled, nan without labels), topic (most frequent topic
-        of the labelled documents; ties by name), topic_share, words, representative (id) and title.
+        documents), share_novel (novel / labelled), topic (most frequent topic, among equals the
+        first by name), topic_share, words, representative (id) and title.
     """
     counted = counts(
         emerging.cluster, _select_topics([batch.topics[row] for row in emerging.rows], topics)
@@ -343,18 +334,21 @@ def describe(emerging, batch, topics="all"):
 
 
 def table(pairs, topics="all"):
-    """Return the table of a run, one row per timestep with the keys `EMERGING_COLUMNS`.
+    """Return the table of a run with the columns `EMERGING_COLUMNS` and a row for each timestep.
 
     Parameters
     ----------
     pairs : list of (path-like, path-like)
-        For every timestep, the file of emerging topics and the score file.
+        File of emerging topics and score file of each timestep.
     topics : {"all", "dominant"}
+        As in `judge`.
 
     Raises
     ------
-    DataError, StorageError
-        If a file is missing or damaged, or a pair does not belong together.
+    DataError
+        If the files of a pair have different documents.
+    StorageError
+        If a file is missing or damaged.
     """
     rows = []
     for path, scores in pairs:
@@ -365,16 +359,14 @@ def table(pairs, topics="all"):
 
 
 def gather(plan, path, tables):
-    """Write the table of the emerging topics of a study.
-
-    Values are means over the seeds of each timestep; nan is ignored.
+    """Write the table of the emerging topics of a study, with means over seeds, ignoring nan.
 
     Parameters
     ----------
     plan : list of dict or path-like
-        As for `odl.evaluation.study.summarise`.
+        As in `odl.evaluation.study.summarise`.
     path : path-like
-        Table to write, columns `EMERGING_OVER_SEEDS`.
+        Table to write, with the columns `EMERGING_OVER_SEEDS`.
     tables : list of path-like
         Files ``emerging.tsv`` of the runs with emerging topics.
     """
@@ -395,7 +387,7 @@ def gather(plan, path, tables):
 
 
 def score_run(path):
-    """Read from a score file which run it belongs to, and how the run weighted terms.
+    """Read the run and the weighting of terms of a score file.
 
     Returns
     -------
@@ -419,20 +411,18 @@ def score_run(path):
                 )
         weighting = json.loads(str(file.attrs["weighting"]))
         if not isinstance(weighting, dict) or not weighting.keys() <= set(WEIGHTING_KEYS):
-            raise ValueError("its attribute weighting is no term weighting")
+            raise ValueError("its attribute weighting is not a weighting of terms")
         texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
         return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}, weighting
 
 
 def section(table, selection):
-    """Render the part of the report about emerging topics.
-
-    It has the clusters of each timestep, and their agreement with topic labels.
+    """Return the HTML of the report about the clusters of each timestep and their topics.
 
     Parameters
     ----------
     table : path-like
-        Table written by `gather`.
+        Table that `gather` wrote.
     selection : odl.report.selection.Selection
     """
     from odl.report.page import Markup, render

@@ -1,32 +1,31 @@
 """Regret of an online run, and its theoretical bounds.
 
-The regret is the loss of the run minus that of the best fixed dictionary in hindsight. At timestep
-t the run has the dictionary A_t and reveals the codes X_t. With 𝒜 = {A >= 0, columns of
+The regret is the loss of the run minus the loss of the best fixed dictionary in hindsight. At
+timestep t, the run has the dictionary A_t and computes the codes X_t. With 𝒜 = {A >= 0, columns of
 l1 norm at most 1},
 
     R(T) = sum_{t <= T} ||P_t - X_t A_t^T||_1 - min_{A in 𝒜} sum_{t <= T} ||P_t - X_t A^T||_1
 
 (ICASSP 2013, Definition 1; NIPS 2012 supplement, Theorem B.5). The minimum is a linear program over
-all documents so far. `odl.dictionary.l1.fit_dictionary` returns an upper bound (its dictionary) and
-a lower bound (a feasible dual point), so R(T) lies between ``regret`` and ``regret_high``.
+all documents so far. `odl.dictionary.l1.fit_dictionary` returns an upper bound (by its dictionary)
+and a lower bound (by a feasible dual point), so R(T) is between ``regret`` and ``regret_high``.
 
 Online ADMM also violates its constraint. With Gamma_{t+1} = soft(P_t - X_t A_t^T + D_t/beta,
-1/beta), the violation at timestep t is ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2. The sum of
-violations is computed too.
+1/beta), the violation at timestep t is ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2.
 
-The theory holds for a constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is not
-truncated. Let Phi_t^2 be the number of non-zero entries of P_t - X_t A_t^T, Phi >= Phi_t, D >=
-||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1. The proofs (NIPS 2012 supplement, Theorems B.5 and
-B.6) then give, for every beta and every T,
+The theory holds for a constant step size tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual variable
+that is not truncated. Let Phi_t^2 be the number of non-zero entries of P_t - X_t A_t^T, Phi >=
+Phi_t, D >= ||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1. The proofs of Theorems B.5 and B.6 (NIPS
+2012 supplement) then give, for every beta and every T,
 
     R(T)               <= Phi^2 T / (2 beta) + D^2 beta / (2 tau)         (B.5)
     sum of violations  <= 2 D^2 / tau + 4 Ups T / beta                    (B.6)
 
-and beta = (Phi/D) sqrt(tau T) turns the first bound into Phi D sqrt(T/tau), the second into
+With beta = (Phi/D) sqrt(tau T), the first bound is Phi D sqrt(T/tau), and the second is
 2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. Theorem B.5 as printed has half of the first bound, which its
-proof does not give. The papers take A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes stay
+proof does not give. The papers assume A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes remain
 zero. Theorem B.5 also has a term ||A* E_t||_1 for errors E_t of the codes. It is zero here, because
-A* is fitted to the codes that the run revealed.
+A* is fitted to the codes of the run.
 """
 
 import json
@@ -107,18 +106,18 @@ def algorithms() -> list[str]:
 
 
 class OnlineStep(NamedTuple):
-    """One timestep of a run.
+    """Timestep of a run.
 
     Attributes
     ----------
     P : csr_array, shape (n_documents, n_terms)
-        The batch.
+        Documents of the batch.
     X : csr_array, shape (n_documents, n_atoms)
-        Its codes.
+        Codes of the documents.
     before, after : csc_array, shape (n_terms, n_atoms)
         Dictionary before and after the batch was learned.
     dual : csr_array, shape (n_documents, n_terms), optional
-        Dual of online ADMM before the batch was learned.
+        Dual variable of online ADMM before the batch was learned.
 
     Examples
     --------
@@ -138,7 +137,7 @@ class OnlineStep(NamedTuple):
 
 
 def residual(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> sparse.csr_array:
-    """Return P - X A^T (CSR); terms without a row in A have zero weights.
+    """Return P - X A^T as CSR, where A may lack the last terms.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def loss(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> float
 def violation(step, beta):
     """Return the violation ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2 of a step of online ADMM.
 
-    Rows of the dual beyond the batch belong to empty documents, as in the learner.
+    If the dual variable has more rows than the batch, its last rows are those of empty documents.
     """
     n_rows = max(step.P.shape[0], step.dual.shape[0])
     P, X = widen(step.P, n_rows=n_rows), widen(step.X, n_rows=n_rows)
@@ -178,9 +177,9 @@ def violation(step, beta):
 
 
 def choose_timesteps(T, count):
-    """Return `count` numbers from 1 to T, evenly spaced in their square roots; 0: all.
+    """Return at most `count` horizons from 1 to T, evenly spaced in their square roots.
 
-    The best fixed dictionary is fitted for these numbers of timesteps. T is always included.
+    T is always included. With 0, all horizons are returned.
     """
     if count < 0:
         raise ParameterError(
@@ -205,15 +204,13 @@ def hindsight(
 ) -> Iterator[tuple]:
     """Fit the best fixed dictionary for the first T timesteps, for every T of a grid.
 
-    Each fit starts from the dictionary of the fit before.
-
     Parameters
     ----------
     steps : list of OnlineStep
     grid : list of int
         Increasing numbers of timesteps, from 1.
     start : csc_array
-        Initial dictionary of the first fit.
+        Initial dictionary of the first fit. Later fits start from the previous one.
     tolerance : float
         Relative duality gap at which a fit stops.
     iterations : int
@@ -262,24 +259,22 @@ def measure(
     Parameters
     ----------
     steps : list of OnlineStep
-        The evaluated timesteps, in order.
+        Evaluated timesteps, in order.
     learner : Learner
-        A learner with `odl.learners.Learner.has_regret`.
+        Learner with `odl.learners.Learner.has_regret`.
     timesteps : int
-        Number of different T for which the best fixed dictionary is fitted; 0: all. Rows of other
-        timesteps lack the values that need it.
+        Number of horizons T for which the best fixed dictionary is fitted. With 0, it is fitted for
+        all T. Rows of other timesteps lack the values that need it.
     tolerance, iterations
-        As for `hindsight`.
+        As in `hindsight`.
 
     Returns
     -------
     rows : list of dict
-        One per timestep, keys `REGRET_COLUMNS` without ``run``.
+        A row for each timestep, with the columns `REGRET_COLUMNS` except "run".
     constants : dict
-        Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan if it is not online ADMM);
-        ``tau_most`` = 1/(2 Psi_max), the largest tau of the theorems; ``tau_wanted``, the tau of
-        the run if the theorems allow it, otherwise ``tau_most``; ``beta_wanted`` = (Phi/D) sqrt(tau
-        T) for this tau; ``refused``: why the theorems do not apply to this run, or None.
+        phi, distance, psi_max, upsilon, tau, beta, tau_most, tau_wanted, beta_wanted and refused:
+        constants of the bounds, which `describe` prints.
 
     Examples
     --------
@@ -326,10 +321,7 @@ def measure(
 
 
 def _row(t, step, beta):
-    """Return the columns of a row of `measure` that depend on one timestep only.
-
-    The other columns need the best fixed dictionary, and are added later.
-    """
+    """Return the columns of a row of `measure` that do not need the best fixed dictionary."""
     entries = np.abs(residual(step.P, step.X, step.before).data)
     return {
         "t": t,
@@ -342,11 +334,16 @@ def _row(t, step, beta):
 
 
 def _constants(rows, grid, learner, steps):
-    """Return the constants of the bounds in the module's docstring, over all timesteps.
+    """Return the constants of the bounds in the docstring of this module, over all timesteps.
 
-    ``tau_most`` is the largest step size that the theory allows. ``tau_wanted`` is the step size of
-    the learner if it is allowed, else ``tau_most``. ``beta_wanted`` minimises the bound on the
-    regret with this step size. ``refused`` says why the bounds do not apply; None if they do.
+    Returns
+    -------
+    dict
+        "phi", "distance" (D), "psi_max" and "upsilon"; "tau" and "beta" of the run, which are nan
+        for other algorithms than online ADMM; "tau_most" = 1/(2 Psi_max), the largest tau that the
+        theory allows; "tau_wanted", the tau of the run if it is allowed, else "tau_most";
+        "beta_wanted" = (Phi/D) sqrt(tau T) with this tau, which minimises the bound on the regret;
+        "refused", why the bounds do not apply to the run, or None.
     """
     phi = max(row["phi"] for row in rows)
     psi_max = max(row["psi_max"] for row in rows)
@@ -374,7 +371,8 @@ def _constants(rows, grid, learner, steps):
 class Bounds(NamedTuple):
     """Bounds of Theorems B.5 (regret) and B.6 (sum of violations).
 
-    Fields ``theorem_*`` have the beta that is best for T timesteps, ``bound_*`` that of the run.
+    Fields ``theorem_*`` are for the beta that is optimal for T timesteps, fields ``bound_*`` for
+    the beta of the run.
 
     Examples
     --------
@@ -393,23 +391,22 @@ class Bounds(NamedTuple):
 def bounds(
     T: int, *, phi: float, distance: float, tau: float, beta: float, upsilon: float
 ) -> Bounds:
-    """Return the right-hand sides of Theorems B.5 and B.6 (symbols as in the module docstring).
+    """Return the bounds of Theorems B.5 and B.6, as in the docstring of this module.
 
     Equation `regret-bounds` of docs/method.md.
 
     Parameters
     ----------
     T : int
-        Timesteps.
+        Number of timesteps.
     phi, distance, upsilon : float
         Phi, D and Ups.
     tau, beta : float
-        The constant step and the penalty.
+        Constant step size and penalty of the run.
 
     Returns
     -------
     Bounds
-        Fields ``theorem_*`` with beta = (Phi/D) sqrt(tau T), ``bound_*`` with the given beta.
 
     Examples
     --------
@@ -434,23 +431,23 @@ def why_no_bound(learner, dual, psi_max):
     ----------
     learner : Learner
     dual : csr_array or None
-        The dual before the first evaluated timestep.
+        Dual variable before the first evaluated timestep.
     psi_max : float
         Largest eigenvalue of X_t^T X_t over the timesteps.
     """
     if learner.algorithm != "online_admm":
         return "the theorems are about online ADMM"
     if learner.tau == 0:
-        return "tau is 0: the step changes from batch to batch"
+        return "tau is 0: the step size differs between batches"
     if learner.tau * 2 * psi_max > 1:
         return f"tau {learner.tau:g} is above 1/(2 Psi_max) = {1 / (2 * psi_max):.6g}"
     if learner.dual_terms:
-        return f"the dual is cut to {learner.dual_terms} terms a document (dual_terms)"
-    return "the dual is not zero at the start (carry)" if dual.count_nonzero() else None
+        return f"the dual is truncated to {learner.dual_terms} terms a document (dual_terms)"
+    return "the initial dual is not zero (carry)" if dual.count_nonzero() else None
 
 
 def read_steps(checkpoint_paths, feature_paths):
-    """Read the files of a run as a list of steps.
+    """Read the files of a run.
 
     Parameters
     ----------
@@ -467,15 +464,15 @@ def read_steps(checkpoint_paths, feature_paths):
     Raises
     ------
     DataError
-        If the files are not of timesteps 0, 1, ..., there are fewer than two, or the learner has no
-        regret.
+        If the files are not those of timesteps 0, 1, ..., there are fewer than two timesteps, or
+        the regret of the learner is not defined.
     CheckpointError, StorageError
-        If a file is damaged, or a checkpoint does not follow the one before.
+        If a file is damaged, or a checkpoint was not computed from the previous one.
     """
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
         raise DataError(
-            f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features",
-            "one of each for timesteps 0, 1, ..., at least two",
+            f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} feature files are given",
+            "one of each for the timesteps 0, 1, ..., at least two",
             "pass all files of a run",
         )
     before = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
@@ -498,13 +495,13 @@ def read_steps(checkpoint_paths, feature_paths):
         if batch.terms is not None:
             raise DataError(
                 f"{feature_paths[t]} has a bounded vocabulary",
-                "an unbounded vocabulary: the regret compares dictionaries of all timesteps",
-                "set max_terms to 0",
+                "an unbounded vocabulary, since dictionaries of all timesteps are compared",
+                "set features.max_terms to 0",
             )
         if not follows or batch.t != t or batch.counts.shape[0] != after.codes.shape[0]:
             raise DataError(
                 f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]} "
-                "do not follow each other",
+                "are not consecutive files of a run",
                 "the files of one run, in order of timesteps",
                 "sort --checkpoints and --features by timestep",
             )
@@ -539,7 +536,7 @@ def write(path, checkpoint_paths, feature_paths, **options):
 
 
 def describe(rows, bounds, name):
-    """Return a summary in lines: loss, regret, constants, tau and beta of the theorems, bounds."""
+    """Return lines that summarise the loss, the regret and the bounds of a run."""
     last = rows[-1]
     lines = [
         f"{name}: loss {last['online']:.6g} after {last['t']} timesteps, best fixed dictionary "
@@ -547,10 +544,11 @@ def describe(rows, bounds, name):
         f"{last['regret_high']:.6g}",
         f"Phi {bounds['phi']:.6g}, D {bounds['distance']:.6g}, Psi_max {bounds['psi_max']:.6g}, "
         f"Upsilon {bounds['upsilon']:.6g}; tau at most {bounds['tau_most']:.6g}; "
-        f"at tau {bounds['tau_wanted']:.6g} Theorem B.5 wants beta {bounds['beta_wanted']:.6g}",
+        f"with tau {bounds['tau_wanted']:.6g}, the best beta for Theorem B.5 is "
+        f"{bounds['beta_wanted']:.6g}",
     ]
     if bounds["refused"]:
-        lines.append(f"no bound is claimed for this run: {bounds['refused']}")
+        lines.append(f"the bounds do not apply to this run: {bounds['refused']}")
     else:
         lines.append(
             f"tau {bounds['tau']:.6g} and beta {bounds['beta']:.6g}: "
@@ -567,20 +565,20 @@ def gather_regret(plan, path, *, runs, sizes=()):
     Parameters
     ----------
     plan : list of dict or path-like
-        Plan of the study; the folder of each of `runs` contains its ``regret.tsv`` (`write`).
+        Plan of the study. The folder of each of `runs` contains its ``regret.tsv`` (`write`).
     path : path-like
-        Table to write, columns `REGRET_OVER_SEEDS`: one row for each corpus, run, k and timestep t
-        at which the best fixed dictionary was fitted. Values are means over seeds, except ``phi``,
-        ``distance``, ``upsilon`` and ``psi_max``, which are maxima over all timesteps and seeds.
-        Bounds are nan unless they apply to every seed.
+        Table to write, with the columns `REGRET_OVER_SEEDS` and a row for each corpus, run, k and
+        timestep for which the best fixed dictionary was fitted. Values are means over seeds, except
+        `CONSTANTS`, which are maxima over all timesteps and seeds. Bounds are nan unless they apply
+        to every seed.
     runs : list of str
     sizes : list of int, optional
-        Numbers of atoms; by default all.
+        Numbers of atoms. By default all.
 
     Raises
     ------
     ConfigError
-        If the plan is invalid, or has none of these runs.
+        If the plan is invalid, or has none of the runs.
     StorageError
         If the plan or a table is missing or was changed.
     """
@@ -591,15 +589,15 @@ def gather_regret(plan, path, *, runs, sizes=()):
     ]
     if not entries:
         raise ConfigError(
-            f"regret of {', '.join(runs) or 'no run'}",
+            f"the plan has no run for regret.runs [{', '.join(runs)}] and regret.sizes {sizes}",
             "runs and sizes of the plan",
-            "name them in regret.runs and regret.sizes",
+            "correct regret.runs and regret.sizes",
         )
     rows = pandas.DataFrame(collect(entries, "regret.tsv", REGRET_COLUMNS))
     if rows.empty:
         raise StorageError(
             f"the regret of {', '.join(runs)} has no row in {entries[0]['folder']}/regret.tsv",
-            "one for each timestep",
+            "a row for each timestep",
             "delete the file and run the same command again",
         )
     largest = rows.groupby(list(RUN_KEY))[list(CONSTANTS)].transform("max")

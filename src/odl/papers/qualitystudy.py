@@ -1,7 +1,7 @@
 """Compare learners of bounded memory with nearest neighbours on one stream.
 
-The comparisons are AUC, AUC by memory, ablations and batch sizes. Every batch is scored before it
-is learned. Labels are used for evaluation only.
+AUC is compared overall, by memory, between variants of learners, and by batch size. Every batch is
+scored before it is learned, and labels are used for evaluation only.
 """
 
 import time
@@ -20,24 +20,23 @@ from odl.papers.rivals.windows import Recent
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
 LOGTF = {"logtf": "log"}
-# Parameters of learners that change scores, but not atoms
+# parameters of learners that affect scores but not atoms
 SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")
 WINDOWS, HALF_LIVES = (200, 1000, 10000), (500, 2000)  # numbers of documents
 NEAREST_RUN = "nearest5-logtf"
-MAX_HALF_LIVES = 20  # age in half-lives from which a cosine counts as 0
+MAX_HALF_LIVES = 20  # age in half-lives above which a cosine counts as 0
 
 
 def learn(stream, runs, k, every=False):
-    """Score a stream by variants of a learner that have the same atoms.
+    """Score a stream by variants of a learner that differ only in the computation of scores.
 
-    The variants differ in the computation of scores only, so the atoms are learned once, by the
-    first variant.
+    All variants have the same atoms, which the first variant learns.
 
     Parameters
     ----------
     stream : odl.papers.experiments.quality.SeededStream
     runs : dict of str to dict
-        Maps names to ``learner`` (algorithm and hyper-parameters) and ``features``.
+        Name of a variant -> "learner" (algorithm and hyper-parameters) and "features".
     k : int
         Number of atoms, for learners that need it.
     every : bool
@@ -48,7 +47,7 @@ def learn(stream, runs, k, every=False):
     scores : dict of str to dict of int to ndarray
         Scores by variant and timestep.
     entries : int
-        Number of floating-point numbers that the learner stores at the end.
+        Number of floating-point numbers that the learner stores after the last batch.
     """
     instances = {
         run: learners.make(**learner_of(variant["learner"])) for run, variant in runs.items()
@@ -69,9 +68,9 @@ def learn(stream, runs, k, every=False):
 
 
 def groups(learners_of, names):
-    """Group runs whose learners and features differ in parameters of scoring only.
+    """Return groups {name: run} of runs that have the same atoms.
 
-    The runs of a group have the same atoms. Return a list of dicts from name to run.
+    Their learners and features differ only in the parameters `SCORING`.
     """
     grouped = defaultdict(dict)
     for name in names:
@@ -82,22 +81,22 @@ def groups(learners_of, names):
 
 
 def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
-    """Score the evaluated timesteps by the cosine baselines.
+    """Return the scores of the evaluated timesteps by the cosine baselines.
 
     Neighbours are searched among all earlier documents, or among the last `window` documents.
     """
     scores = defaultdict(dict)
     for t in stream.listed:
-        past = (
-            baselines.latest(reversed(stream.batches[:t]), window) if window else stream.batches[:t]
-        )
+        past = stream.batches[:t]
+        if window:
+            past = baselines.latest(reversed(past), window)
         for name, score in baselines.nearest(stream.batches[t], past, weightings).items():
             scores[name][t] = score
     return scores
 
 
 def learn_groups(stream, grouped, k, **options):
-    """Learn all groups of runs with `learn`; return two dicts by run: scores, stored numbers."""
+    """Return (scores, number of stored numbers) of `learn` for all groups, as dicts by run."""
     scores, entries = {}, {}
     for runs in grouped:
         group_scores, stored = learn(stream, runs, k, **options)
@@ -109,12 +108,16 @@ def learn_groups(stream, grouped, k, **options):
 def compare(stream, learners_of, settings):
     """Compare the runs with cosines to all earlier documents, with and without batch peers.
 
-    Returns the table ``table`` with the average AUC of each method. `stream` records the AUCs
-    (`SeededStream.judge`) for the comparison over all seeds.
+    The stream records the AUCs (`SeededStream.judge`) for the comparison over all seeds.
+
+    Returns
+    -------
+    dict
+        "table": rows with the average AUC of each method.
     """
     run_scores, _ = learn_groups(stream, groups(learners_of, settings["runs"]), settings["k"])
     cosine_scores, peer_learners = neighbours(stream), contexts(learners_of, settings["runs"])
-    # Method -> scores of each batch, without (plain) and with (context) the effect of batch peers
+    # method -> scores of each batch, without (plain) and with (context) the effect of batch peers
     scores = {"plain": {}, "context": {}}
     for run, values in run_scores.items():
         learner = learners.make(**learner_of(learners_of[run]["learner"]))
@@ -129,7 +132,7 @@ def compare(stream, learners_of, settings):
 
 
 def pooled(streams, learners_of, settings):
-    """Return rows that compare the runs with the best other methods over all seeds."""
+    """Return rows that compare the runs with the best other method over all seeds."""
     names = set(COSINES) | {
         f"{name}-{algorithm}-context"
         for name in COSINES
@@ -141,8 +144,8 @@ def pooled(streams, learners_of, settings):
 def _sized(grouped, settings):
     """Return (size, k, runs) for each combination of a group of runs and a size of its memory.
 
-    The size is a number of atoms. For learners with the setting `memory` it is the largest number
-    of atoms that fits; k, the initial number of atoms, is then 1.
+    The size is a number of atoms, and k the initial number of atoms. For learners with the setting
+    `memory`, the size is the largest number of atoms in the memory, and k is 1.
     """
     sizes = []
     for runs in grouped:
@@ -161,7 +164,7 @@ def _sized(grouped, settings):
 
 
 def remember(stream, learners_of, settings):
-    """Measure AUC by the amount of stored numbers, for dictionaries and windows of documents."""
+    """Measure AUC by the number of stored numbers, for dictionaries and windows of documents."""
     peer_learners, rows = contexts(learners_of, settings["runs"]), []
     for size, k, runs in _sized(groups(learners_of, settings["runs"]), settings):
         scores, entries = learn(stream, runs, k)
@@ -183,7 +186,7 @@ def remember(stream, learners_of, settings):
 
 
 def ablate(stream, learners_of, settings):
-    """Return the table ``ablation``: average AUC of every learner that the experiment names."""
+    """Return the table "ablation" with the average AUC of every learner of the experiment."""
     scores, entries = learn_groups(stream, groups(learners_of, learners_of), settings["k"])
     rows = [
         {"run": run, "entries": entries[run], "average": stream.average(scores[run])}
@@ -215,14 +218,9 @@ def rival(stream, learners_of, settings):
 
 
 def resize(stream, learners_of, settings):
-    """Measure the runs and five nearest neighbours with batches of each size.
-
-    ``pooled`` is one AUC over all documents after the first batch. ``single`` is the mean of the
-    AUCs of the batches in which the AUC is defined. A topic is novel in one batch only, so a small
-    batch has few novel documents.
-    """
+    """Measure the runs and five nearest neighbours with batches of each size (`measure_auc`)."""
     grouped, peer_learners = groups(learners_of, settings["runs"]), {}
-    # One use of batch peers is enough for this comparison.
+    # Batch peers are used as in `levels` only.
     if levels := contexts(learners_of, settings["runs"]).get("levels"):
         peer_learners["levels"] = levels
     rows = []
@@ -243,12 +241,10 @@ def measure_auc(stream, scores):
     Returns
     -------
     dict
-        ``timesteps`` : number of timesteps with scores.
-        ``novel`` : number of novel documents.
-        ``listed`` : number of timesteps whose AUC is defined, because they have both novel and
-        known documents.
-        ``pooled`` : AUC over all documents.
-        ``single`` : mean of the AUCs that are defined; nan if none is.
+        "timesteps" is the number of timesteps with scores, and "novel" the number of novel
+        documents. "listed" is the number of timesteps whose AUC is defined, because they have novel
+        and known documents. "pooled" is the AUC over all documents, and "single" the mean of the
+        defined AUCs, which is nan without any.
     """
     labels = np.concatenate([stream.labels[t] for t in scores])
     aucs = [metrics.auc(values, stream.labels[t]) for t, values in scores.items()]
@@ -265,14 +261,14 @@ def measure_auc(stream, scores):
 def score_by_age(stream, peer_learners):
     """Score all timesteps after the first by five nearest neighbours, with cosines weighted by age.
 
-    There is one run for each weighting: equal weights, windows, half-lives, and the factors that
-    `Recent` learns (`age_factors`).
+    The weights of a run are equal, those of a window, of a half-life, or of `Recent`
+    (`age_factors`).
 
     Parameters
     ----------
     stream : odl.papers.experiments.quality.SeededStream
     peer_learners : dict
-        Learners whose way of combining scores with batch peers gives additional runs (`contexts`).
+        Learners (`contexts`) for runs with batch peers.
 
     Returns
     -------
@@ -293,7 +289,7 @@ def score_by_age(stream, peer_learners):
 
 
 def age_factors(rival):
-    """Return a dict from runs to the factors of cosines with each earlier document."""
+    """Return {run: factor of the cosine with each earlier document}."""
     ages = rival.memory.ages
     factors = {NEAREST_RUN: np.ones(len(ages))}
     factors |= {
@@ -315,7 +311,7 @@ QUALITY_PARTS = {
 }
 
 
-# Algorithm -> function of (P, scores, learner) that returns the scores with the effect of peers
+# algorithm -> function of (P, scores, learner) that returns the scores with the effect of peers
 WITH_PEERS = {
     "adaptive": lambda P, scores, learner: sum(
         combine_with_peers(P, scores, learner.contrast, learner.context, learner.peers)
@@ -325,13 +321,13 @@ WITH_PEERS = {
 
 
 def contexts(learners_of, runs):
-    """Return by algorithm the last learner of the runs that scores with batch peers."""
+    """Return {algorithm: last learner of the runs that scores with batch peers}."""
     instances = (learners.make(**learner_of(learners_of[run]["learner"])) for run in runs)
     return {learner.algorithm: learner for learner in instances if learner.in_batch}
 
 
 def add_peers(stream, contexts, name, scores, alike=None):
-    """Adjust scores by those of similar documents in the batch, as learners adjust their scores.
+    """Adjust scores by those of similar documents in the batch, in the same way as learners.
 
     Parameters
     ----------
@@ -341,8 +337,9 @@ def add_peers(stream, contexts, name, scores, alike=None):
     name : str
         Name of the method.
     scores : dict of int to ndarray
+        Scores of the method by timestep.
     alike : dict of int to csr_array, optional
-        Rows by which documents are similar; by default their words.
+        Rows from which similarities are computed, by timestep. By default weighted words.
 
     Returns
     -------
@@ -359,23 +356,23 @@ def add_peers(stream, contexts, name, scores, alike=None):
 
 
 def compare_pairs(streams, runs, cosines):
-    """Compare each run with the best cosine over the complete past, and with the best method.
+    """Compare each run with the best cosine over all earlier documents, and with the best method.
 
     Parameters
     ----------
     streams : list of odl.papers.experiments.quality.SeededStream
-        One for each seed, after `SeededStream.judge` has been called for all parts.
+        Stream of each seed, after all calls of `SeededStream.judge`.
     runs : list of str
-        Names of learners; all other names are methods to compare with.
+        Names of learners. All other names are methods to compare with.
     cosines : collection of str
         Names of the cosines, with and without batch peers.
 
     Returns
     -------
     list of dict
-        One row per run and comparison. The best method is the one with the highest mean over the
-        same seeds. The interval is that of the mean difference over seeds, from bootstrap samples
-        of the documents of each timestep and seed.
+        A row for each run and comparison. The best method has the largest mean over the same seeds.
+        The interval of the mean difference over seeds is computed from bootstrap samples of the
+        documents of each timestep and seed.
     """
     rows = []
     for kind in ("plain", "context"):
@@ -405,9 +402,8 @@ def compare_pairs(streams, runs, cosines):
 def _difference(judgements, run, best):
     """Return the difference in average AUC of two runs: mean over seeds, deviation and interval."""
     values = np.array([result[run][0] - result[best][0] for result in judgements])
-    low, high = metrics.interval(
-        np.mean([result[run][1] - result[best][1] for result in judgements], axis=0)
-    )
+    replicates = [result[run][1] - result[best][1] for result in judgements]
+    low, high = metrics.interval(np.mean(replicates, axis=0))
     spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
     return {"difference": float(values.mean()), "sd": spread, "low": low, "high": high}
 
@@ -426,11 +422,11 @@ def follow(stream, name):
     scores : dict of int to ndarray
         Scores of the evaluated timesteps.
     alike : dict of int to csr_array
-        Rows by which documents are compared, if not by words; otherwise empty.
+        Rows from which similarities are computed; empty if the method compares words.
     stored : int
-        Number of floating-point numbers that are stored at the end.
+        Number of floating-point numbers that are stored after the last batch.
     ms : float
-        CPU milliseconds to score and learn a document, without the first batch.
+        CPU time in ms to score and learn a document, without the first batch.
     """
     rival, scores, alike = rivals.RIVALS[name](stream.seed), {}, {}
     spent = {"score": 0.0, "learn": 0.0}  # CPU seconds

@@ -1,7 +1,7 @@
 """Inpainting of image patches by dictionaries with flat or tree-structured penalties.
 
-Dictionaries are learned from complete patches. Their parameters are selected on validation patches
-with missing pixels, and their errors are measured on test patches with missing pixels.
+Dictionaries are learned from complete patches. Parameters are selected on validation patches with
+missing pixels, and errors are measured on test patches with missing pixels.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1.
 """
@@ -18,14 +18,14 @@ from odl.dictionary import structured
 from odl.errors import ConfigError, ParameterError
 from odl.kernels import tree_codes
 
-FLAT = 1e-6  # l2 norm of a centred patch below which it counts as constant
+FLAT = 1e-6  # largest l2 norm of a centred patch that counts as constant
 MAX_PIXELS = 1 << 24  # largest number of pixels of an image
-MAX_DRAWS = 100  # rounds of random draws before `draw` gives up
-# Ridge added to the variances of pixels, relative to their mean: the covariance of centred patches
-# is singular.
+MAX_DRAWS = 100  # maximum number of rounds of random draws in `draw`
+# Ridge added to the variances of pixels, relative to their mean, because the covariance of centred
+# patches is singular.
 RIDGE = 1e-8
 PENALTIES = ("flat", "tree")
-# Each round of a search retains 1/SHRINK of the dictionaries, and uses SHRINK times the patches.
+# Each round of a search retains 1/SHRINK of the dictionaries and uses SHRINK times as many patches.
 SHRINK = 4
 MIN_PATCHES = 16  # minimum number of training patches per atom in a search
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
@@ -74,9 +74,9 @@ def parse_tree(text):
 
 
 def make_problem(settings, penalty, tree, exponent):
-    """Return the dictionary learning problem of one penalty with lam = 2^exponent.
+    """Return the problem of learning a signed dictionary with a penalty and lam = 2^exponent.
 
-    Codes and atoms are signed. Atoms are in the unit l2 ball (mu = 0).
+    Atoms are in the unit l2 ball (mu = 0).
     """
     signs = {"nonnegative_codes": False, "nonnegative_atoms": False}
     stopping = {name: settings[name] for name in ("tolerance", "iterations", "stop")}
@@ -86,28 +86,29 @@ def make_problem(settings, penalty, tree, exponent):
 
 
 def learn_dictionary(problem, X, start, settings, rng):
-    """Return the dictionary learned from patches X (n_patches, n_pixels) in `epochs` passes."""
+    """Return the dictionary learned from patches X, shape (n_patches, n_pixels)."""
     options = {name: settings[name] for name in ("batch", "epochs")}
     return structured.learn_online(problem, X, start, rng, forgetting=1.0, **options)[0]
 
 
 class Bench:
-    """Patches and masks of one seed, with a cache of learned dictionaries and their errors.
+    """Patches and masks of one seed, with a cache of learned dictionaries and errors.
 
     Parameters
     ----------
     settings : dict
     seed : int
-        Seed for the initial atoms, the order of patches and the missing pixels. All seeds use the
-        same patches.
+        Seed for the initial atoms, the order of patches and the missing pixels. The patches are
+        those of all seeds.
     train, validation, test : ndarray, shape (n_patches, n_pixels)
 
     Attributes
     ----------
-    known : dict of (part, percentage of missing pixels) to ndarray of bool
-        Masks of the pixels that are not missing, shape (n_patches, n_pixels).
-    errors, missing_errors : dict of key to float
-        Errors of all pixels, and of missing pixels only, by `key`.
+    known : dict
+        (part, percentage of missing pixels) -> mask of the known pixels, shape (n_patches,
+        n_pixels).
+    errors, missing_errors : dict
+        Result of `key` -> error of all pixels, and of missing pixels only.
     """
 
     def __init__(self, settings, seed, train, validation, test):
@@ -116,19 +117,18 @@ class Bench:
         self.known = {}
         for number, (part, patches) in enumerate(self.parts.items()):
             for missing in settings["missing"]:
-                # A generator for each mask: a mask does not depend on the other settings.
+                # A generator for each mask makes it independent of other settings.
                 rng = np.random.default_rng([seed, missing, number])
                 self.known[part, missing] = hide(*patches.shape, missing / 100, rng)
-        # Caches: learned dictionaries, and the errors of all and of missing pixels by `key`
         self.dictionaries, self.errors, self.missing_errors = {}, {}, {}
         self.first_trees = {}  # number of atoms -> first tree with this number of atoms
 
     def dictionary(self, penalty, shape, exponent, share=1.0):
         """Return the dictionary learned with lam = 2^exponent, shape (n_pixels, n_atoms).
 
-        Flat and tree start from the same patches. Learning uses a share of the training patches,
-        but at least `MIN_PATCHES` per atom: with fewer the errors do not separate good from bad
-        lam.
+        The initial atoms of both penalties are the same patches. Learning uses a share of the
+        training patches, but at least `MIN_PATCHES` per atom, since errors would not separate good
+        from bad lam with fewer.
         """
         tree, n_train = parse_tree(shape), len(self.train)
         count = min(max(int(np.ceil(share * n_train)), MIN_PATCHES * tree.n_nodes), n_train)
@@ -136,8 +136,8 @@ class Bench:
         if key not in self.dictionaries:
             if tree.n_nodes > n_train:
                 raise ConfigError(
-                    f"{n_train} training patches for {tree.n_nodes} atoms of the tree '{shape}'",
-                    "at least one patch for each atom",
+                    f"train is {n_train} and the tree '{shape}' has {tree.n_nodes} atoms",
+                    "at least one training patch for each atom",
                     "raise train",
                 )
             rng = np.random.default_rng([self.seed, 1000])
@@ -152,8 +152,8 @@ class Bench:
     def error(self, part, missing, penalty, shape, exponents, share=1.0):
         """Return 100 times the mean squared error of reconstructed patches.
 
-        A patch is reconstructed as D x, where x is the code of its known pixels. `share` reduces
-        both the patches of the part and the training patches.
+        A patch is reconstructed as D x, where x is the code of its known pixels. Only a `share` of
+        the patches of the part and of the training patches is used.
         """
         key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
@@ -161,7 +161,7 @@ class Bench:
         return self.errors[key]
 
     def _measure(self, key, share):
-        """Return (error, error of missing pixels only) of a key."""
+        """Return (error of all pixels, error of missing pixels) for a result of `key`."""
         part, missing, penalty, shape, exponents, count = key
         X, known = self.parts[part][:count], self.known[part, missing][:count]
         D = self.dictionary(penalty, shape, exponents[0], share)
@@ -171,8 +171,8 @@ class Bench:
     def key(self, part, missing, penalty, shape, exponents, share=1.0):
         """Return the cache key of an error.
 
-        For a flat dictionary only the number of atoms matters. Its key has the first tree that was
-        requested with this number of atoms.
+        A flat dictionary depends only on the number of atoms, so its key has the first tree that
+        was requested with this number.
         """
         if penalty == "flat":
             shape = self.first_trees.setdefault(parse_tree(shape).n_nodes, shape)
@@ -181,8 +181,8 @@ class Bench:
     def select(self, missing, penalty, shapes, refine=0):
         """Return the (tree, (training exponent, coding exponent)) with the least validation error.
 
-        The exponents are those of lam = 2^exponent. If `refine` is positive, a second search
-        multiplies both lam of the best grid point by 2^(i/4) for i from -`refine` to `refine`.
+        Exponents define lam = 2^exponent. With a positive `refine`, a second search multiplies both
+        lam of the best grid point by 2^(i/4) for i from -`refine` to `refine`.
         """
         settings = self.settings
         share = min(settings["screen"] / len(self.parts["validation"]), 1.0) or 1.0
@@ -199,9 +199,9 @@ class Bench:
         """Return the cell with the least validation error, by successive elimination.
 
         A cell is (tree, (training exponent, coding exponent)) as in `select`. The first round uses
-        the given share of the patches. After each round, the best quarter of the dictionaries
-        remains; each retains its best coding exponent and the two next to it on the grid. The next
-        round uses four times as many patches. The last round uses all patches.
+        the given share of the patches, and each further round four times as many, up to all. After
+        a round, the best quarter of the dictionaries remains, each with its best coding exponent
+        and the two neighbours of this exponent on the grid.
         """
         spacing = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
         while True:
@@ -226,11 +226,11 @@ class Bench:
 
 
 def measure(settings, files):
-    """Return the tables of all seeds, as lists of rows by name.
+    """Return {name: rows} of the tables, for all seeds.
 
-    ``validation`` has a row for each combination that was tried, ``test`` for each selected
-    dictionary, ``structures`` for each tree, ``equal`` for each flat dictionary with as many atoms
-    as the selected tree, and ``gaussian`` for each result of `gaussian_estimates`.
+    "validation" has a row for each combination that was tried, "test" for each selected dictionary,
+    "structures" for each tree, "equal" for each flat dictionary with as many atoms as the selected
+    tree, and "gaussian" for each result of `gaussian_errors`.
     """
     parts = np.split(
         draw_parts(settings, files), np.cumsum([settings["train"], settings["validation"]])
@@ -299,10 +299,7 @@ def _equal(bench, row):
 
 
 def _row(seed, missing, penalty, shape, exponents, error):
-    """Return the row of the table for one error.
-
-    `exponents` are (training exponent, coding exponent), where lam = 2^exponent.
-    """
+    """Return a row of a table; `exponents` are (training exponent, coding exponent)."""
     return {
         "seed": seed,
         "missing": missing,
@@ -323,28 +320,24 @@ def _test_row(bench, missing, penalty, cell):
 
 
 def gaussian_moments(X):
-    """Return (mean, covariance) of the rows of X.
-
-    The order of summation does not depend on the number of cores.
-    """
+    """Return (mean, covariance) of the rows of X, with the same bits for any number of cores."""
     mean = X.mean(axis=0)
     return mean, tree_codes.gram_matrix(np.ascontiguousarray(X - mean)) / len(X)
 
 
 def gaussian_estimates(X, known, mean, covariance):
-    """Replace missing entries of rows by their conditional mean under a Gaussian.
+    """Return rows whose missing entries are replaced by their conditional mean under a Gaussian.
 
-    For Gaussian patches this estimate has the least mean squared error. It has no parameter.
+    For Gaussian patches, this estimate has the least mean squared error. With known entries K and
+    covariance C, it is ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, where r is `RIDGE`
+    times the mean variance.
 
     Equation `gaussian-estimate` of docs/method.md.
-
-    With known entries K the estimate is ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, where
-    r is `RIDGE` times the mean variance. Known entries do not change.
 
     Parameters
     ----------
     X : ndarray, shape (n, n_pixels)
-        Entries that are not `known` are ignored.
+        Rows. Entries that are not `known` are ignored.
     known : ndarray of bool, shape (n, n_pixels)
     mean : ndarray, shape (n_pixels,)
     covariance : ndarray, shape (n_pixels, n_pixels)
@@ -363,15 +356,12 @@ def gaussian_estimates(X, known, mean, covariance):
 
 
 def gaussian_errors(X, known, mean, covariance):
-    """Return 100 times the mean squared errors (of all pixels, of missing pixels only).
-
-    The two are equal, because the estimate does not change known pixels.
-    """
+    """Return the `mean_errors` of `gaussian_estimates`, which have equal values."""
     return mean_errors(X - gaussian_estimates(X, known, mean, covariance), known)
 
 
 def mean_errors(residuals, known):
-    """Return 100 times the mean squared l2 norm of residuals (all pixels, missing pixels only)."""
+    """Return 100 times the mean squared l2 norm of residuals, for all and for missing pixels."""
     return tuple(
         100.0 * float(np.mean(squares.sum(axis=1)))
         for squares in (residuals**2, residuals**2 * ~known)
@@ -384,11 +374,9 @@ def read_images(files, scale=1.0):
     Parameters
     ----------
     files : sequence of path-like
-        tar.gz archives of PNG images; if empty, the two sample images of scikit-learn, which need
-        no download.
+        tar.gz archives of PNG images. If empty, the two sample images of scikit-learn are used.
     scale : float
-        Factor of the sides (bicubic interpolation, which may leave the range 0 to 1); 1 changes
-        nothing.
+        Factor of the sides. Bicubic interpolation may give values outside the range 0 to 1.
 
     Raises
     ------
@@ -412,7 +400,7 @@ def resize_image(image, scale):
 
 
 def _read(files):
-    """Return the grey images of archives, or the sample images of scikit-learn without any."""
+    """Return the grey images of archives, by default the sample images of scikit-learn."""
     if not files:
         from sklearn.datasets import load_sample_images
 
@@ -434,19 +422,17 @@ def _opened(data):
 
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
         if image.width * image.height > MAX_PIXELS:
-            raise ValueError(f"an image of {image.width} x {image.height} pixels")
+            raise ValueError(f"an image has {image.width} x {image.height} pixels")
         return _grey(np.asarray(image) / 255.0)
 
 
 def _grey(image):
-    """Return the mean over the colours of an image, without its transparency."""
+    """Return the mean over the colour channels of an image, without transparency."""
     return np.asarray(image if image.ndim == 2 else image[..., :3].mean(axis=2), dtype=np.float64)
 
 
 def contrast(images, size, share):
-    """Return a quantile of the contrast of patches, which is the l2 norm of the centred patch.
-
-    The quantile is over the patches at all positions of all images.
+    """Return a quantile of the l2 norms of centred patches at all positions of all images.
 
     Parameters
     ----------
@@ -454,8 +440,7 @@ def contrast(images, size, share):
     size : int
         Side of a patch, in pixels.
     share : float
-        Order of the quantile, at least 0 and below 1. With 0.8, a fifth of the patches have at
-        least this norm. With 0, the result is 0.
+        Order of the quantile, at least 0 and below 1. With 0, the result is 0.
     """
     if not share:
         return 0.0
@@ -491,7 +476,8 @@ def draw(images, size, count, rng, min_norm=0.0):
     count : int
     rng : numpy.random.Generator
     min_norm : float
-        Smallest l2 norm of a centred patch (see `contrast`). Others are replaced by further draws.
+        Smallest l2 norm of a centred patch (see `contrast`). Patches with a smaller norm are
+        replaced by further draws.
 
     Returns
     -------
@@ -522,15 +508,15 @@ def draw(images, size, count, rng, min_norm=0.0):
         if len(patches) == count:
             return np.array(patches)
     raise ParameterError(
-        f"{count} patches of {size} x {size} pixels from {len(images)} images "
-        f"with {offsets[-1]} positions for them",
+        f"{count} different patches of {size} x {size} pixels cannot be drawn from {len(images)} "
+        f"images with {offsets[-1]} positions",
         "fewer or smaller patches that are not constant",
         "lower train, validation or test, or add images",
     )
 
 
 def hide(count, pixels, missing, rng):
-    """Draw the mask of known pixels of patches.
+    """Return a random mask of the known pixels of patches.
 
     Each pixel is missing with probability `missing`. Every patch has at least one known pixel.
 

@@ -1,4 +1,4 @@
-"""Steps of the papers' studies: emerging topics, regret, experiments (`odl step NAME`)."""
+"""Steps of the workflow for emerging topics, regret and experiments (`odl step NAME`)."""
 
 from dataclasses import asdict
 from typing import Literal
@@ -11,8 +11,8 @@ from odl.errors import ParameterError
 def topics(scores, features, *, output, settings: Json = "{}", corpus_features=None):
     """Find the emerging topics of one timestep.
 
-    --settings: JSON of share, atoms, lam, start_terms, rounds, min_support, terms.
-    --corpus-features: the last features file of the stream, for idf: corpus.
+    --settings: JSON with share, atoms, lam, start_terms, rounds, min_support, terms.
+    --corpus-features: features of the last timestep, for idf: corpus.
     """
     from odl.config import sections
     from odl.papers import emerging, emergingfiles
@@ -28,8 +28,8 @@ def emerging(
 ):
     """Write the emerging topics of one run into a table.
 
-    --files: files that `odl step topics` wrote. --scores: score files in the same order. --topics:
-    topics that count for a document, all or the dominant one.
+    --files: outputs of `odl step topics`. --scores: score files in the same order. --topics:
+    topics of a document that count, all or the dominant one.
     """
     from odl.files import tables
     from odl.papers import emergingfiles
@@ -48,7 +48,7 @@ def emerging(
 def emergings(plan, output, *, tables: list = ()):
     """Write the emerging topics of all runs and seeds into one table.
 
-    --tables: tables that `odl step emerging` wrote, one per run.
+    --tables: outputs of `odl step emerging`, one for each run and seed.
     """
     from odl.papers import emergingfiles
 
@@ -87,7 +87,7 @@ def regrets(plan, output, *, options: Json):
 def measure(name, output, *, part: int, settings: Json = "{}", files: list = ()):
     """Compute one part of an experiment, a seed or a split.
 
-    --settings: JSON with the settings that differ from the defaults. --files: input data of the
+    --settings: JSON with settings that differ from the defaults. --files: input files of the
     experiment.
     """
     from odl.papers import experiments
@@ -101,8 +101,8 @@ def experiment(
 ):
     """Run an experiment, and write its tables and figures.
 
-    --settings: JSON with the settings that differ from the defaults. --files: input data of the
-    experiment. --study: JSON with streams, learners and evaluation. --parts: output files of
+    --settings: JSON with settings that differ from the defaults. --files: input files of the
+    experiment. --study: JSON with streams, learners and evaluation. --parts: outputs of
     `odl step measure`, if the parts were computed separately.
     """
     from odl.papers import experiments

@@ -1,4 +1,4 @@
-"""Classification of two newsgroups by a linear SVM on representations learned without labels.
+"""Classification of two newsgroups by a linear SVM with features learned without labels.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2.
 """
@@ -15,12 +15,12 @@ from odl.errors import ConfigError, DataError
 
 LEARNED = ("flat", "tree")  # methods with a parameter lam
 METHODS = ("pca", "nmf", "lda", *LEARNED)
-# Representations by all words: rows of unit l1 norm, counts, rows of unit l2 norm
+# representations by all words: rows of unit l1 norm, counts, rows of unit l2 norm
 RAW = ("frequencies", "counts", "directions")
 SCALINGS = ("each", "one", "none")  # see `kernels`
 MIN_OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
 FOLDS = 5  # number of folds of the cross-validation that selects C
-COARSE = 0.01  # tolerance of the SVM solver in the cross-validation; coarser, because it only ranks
+COARSE = 0.01  # tolerance of the SVM solver in cross-validation, which only ranks candidates
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 NON_EMPTY_LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
@@ -64,15 +64,16 @@ PART, UNMEASURED = "splits", ()
 
 
 def measure(settings, files):
-    """Return the tables ``accuracy`` and ``corpus``.
+    """Return {name: rows} of two tables.
 
-    ``accuracy`` has a row for each split, representation and scaling, ``corpus`` the sizes.
+    "accuracy" has a row for each split, representation and scaling. "corpus" has one row with the
+    numbers of documents and words.
     """
     counts, labels = two_groups(news20.read(files, {}), settings)
     if settings["train"] + settings["test"] > len(labels):
         raise ConfigError(
-            f"{settings['train']} training and {settings['test']} test documents of {len(labels)}",
-            "no more than the corpus has",
+            f"train is {settings['train']} and test is {settings['test']}",
+            f"at most {len(labels)} documents, the size of the corpus",
             "lower train or test",
         )
     rows = [
@@ -94,7 +95,7 @@ def two_groups(documents, settings):
     """
     groups = settings["groups"]
     if len(groups) != 2:
-        raise ConfigError(f"{len(groups)} groups", "two", "name two newsgroups")
+        raise ConfigError(f"groups has {len(groups)} names", "two", "name two newsgroups")
     names = np.array([topics[0] if topics else "" for topics in documents.topics])
     for group in groups:
         if group not in names:
@@ -114,10 +115,10 @@ def two_groups(documents, settings):
 
 
 def split_rows(counts, labels, settings, split):
-    """Return the rows of one random split, one for each representation and scaling.
+    """Return a row for each representation and scaling, for one random split.
 
-    A row has the selected parameters and the test accuracy. ``chosen`` is 1 for the scaling with
-    the best cross-validation accuracy of each representation.
+    A row has the selected parameters and the test accuracy. "chosen" is 1 for the scaling with the
+    best cross-validation accuracy of a representation.
     """
     order = np.random.default_rng([split, 0]).permutation(len(labels))
     train, test = order[: settings["train"]], order[settings["train"] :][: settings["test"]]
@@ -142,7 +143,7 @@ def split_rows(counts, labels, settings, split):
 
 
 def rows_of_norm(counts, power):
-    """Scale the rows of counts (none empty) to unit l1 norm (power 1) or l2 norm (power 2)."""
+    """Scale the rows of counts, which are not empty, to unit l1 (power 1) or l2 norm (power 2)."""
     sizes = np.asarray(counts.power(power).sum(axis=1)).ravel() ** (1.0 / power)
     return sparse.csr_array(sparse.diags_array(1.0 / sizes) @ counts)
 
@@ -153,7 +154,7 @@ def represent(method, p, train, test, settings, seed):
     Returns
     -------
     list of tuple
-        (exponent of lam, training features, test features). For a method without lam, the list has
+        (exponent of lam, training features, test features) for each lam. A method without lam has
         one tuple, whose exponent is None.
     """
     import warnings
@@ -172,7 +173,7 @@ def represent(method, p, train, test, settings, seed):
     else:
         model = LatentDirichletAllocation(p, random_state=seed, max_iter=settings["lda_iterations"])
     with warnings.catch_warnings():
-        # The number of iterations is a setting, so a fit that has not converged is no defect.
+        # The number of iterations is a setting, so fits need not converge.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [(None, model.fit_transform(train), model.transform(test))]
 
@@ -218,9 +219,9 @@ class SelectedSvm:
         self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
     def evaluate(self, candidates):
-        """Select candidate and C for each scaling by cross-validation; return a row for each.
+        """Select a candidate and C by cross-validation; return a row for each scaling.
 
-        Of equal values, the first candidate wins, then the smallest C.
+        Among equal accuracies, the first candidate with the smallest C is selected.
 
         Parameters
         ----------
@@ -229,9 +230,8 @@ class SelectedSvm:
         Returns
         -------
         list of dict
-            lam, scaling, C (its exponent), cross-validation and test accuracy in percent, and
-            ``chosen``: 1 for the scaling with the best cross-validation accuracy (ties: first
-            candidate, then first scaling).
+            lam, scaling, C (exponent), validation and accuracy (cross-validation and test accuracy
+            in percent), and chosen, which is 1 for the scaling with the best validation.
         """
         rows, preferences = [], []
         for scaling in self.settings["scaling"]:
@@ -259,7 +259,7 @@ class SelectedSvm:
         return rows
 
     def _cross_validate(self, inner):
-        """Return the cross-validation accuracy (percent) of every C, in increasing order of C."""
+        """Return the cross-validation accuracy in percent for every C, in increasing order."""
         hits = np.zeros(len(self.settings["svm"]))
         for train, fold in self.folds:
             problem = inner[np.ix_(train, train)], self.y[train], inner[np.ix_(fold, train)]
@@ -269,9 +269,9 @@ class SelectedSvm:
 
 
 def predict_classes(inner, y, outer, exponent, tolerance=1e-3):
-    """Predict the classes of the test documents by a linear SVM with C = 4^exponent.
+    """Predict the classes of test documents by a linear SVM with C = 4^exponent.
 
-    If all training documents have the same class, every prediction is this class.
+    If all training documents have the same class, this class is predicted.
 
     Parameters
     ----------
@@ -297,21 +297,23 @@ def predict_classes(inner, y, outer, exponent, tolerance=1e-3):
 
 
 def kernels(train, test, scaling):
-    """Scale features; return inner products (of training documents, of test with training ones).
+    """Scale features, and return the inner products of training and of test documents.
 
     Parameters
     ----------
     train, test : ndarray or sparse array, shape (n_documents, n_features)
     scaling : {"each", "one", "none"}
         "each" scales every feature to unit standard deviation over the training documents. "one"
-        multiplies all features by one factor, so that training documents have a mean squared norm
-        of 1. Without scaling, the features of different methods differ by orders of magnitude, and
-        each method needs another range of C.
+        multiplies all features by one factor, so that the mean squared norm of training documents
+        is 1. Without scaling, features of different methods differ by orders of magnitude, and each
+        method needs a different range of C.
 
     Returns
     -------
-    tuple of ndarray
-        Shapes (n_train, n_train) and (n_test, n_train).
+    inner : ndarray, shape (n_train, n_train)
+        Inner products of training documents.
+    outer : ndarray, shape (n_test, n_train)
+        Inner products of test documents with training documents.
     """
     n, unit = train.shape[0], np.ones(train.shape[1])
     squares = train.power(2) if sparse.issparse(train) else train**2
@@ -321,7 +323,7 @@ def kernels(train, test, scaling):
         unit = np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0))
         unit[unit <= 1e-12] = 1.0  # features that are constant up to rounding are not scaled
     elif scaling == "one":
-        unit *= np.sqrt(max(squares.sum(), 1e-300) / n)  # 1e-300: all features may be zero
+        unit *= np.sqrt(max(squares.sum(), 1e-300) / n)  # all features may be zero
     scale = sparse.diags_array(1.0 / unit)
     train, test = train @ scale, test @ scale
     products = train @ train.T, test @ train.T

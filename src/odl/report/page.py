@@ -8,11 +8,11 @@ import os
 from odl.files import templates
 from odl.files.escaping import LEFTWARD, visible
 
-MAX_SVG_BYTES = 500_000  # size of an SVG above which the page embeds the PNG instead
+MAX_SVG_BYTES = 500_000  # largest SVG that a page embeds; for larger ones it embeds the PNG
 
 
 class Markup(str):
-    """A string of HTML, which is not escaped again."""
+    """String of HTML that `escape` does not change."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ class Markup(str):
 def escape(value):
     """Escape a value for HTML, including control characters, unless it is `Markup`.
 
-    NaN and None become empty.
+    The result is empty for NaN and None.
     """
     if hasattr(value, "__html__"):
         return value
@@ -33,37 +33,36 @@ def escape(value):
 
 
 def element(name, *content, **attributes):
-    """Return an HTML element with escaped content; ``class_`` becomes class."""
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for key, value in attributes.items()
-    )
-    return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")
+    """Return an HTML element with escaped content and attributes (``class_`` for class)."""
+    words = [name]
+    for key, value in attributes.items():
+        words.append(f'{key.rstrip("_").replace("_", "-")}="{escape(value)}"')
+    return Markup(f"<{' '.join(words)}>{''.join(map(escape, content))}</{name}>")
 
 
 def apart(text):
-    """Isolate a text by ``<bdi>``, so that right-to-left text does not reorder its sentence."""
+    """Enclose right-to-left text in ``<bdi>``, so that it does not reorder the sentence."""
     return element("bdi", text) if LEFTWARD.search(text) else escape(text)
 
 
 def number(value, form=".3f"):
-    """Format a number; NaN and None give an empty string."""
+    """Format a number; return "" for NaN and None."""
     return "" if value is None or math.isnan(value) else format(value, form)
 
 
 def mean_sd(mean, sd, form=".3f"):
-    """Format mean and standard deviation, ``0.812 ± 0.010``, without the deviation if it is nan."""
+    """Format a mean and a standard deviation, such as ``0.812 ± 0.010``; omit what is NaN."""
     mean_text, sd_text = number(mean, form), number(sd, form)
     return f"{mean_text} ± {sd_text}" if mean_text and sd_text else mean_text
 
 
 def percent(value):
-    """Format a share as a percentage; NaN gives an empty string."""
+    """Format a share as a percentage; return "" for NaN."""
     return "" if math.isnan(value) else f"{100 * value:.1f}\u00a0%"
 
 
 def embedded(stem):
-    """Return a data URL of a figure: its SVG, or its PNG if the SVG is too large."""
+    """Return a data URL with the SVG of a figure, or with its PNG if the SVG is too large."""
     path, kind = f"{stem}.svg", "svg+xml"
     if os.path.getsize(path) > MAX_SVG_BYTES:
         path, kind = f"{stem}.png", "png"
@@ -74,23 +73,20 @@ def embedded(stem):
 def render(template, **values):
     """Render a Jinja template and return the page as `Markup`.
 
-    Values that the template prints are escaped by `escape`.
+    Values in the template are escaped by `escape`.
 
     Parameters
     ----------
     template : str
-        Path of the template's file, relative to this folder or to the package.
+        Path of the template, relative to this folder or to the package.
     **values
-        Variables of the template by name.
+        Variables of the template.
     """
     return Markup(_TEMPLATES.get_template(template).render(values))
 
 
 def macros(template, **values):
-    """Return a module whose functions are the macros of a template.
-
-    `values` are the variables that the macros use, by name.
-    """
+    """Return a module with the macros of a template as functions; `values` are its variables."""
     return _TEMPLATES.get_template(template).make_module(values)
 
 

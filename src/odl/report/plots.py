@@ -1,8 +1,8 @@
-"""Style of all figures, helpers to draw them, and saving with reproducible bytes.
+"""Style of all figures, functions that draw parts of them, and saving with reproducible bytes.
 
-Learners differ by colour (colour-blind safe), marker and line, so that a black-and-white print is
-readable. Baselines and published values are grey. Equal data give equal bytes: nothing depends on
-the time, the machine or global state.
+Learners differ by colour, marker and line style, so figures are readable in black and white and for
+colour-blind people. Baselines and published values are grey. Bytes do not depend on the time, the
+machine or global state.
 """
 
 import os
@@ -55,21 +55,21 @@ RC = {
     # Tokens, titles and names may contain "$"; `logarithmic` formats powers of ten.
     "text.parse_math": False,
 }
-FAR = 8  # ratio of the largest to the smallest size above which the axis is logarithmic
+FAR = 8  # largest ratio of numbers of atoms for which their axis is linear
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @contextmanager
 def style():
-    """Set the style of odl's figures while a block or a decorated function runs."""
-    with matplotlib.style.context(["default", RC]):  # ignores any matplotlibrc
+    """Set the style of odl's figures (context manager or decorator)."""
+    with matplotlib.style.context(["default", RC]):  # "default" ignores any matplotlibrc
         yield
 
 
 def new_figure(width, height, rows=1, columns=1, **options):
-    """Return a new figure and its axes, an array of shape (rows, columns).
+    """Return a new figure, which needs no display, and its axes, shape (rows, columns).
 
-    Width and height are in inches. The canvas is that of the Agg backend, so no display is needed.
+    Width and height are in inches.
     """
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -87,7 +87,7 @@ def panels(n, width, height, **options):
 
 
 def legend_below(figure, columns):
-    """Draw the legend of the first panel below all panels, remove frames, and return the figure."""
+    """Draw the legend of the first panel below the figure, remove frames; return the figure."""
     handles = figure.axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=min(columns, len(handles[1])))
     despine(figure)
@@ -95,15 +95,16 @@ def legend_below(figure, columns):
 
 
 def ranking(axis, rows):
-    """Draw a row for each run, the first at the bottom: a dot for each value, mean and deviation.
+    """Draw the values of each run as dots in a row, with mean and standard deviation.
 
-    A run without a look is a grey stroke at its mean.
+    The first run is at the bottom.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
     rows : list of (str, dict or None, sequence of float)
-        Name, look (`look_of`) and values.
+        Name, line properties (`look_of`) and values. A run whose properties are None is drawn as a
+        grey mark at its mean.
     """
     for y, (_, look, values) in enumerate(rows):
         axis.axhline(y, color="0.92", linewidth=0.8, zorder=0)
@@ -125,13 +126,8 @@ class Powers(LogFormatterSciNotation):
     """Formatter for ticks of a logarithmic axis in plain text, such as ``10⁻²``."""
 
     def __call__(self, x, pos=None):
-        text = (
-            super()
-            .__call__(x, pos)
-            .removeprefix(r"$\mathdefault{")
-            .removesuffix("}$")
-            .replace(r"\times", "×")
-        )
+        text = super().__call__(x, pos)
+        text = text.removeprefix(r"$\mathdefault{").removesuffix("}$").replace(r"\times", "×")
         return re.sub(r"\^\{([-0-9]+)\}", lambda power: power[1].translate(RAISED), text)
 
 
@@ -145,7 +141,7 @@ def logarithmic(axis, *names):
 
 
 def sizes_below(axis, sizes):
-    """Label the x axis with sorted sizes of dictionaries, logarithmic above a ratio of `FAR`."""
+    """Label the x axis with sorted numbers of atoms; make it logarithmic if they differ much."""
     if sizes[-1] > FAR * sizes[0]:
         logarithmic(axis, "x")
     axis.set(xlabel="atoms k")
@@ -160,13 +156,13 @@ def lines(axis, frame, x, y, spread=None, **look):
     ----------
     axis : matplotlib.axes.Axes
     frame : DataFrame
-        Table with the column ``run``; runs and points are drawn in the order of rows.
+        Table with the column ``run``. Runs and points are drawn in the order of its rows.
     x, y : str
-        Names of the columns to draw.
+        Columns to draw.
     spread : str, optional
-        Column of deviations, drawn as bars.
+        Column of deviations, which are drawn as error bars.
     **look
-        Line properties that replace those of `look_of`.
+        Line properties that override those of `look_of`.
     """
     for position, (run, rows) in enumerate(frame.groupby("run", sort=False)):
         bars = rows[spread].fillna(0.0) if spread else None
@@ -175,7 +171,7 @@ def lines(axis, frame, x, y, spread=None, **look):
 
 
 def look_of(position):
-    """Return colour, marker and line style of the run at a position."""
+    """Return colour, marker and line style of the run with this position in a figure."""
     return {
         "color": COLOURS[position % len(COLOURS)],
         "marker": MARKERS[position % len(MARKERS)],
@@ -192,12 +188,12 @@ def save(figure, stem):
     stem : path-like
         Path without extension.
     """
-    with style():  # finding texts creates the ticks in the style that is active
+    with style():  # `findobj` creates the ticks, in the active style
         for text in figure.findobj(Text):
             text.set_text(visible(text.get_text()))
         figure.set_dpi(RC["savefig.dpi"])
-        # The layout takes half of the time, so it is computed once for both files. Then the engine
-        # is removed with None: "none" would leave a placeholder that draws everything twice.
+        # The layout takes half of the time, so it is computed once for both files. The engine is
+        # then removed by None, since "none" would set a placeholder that draws everything twice.
         if layout := figure.get_layout_engine():
             layout.execute(figure)
             figure.set_layout_engine(None)
@@ -211,7 +207,7 @@ def save(figure, stem):
 
 @style()
 def note(text):
-    """Return a figure that only shows a text: why there is nothing to draw."""
+    """Return a figure that shows only a text."""
     figure = Figure(figsize=(6.4, 1.2))
     FigureCanvasAgg(figure)
     figure.text(0.5, 0.5, "\n".join(textwrap.wrap(text, 80)), ha="center", va="center", color=GREY)

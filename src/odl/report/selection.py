@@ -1,4 +1,4 @@
-"""Data about one corpus that its figures and its page section show."""
+"""Data of one corpus that figures and the page of a study show."""
 
 import numpy as np
 
@@ -8,20 +8,17 @@ from odl.evaluation.study import BASELINE, choose_shown, score_path
 
 # Baselines that figures of learners include.
 REFERENCES = ("nearest5-logtf", "nearest-logtf", "nearest-tfidf", "out-of-vocabulary")
-MOST_RUNS = 6  # largest number of runs drawn by default
+MOST_RUNS = 6  # maximum number of runs in figures by default
 
 
 def references(runs):
-    """Return the runs that are baselines in `REFERENCES`, in the order of `REFERENCES`.
-
-    A baseline with a window, such as "nearest-logtf-last10000", counts as "nearest-logtf".
-    """
+    """Return the runs that are baselines in `REFERENCES`, also with a window, in its order."""
     drawn = {run for run in runs if without_window(run) in REFERENCES}
     return sorted(drawn, key=lambda run: (REFERENCES.index(without_window(run)), run))
 
 
 class Selection:
-    """Data of one corpus that figures and page sections use.
+    """Data of one corpus that figures and page sections show.
 
     Parameters
     ----------
@@ -30,9 +27,9 @@ class Selection:
         Result of `odl.evaluation.study.read_tables`.
     corpus : str
     settings : dict, optional
-        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most
-        six); ``run``, ``k``, ``seed``: the run shown in detail (default: the best average AUC among
-        `runs`); ``topics``: "all" or "dominant".
+        ``runs``: runs that figures show as lines, by default the runs with the most sizes, at most
+        `MOST_RUNS`. ``run``, ``k``, ``seed``: run shown in detail, by default the one among `runs`
+        with the best average AUC. ``topics``: topics that count, "all" or "dominant".
     """
 
     def __init__(self, plan, tables, corpus, settings=None):
@@ -47,7 +44,7 @@ class Selection:
         self._cache = {}
 
     def _runs(self):
-        """Return the runs to draw: those of the settings, or those with the most sizes."""
+        """Return the runs in figures: those in the settings, or those with the most sizes."""
         learners = [entry for entry in self.plan if entry["algorithm"] != BASELINE]
         sizes = {}
         for entry in learners:
@@ -61,8 +58,8 @@ class Selection:
         return [run for run in sizes if run in best]
 
     def frame(self, name):
-        """Return the rows of one table about this corpus, as a data frame."""
-        import pandas  # slow to import, and not needed if there is nothing to draw
+        """Return the rows of this corpus in a table of the study as a data frame."""
+        import pandas  # slow to import, and not always needed
 
         return pandas.DataFrame(self.tables[name], columns=list(study.STUDY_COLUMNS[name]))
 
@@ -73,7 +70,7 @@ class Selection:
         )
 
     def entry(self, run):
-        """Return the entry of a run in the plan, at the shown seed and the nearest size."""
+        """Return the entry of a run in the plan with the shown seed and the nearest size."""
         entries = [
             entry
             for entry in self.plan
@@ -82,14 +79,11 @@ class Selection:
         return min(entries, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
 
     def sizes(self):
-        """Return {run: number of atoms} for the entries that `entry` chooses."""
+        """Return {run: number of atoms of its `entry`}."""
         return {run: self.entry(run)["k"] for run in self.runs}
 
     def baselines(self):
-        """Return the plan's entry for the baselines, or None.
-
-        The entry with the shown seed is preferred to entries with other seeds.
-        """
+        """Return the plan's entry of the baselines, preferably with the shown seed, or None."""
         entries = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
         return next(
             (entry for entry in entries if entry["seed"] == self.shown["seed"]),
@@ -97,29 +91,23 @@ class Selection:
         )
 
     def batch(self, entry, t):
-        """Return the scores of a plan entry in timestep t.
-
-        The file is read once; later calls return the same object.
-        """
+        """Return the scores of a plan entry at timestep t, whose file is read only once."""
         path = score_path(entry, t)
         if path not in self._cache:
             self._cache[path] = read_scores(path)
         return self._cache[path]
 
     def labels(self, batch):
-        """Return the labels of a batch; the setting ``topics`` decides which topics count."""
+        """Return the labels of a batch by the setting ``topics``."""
         return batch.labels(self.settings.get("topics", "all"))
 
     def name(self):
-        """Describe the shown run in words."""
+        """Return a phrase with name, size and seed of the shown run."""
         return f"{self.shown['run']}, k = {self.shown['k']}, seed {self.shown['seed']}"
 
 
 def thin(values, max_values):
-    """Return a list of at most `max_values` evenly spaced values, including the first and last.
-
-    Values are returned unchanged if there are no more than `max_values`.
-    """
+    """Return at most `max_values` evenly spaced values of a list, with the first and the last."""
     values = list(values)
     if len(values) <= max_values:
         return values

@@ -1,4 +1,4 @@
-"""Self-contained HTML page about a study, and its main table as plain text."""
+"""Self-contained HTML page of a study, and its main table as plain text."""
 
 import json
 import os
@@ -19,9 +19,9 @@ from odl.report import page
 from odl.report.page import element, mean_sd, number, percent
 from odl.report.selection import Selection, references, thin
 
-# Sections of each corpus on the page, with the names of their tables (macros in
-# studysections.jinja). The tables of a section have positions 1, 2, ...; each figure declares the
-# position where it is inserted (`PLACE` in its module in `odl.report.figures`).
+# Sections of each corpus on the page, with the names of their tables, which are macros in
+# studysections.jinja. Tables have the positions 1, 2, ... in a section. A figure is inserted at the
+# position in `PLACE` of its module in `odl.report.figures`.
 SECTION_TABLES = {
     "Result": ("main", "full"),
     "Timesteps": ("by_timestep", "intervals"),
@@ -33,16 +33,15 @@ SECTION_TABLES = {
     "Time and memory": ("timing",),
     "Runs": ("runs",),
 }
-MOST_STEPS, MOST_ATOMS = 60, 40  # largest numbers of listed timesteps and listed atoms
-BOOTSTRAP_REPLICATES = 500  # samples for the confidence interval of a difference of AUC
-UNDEFINED = (float("nan"),) * 3  # result of `paired_difference` if nothing can be compared
+MOST_STEPS, MOST_ATOMS = 60, 40  # maximum numbers of timesteps and of atoms in a table
+BOOTSTRAP_REPLICATES = 500  # number of samples for the interval of a difference of AUC
+UNDEFINED = (float("nan"),) * 3  # result of `paired_difference` if it is not defined
 
 
 def main_table(tables_folder):
-    """Return the main table of a study as plain text.
+    """Return the main table of a study as plain text, with a block for each corpus.
 
-    Each corpus has a block with rows for learners (a column for each k), baselines, and published
-    values.
+    A block has rows for learners, with a column for each k, baselines and published values.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def main_table(tables_folder):
 
 
 def _text_block(corpus, summary, published):
-    """Return the rows of a corpus in the tables summary and published as aligned text."""
+    """Return the block of a corpus, from its rows in the tables summary and published."""
     names, learners, baselines = pivot(summary)
     rows = [["", *names]]
     rows += [[run, *map(_average, averages)] for run, averages in learners.items()]
@@ -73,7 +72,7 @@ def _text_block(corpus, summary, published):
     rows += [
         [f"{row['run']} (published, as recalled)", number(row["average"])] for row in published
     ]
-    # Rows of baselines and published values have two cells only.
+    # Rows of baselines and published values have only two cells.
     widths = [max(len(row[i]) for row in rows if len(row) > i) for i in range(len(names) + 1)]
     body = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
@@ -83,19 +82,17 @@ def _text_block(corpus, summary, published):
     seeds = f"mean ± sd over {n_seeds} seeds" if n_seeds > 1 else "one seed"
     lines = [f"{corpus}: average AUC, {seeds}", body[0], "-" * max(map(len, body)), *body[1:]]
     if any(cell == "-" for row in rows for cell in row):
-        lines.append(
-            "-: no timestep has enough novel and known documents; without topics none has any"
-        )
+        lines.append("-: no timestep has enough novel and known documents, which need topics")
     return "\n".join(lines)
 
 
 def _average(row):
-    """Return the average AUC of a row as text, "-" if it is undefined."""
+    """Format the average AUC of a row of the summary; return "-" if it is undefined."""
     return "" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "-"
 
 
 def _picture(selection, streams, name, entry):
-    """Return a figure as HTML, or the reason why there is none."""
+    """Return the HTML of a figure, or of the reason why it has no data."""
     if not entry["drawn"]:
         return element("p", entry["caption"], class_="note")
     stem = os.path.join(streams.figures, f"{selection.corpus}-{name}")
@@ -103,10 +100,9 @@ def _picture(selection, streams, name, entry):
 
 
 def _corpus(selection, streams):
-    """Yield (key, title, contents) for each section of a corpus that is not empty.
+    """Yield (HTML id, title, contents) of each section of a corpus that is not empty.
 
-    The key is the id of the section in the page. Its contents are the HTML of tables and figures,
-    sorted by position.
+    The contents are the HTML of tables and figures, sorted by position.
     """
     tables, sections = page.macros("studysections.jinja", facts=FACTS), {}
     for title, names in SECTION_TABLES.items():
@@ -132,7 +128,7 @@ def verdict(selection):
 
 @dataclass(frozen=True)
 class Streams:
-    """Data of a study from which the page shows its streams: plan, tables and figures.
+    """Plan, tables and figures of a study that its page shows.
 
     Attributes
     ----------
@@ -143,7 +139,7 @@ class Streams:
     settings : dict
         Settings of `odl.report.selection.Selection`, equal to those of the figures.
     sections : dict
-        Maps titles of sections to further functions, which return HTML for a `Selection`.
+        Title of a section -> further functions that return HTML for a `Selection`.
     """
 
     plan: Any
@@ -169,14 +165,14 @@ def write(path, streams=None, *, title, config=None, experiments=()):
     streams : Streams, optional
     title : str
     config : dict, optional
-        The configuration; shown without the mirror, which does not change results.
+        Configuration, which is shown without the mirror.
     experiments : list of (str, str, Markup)
         Name, heading and content of each experiment (`odl.papers.experiments.section`).
 
     Raises
     ------
     ConfigError, DataError, StorageError
-        If the run to show does not exist, or a file is missing or damaged.
+        If the run shown in detail does not exist, or a file is missing or damaged.
     """
     config = {name: value for name, value in (config or {}).items() if name != "mirror"}
     text = page.render(
@@ -196,7 +192,7 @@ def write(path, streams=None, *, title, config=None, experiments=()):
 
 
 def pivot(summary):
-    """Arrange the rows of the summary for the main table: learners by number of atoms, baselines.
+    """Arrange the rows of the summary for the main table.
 
     Parameters
     ----------
@@ -208,28 +204,28 @@ def pivot(summary):
     names : list of str
         Column titles, one for each number of atoms.
     learners : dict of str to list
-        Name of a run -> its row of the summary for each number of atoms, None if it was not run.
+        Name of a run -> its row of the summary for each number of atoms, or None.
     baselines : list of dict
-        Rows of the baselines by AUC, the largest first.
+        Rows of the baselines, by decreasing AUC.
     """
     learners, sizes = {}, sorted({row["k"] for row in summary if row["algorithm"] != BASELINE})
     for row in summary:
         if row["algorithm"] != BASELINE:
             learners.setdefault(row["run"], [None] * len(sizes))[sizes.index(row["k"])] = row
     baselines = [row for row in summary if row["algorithm"] == BASELINE]
-    names = [f"k = {k}" for k in sizes]
-    return (
-        names,
-        learners,
-        sorted(baselines, key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1)),
-    )
+    baselines.sort(key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1))
+    return [f"k = {k}" for k in sizes], learners, baselines
 
 
 def best_of(summary, baseline):
-    """Return the row with the largest average AUC among the baselines or among the learners.
+    """Return the row with the largest average AUC among baselines or learners, or None.
 
-    `baseline` is True for the baselines, False for the learners. Rows with an undefined average
-    (NaN) are ignored; if no row remains, the result is None.
+    Parameters
+    ----------
+    summary : list of dict
+        Rows whose average is NaN are ignored.
+    baseline : bool
+        Whether to choose among baselines instead of learners.
     """
     rows = [
         row
@@ -240,10 +236,7 @@ def best_of(summary, baseline):
 
 
 def averages(rows, best):
-    """Return the average AUC of each row as text.
-
-    The text is empty for a missing row (None) and in bold for the row `best`.
-    """
+    """Return the average AUC of each row as text: "" for None, in bold for the row `best`."""
     texts = []
     for row in rows:
         if row is None:
@@ -255,18 +248,18 @@ def averages(rows, best):
 
 
 def paired_difference(selection, name):
-    """Return the difference of AUC between the shown run and a baseline, paired by document.
+    """Return (difference, low, high) of the AUCs of the shown run and a baseline.
 
-    All evaluated documents are compared. The result is `UNDEFINED` if there are none, or if the
-    baselines were run with another seed and therefore with other batches.
+    The result is `UNDEFINED` if no documents are evaluated, or if the baselines were run with
+    another seed and therefore with other batches.
     """
     shown, baselines = selection.shown, selection.baselines()
     run_scores, baseline_scores, labels = [], [], []
     for t in shown["timesteps"]:
-        if t == 0:  # the first batch has no scores
+        if t == 0:  # the first batch is not evaluated
             continue
         run_batch, baseline_batch = selection.batch(shown, t), selection.batch(baselines, t)
-        if run_batch.ids != baseline_batch.ids:  # the baselines were run with another seed
+        if run_batch.ids != baseline_batch.ids:
             return UNDEFINED
         run_scores.append(run_batch.scores[shown["run"]])
         baseline_scores.append(baseline_batch.scores[without_window(name)])
@@ -282,11 +275,14 @@ def paired_difference(selection, name):
 
 
 def stream(selection):
-    """Return facts about the stream of a corpus as a dict.
+    """Return facts about the stream of a corpus.
 
-    They are the seeds, the number of batches as text ("5", or "5 to 8" if runs differ), the number
-    of documents, the mean number of novel documents, and the timesteps whose novel documents are
-    listed.
+    Returns
+    -------
+    dict
+        "seeds", "batches" (number of batches as text, "5 to 8" if it depends on the seed),
+        "documents" (number), "novel" (mean number of novel documents) and "listed" (timesteps in
+        the average).
     """
     novel = selection.tables["novel"]
     n_batches = {len(entry["timesteps"]) for entry in selection.plan}
@@ -301,14 +297,14 @@ def stream(selection):
 
 
 def runs(selection):
-    """Return (name, algorithm, numbers of atoms, parameters) of each learner's run, as texts."""
+    """Return (name, algorithm, numbers of atoms, parameters) of each run of a learner as texts."""
     entries_of = {}
     for entry in selection.plan:
         if entry["algorithm"] != BASELINE:
             entries_of.setdefault(entry["run"], []).append(entry)
     rows = []
     for run, entries in entries_of.items():
-        sizes = dict.fromkeys(str(entry["k"]) for entry in entries)  # each once, in plan order
+        sizes = dict.fromkeys(str(entry["k"]) for entry in entries)  # without duplicates
         parameters = parameters_text(entries[0]["parameters"])
         rows.append((run, entries[0]["algorithm"], ", ".join(sizes), parameters))
     return rows
@@ -317,8 +313,8 @@ def runs(selection):
 def by_timestep(selection):
     """Return the table of batches as (names of its last columns, rows).
 
-    A row has the number of a batch, its dates and document counts, whether its novel documents are
-    listed, and the AUC of each run and baseline in the names.
+    A row has the number of a batch, its dates, numbers of documents, whether the average includes
+    it, and the AUC of each run and baseline in the names.
     """
     sizes = selection.sizes()
     baselines = references(row["run"] for row in selection.tables["timesteps"])
@@ -340,12 +336,12 @@ def by_timestep(selection):
 
 
 def _labels_with_size(sizes):
-    """Return the names of runs with their numbers of atoms."""
+    """Return labels of runs with their numbers of atoms."""
     return [f"{run}, k\u00a0=\u00a0{k}" for run, k in sizes.items()]
 
 
 def by_batch(selection):
-    """Return the rows of auc.tsv for timesteps in which the AUC of the shown run is defined."""
+    """Return the rows of auc.tsv of the shown run in which the AUC is defined."""
     rows = read_table(os.path.join(selection.shown["folder"], "auc.tsv"))
     return [row for row in rows if not np.isnan(row["auc"])]
 
@@ -353,45 +349,41 @@ def by_batch(selection):
 def ties(selection):
     """Return facts about tied scores of the shown run.
 
-    They are the share of documents with a zero code, the share of documents whose score another
-    document has too, and the number of documents without terms.
+    Returns
+    -------
+    uncoded, tied : float
+        Share of documents with a zero code, and share with the same score as another document.
+    n_empty : int
+        Number of documents without terms.
     """
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
-    scores = (
-        np.concatenate([batch.scores[selection.shown["run"]] for batch in batches])
-        if batches
-        else np.ones(1)
-    )
+    if not batches:
+        return 0.0, 0.0, 0
+    scores = np.concatenate([batch.scores[selection.shown["run"]] for batch in batches])
     counts = np.unique(scores, return_counts=True)[1]
     uncoded = sum(batch.uncoded * len(batch.ids) for batch in batches) / len(scores)
-    return (
-        uncoded,
-        counts[counts > 1].sum() / len(scores),
-        sum(int(batch.empty.sum()) for batch in batches),
-    )
+    n_empty = sum(int(batch.empty.sum()) for batch in batches)
+    return uncoded, counts[counts > 1].sum() / len(scores), n_empty
 
 
 def top(selection):
-    """Yield a dict for each timestep: its most novel documents, and counts of novel documents.
+    """Yield the most novel documents of each of at most `MOST_STEPS` timesteps.
 
-    The dict has the timestep ("t"), rows (score, label, title or id, topic, unexplained words),
-    whether there are labels, the number of documents with the highest score ("tied"), and the
-    number of novel documents that are shown, in the batch, and tied. Timesteps are thinned to
-    `MOST_STEPS`.
+    Yields
+    ------
+    dict
+        "t": timestep. "rows": list of (score, label, title or id, topics, unexplained words).
+        "labelled": whether documents have labels. "tied": number of documents with the highest
+        score. "novel": numbers of novel documents that are "shown", "tied", and in the batch
+        ("all").
     """
     for t in thin([t for t in selection.shown["timesteps"] if t > 0], MOST_STEPS):
         batch = selection.batch(selection.shown, t)
         labels, score = selection.labels(batch), batch.scores[selection.shown["run"]]
-        rows = [
-            (
-                score[row],
-                int(labels[row]),
-                batch.titles[row] or batch.ids[row],
-                batch.topics[row],
-                _shares(words),
-            )
-            for row, words in batch.top
-        ]
+        rows = []
+        for row, words in batch.top:
+            name = batch.titles[row] or batch.ids[row]
+            rows.append((score[row], int(labels[row]), name, batch.topics[row], _shares(words)))
         tied, shown = score == score.max(initial=0.0), [row for row, _ in batch.top]
         novel = {"shown": int((labels[shown] == 1).sum()), "all": int((labels == 1).sum())}
         novel["tied"] = int((labels[tied] == 1).sum())
@@ -413,20 +405,20 @@ def _shares(text):
 def topics(selection):
     """Return the table of the most used atoms as (column titles, rows).
 
-    The columns are three timesteps: first, middle and last. A row has the number of an atom, its
-    mean share of the use of all atoms, its top words after each of these timesteps, and how many
-    words the first and the last of them have in common.
+    The columns are the first, a middle and the last timestep. A row has the number of an atom, its
+    mean share of the use of all atoms, its words after each of these timesteps, and the number of
+    words in common after the first and the last.
     """
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"]]
     use = np.zeros((max(len(batch.use) for batch in batches), len(batches)))
     for column, batch in enumerate(batches):
         use[: len(batch.use), column] = batch.use
-    totals = np.maximum(use.sum(axis=0), 1e-300)  # no division by 0 in batches that use no atom
+    totals = np.maximum(use.sum(axis=0), 1e-300)  # 0 in batches that use no atom
     share = (use / totals).mean(axis=1)
     listed, rows = thin(batches, 3), []
     order = np.argsort(-share, kind="stable")[:MOST_ATOMS]
     for atom in order[share[order] > 0]:
-        # An atom that was added later has no words in earlier batches.
+        # An atom has no words before the batch in which it was added.
         words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in listed]
         first, last = set(words[0].split()), set(words[-1].split())
         rows.append(

@@ -4,27 +4,26 @@ A module of this package is an experiment if it has::
 
     TITLE : str                 heading in the report
     SETTINGS : dict             maps names of settings to JSON schemas with defaults
-    TAKES : tuple of str        its inputs: some of "files", "streams", "learners", "experiments"
+    TAKES : tuple of str        its inputs, some of "files", "streams", "learners", "experiments"
     ALGORITHMS : tuple of str   learners that it uses
     run(settings, folder, files) -> None
-                                write tables (.tsv) and figures (.png, .svg) into `folder`;
-                                with a fourth argument `study` if it takes streams
-    shown(tables) -> dict       optional: further values for its template ``NAME.jinja``,
-                                which also gets `folder`, `tables` and `figures`
+                                writes tables (.tsv) and figures (.png, .svg) into `folder`; has a
+                                fourth argument `study` if the experiment takes streams
+    shown(tables) -> dict       optional: values for its template ``NAME.jinja``, in addition to
+                                `folder`, `tables` and `figures`
 
-An experiment without ``NAME.jinja`` is not in the report; another experiment shows its tables. If
-the work has independent parts, the module has instead of `run`::
+An experiment without ``NAME.jinja`` has no section in the report. If an experiment has independent
+parts, its module has these names instead of `run`, and each part can be a separate job::
 
     PART : str                  name of a setting that is a list of numbers, one for each part
     UNMEASURED : tuple of str   names of the settings that only `finish` uses
     measure(settings, files) -> dict
-                                rows of each table, sorted by number
+                                returns the rows of each table, sorted by part
     finish(settings, folder, files, measured) -> None
-                                write tables and figures from these rows
+                                writes tables and figures from these rows
 
-so that each part can be a job of its own. `measure` is defined in a module that draws nothing.
-Changes of figures therefore do not repeat measurements. The settings that these functions get are
-complete and checked. Equal settings and files give equal bytes.
+`measure` is defined in a module that draws nothing, so changes of figures do not repeat
+measurements. Settings are complete and checked. Results have reproducible bytes.
 """
 
 import os
@@ -42,7 +41,7 @@ from odl.files.tables import read_json, read_table, write_json, write_table
 from odl.report import page
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-SETTINGS_FILE = "settings.json"  # written last, so it marks the folder of a finished experiment
+SETTINGS_FILE = "settings.json"  # written last; its presence shows that an experiment is finished
 
 
 def module_of(name):
@@ -51,7 +50,7 @@ def module_of(name):
     Raises
     ------
     ConfigError
-        If no experiment has this name; the message suggests the nearest one.
+        If the experiment does not exist; the message suggests the nearest name.
     """
     if name not in EXPERIMENTS:
         raise ConfigError(
@@ -63,13 +62,12 @@ def module_of(name):
 
 
 def complete(name, settings):
-    """Check the settings of an experiment, and add the defaults of missing ones.
+    """Check the settings of an experiment; return them with defaults for missing settings.
 
     Raises
     ------
     ConfigError
-        If the experiment or a setting is unknown (the message suggests the nearest name), or a
-        value is out of range.
+        If the experiment or a setting does not exist, or a value is out of range.
     """
     schemas = module_of(name).SETTINGS
     check_map(settings, closed(schemas), name)
@@ -93,7 +91,7 @@ def measure(name, output, part, settings=None, files=()):
     settings : dict, optional
         Settings that differ from the defaults.
     files : sequence of path-like
-        The data; see `run`.
+        Input files; see `run`.
 
     Raises
     ------
@@ -113,10 +111,10 @@ def measure(name, output, part, settings=None, files=()):
 
 
 def _head(name, settings, part):
-    """Return what identifies a measured part, so that `run` refuses rows of another part.
+    """Return a dict that identifies a measured part, from which `run` recognises wrong files.
 
-    The dict contains the experiment, the part, the settings that `measure` uses, and a digest of
-    the code of `measure` and its imports.
+    It has the experiment, the part, the settings that `measure` uses, and a digest of the code of
+    `measure` and its imports.
     """
     module = module_of(name)
     measured = {
@@ -140,24 +138,23 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     settings : dict, optional
         Settings that differ from the defaults.
     files : sequence of path-like
-        The data: files, documents of streams, or folders of other experiments, as ``TAKES`` of the
-        module says.
+        Input files, documents of streams, or folders of other experiments, depending on ``TAKES``
+        of the module.
     study : dict, optional
         Streams and learners, from `odl.config.chains.study_of`.
     parts : sequence of path-like, optional
-        Files written by `measure` for every part, in order; if empty, the parts are computed here.
+        Files that `measure` wrote for all parts, in order. If empty, the parts are computed here.
     """
     settings, module = complete(name, dict(settings or {})), module_of(name)
     files = [os.fspath(file) for file in files]
     if parts and not hasattr(module, "PART"):
-        raise ConfigError(
-            f"--parts for the experiment {name!r}, which has none", "no --parts", "omit --parts"
-        )
+        raise ConfigError(f"the experiment {name!r} has no parts", "no --parts", "omit --parts")
     with filling(folder) as unfinished:
         if hasattr(module, "PART"):
-            tables = (
-                _read_parts(name, settings, parts) if parts else module.measure(settings, files)
-            )
+            if parts:
+                tables = _read_parts(name, settings, parts)
+            else:
+                tables = module.measure(settings, files)
             module.finish(settings, unfinished, files, tables)
         else:
             module.run(settings, unfinished, files, *((study,) if study else ()))
@@ -210,8 +207,8 @@ def section(folder):
                 figures=figures,
                 **values,
             )
-    # The tables may come from another version of the program, and then lack columns or rows that
-    # the template or `shown` uses. These are the errors of such a lookup or computation.
+    # Tables of another version may lack columns or rows that the template or `shown` uses, which
+    # causes one of these errors.
     except (
         StorageError,
         OSError,
@@ -231,18 +228,18 @@ def section(folder):
 
 
 def _read_parts(name, settings, parts):
-    """Return a dict from table names to the rows of all parts, in the order of the parts.
+    """Return {table name: rows of all parts, in their order}.
 
     Raises
     ------
     DataError
-        If the number of files is wrong, or a file is not the part that belongs at its position.
+        If the number of files is wrong, or a file does not have the part at its position.
     """
     values, tables_of = settings[module_of(name).PART], {}
     if len(parts) != len(values):
         raise DataError(
-            f"{len(parts)} parts of {name}",
-            f"{len(values)} parts, one for each of {values}",
+            f"{len(parts)} files of parts of {name} are given",
+            f"{len(values)} files, one for each of {values}",
             "pass a file for each value",
         )
     for path, value in zip(parts, values, strict=True):

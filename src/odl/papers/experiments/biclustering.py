@@ -1,14 +1,15 @@
 """Bi-clustering of gene expression by a dictionary that is distributed over agents.
 
 The expression matrix is approximated by rank-one layers w_j y_j^T, sparse in subjects and in genes.
-Genes are the documents and subjects the terms: an atom is a pattern over subjects, and a code is
-the weight of the pattern in a gene. Every agent owns one atom. Learning does not use the classes of
+Genes are documents and subjects are terms, so an atom is a pattern over subjects, and a code is the
+weight of the pattern in a gene. Every agent has one atom. Learning does not use the classes of
 subjects. The adjusted Rand index between clusters and classes is compared with that of the
 truncated singular value decomposition.
 
-Source: Chen, Towfic and Sayed 2014, section IV; Lee, Shen, Huang and Marron 2010 (the data and the
-figure). The data are lung cancer (Bhattacharjee et al. 2001, Affymetrix 95av2): 56 subjects, the
-5000 genes of highest variance among 12625, as the R package sparseBC ships them, centred per gene.
+Source: Chen, Towfic and Sayed 2014, section IV; Lee, Shen, Huang and Marron 2010 (data and figure).
+The data are the expression of 5000 genes, those with the largest variance among 12625, of 56
+subjects with and without lung cancer (Bhattacharjee et al. 2001, Affymetrix 95av2), from the R
+package sparseBC, centred per gene.
 """
 
 import csv
@@ -48,7 +49,7 @@ SETTINGS = {
 }
 GAMMA, DELTA = 0.5, 0.1  # l1 and l2 penalties of the codes
 DICTIONARY_STEP, MU = 0.005, 0.01  # step sizes of the dictionary, and of diffusion on the grid
-# Network -> share of the agents that see a gene; 0: agent 0 only
+# network -> share of the agents that see a gene; 0 stands for agent 0 only
 INFORMED_SHARE = {"fully_connected": 1.0, "grid": 0.0}
 RECOVERY_COLUMNS = (
     "method",
@@ -64,9 +65,7 @@ SVD_METHOD, RAW_METHOD = "singular vectors", "all genes"
 
 
 def learn(values, model, owner, network, iterations, rng):
-    """Learn atoms in one pass over the genes in random order.
-
-    The initial atoms are random points on the unit sphere.
+    """Learn atoms in one pass over the genes in random order, from random unit vectors.
 
     Parameters
     ----------
@@ -99,10 +98,10 @@ def learn(values, model, owner, network, iterations, rng):
 
 
 def _row(values, classes, atoms, codes, **names):
-    """Return the quality of a factorisation, values = codes atoms^T, as a row of the table.
+    """Return a row with the quality of the factorisation codes atoms^T of values.
 
     Subjects are clustered by the atoms, each multiplied by the l2 norm of its codes. `names` are
-    the first columns: method, network, beta and seed.
+    further columns of the row: method, network, beta and seed.
     """
     residual = values - codes @ atoms.T
     return {
@@ -115,7 +114,7 @@ def _row(values, classes, atoms, codes, **names):
 
 
 def decompose(values, k):
-    """Return (first k singular vectors over subjects, coordinates of genes)."""
+    """Return (first k singular vectors over subjects, coordinates of the genes)."""
     left, sizes, right = np.linalg.svd(values.T, full_matrices=False)
     return left[:, :k], (sizes[:k, None] * right[:k]).T
 
@@ -148,7 +147,7 @@ def measure(expression, settings):
 
 
 def run(settings, folder, files):
-    """Learn and evaluate, write ``recovery.tsv`` and draw the figure ``checkerboard``."""
+    """Write the table ``recovery.tsv`` and the figure ``checkerboard``."""
     expression = read_expression(files)
     rows, first = measure(expression, settings)
     middle = first[settings["betas"][len(settings["betas"]) // 2]]
@@ -175,8 +174,8 @@ def shown(tables):
 def recovery(points, classes):
     """Return the adjusted Rand index between k-means clusters of points and their classes.
 
-    k is the number of classes, or of distinct points if there are fewer. The clustering is the best
-    of 20 starts with a fixed seed.
+    k is the number of classes, or the number of distinct points if it is smaller. The clustering is
+    the best of 20 random initialisations with a fixed seed.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Classification of two newsgroups by a linear SVM on topics.
+"""Classification of two newsgroups by a linear SVM on topics of several methods.
 
-The topics are those of PCA, NMF, LDA, flat and tree-structured dictionaries.
+The methods are PCA, NMF, LDA, and flat and tree-structured dictionaries.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 5.
 """
@@ -23,7 +23,7 @@ NORM_NAMES = {
     "counts": "counts",
     "directions": "rows of unit l2 norm",
 }
-CHOSEN = "chosen"  # pseudo scaling: the one that cross-validation selects in each split
+CHOSEN = "chosen"  # stands for the scaling that cross-validation selects in each split
 SCALED = {
     CHOSEN: "the scaling chosen by cross-validation",
     "none": "features as they are",
@@ -33,7 +33,7 @@ SCALED = {
 
 
 def finish(settings, folder, files, measured):
-    """Write ``accuracy.tsv`` (each split), ``summary.tsv``, ``corpus.tsv`` and the figure."""
+    """Write the tables ``accuracy``, ``summary`` and ``corpus`` and the figure ``accuracy``."""
     rows = measured["accuracy"]
     summary = summarise(rows)
     tables = {"accuracy": rows, "summary": summary, "corpus": measured["corpus"][:1]}
@@ -41,16 +41,16 @@ def finish(settings, folder, files, measured):
 
 
 def scalings_of(summary):
-    """Return descriptions of the scalings in a summary by name, in the order of `SCALED`."""
+    """Return {scaling: description} of the scalings in a summary, in the order of `SCALED`."""
     scalings = {row["scaling"] for row in summary}
     return {name: text for name, text in SCALED.items() if name in scalings}
 
 
 def summarise(rows):
-    """Return means and deviations over splits, by scaling, method and number of topics.
+    """Return means and deviations over splits by scaling, method and number of topics.
 
-    Rows of the tree have the difference to flat too. The scaling ``chosen`` is the one that
-    cross-validation selected in each split.
+    Rows of the method "tree" also have its difference to "flat". The scaling "chosen" is the one
+    that cross-validation selected in each split.
     """
     summary = []
     parts = {CHOSEN: [row for row in rows if row["chosen"]]}
@@ -84,9 +84,9 @@ def summarise(rows):
 def shown(tables):
     """Return the values for the template.
 
-    ``by_topics`` has a table of accuracies for each scaling: methods in rows, numbers of topics in
-    columns. ``words`` is the table of representations by all words, with scalings in columns.
-    ``larger`` is the accuracy in percent of predicting the larger newsgroup for every document.
+    "by_topics" has a table of accuracies for each scaling, with methods in rows and numbers of
+    topics in columns. "words" is the table of representations by all words, with scalings in
+    columns. "larger" is the accuracy in percent of always predicting the larger newsgroup.
     """
     summary, (corpus,) = tables["summary"], tables["corpus"]
     scalings, by_topics = scalings_of(summary), []
@@ -120,7 +120,7 @@ def shown(tables):
 
 
 def _cell(row, name="mean"):
-    """Return the text of a cell: the mean in column `name` with its deviation, "" without a row."""
+    """Format the mean in a column of a row with its deviation; return "" without a row."""
     if not row:
         return ""
     deviation = row["sd"] if name == "mean" else row[f"{name}_sd"]
@@ -131,8 +131,7 @@ def _cell(row, name="mean"):
 def draw_accuracy(summary):
     """Draw a panel for each scaling, with a group of bars for each number of topics.
 
-    It is figure 5 of the paper. A line shows the best mean of the representations by all words,
-    the methods that are not in `METHOD_NAMES`.
+    This is figure 5 of the paper. A line shows the best mean of representations by all words.
     """
     scalings = scalings_of(summary)
     figure, panels = plots.new_figure(7.5, 0.8 + 2.4 * len(scalings), len(scalings), 1, sharex=True)

@@ -1,10 +1,10 @@
 """Convergence of inference over a network by diffusion and by consensus ADMM.
 
-A second table has the bias of diffusion by its step size mu. There are three time scales:
-documents; exchanges between neighbours for a document; gradient steps of an agent between two
-exchanges (one for diffusion, several for ADMM). Distances are to the optimum of the complete
-dictionary, computed by coordinate descent. Source: Chen, Towfic and Sayed 2014, equations 31 and 37
-to 39, and the O(mu^2) law behind them.
+A second table has the bias of diffusion by its step size mu, which is O(mu^2). For each document,
+neighbours exchange dual variables. Between two exchanges, an agent takes one gradient step
+(diffusion) or several (ADMM). Distances are those to the optimum, which is computed for the
+complete dictionary by coordinate descent. Source: Chen, Towfic and Sayed 2014, equations 31 and 37
+to 39.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,7 @@ DEGREE = 2  # neighbours of an agent on the ring
 
 
 class InferenceProblem(NamedTuple):
-    """Documents, a dictionary with one atom per agent, and the optimum.
+    """Documents, a dictionary with one atom per agent, and optimal dual variables.
 
     Attributes
     ----------
@@ -77,9 +77,9 @@ class InferenceProblem(NamedTuple):
 
 
 def problem(name, X, atoms, model):
-    """Return a problem with its optima.
+    """Return an `InferenceProblem`.
 
-    The dual optimum is the gradient of f at the residual of the optimal code.
+    The optimal dual variable is the gradient of f at the residual of the optimal code.
     """
     optimum = coding.centralised(
         sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13
@@ -97,10 +97,9 @@ def synthetic(model, settings):
     atoms = np.abs(rng.standard_normal((settings["terms"], settings["agents"])))
     atoms = model.project(atoms / np.linalg.norm(atoms, axis=0))
     codes = np.zeros((settings["documents"], settings["agents"]))
+    n_used = min(3, settings["agents"])
     for row in codes:
-        row[rng.choice(len(row), min(3, len(row)), replace=False)] = rng.uniform(
-            0.5, 1.5, min(3, len(row))
-        )
+        row[rng.choice(len(row), n_used, replace=False)] = rng.uniform(0.5, 1.5, n_used)
     X = np.abs(codes @ atoms.T + 0.1 * rng.standard_normal((len(codes), len(atoms))))
     return problem("made", X / np.linalg.norm(X, axis=1, keepdims=True), atoms, model)
 
@@ -138,26 +137,25 @@ def consensus_admm(
     inner: int = 20,
     record: Callable[[int, np.ndarray], Any] | None = None,
 ) -> Inference:
-    """Maximise the dual by consensus ADMM with Jacobi updates, to compare with diffusion.
+    """Maximise the dual by consensus ADMM with Jacobi updates, for comparison with diffusion.
 
-    Compare equations 38 and 39 of the paper. The problem is to minimise sum_k J_k(nu_k) such that
-    nu_k = nu_l for neighbours k and l:
+    It minimises sum_k J_k(nu_k) subject to nu_k = nu_l for neighbours k and l (cf. equations 38 and
+    39 of the paper):
 
         p_k  <- p_k + c sum_{l in N_k} (nu_k - nu_l)
         nu_k <- argmin_{nu in V_f} J_k(nu) + p_k^T nu + c sum_{l in N_k} ||nu - (nu_k + nu_l)/2||^2
 
-    This is the edge-based recursion of Mateos, Bazerque and Giannakis (2010). The recursion that
-    the paper prints was not available; its structure is the same. The argmin is approximated by
-    `inner` projected gradient steps.
+    This is the edge-based recursion of Mateos, Bazerque and Giannakis (2010), since the recursion
+    of the paper was not available. The argmin is approximated by `inner` projected gradient steps.
 
     Parameters
     ----------
     share, x, iterations, record
-        As in `odl.distributed.inference.diffuse`, for all agents; agents exchange nu_k.
+        As in `odl.distributed.inference.diffuse`, where `share` has all agents.
     penalty : float, optional
-        c; default c_f/N + 1/(delta N), the scale of the curvature of J_k.
+        c. By default c_f/N + 1/(delta N), the scale of the curvature of J_k.
     inner : int
-        Gradient steps of each agent between exchanges.
+        Number of gradient steps of each agent between two exchanges.
 
     Returns
     -------
@@ -182,7 +180,7 @@ def consensus_admm(
         penalty = (model.residual.curvature + 1.0 / model.code.delta) / n_agents
     if not penalty > 0:
         raise ParameterError(
-            f"penalty={penalty!r}", "a penalty above 0", "raise it or omit it for the default"
+            f"penalty is {penalty!r}", "a penalty above 0", "raise it or omit it for the default"
         )
     links = share.network.weights.toarray() != 0
     np.fill_diagonal(links, False)
@@ -210,7 +208,7 @@ def _distance(nu, optimum):
 
 
 def follow(problem, network, model, settings):
-    """Return rows with the distance of every method by number of exchanges."""
+    """Return rows with the distance of every method after numbers of exchanges."""
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest = 0.9 * model.largest_step(share.norms, network.n_agents)
     steps = {"diffusion": largest, SMALL: largest / 10}
@@ -235,11 +233,13 @@ def follow(problem, network, model, settings):
 
 
 def _errors_at(marks, infer, share, x, optimum, score):
-    """Return the errors of an inference method after given numbers of exchanges.
+    """Return the errors of an inference method for a document x.
 
-    `infer` is run once on the document x. Row i of the result, shape (len(marks), 2), belongs to
-    ``marks[i]`` exchanges. Its columns are the distance from the optimal dual variable and the
-    relative error of the score.
+    Returns
+    -------
+    ndarray, shape (len(marks), 2)
+        Distance from the optimal dual variable and relative error of the score, after ``marks[i]``
+        exchanges in row i.
     """
     errors = []
 
@@ -258,9 +258,10 @@ def fixed_point(share, x, optimum, mu, iterations):
     Returns
     -------
     distance, moved : float
-        Mean squared distance of agents from the optimum, and squared last move relative to that
-        distance.
+        Mean squared distance of agents from the optimum, and squared length of the last iteration
+        relative to it.
     iterations : int
+        Number of iterations.
     """
     moves = share.moves(np.repeat(optimum[None], len(share.agents), axis=0), x, mu)
     used, moved = 0, np.inf
@@ -272,10 +273,7 @@ def fixed_point(share, x, optimum, mu, iterations):
 
 
 def bias(problem, network, model, settings):
-    """Return rows with the distance of the fixed point of diffusion from the optimum by mu.
-
-    Distances are means over documents.
-    """
+    """Return rows with the mean distance of the fixed point of diffusion from the optimum by mu."""
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest, rows = 0.9 * model.largest_step(share.norms, network.n_agents), []
     for part in STEP_SHARES:
@@ -291,7 +289,7 @@ def bias(problem, network, model, settings):
 
 
 def slope(rows):
-    """Fit the exponent p of distance ~ mu^p to the smaller half of the steps (at least two)."""
+    """Return the exponent p of distance ~ mu^p, fitted to the smaller half of the step sizes."""
     points = sorted((row["mu"], row["distance"]) for row in rows if row["distance"] > 0)
     points = np.log(points[: max(2, (len(points) + 1) // 2)])
     return float(np.polyfit(points[:, 0], points[:, 1], 1)[0]) if len(points) > 1 else float("nan")
@@ -301,9 +299,9 @@ def measure(settings, files):
     """Return the rows of the tables ``paths`` and ``steps``."""
     if len(files) > 1:
         raise ParameterError(
-            f"{len(files)} files",
+            f"the setting files has {len(files)} files",
             "no file, or only tdt2/TDT2_with_time.mat",
-            "remove the others from the setting `files`",
+            "remove the other files",
         )
     model = models.task(TASK["task"], gamma=TASK["gamma"], delta=TASK["delta"])
     problems = [synthetic(model, settings), *(text(path, model, settings) for path in files)]
@@ -332,8 +330,8 @@ def run(settings, folder, files):
 def shown(tables):
     """Return the values for the template.
 
-    ``curves`` lists (name, first row with a distance of at most 1 %, last row) for each curve.
-    ``law`` is a text with the fitted exponent of the step size for each problem and network.
+    "curves" lists (name, first row with a distance of at most 1 %, last row) of each curve. "law"
+    is a text with the exponent of the step size (`slope`) for each problem and network.
     """
     not_reached = dict.fromkeys(("exchanges", "inner", "floats"), float("nan"))
     curves = []
@@ -349,7 +347,7 @@ def shown(tables):
     return {"curves": curves, "law": law}
 
 
-DRAWN_FLOOR = 1e-12  # smaller distances are rounding errors
+DRAWN_FLOOR = 1e-12  # smallest distance that is not a rounding error
 CLOCKS = (
     ("exchanges", "exchanges"),
     ("inner", "gradient steps of an agent"),
@@ -359,9 +357,9 @@ CLOCKS = (
 
 @style()
 def draw_paths(rows):
-    """Draw squared distances of all methods, as curves.
+    """Draw the squared distances of all methods as curves.
 
-    Each problem and network has a row of panels, with a panel for each unit of `CLOCKS`.
+    Each problem and network has a row of panels, with one panel for each unit of `CLOCKS`.
 
     Parameters
     ----------

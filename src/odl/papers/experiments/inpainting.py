@@ -50,12 +50,11 @@ def finish(settings, folder, files, rows_by):
 
 
 def summarise(rows_by):
-    """Return a row for each percentage of missing pixels.
+    """Return a row for each percentage of missing pixels, with means and deviations over seeds.
 
-    A row has means and deviations over seeds, and of paired differences. ``better`` is the number
-    of seeds in which the tree has the smaller error, ``flat_equal`` the flat dictionary with as
-    many atoms as the tree, ``gaussian`` the Gaussian estimate. ``*_missing_pixels`` are errors of
-    missing pixels only.
+    "flat_equal" is the error of the flat dictionary with as many atoms as the tree, "gaussian" that
+    of the Gaussian estimate, and "better" the number of seeds in which the tree has a smaller error
+    than the flat dictionary. "*_missing_pixels" are errors of missing pixels only.
     """
     names = ("test", "equal", "gaussian")
     both, *others = (
@@ -80,7 +79,7 @@ def summarise(rows_by):
 
 
 def _learn_drawn(settings, images):
-    """Return (tree, dictionary, side of a patch in pixels) of the figure, for larger patches."""
+    """Return (tree, dictionary, side of a patch in pixels) for the figure, with larger patches."""
     tree = parse_tree(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
     min_norm = reconstruction.contrast(images, side, settings["min_contrast"])
@@ -91,17 +90,15 @@ def _learn_drawn(settings, images):
 
 
 def depths(tree, D, side):
-    """Return a row for every depth of a tree: atoms, roughness, parent, others.
+    """Return a row for every depth of a tree.
 
-    ``roughness`` is the sum of squared differences of neighbouring pixels, divided by the sum of
-    squared pixels. ``parent`` is the mean absolute cosine between an atom and its parent,
-    ``others`` the mean absolute cosine between an atom and every atom one depth above.
+    "roughness" is the sum of squared differences of neighbouring pixels, divided by the sum of
+    squared pixels. "parent" is the mean absolute cosine of an atom with its parent, and "others"
+    that with all atoms one level above.
     """
     unit = D / np.maximum(np.linalg.norm(D, axis=0), 1e-300)
     atoms = unit.T.reshape(-1, side, side)
-    rough = (np.diff(atoms, axis=1) ** 2).sum(axis=(1, 2)) + (np.diff(atoms, axis=2) ** 2).sum(
-        axis=(1, 2)
-    )
+    rough = sum((np.diff(atoms, axis=axis) ** 2).sum(axis=(1, 2)) for axis in (1, 2))
     cosines, depth = np.abs(unit.T @ unit), np.array(tree.depths)
     rows = []
     for level in range(max(depth) + 1):
@@ -116,7 +113,7 @@ def depths(tree, D, side):
 
 
 def shown(tables):
-    """Return the value for the template: percentages of missing pixels at which flat is better."""
+    """Return the percentages of missing pixels for which flat is better, for the template."""
     return {
         "worse": ", ".join(
             f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0
@@ -154,14 +151,13 @@ def draw_structures(rows):
 
 
 def lay_out(tree):
-    """Return a radial layout of a tree.
-
-    Leaves are evenly spaced by angle. Parents are at the mean angle of their children.
+    """Return a radial layout of a tree, with leaves at evenly spaced angles.
 
     Returns
     -------
     ndarray, shape (n_nodes, 2)
-        Coordinates; the distance from (0, 0) is the depth (plus one in a forest).
+        Coordinates. The distance from (0, 0) is the depth, plus one in a forest. The angle of a
+        parent is the mean angle of its children.
     """
     angle = np.zeros(tree.n_nodes)
     leaves = [node for node in tree.preorder if not tree.children[node]]
@@ -180,12 +176,10 @@ def draw_dictionary(tree, D, side):
     The grey scale of each patch is symmetric around 0.
     """
     points = lay_out(tree)
-    nearest = [
-        np.hypot(*(points[np.arange(len(points)) != node] - points[node]).T).min()
-        if len(points) > 1
-        else 1.0
-        for node in range(len(points))
-    ]  # distance of each node to the nearest other node
+    nearest = np.ones(len(points))  # distance of each node to the nearest other node
+    for node in range(len(points) if len(points) > 1 else 0):
+        others = points[np.arange(len(points)) != node]
+        nearest[node] = np.hypot(*(others - points[node]).T).min()
     depth = np.array(tree.depths)
     limit = np.hypot(*points.T).max() + 0.6
     figure, ((axes,),) = plots.new_figure(7.5, 7.5)
@@ -193,7 +187,7 @@ def draw_dictionary(tree, D, side):
         if parent >= 0:
             axes.plot(*points[[parent, node]].T, color=plots.PALE, linewidth=0.8, zorder=1)
     for node, (x, y) in enumerate(points):
-        size = 0.68 * min(np.min(np.array(nearest)[depth == depth[node]]), 0.75)
+        size = 0.68 * min(np.min(nearest[depth == depth[node]]), 0.75)
         top = max(np.abs(D[:, node]).max(), 1e-300)
         extent = (x - size / 2, x + size / 2, y - size / 2, y + size / 2)
         image = D[:, node].reshape(side, side)

@@ -1,7 +1,4 @@
-"""AUC on the same sentences in many languages, by words alone and by words with word pieces.
-
-The streams contain topics that are novel at a known time.
-"""
+"""AUC for the same sentences in many languages, with words only and with words and their pieces."""
 
 import numpy as np
 from scipy import sparse
@@ -20,10 +17,9 @@ SETTINGS: dict = {}
 
 
 def neighbours(stream, t, weighting):
-    """Return the mean cosine distance of each document at timestep t to its nearest documents.
+    """Return the mean cosine distance of each document at timestep t to its five nearest documents.
 
-    These are the five nearest documents of all earlier batches. Earlier documents are weighted by
-    the document frequencies of batch t.
+    Neighbours are searched in all earlier batches, with the document frequencies of batch t.
     """
     batch = stream.batches[t]
     rows, n_terms = Weighed(batch, Weighting(**weighting), "l2"), batch.counts.shape[1]
@@ -34,22 +30,21 @@ def neighbours(stream, t, weighting):
 
 
 def measure_runs(stream, runs, share):
-    """Measure the average AUC of each run, and of five nearest neighbours, on a stream.
-
-    Nearest neighbours use the term weights of the first run.
+    """Return the average AUC of each run, and of five nearest neighbours, on a stream.
 
     Parameters
     ----------
     stream : odl.papers.experiments.quality.SeededStream
     runs : dict
-        Maps names of runs to their settings.
+        Name of a run -> its settings. The settings of the first run define the weights of terms for
+        nearest neighbours.
     share : float
-        Weight of word pieces relative to words; replaces the weight in the settings of the runs.
+        Weight of pieces relative to words, which overrides that in the settings.
 
     Returns
     -------
     list of dict
-        A row for each method: run, pieces (`share`) and auc.
+        A row for each method, with run, pieces (`share`) and auc.
     """
     runs = {
         run: {**entry, "features": {**entry["features"], "pieces": share}}
@@ -66,7 +61,7 @@ def measure_runs(stream, runs, share):
 
 
 def run(settings, folder, files, study):
-    """Write ``draws.tsv``, a row for each seed, and its means, ``languages.tsv``."""
+    """Write ``draws.tsv`` with the AUC of each seed, and ``languages.tsv`` with the means."""
     draws, means = [], []
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
         documents, measured = batchfile.read(file), []

@@ -1,6 +1,7 @@
 """Compare learners of bounded memory with nearest neighbours on one or several streams.
 
-`quality_overview` draws the tables, so that a change of a figure does not repeat the measurements.
+The experiment `quality_overview` draws the tables, so changes of figures do not repeat the
+measurements.
 """
 
 import math
@@ -36,20 +37,20 @@ SETTINGS = {
 
 
 class SeededStream:
-    """A corpus in the order of one seed: batches, labels, and the evaluated timesteps.
+    """Corpus in the order of one seed: batches, labels, and the evaluated timesteps.
 
     Parameters
     ----------
     name : str
     documents : Documents
     setting : dict
-        protocol, topic_entry, ties, batches and timesteps of the corpus in the configuration.
+        Settings protocol, topic_entry, ties, batches and timesteps of the corpus.
     rule : dict
-        topics, min_novel, min_known, bootstrap, seed, as `evaluate` in the configuration.
+        Settings topics, min_novel, min_known, bootstrap and seed of the section ``evaluate``.
     seed : int
         Seed of the order and of initial atoms.
     max_batches : int
-        Maximum number of batches; 0: all.
+        Maximum number of batches. 0 stands for all.
 
     Raises
     ------
@@ -81,13 +82,13 @@ class SeededStream:
                 "lower evaluate.min_novel",
             )
         self.weighed = {}  # cache of weighted documents
-        # Evaluations by `judge`, of methods without (plain) and with (context) batch peers
+        # results of `judge`, of methods without (plain) and with (context) batch peers
         self.judged = {"plain": {}, "context": {}}
 
     def cut(self, size):
         """Return the same stream with batches of another size.
 
-        Topics that enter at a given batch may enter up to one batch later.
+        Held-back topics may enter up to one batch later.
         """
         documents, setting = self.source
         ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
@@ -99,10 +100,7 @@ class SeededStream:
         return SeededStream(self.name, documents, other, rule, self.seed)
 
     def P(self, t, weighting=None):
-        """Return a weighted batch (CSR) with rows of unit l2 norm.
-
-        The default weighting is log tf with the idf of earlier documents.
-        """
+        """Return a weighted batch as CSR with rows of unit l2 norm, by default log tf and idf."""
         weighting = weighting or {"tf": "log"}
         key = (t, *sorted(weighting.items()))
         if key not in self.weighed:
@@ -116,19 +114,19 @@ class SeededStream:
         return averages.average_auc(aucs, self.listed)
 
     def forget(self):
-        """Free the memory of everything except results of `judge`."""
+        """Free all memory except the results of `judge`."""
         self.batches, self.labels, self.weighed, self.source = [], [], {}, None
 
     def judge(self, kind, scores):
         """Compute and store the average AUC of each run, and its bootstrap replicates.
 
-        Replicates of all runs use the same resampled documents.
+        Replicates of all runs are computed from the same resampled documents.
 
         Parameters
         ----------
         kind : {"plain", "context"}
-            Whether the runs score documents one by one, or use batch peers; only runs of one kind
-            are compared.
+            Whether the runs score documents separately or with batch peers. Only runs of the same
+            kind are compared.
         scores : dict of str to dict of int to ndarray
             Scores by run and timestep.
 
@@ -140,7 +138,7 @@ class SeededStream:
         batches = [
             ([results[t] for results in scores.values()], self.labels[t]) for t in self.listed
         ]
-        # Seeds have different replicates, so that their average does not use the same ones.
+        # Replicates differ between seeds, so that averages over seeds use independent ones.
         seed = (self.rule["seed"], self.seed)
         drawn = metrics.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
         results = {
@@ -162,14 +160,14 @@ def _variants(settings, study):
     for run in settings["runs"]:
         if run not in study["learners"]:
             raise ConfigError(
-                f"quality: runs names '{run}'",
+                f"the setting runs of the experiment names '{run}'",
                 "one of " + ", ".join(study["learners"]),
-                "add it to the experiment's learners",
+                "add it to the learners of the experiment",
             )
         algorithm = study["learners"][run]["learner"]["algorithm"]
         if algorithm not in ALGORITHMS:
             raise ConfigError(
-                f"quality: the algorithm of '{run}' is {algorithm}",
+                f"the algorithm of '{run}' is {algorithm}",
                 " or ".join(ALGORITHMS),
                 "remove it from the runs of the experiment",
             )
@@ -182,17 +180,16 @@ def _variants(settings, study):
 
 
 def measure(settings, study, files):
-    """Compute the rows of every table.
+    """Return the rows of every table.
 
     Parameters
     ----------
     settings : dict
-        As `SETTINGS`.
+        Values of `SETTINGS`.
     study : dict
-        From `odl.config.chains.study_of`: streams (name to protocol, topic_entry, ties, batches,
-        timesteps), learners (name to learner, features), evaluate and seeds.
+        Result of `odl.config.chains.study_of`.
     files : list of str
-        Documents of each stream.
+        Files with the documents of each stream.
 
     Returns
     -------
@@ -201,7 +198,7 @@ def measure(settings, study, files):
     tables = defaultdict(list)
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
         corpus = batchfile.read(file)
-        # Seeds with the same order count once.
+        # Seeds with the same order are used once.
         seeds = settings["seeds"] or study["seeds"]
         orders = dict.fromkeys(
             chains.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds

@@ -1,18 +1,19 @@
-"""Other methods that score a stream, to compare the learners with.
+"""Rival methods that score a stream, with which learners are compared.
 
-Each class scores a batch before it learns the batch. A class has
+A method is a class with
 
     NAME : str                  name in tables
     WORDS : str                 description in words
     NEEDS : str                 data of a batch that the method uses: "counts" or "vectors"
-    __init__(seed)              start with an empty memory
-    score(batch) -> ndarray     one score per document; larger is more novel, 1 without neighbours
-    learn(batch) -> None        learn a batch (`odl.stream.features.FeatureFile`)
-    rows(batch) -> csr_array    optional: rows by which documents are compared; default: word counts
+    __init__(seed)              starts with an empty memory
+    score(batch) -> ndarray     scores of the documents of a batch; larger scores are more novel
+    learn(batch) -> None        learns a batch (`odl.stream.features.FeatureFile`)
+    rows(batch) -> csr_array    rows from which similarities are computed (optional; by default
+                                weighted words)
     stored -> int               number of stored weights, counts and parameters, without indices
 
-The first batch is learned but not scored. The classes are imported here by name, so that the digest
-of the code that a study records includes them.
+Each batch after the first is scored before it is learned. The classes are imported here by name, so
+that the recorded digest of the code of a study covers them.
 """
 
 from odl.papers.rivals.first_story import FirstStory

@@ -9,18 +9,18 @@ from scipy import sparse
 from odl.learners.sparse_atoms import widen
 from odl.stream.features import FeatureFile
 
-WORD_BLOCK = 4096  # number of words whose hyperplane signs are drawn at a time
+WORD_BLOCK = 4096  # number of words whose random signs are drawn at a time
 
 
 class FirstStory:
-    """Cosine distance to the nearest document among LSH candidates and the last documents.
+    """Cosine distance to the nearest document among candidates of hashing and the last documents.
 
-    Locality-sensitive hashing (LSH) for cosines: each of `TABLES` hash tables assigns documents to
-    buckets by the signs of `BITS` random projections, whose vectors have entries 1 and -1. A bucket
-    stores its last `BUCKET` documents. A document is compared with the 3 `TABLES` documents that
-    share most buckets with it. It is also compared with the last `RECENT` documents, because the
-    hash tables can miss the nearest document. A document that is in no bucket and not among the
-    last `RECENT` is dropped. Documents have the tf-idf weights of their own batch.
+    Each of `TABLES` hash tables assigns documents to buckets by the signs of `BITS` random
+    projections, whose vectors have entries 1 and -1. A bucket stores its last `BUCKET` documents. A
+    document is compared with the 3 `TABLES` documents that share most buckets with it. Hash tables
+    can miss the nearest document, so it is also compared with the last `RECENT` documents.
+    Documents that are in no bucket and not among the last `RECENT` are removed. Documents have the
+    tf-idf weights of their batch.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class FirstStory:
         return 1.0 - np.minimum(nearest, 1.0)
 
     def learn(self, batch: FeatureFile) -> None:
-        """Add documents to their buckets, and drop documents that are no longer candidates."""
+        """Add documents to their buckets, and remove documents that are not candidates any more."""
         P = batch.weighed(norm="l2", tf="log")[:]
         keys, tables, before = self._keys(P), np.arange(self.TABLES), self.vectors.shape[0]
         for row, key in enumerate(keys):
             self.buckets[tables, key, self.next[tables, key] % self.BUCKET] = before + row
             self.next[tables, key] += 1
         vectors = sparse.vstack([widen(self.vectors, n_columns=P.shape[1]), P], format="csr")
-        # Documents that remain; the last entry is for empty slots of buckets, which contain -1.
+        # The last entry is for empty slots of buckets, which contain -1.
         retained = np.zeros(vectors.shape[0] + 1, dtype=bool)
         retained[self.buckets[self.buckets >= 0]] = True
         retained[max(0, vectors.shape[0] - self.RECENT) : -1] = True
@@ -83,12 +83,12 @@ class FirstStory:
     def stored(self) -> int:
         """Number of weights and bucket entries.
 
-        Projections do not count, since they can be drawn again from the seed.
+        Projections are not counted, since they can be drawn again from the seed.
         """
         return self.vectors.nnz + int(np.count_nonzero(self.buckets >= 0))
 
     def _most_frequent(self, bucket_entries):
-        """Return the 3 `TABLES` documents in most of these buckets; ties: later documents first."""
+        """Return the 3 `TABLES` documents that occur most often, among equals the latest ones."""
         numbers, frequencies = np.unique(bucket_entries[bucket_entries >= 0], return_counts=True)
         return numbers[::-1][np.argsort(-frequencies[::-1], kind="stable")[: 3 * self.TABLES]]
 

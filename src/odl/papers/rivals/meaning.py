@@ -1,7 +1,7 @@
-"""Nearest neighbours by embeddings (vectors), alone and combined with words.
+"""Nearest neighbours by vectors (embeddings), and by vectors and words.
 
-The weight of the vectors depends on the lengths of documents (`weight_of`). Vectors help if texts
-are short and share few words. Words are better if texts are long.
+The weight of vectors decreases with the lengths of documents (`weight_of`), since vectors help if
+texts are short and share few words.
 """
 
 from typing import Any

@@ -1,8 +1,4 @@
-"""Scores by nearest neighbours with weights by age, and by temporal idf.
-
-Neighbours are searched among all earlier documents or the last ones. Their cosines can be weighted
-by age.
-"""
+"""Scores by nearest neighbours with weights by age, and by temporal idf."""
 
 from types import SimpleNamespace
 
@@ -47,7 +43,7 @@ class WholePast:
         return baselines.nearest(batch, self.past, {"logtf": "log"})["nearest5-logtf"]
 
     def learn(self, batch: FeatureFile) -> None:
-        """Store the counts of a batch, and drop all but the last documents."""
+        """Store the counts of a batch, and remove all but the last `LAST` documents."""
         self.past.append(SimpleNamespace(t=batch.t, counts=batch.counts[:], terms=batch.terms))
         if self.LAST is not None:
             self.past = baselines.latest(reversed(self.past), self.LAST)
@@ -279,10 +275,8 @@ class TemporalIdf:
     def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the mean idf of each document; 1 for documents without words."""
         counts = batch.counts[:]
-        idf = np.log(
-            (1.0 + self.total)
-            / (1.0 + np.pad(self.frequencies, (0, counts.shape[1] - len(self.frequencies))))
-        )
+        frequencies = np.pad(self.frequencies, (0, counts.shape[1] - len(self.frequencies)))
+        idf = np.log((1.0 + self.total) / (1.0 + frequencies))
         tf = counts.astype(np.float64)
         tf.data = 1.0 + np.log(tf.data)
         sizes = np.asarray(tf.sum(axis=1)) * max(np.log(1.0 + self.total), 1e-300)
@@ -294,9 +288,8 @@ class TemporalIdf:
         decay = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
         fresh = np.bincount(counts.indices, minlength=counts.shape[1])
         self.total = decay * self.total + counts.shape[0]
-        self.frequencies = (
-            decay * np.pad(self.frequencies, (0, len(fresh) - len(self.frequencies))) + fresh
-        )
+        frequencies = np.pad(self.frequencies, (0, len(fresh) - len(self.frequencies)))
+        self.frequencies = decay * frequencies + fresh
 
     @property
     def stored(self) -> int:

@@ -1,16 +1,16 @@
-"""Figures that show the results of a study on a stream, one module for each.
+"""Figures with the results of a study on a stream, each in its own module.
 
 A module of this package is a figure if it has
 
-    PLACE : (str, float)        section of the page, and position in this section; tables have the
-                                positions 1, 2, ..., so 1.5 is between the first two; sections that
-                                the page does not have are appended to it
-    draw(selection) -> Picture  draws an `odl.report.selection.Selection`; without data it returns
-                                `absent(reason)`
+    PLACE : (str, float)        section of the page, and position in it. Tables have the positions
+                                1, 2, ..., so 1.5 is between the first two tables. A section that
+                                the page lacks is appended to it.
+    draw(selection) -> Picture  draws an `odl.report.selection.Selection`, or returns
+                                `absent(reason)` without data.
 
 Figures are written as ``{corpus}-{name}.png`` and ``.svg``. ``{corpus}-figures.json`` contains the
-place, caption and text alternative of each figure, and whether there were data for it. Equal inputs
-give equal bytes, except in figures that show CPU times.
+place, caption and text alternative of each figure, and whether it has data. Bytes are reproducible,
+except those of figures with CPU times.
 """
 
 import functools
@@ -28,7 +28,7 @@ from odl.report.selection import Selection
 
 @functools.cache
 def modules():
-    """Import all figures; return a dict of name to module."""
+    """Import all figures; return {name: module}."""
     imported = {
         file.name: import_module(f"{__name__}.{file.name}")
         for file in pkgutil.iter_modules(__path__)
@@ -38,7 +38,7 @@ def modules():
 
 @dataclass
 class Picture:
-    """A figure with caption and text alternative; `drawn` is False if there were no data."""
+    """Figure with caption and text alternative; `drawn` is False without data."""
 
     figure: object
     caption: str
@@ -47,7 +47,7 @@ class Picture:
 
 
 def absent(reason):
-    """Return a picture that only shows why there is nothing to draw."""
+    """Return a picture that shows only the reason why a figure has no data."""
     return Picture(plots.note(reason), reason, reason, drawn=False)
 
 
@@ -67,8 +67,8 @@ def write(plan, tables_folder, output_folder, settings=None):
     tables_folder : path-like
         Folder written by `odl.evaluation.study.summarise`.
     output_folder : path-like
-        Folder for ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. A figure without
-        data shows a sentence, so all files always exist.
+        Folder for ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. All files are
+        written; a figure without data shows the reason.
     settings : dict, optional
         Settings of `odl.report.selection.Selection`.
     """

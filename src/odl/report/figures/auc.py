@@ -32,29 +32,20 @@ def draw(selection):
     frame, baselines = selection.in_order(frame, "k"), _references(selection)
     best = frame.loc[frame["average_mean"].idxmax()]
     n_seeds, sizes = frame["seeds"].max(), np.unique(frame["k"])
-    caption = (
-        f"Average AUC {'against the number of atoms k' if len(sizes) > 1 else 'of every run'}, "
-        + (f"mean and standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed")
-        + ". Grey: baselines that need no dictionary"
-        + (
-            ", and published values of batches of 1000 (as recalled)."
-            if selection.tables["published"]
-            else "."
-        )
-    )
+    if len(sizes) > 1:
+        figure, subject = _against_k(frame, sizes, baselines), "against the number of atoms k"
+    else:
+        figure, subject = _draw_ranking(selection, baselines), "of every run"
+    spread = f"mean and standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed"
+    published = ", and published values of batches of 1000 (as recalled)"
+    note = published if selection.tables["published"] else ""
+    caption = f"Average AUC {subject}, {spread}. Grey: baselines that need no dictionary{note}."
+    values = "; ".join(f"{name} {value:.3f}" for name, value in baselines)
     alt = (
         f"Average AUC of {', '.join(selection.runs)}. Best: {best['run']} with k = {best['k']:g}, "
+        f"{best['average_mean']:.3f}. {values}"
     )
-    alt += f"{best['average_mean']:.3f}. " + "; ".join(
-        f"{name} {value:.3f}" for name, value in baselines
-    )
-    return Picture(
-        _against_k(frame, sizes, baselines)
-        if len(sizes) > 1
-        else _draw_ranking(selection, baselines),
-        caption,
-        alt,
-    )
+    return Picture(figure, caption, alt)
 
 
 def _references(selection):
@@ -71,7 +62,7 @@ def _references(selection):
 
 
 def _against_k(frame, sizes, baselines):
-    """Draw mean and deviation over seeds against the number of atoms; references are lines."""
+    """Draw mean and deviation over seeds against the number of atoms, and references as lines."""
     figure, ((axis,),) = new_figure(7.2, 4.6)
     lines(axis, frame, "k", "average_mean", "average_sd")
     sizes_below(axis, sizes)
@@ -88,7 +79,7 @@ def _against_k(frame, sizes, baselines):
 
 
 def _draw_ranking(selection, baselines):
-    """Draw a row for each run and reference, the best at the top, with a dot per seed."""
+    """Draw a row for each run and reference, the best at the top, with a dot for each seed."""
     averages = selection.frame("averages").dropna(subset=["average"])
     averages = selection.in_order(averages[averages["run"].isin(selection.runs)], "seed")
     rows = [(name, None, [value]) for name, value in baselines]

@@ -1,4 +1,4 @@
-"""Average AUC against one parameter of each algorithm, with all others fixed."""
+"""Average AUC against one parameter of each algorithm, with all other parameters fixed."""
 
 import json
 import math
@@ -12,13 +12,13 @@ PLACE = ("Result", 1.2)
 
 
 def draw(selection):
-    """Draw average AUC against each parameter that the runs vary."""
+    """Draw average AUC against each parameter in whose value runs differ."""
     averages = selection.frame("averages")
     averages = averages[averages["algorithm"] != BASELINE].dropna(subset=["average"])
     sweeps = find_sweeps(averages, selection.shown["k"]) if len(averages) else []
     if not sweeps:
         return absent(
-            "No parameter was swept: no two runs differ in the value of one parameter only."
+            "No parameter was varied: no two runs differ in the value of one parameter only."
         )
     swept = [
         (f"{algorithm.replace('_', ' ').replace('admm', 'ADMM')}, k = {k:g}", name, frame)
@@ -38,23 +38,21 @@ def draw(selection):
 
 
 def find_sweeps(averages, prefer=None):
-    """Find groups of runs (sweeps) with the same algorithm and k that differ in one parameter only.
-
-    The parameter must be a number and have at least two values.
+    """Find sweeps: groups of runs with the same algorithm and k that differ in one number only.
 
     Parameters
     ----------
     averages : DataFrame
         Columns algorithm, k, run, seed, parameters (JSON), average.
     prefer : int, optional
-        Dictionary size to take if several have the same number of values.
+        Number of atoms to prefer if sweeps of several k have the same number of values.
 
     Returns
     -------
     list of (algorithm, k, parameter, DataFrame with value, seed, average)
-        For each algorithm and parameter the dictionary size with the most values.
+        For each algorithm and parameter, the sweep with the most values, at least two.
     """
-    import pandas  # slow to import, and the page only needs PLACE
+    import pandas  # slow to import, and the page needs only PLACE
 
     rows = []  # one for each run and numeric parameter
     flattened = pandas.json_normalize([json.loads(text) for text in averages["parameters"]])
@@ -63,7 +61,7 @@ def find_sweeps(averages, prefer=None):
     ):
         for name, value in settings.items():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or math.isnan(value):  # NaN: the run has no such parameter
+            if not is_number or math.isnan(value):  # NaN if the run lacks the parameter
                 continue
             others = {other: setting for other, setting in settings.items() if other != name}
             row = {column: run[column] for column in ("algorithm", "k", "seed", "average")}
@@ -92,7 +90,7 @@ def sensitivity(sweeps):
     Parameters
     ----------
     sweeps : list of (title, parameter, DataFrame)
-        One panel each; the frame has value, seed, average.
+        One panel for each. Columns of the frame are value, seed and average.
     """
     figure, axes = panels(len(sweeps), 2.9, 2.9, sharey=True)
     for position, (axis, (title, parameter, frame)) in enumerate(zip(axes, sweeps, strict=True)):

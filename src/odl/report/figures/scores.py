@@ -1,4 +1,4 @@
-"""Figure of the novelty scores of all documents in stream order, with novel documents marked."""
+"""Novelty scores of all documents in the order of the stream, with novel documents marked."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ PLACE = ("Scores", 0.1)
 
 
 def draw(selection):
-    """Draw the scores of the shown run over the stream."""
+    """Draw the scores of the run shown in detail, in the order of the stream."""
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
     if not batches:
         return absent("The stream has one batch only, which is not evaluated.")
@@ -39,10 +39,10 @@ def draw(selection):
 
 
 def lower_limit(scores, labels):
-    """Return the lower limit of the score axis, which cuts a few low scores off.
+    """Return the lower limit of the score axis.
 
-    It is never above the score of a novel document. It is the minimum, unless a higher limit saves
-    a quarter of the axis.
+    It is the smallest score, unless a higher limit shortens the axis by a quarter. A few scores may
+    be below the limit, but none of a novel document.
     """
     if not len(scores):
         return 0.0
@@ -51,17 +51,18 @@ def lower_limit(scores, labels):
 
 
 def scores_over_time(scores, labels, starts, ticks):
-    """Draw the novelty score of every document in the order of the stream, novel ones marked.
+    """Draw the novelty score of every document in the order of the stream.
 
     Parameters
     ----------
     scores : ndarray of float, shape (n_documents,)
+        Scores below `lower_limit` are drawn on the lower edge.
     labels : ndarray of int, shape (n_documents,)
-        1 novel, 0 known, -1 unlabelled. Scores below `lower_limit` are drawn on the lower edge.
+        1 novel, 0 known, -1 unlabelled.
     starts : sequence of int
         Position of the first document of each batch.
     ticks : sequence of str
-        A label for each batch.
+        Label of each batch.
     """
     figure, axes = new_figure(9.5, 3.8)
     axis, position = axes[0, 0], np.arange(len(scores))

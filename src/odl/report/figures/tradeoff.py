@@ -19,8 +19,8 @@ def draw(selection):
         return absent("Nothing to compare: no run has both an average AUC and timings.")
     frame = selection.in_order(frame, "k")
     caption = (
-        "Average AUC against the CPU seconds to score and learn the whole stream; "
-        "a point is a number of atoms k. Mean and standard deviation over seeds."
+        "Average AUC against the CPU seconds to score and learn the stream: mean and standard "
+        "deviation over seeds. Each point is labelled with the number of atoms k."
     )
     alt = "Average AUC and CPU seconds: " + "; ".join(
         f"{row.run}, k = {row.k:g}: {row.average_mean:.3f} in {row.cpu_s:.3g} s"

@@ -116,7 +116,7 @@ def test_what_a_change_reruns(whole, tmp_path):
     [
         ({"run": "da"}, "alerts.run names 'da'; expected one of ad"),
         ({"run": "ad", "atoms": 9}, "alerts.atoms names 9; expected one of 8"),
-        ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected items a period"),
+        ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected an integer from 1"),
         (
             {"run": "ad", "window": 59, "warm_up": 60},
             "alerts.window is 59 and warm_up 60, so that no period has alerts; expected a window",

@@ -296,6 +296,8 @@ class Model:
         ----------
         norms : array_like
             ||W_k||_2^2 of the agents.
+        n_agents : int
+            Number of agents N.
         """
         largest = np.max(norms, initial=0.0)
         return 1.0 / (self.residual.curvature / n_agents + largest / self.code.delta)

@@ -213,7 +213,7 @@ def network(
 
     Parameters
     ----------
-    name : str
+    name, n_agents
         As in `graph`.
     seen_by : float
         Share of the agents that see the documents, or their number if it is above 1. They are

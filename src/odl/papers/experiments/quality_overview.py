@@ -1,4 +1,4 @@
-"""Figures and tables over all streams of `quality` experiments, from their tables."""
+"""Figures and tables over all streams of `quality` experiments."""
 
 import os
 import re
@@ -28,8 +28,8 @@ TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
 QUALITY_TABLES = ("table", "pairs", "memory", "ablation", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
-# Labels of the best nearest neighbours in a window or in the complete past: each document scored by
-# itself (plain), or together with its batch (context)
+# Labels of the best nearest neighbours in a window or among all earlier documents, if documents are
+# scored separately (plain) or with batch peers (context).
 WINDOW_PLAIN, WINDOW_CONTEXT = "nearest documents, window", "nearest documents, window, whole batch"
 PAST_PLAIN = "nearest documents, whole past"
 PAST_CONTEXT = f"{PAST_PLAIN}, whole batch"
@@ -38,8 +38,8 @@ PAST_CONTEXT = f"{PAST_PLAIN}, whole batch"
 def run(settings, folder, files):
     """Join the tables of several `quality` experiments, and draw average AUC against memory.
 
-    A table that a folder lacks is omitted. Writes the joined `QUALITY_TABLES`, the figure
-    ``memory`` of all streams, and the figure ``claim`` of the streams in the setting `shown`.
+    The results are the joined `QUALITY_TABLES`, the figure ``memory`` of all streams, and the
+    figure ``claim`` of the streams in the setting `shown`. Folders may lack tables.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def run(settings, folder, files):
     for name in settings["shown"]:
         if name not in streams:
             raise DataError(
-                f"quality_overview: shown names '{name}'",
+                f"the setting shown of the experiment names '{name}'",
                 f"one of {', '.join(streams)}" if streams else "streams with the part memory",
                 "correct the name, or measure the part memory of the stream",
             )
@@ -103,10 +103,7 @@ def shown(tables):
 
 
 def by_stream(rows, cells_of, *columns):
-    """Return rows of cells for all streams.
-
-    With several streams, a row with the name of a stream precedes its rows.
-    """
+    """Return rows of cells of all streams, with their names if there are several streams."""
     lines, streams = [], grouped(rows, ("stream",))
     for (name,), part in streams:
         lines += [[name]] if len(streams) > 1 else []
@@ -115,7 +112,7 @@ def by_stream(rows, cells_of, *columns):
 
 
 def averages(rows):
-    """Return a row per run: mean and standard deviation of the average AUC on each stream."""
+    """Return a row for each run: mean and standard deviation of the average AUC on each stream."""
     streams = dict.fromkeys(row["stream"] for row in rows)
     cells = dict(grouped(rows, ("run", "stream")))
     runs = dict.fromkeys(row["run"] for row in rows)
@@ -129,7 +126,7 @@ def averages(rows):
 
 
 def _paired(rows):
-    """Yield a row per run: its average AUC, the best other methods, differences and intervals."""
+    """Yield a row for each run: average AUC, best other methods, differences and intervals."""
     for (run,), pairs in grouped(rows, ("run",)):
         cells = [run, number(pairs[0]["average"])]
         for row in pairs:
@@ -142,7 +139,7 @@ def _paired(rows):
 
 
 def _competing(rows):
-    """Yield a row per other method: AUC without and with batch peers, stored numbers, time."""
+    """Yield a row for each rival method: AUC without and with batch peers, memory and time."""
     runs = {run: of_run for (run,), of_run in grouped(rows, ("run",))}
     for run, plain in runs.items():
         if CONTEXT.search(run):
@@ -154,16 +151,13 @@ def _competing(rows):
 
 
 def _sized(rows, sizes):
-    """Yield a row per run: AUC by batch size; the last row has the numbers of novel documents."""
+    """Yield a row for each run with its AUC by batch size, then the numbers of novel documents."""
     cells = dict(grouped(rows, ("run", "size")))
     for run in dict.fromkeys(row["run"] for row in rows):
-        yield [
-            describe_run(run),
-            *(mean_sd(*spread_over(cells.get((run, size), []), "pooled")) for size in sizes),
-        ]
-    novel = [
-        spread_over([row for row in rows if row["size"] == size], "novel")[0] for size in sizes
-    ]
+        spreads = (spread_over(cells.get((run, size), []), "pooled") for size in sizes)
+        yield [describe_run(run), *(mean_sd(*values) for values in spreads)]
+    by_size = dict(grouped(rows, ("size",)))
+    novel = (spread_over(by_size.get((size,), []), "novel")[0] for size in sizes)
     yield ["novel documents", *(number(value, ".0f") for value in novel)]
 
 
@@ -173,7 +167,7 @@ def spread_over(rows, column):
 
 
 def describe_method(run):
-    """Return the description of another method, or the name of a run."""
+    """Return the description of a rival method, or the name of a run."""
     return rivals.RIVALS[run].WORDS if run in rivals.RIVALS else run
 
 
@@ -183,18 +177,21 @@ def describe_run(run):
     words = describe_method(text)
     for start, kind in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
         if text.startswith(start) and words == text:
-            words = kind + text.removeprefix(start).replace("tfidf", "tf-idf").replace(
-                "logtf", "log tf-idf"
-            )
+            words = kind + text.removeprefix(start)
+            words = words.replace("tfidf", "tf-idf").replace("logtf", "log tf-idf")
             words = words.replace("-window", ", last ").replace("-half-life", ", half-life ")
     return f"{words}, whole batch as {context[1]}" if context else words
 
 
 def best_of(rows, labels):
-    """Return a dict from `labels` to the rows of the best runs.
+    """Return {label: rows of the best run} for runs without and with batch peers.
 
-    The first label gets the best run without batch peers, the second the best run with batch peers.
-    The best run has the largest mean of the average AUC. A label without runs is omitted.
+    Parameters
+    ----------
+    rows : list of dict
+    labels : (str, str)
+        Label of the best run without batch peers, and of the best run with batch peers. The best
+        run has the largest mean average AUC. A label without runs is omitted.
     """
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
@@ -205,12 +202,10 @@ def best_of(rows, labels):
 
 
 def curves_of(rows):
-    """Return a dict from the label of each curve to its rows, for one stream.
+    """Return {label: rows} of the curves of a stream.
 
-    Each learner is a curve, labelled with the name of its run. Two more curves show nearest
-    neighbours in a window of earlier documents: the best run that scores each document by itself,
-    and the best run that scores it together with its batch (`best_of`). A curve without rows is
-    omitted.
+    These are a curve for each learner, labelled with the name of its run, and two curves for the
+    best nearest neighbours in a window of earlier documents (`best_of`).
     """
     window_rows = [row for row in rows if "-window" in row["run"]]
     learner_rows = [row for row in rows if "-window" not in row["run"]]
@@ -219,10 +214,7 @@ def curves_of(rows):
 
 
 def lines_of(rows):
-    """Return a dict from labels to the average AUC of nearest neighbours in the complete past.
-
-    One label is the best run without batch peers, the other the best run with batch peers.
-    """
+    """Return {label: average AUC} of the best nearest neighbours among all earlier documents."""
     best = best_of(
         [row for row in rows if row["run"].startswith("nearest")], (PAST_PLAIN, PAST_CONTEXT)
     )
@@ -230,7 +222,7 @@ def lines_of(rows):
 
 
 def _look(label, learned):
-    """Return colour, marker and line style of a curve; grey and black for nearest neighbours."""
+    """Return colour, marker and line style of a curve; neighbours are grey or black."""
     if label in learned:
         return look_of(learned.index(label))
     plain = label == WINDOW_PLAIN
@@ -258,11 +250,7 @@ def _panel(axis, rows, lines, learned):
 
 
 def _decades(axis):
-    """Set the ticks of a logarithmic x axis, so that their labels do not overlap.
-
-    An axis of more than 1.6 decades has fewer ticks in each decade, and one of more than 2.2
-    decades has only the powers of ten.
-    """
+    """Set the ticks of a logarithmic x axis so that their labels do not overlap."""
     low, high = axis.get_xlim()
     n_decades = np.log10(high / low)
     if n_decades < 1.6:
@@ -277,34 +265,32 @@ def _decades(axis):
 
 
 def points_of(rows):
-    """Return (stored numbers in thousands, average AUC) of the other methods by description.
+    """Return {description: (stored numbers in thousands, average AUC)} of the rival methods.
 
-    Both are means over seeds.
+    Both numbers are means over seeds.
     """
-    return {
-        describe_method(run): (
-            spread_over(part, "entries")[0] / 1000,
-            spread_over(part, "average")[0],
-        )
-        for (run,), part in grouped(rows, ("run",))
-        if not run.endswith("-context")
-    }
+    points = {}
+    for (run,), part in grouped(rows, ("run",)):
+        if not run.endswith("-context"):
+            entries, average = (spread_over(part, name)[0] for name in ("entries", "average"))
+            points[describe_method(run)] = entries / 1000, average
+    return points
 
 
 @style()
 def curves(memory, compared=(), others=()):
-    """Draw average AUC against memory, a panel for each stream.
-
-    Curves show mean and standard deviation over seeds.
+    """Draw average AUC against memory with a panel for each stream, mean and deviation over seeds.
 
     Parameters
     ----------
     memory : list of dict
-        stream, seed, run, size, entries, average.
+        Rows of the curves, with stream, seed, run, size, entries and average.
     compared : list of dict
-        stream, seed, run, average: horizontal lines of nearest neighbours over the complete past.
+        Rows with stream, seed, run and average. Nearest neighbours among all earlier documents are
+        drawn as horizontal lines.
     others : list of dict
-        stream, seed, run, entries, average: other methods, drawn as points.
+        Rows of rival methods, which are drawn as points, with stream, seed, run, entries and
+        average.
 
     Returns
     -------

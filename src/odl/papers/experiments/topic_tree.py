@@ -38,10 +38,10 @@ INCHES_PER_DEPTH, INCHES_PER_LEAF = 3.8, 0.36  # size of the figure
 
 
 def run(settings, folder, files):
-    """Learn trees from several starts, and write the one with the smallest objective.
+    """Learn trees from several initial dictionaries, and write the one with the least objective.
 
-    The files are ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and
-    the figure ``tree``.
+    The results are the tables ``topics`` (words and use of every node), ``starts`` and ``corpus``,
+    and the figure ``tree``.
     """
     words, vocabulary = frequent(nips.read(files, {}), OCCURRENCES)
     fits, rows, tree = [], [], trees.balanced(BRANCHING)
@@ -63,7 +63,7 @@ def frequent(documents, occurrences):
     Returns
     -------
     frequencies : csr_array, shape (n_documents, n_words)
-        Relative frequencies of the words in each document; documents without these words are
+        Relative frequencies of the words in each document. Documents without these words are
         omitted.
     words : list of str
     """
@@ -92,8 +92,9 @@ def fit_tree(words, tree, settings, start, seed):
 def describe(tree, fit, vocabulary):
     """Return a row for each node of the tree.
 
-    ``use`` is the sum of the node's codes relative to the sum of all codes. ``documents`` is the
-    share of documents with a positive code for the node. ``words`` lists its heaviest words.
+    "use" is the sum of the codes of the node relative to the sum of all codes. "documents" is the
+    share of documents with a positive code of the node. "words" are its words with the largest
+    weights.
     """
     X = fit.codes.X
     use, tops = np.asarray(X.sum(axis=0)).ravel(), top_terms(sparse.csc_array(fit.D), LISTED_WORDS)
@@ -112,10 +113,10 @@ def describe(tree, fit, vocabulary):
 
 @plots.style()
 def draw_tree(nodes):
-    """Draw the nodes of a table from left to right, leaves below each other and parents centred."""
+    """Draw the nodes of a table as a tree from left to right."""
     tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
-    # below[node]: use of the node and its descendants together, which sets the width of the edge
-    # to its parent
+    # below[node]: use of the node and its descendants, which sets the width of the edge to its
+    # parent
     below, height, n_leaves = [row["use"] for row in nodes], {}, 0
     for node in reversed(tree.preorder):
         children = tree.children[node]

@@ -92,8 +92,8 @@ class LastTenThousand(WholePast):
 class InvertedPast:
     """Inverted index of the log term frequencies of earlier documents, for cosines by tf-idf.
 
-    The idf is that of the present batch. Its square multiplies the documents of the batch, so that
-    the index does not depend on the idf.
+    The idf is that of the current batch. Documents of the batch are multiplied by its square, so
+    the index does not depend on it.
     """
 
     def __init__(self):
@@ -123,8 +123,8 @@ class InvertedPast:
         ----------
         batch : odl.stream.features.FeatureFile
         factors : dict of str to ndarray
-            A factor for each stored document, by name of the weighting. Leading zeros make the
-            search faster.
+            Name of a weighting -> factor of each stored document. Leading zeros make the search
+            faster.
 
         Returns
         -------
@@ -138,8 +138,8 @@ class InvertedPast:
         self.rows.resize((self.rows.shape[0], len(idf)))
         inverse_norms = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300))
         for name, factor in factors.items():
-            # The oldest documents, those before `first`, have the factor 0. If they are more than
-            # half of all documents, an index without them is built.
+            # Documents before `first` have the factor 0. If they are more than half of all
+            # documents, an index without them is built.
             first, index = int(np.argmax(factor > 0)), self.index
             if 2 * first > len(inverse_norms):
                 index = likeness.build_index(self.rows[first:].T, 1.0)
@@ -243,13 +243,12 @@ class Recent(Decaying):
 class TemporalIdf:
     """Mean idf of the words of a document, with document frequencies that decay with time.
 
-    With the decayed numbers N of documents and n_w of documents with word w, idf_w = log((1 + N) /
-    (1 + n_w)), the score is
+    Let N be the decayed number of documents, n_w that of documents with word w, and idf_w =
+    log((1 + N) / (1 + n_w)). The score, between 0 and 1, is
 
-        sum_w tf_w idf_w / (log(1 + N) sum_w tf_w),   tf_w = 1 + log(count),
+        sum_w tf_w idf_w / (log(1 + N) sum_w tf_w),   tf_w = 1 + log(count).
 
-    between 0 and 1. The memory is one number per word. Source: Karkali et al. 2014,
-    arXiv 1401.1456.
+    The memory is one number per word. Source: Karkali et al. 2014, arXiv 1401.1456.
 
     Examples
     --------

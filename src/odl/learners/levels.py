@@ -275,7 +275,7 @@ class Levels(ClusterLearner):
             Atoms that changed since `before`.
         """
         arrays, n_slots, k = state.arrays, 2 * self.limit, state.shape[1]
-        groups = before.derived.pop("groups", None) if before else None
+        groups = before.derived.get("groups") if before else None
         index = groups.derived.pop(("index", self.flatten), None) if groups else None
         if index is None or index.readers:
             index = likeness.Index(likeness.NO_COLUMNS, state.shape[0], np.empty(0))

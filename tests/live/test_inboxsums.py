@@ -116,7 +116,7 @@ def test_a_file_that_is_gone_or_cannot_be_unpacked_is_named(box):
         file.truncate(os.path.getsize(box) - 20)
     assert "missing" in inboxsums.check()[0]
     os.unlink(box)
-    assert f"{FILE} is gone, with 10 documents" in inboxsums.check()[0]
+    assert f"{FILE} with 10 documents is missing" in inboxsums.check()[0]
 
 
 @pytest.mark.parametrize(

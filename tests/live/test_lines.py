@@ -202,7 +202,7 @@ def test_odd_entries_of_a_directory_stop_nobody_and_are_named_once(tmp_path, mon
         "odl watch: a.log, b.json, c.jsonl.gz, d\\u001b[31m\\u202e.txt, sub not read: " + lines.WRONG_SUFFIX,
         "odl watch: nothing.jsonl not read: No such file or directory",
         "odl watch: loop.jsonl not read: Too many levels of symbolic links",
-        "odl watch: pipe.jsonl, socket.jsonl, sub.jsonl not read: it is no regular file",
+        "odl watch: pipe.jsonl, socket.jsonl, sub.jsonl not read: it is not a regular file",
     ])  # fmt: skip
     (incoming / "nowhere").write_text(text(3, [4]))
     (incoming / "loop.jsonl").unlink()
@@ -284,7 +284,7 @@ def test_marks_holes_and_a_last_line_without_a_break(tmp_path, monkeypatch):
 
 def test_what_cannot_be_followed_is_said(news):
     for directory, fault in (
-        (news.parent / "posts", "of which odl.yaml reads 00.jsonl"),
+        (news.parent / "posts", "odl run reads 00.jsonl in it"),
         (news / "none", "a directory"),
     ):
         done = odl("watch", news, "--follow", directory)

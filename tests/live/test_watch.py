@@ -575,7 +575,7 @@ def test_json_that_a_run_reads_is_read():
             b'{"id": "x", "time": "soon", "text": "a b c"}',
             "the time 'soon' is in no form that is known",
         ),
-        (b'{"id": "x", "time": "2999-01-01", "text": "a b c"}', "is still to come"),
+        (b'{"id": "x", "time": "2999-01-01", "text": "a b c"}', "is in the future"),
         (b'{"id": "x", "time": "2026-01-27", "text": 7}', "the text is a number, not a string"),
         (b'{"id": "x", "time": "2026-01-27", "text": null}', "it has neither text nor counts"),
         (b'{"id": "x", "time": "2026-01-27", "text": NaN}', "it has neither text nor counts"),
@@ -735,7 +735,7 @@ def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_
         assert bad != good
         (news / "odl.yaml").write_text(bad)
         process.send_signal(signal.SIGHUP)
-        assert process.stderr.readline().endswith("Until then the settings before apply.\n")
+        assert process.stderr.readline().endswith("Until then the earlier settings apply.\n")
     assert answered([posts(4)[0]]) == ["w4-0"]
     assert "odl watch: the period is not learned yet: " in process.stderr.readline()
     (news / "odl.yaml").write_text(good)
@@ -848,7 +848,7 @@ def test_documents_without_a_time_and_late_ones_are_named_once(news, capsys):
         assert [one["late"] for one in told()] == [False] * 4 + [True] * 3
         watch.close(drained=True)
     printed = capsys.readouterr().err
-    assert printed.count("document first has no time and gets that of its arrival") == 1
+    assert printed.count("document first has no time and gets the time of its arrival") == 1
     assert printed.count("document w3-2 came after its period had ended") == 1
     assert printed.count("odl watch: document") == 2
 

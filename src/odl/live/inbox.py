@@ -41,7 +41,7 @@ ANSWER_KEY = "odl"  # key of a line with the answer that was given to the docume
 
 
 class Inbox:
-    """Files of accepted documents in the working folder. The caller holds their lock (`alone`).
+    """Files of accepted documents in the working folder. The caller must hold the lock (`alone`).
 
     Each open period has a hidden file, to which documents are appended.
 
@@ -67,7 +67,7 @@ class Inbox:
         return sorted(self.open)
 
     def begun(self):
-        """Return the labels of periods with a hidden file that begin before tomorrow, sorted."""
+        """Return the labels of periods with a hidden file that begin by today, oldest first."""
         return [label for label in self.labels() if label <= today()]
 
     def periods(self):
@@ -84,8 +84,8 @@ class Inbox:
     def append(self, lines):
         """Append lines to the files of their periods and wait until they are on the disk.
 
-        If a file cannot be written (the disk may be full), all files are truncated to their length
-        before.
+        If a file cannot be written (the disk may be full), all files are truncated to the lengths
+        that they had before the call.
 
         Parameters
         ----------
@@ -111,6 +111,7 @@ class Inbox:
             self.sums[label].append(new_lines)
 
     def _file(self, label):
+        """Return the open file of a period; create the file if the period has none."""
         if label not in self.open:
             numbers = [
                 int(FILE_NAME.fullmatch(os.path.basename(path))[2]) for path in paths(f"{label}-*")
@@ -148,8 +149,8 @@ class Inbox:
 def remove(name):
     """Remove a document from all files of the inbox, also from the copies of damaged files.
 
-    A file is rewritten only if it contains the document. From the copies, each line in which the id
-    occurs is removed, since it may be incomplete JSON.
+    A file is rewritten only if it contains the document. Lines of the copies may be incomplete
+    JSON, so each of their lines in which the id occurs is removed.
 
     Parameters
     ----------

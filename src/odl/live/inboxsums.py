@@ -29,7 +29,7 @@ def paths(pattern):
 class Sums:
     """Digests of the lines in a growing file, stored in a second file next to it.
 
-    A kill between the two writes leaves lines without a digest. They are added at the next start.
+    A kill between the two writes leaves lines without a digest. The next start adds the digests.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Sums:
         self.written = digests
 
     def append(self, lines):
-        """Append the digests of lines that are on the disk; after an error, `close` writes them."""
+        """Append the digests of lines that are on the disk; after an error, `close` writes all."""
         digests = [linesums.digest_of(line) for line in lines]
         text = "".join(
             linesums.record(len(self.written) + at, digest) for at, digest in enumerate(digests)
@@ -87,8 +87,8 @@ def check(mend=True):
 
     If a file contains lines that were not accepted, or its lines are in another order, it is copied
     to `DAMAGED_FOLDER` and rewritten with the accepted lines. Files of earlier versions have no
-    digests and get them. A kill may leave an incomplete last line, whose document was never
-    answered; the line is removed.
+    digests; the digests are then written. A kill may leave an incomplete last line, whose document
+    was never answered. The line is removed.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def check(mend=True):
 
 
 def _check_file(path, grows, mend):
-    """Compare a file with its digests; return a phrase about the difference, "" without one.
+    """Compare a file with its digests; return a sentence about the differences, "" without any.
 
     Parameters
     ----------
@@ -147,9 +147,9 @@ def _check_file(path, grows, mend):
         return ""
     written, closed = sums or ([], False)
     if sums and not closed and not grows:
-        todo = f"look whether {path} is complete, then delete {sums_of(path)}"
+        todo = f"check that {path} is complete, then delete {sums_of(path)}"
         raise StorageError(
-            f"{sums_of(path)} was cut after it was written", "a last line with their number", todo
+            f"{sums_of(path)} is truncated", "a last line with the number of digests", todo
         )
     missing, unknown, reordered = linesums.compare(written, digests)
     if not (missing or unknown or reordered or fault):
@@ -197,7 +197,7 @@ def _line_numbers(positions):
 
 
 def _lost():
-    """Yield a sentence for each file of digests if the lines that it describes have no file."""
+    """Yield a sentence for each file of digests whose file of documents is missing."""
     digest_paths = {sums_of(path) for path in paths("*.jsonl*")}
     for path in sorted(glob.glob(f"{FOLDER}/.*.sums")):
         with contextlib.suppress(StorageError):
@@ -205,9 +205,8 @@ def _lost():
             if path not in digest_paths and digests:
                 file = f"{FOLDER}/{os.path.basename(path)[1:].removesuffix('.sums')}.jsonl"
                 todo = f"restore it from a backup, or delete {path} to continue without them"
-                yield str(
-                    StorageError(f"{file} is gone, with {len(digests)} documents", "the file", todo)
-                )
+                given = f"{file} with {len(digests)} documents is missing"
+                yield str(StorageError(given, "the file", todo))
 
 
 def lines_of(path):
@@ -228,10 +227,12 @@ def lines_of(path):
 
 
 def _open(path, mode, packed):
+    """Open a file of lines; if it is packed, by gzip."""
     return gzip.open(path, mode) if packed else open(path, mode)
 
 
 def _digests(path):
+    """Return the digests of the lines of a file, [] if it does not exist."""
     return [linesums.digest_of(line) for line in lines_of(path)[0]] if os.path.exists(path) else []
 
 
@@ -243,9 +244,8 @@ def sums_of(path):
 def read_sums(path):
     """Read the digests of a file's lines; return (digests, whether they are complete) or None."""
     sums = sums_of(path)
-    return linesums.read(
-        sums, f"look whether {path} is complete, then delete {sums}: it is written again"
-    )
+    todo = f"check that {path} is complete, then delete {sums}, which is then written again"
+    return linesums.read(sums, todo)
 
 
 def rewrite(path, lines):
@@ -269,11 +269,13 @@ def copy_damaged(path):
 
 
 def _state(path):
+    """Return [size, time, inode] of a file; a change of the file changes at least one of them."""
     facts = os.stat(path)
     return [facts.st_size, facts.st_mtime_ns, facts.st_ino]
 
 
 def _read_checked():
+    """Return {name of a file: its `_state` at the last check}, {} without a valid record."""
     with contextlib.suppress(OSError, ValueError):
         with open(CHECKED_PATH, encoding="utf-8") as file:
             checked = json.load(file)
@@ -282,9 +284,10 @@ def _read_checked():
 
 
 def _finish_removal(path):
-    """Complete a `remove` that was killed.
+    """Complete or undo a removal of lines that was interrupted by a kill.
 
-    The new digests are valid if the file no longer has the removed line.
+    If the file no longer contains the removed lines, the new digests become valid. Otherwise the
+    new digests are deleted.
     """
     sums = sums_of(path)
     with contextlib.suppress(FileNotFoundError, StorageError):

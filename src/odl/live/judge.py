@@ -88,7 +88,7 @@ class Arrivals:
     Parameters
     ----------
     options : dict
-        Options of the reader.
+        Settings `options` of the corpus in odl.yaml.
     """
 
     def __init__(self, options):
@@ -104,7 +104,7 @@ class Arrivals:
         ]
 
     def identity(self, line):
-        """Return the id in a line of input that was refused, "" if it has none."""
+        """Return the id in a line of input that was refused, "" if the line has no valid id."""
         try:
             identity = jsonrows.flatten_row(json.loads(_text_of(line))).get(self.columns["id"])
             return "" if fields.missing(identity) else fields.parse_id(identity)
@@ -122,7 +122,7 @@ class Arrivals:
         if len(line) > DOCUMENT_SIZE and len(line.strip()) > DOCUMENT_SIZE:
             raise ValueError(
                 f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, "
-                "or let odl run read a file"
+                "or put it into a file that odl run reads"
             )
         columns = jsonrows.document_of(json.loads(_text_of(line)), self.texts)
         identity, time_of = (
@@ -138,7 +138,7 @@ class Arrivals:
         if not dated:
             moment, columns[collection.names_of(self.columns["time"])[0]] = now, iso(now)
         if moment > now + MAX_AHEAD:
-            raise ValueError(f"its time {iso(moment)} is still to come")
+            raise ValueError(f"its time {iso(moment)} is in the future")
         for column in self.columns.values():
             for name in collection.names_of(column):
                 columns.setdefault(name, None)
@@ -177,7 +177,10 @@ class Arrivals:
 
 
 def _text_of(line):
-    # A log that was truncated while a program wrote to it begins with NUL bytes.
+    """Decode a line, without NUL bytes at its beginning.
+
+    A log begins with NUL bytes if it was truncated while a program wrote to it.
+    """
     return line.lstrip(b"\0").decode("utf-8-sig")
 
 
@@ -196,7 +199,7 @@ def clock():
 
 
 def iso(moment):
-    """Return a Unix time in milliseconds as text."""
+    """Return a Unix time in milliseconds as ISO 8601 text in UTC."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment)).isoformat()
 
 

@@ -26,8 +26,8 @@ MAX_LINE_SIZE = DOCUMENT_SIZE + 1
 READ_SIZE = 1 << 20  # bytes per read
 POLL_SECONDS = 0.2  # longest wait for input before the watch checks the process that learns
 SCAN_SECONDS = 0.5  # pause between two scans of the directory
-# Suffixes of the files that are read, in any case. A file that was renamed since its first lines
-# were read (rotated) is read on.
+# Suffixes of the files that are read, in upper or lower case. If a file is renamed after its first
+# lines were read (a rotated log), the remaining lines are read under any name.
 FOLLOWED_SUFFIXES = (".jsonl", ".ndjson")
 WRONG_SUFFIX = "the name ends in neither .jsonl nor .ndjson"
 INPUT_NAME = "the input"  # name of standard input in messages
@@ -57,7 +57,7 @@ def run(runner, directory=None, tolerance=0.0, by_clock=False, strict=False, tex
     Raises
     ------
     BusyError
-        If another watch has the folder.
+        If another watch is running in the folder.
     DataError
         If a line cannot be read and `strict` is true.
     ParameterError
@@ -177,8 +177,8 @@ class Files:
     def __call__(self, watch, ended):
         """Yield groups of new numbered lines; an empty group after each scan that finds none.
 
-        The watch stores the lines of a group in the inbox before it asks for the next group. Only
-        then are the offsets after these lines stored. If the watch is killed between the two
+        The watch stores the lines of a group in the inbox before it asks for the next group. Then
+        this generator stores the offsets after the lines. If the watch is killed between the two
         writes, the next watch reads some lines twice, but skips none.
 
         Parameters
@@ -210,8 +210,8 @@ class Files:
         """Read new lines of the directory; yield (numbered lines, file key, offset after them)."""
         before, self.seen = self.seen, {}
         ignored_before, self.ignored = self.ignored, {}
-        # Inodes of files without a complete line at the last scan. These files, and files that were
-        # read in part, are read on under any name.
+        # Inodes of files without a complete line at the last scan. New lines of these files, and of
+        # files that were read in part, are read under any name.
         started = {
             _inode_of(file.key)
             for path, file in before.items()
@@ -266,7 +266,7 @@ class Files:
         before : SeenFile
             Result of the last scan.
         started : set of str
-            Inodes of files that had no complete line then.
+            Inodes of files that had no complete line at the last scan.
 
         Raises
         ------
@@ -275,23 +275,23 @@ class Files:
         """
         facts = os.stat(path)
         if not stat.S_ISREG(facts.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         state = facts.st_ino, facts.st_size, facts.st_mtime_ns
         self.seen[path], unchanged = before, before.state == state
         if unchanged and before.unchanged:
             return
-        # If the path is a pipe by now, opening it does not wait.
+        # O_NONBLOCK: opening does not wait if the path has become a pipe since `os.stat`.
         with open(
             path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)
         ) as file:
             first = file.readline(MAX_LINE_SIZE)
             # The first line has the same checksum before and after its line break is written.
-            complete = first if _is_whole(first) else first + b"\n"
+            complete = first if _is_complete(first) else first + b"\n"
             key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(complete)}"
             self.seen[path] = SeenFile(state, key, unchanged)
             if not (_is_source(path) or key in self.read or _inode_of(key) in started):
                 raise OSError(errno.EINVAL, WRONG_SUFFIX)
-            if _is_whole(first) or unchanged:
+            if _is_complete(first) or unchanged:
                 yield from self._lines(file, key, unchanged)
 
     def _lines(self, file, key, last):
@@ -321,7 +321,7 @@ class Files:
             lines, size = [], 0
             while len(lines) < GROUP_SIZE and size < READ_SIZE:
                 line = file.readline(MAX_LINE_SIZE)
-                if not (_is_whole(line) or (last and _is_document(line))):
+                if not (_is_complete(line) or (last and _is_document(line))):
                     break
                 is_nul = not line.strip(b"\0")
                 if not in_long_line and not is_nul:
@@ -351,13 +351,13 @@ def read_offsets():
     Raises
     ------
     StorageError
-        If the record was changed after it was written. With it, documents would be skipped or
+        If the record was changed after it was written. Documents would otherwise be skipped or
         stored twice.
     """
     try:
         with open(OFFSETS_PATH, encoding="utf-8") as file:
             stored = json.load(file)
-        if "count" not in stored:  # of an earlier version
+        if "count" not in stored:  # written by an earlier version
             return {key: [int(size), int(n_lines)] for key, (size, n_lines) in stored.items()}
         offsets, is_changed = {}, len(stored["files"]) != stored["count"]
         for key, (size, n_lines, digest) in stored["files"].items():
@@ -374,11 +374,12 @@ def read_offsets():
         "(documents without ids are then stored twice)"
     )
     raise StorageError(
-        f"{OFFSETS_PATH} was changed after it was written", "up to where files were read", todo
+        f"{OFFSETS_PATH} was changed after it was written", "the record of what was read", todo
     )
 
 
 def _digest_of(key, offset):
+    """Return the digest of the key of a file and its [bytes, lines] in the record."""
     return linesums.digest_of(f"{key} {offset[0]} {offset[1]}".encode())
 
 
@@ -387,8 +388,8 @@ def _inode_of(key):
     return key.split()[0]
 
 
-def _is_whole(line):
-    """Return whether a line has its line break, or was cut at `MAX_LINE_SIZE`."""
+def _is_complete(line):
+    """Return whether a line ends with a line break, or was cut at `MAX_LINE_SIZE`."""
     return line.endswith(b"\n") or len(line) == MAX_LINE_SIZE
 
 
@@ -426,7 +427,10 @@ def _print_ignored(ignored):
 
 
 def _numbered(name, lines, before):
-    """Return ((name, number), line) of each line that is not blank; `before` lines precede them."""
+    """Return ((name, number), line) of each line that is not blank.
+
+    `before` is the number of lines of the file that precede `lines`.
+    """
     return [
         ((name, number), line)
         for number, line in enumerate(lines, before + 1)
@@ -435,7 +439,7 @@ def _numbered(name, lines, before):
 
 
 def _check_directory(directory):
-    """Raise `ParameterError` if a path is no directory, or `odl run` reads a file in it."""
+    """Raise `ParameterError` if a path is not a directory, or `odl run` reads a file in it."""
     if not os.path.isdir(directory):
         raise ParameterError(f"--follow {directory}", "a directory", "name an existing directory")
     for source in project.read(".")["sources"]:
@@ -443,7 +447,7 @@ def _check_directory(directory):
         for _, path in files:
             if os.path.samefile(os.path.dirname(path) or ".", directory):
                 raise ParameterError(
-                    f"--follow {directory}, of which {project.FILE} reads {os.path.basename(path)}",
-                    "a directory of other files",
-                    f"remove it from sources in {project.FILE}, or follow another directory",
+                    f"--follow {directory}, but odl run reads {os.path.basename(path)} in it",
+                    "a directory without sources of odl run",
+                    f"remove the file from sources in {project.FILE}, or follow another directory",
                 )

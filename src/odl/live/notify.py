@@ -12,7 +12,7 @@ DELIVERED_FILE = ".notified.txt"  # file next to odl.yaml with ids of delivered 
 MAX_TRIES = 3  # calls of the command per alert and run
 RETRY_SECONDS = 1.0  # wait before the second call; doubled before each further one
 NOTIFY_SECONDS = 30.0  # time limit of a call
-N_NOTIFIED_PERIODS = 100  # latest periods whose alerts are delivered, as many as the page has
+N_NOTIFIED_PERIODS = 100  # latest periods whose alerts are delivered; the page shows as many
 
 
 def deliver(folder, words, named):
@@ -73,7 +73,8 @@ def deliver(folder, words, named):
 def _read_delivered(record):
     """Return the ids in the open file of delivered alerts, as a set.
 
-    A kill may leave an incomplete last line. It is cut off, so the next id begins a line.
+    A kill may leave an incomplete last line. This line is removed from the file, so that the next
+    id begins a line.
     """
     text = record.read()
     complete_lines = text[: text.rfind("\n") + 1]

@@ -12,9 +12,9 @@ from odl.live.judge import Arrival, iso
 from odl.stream import duplicates
 
 GROUP_SIZE = 512  # largest number of documents that are answered and stored together
-# Number of hashes in the sketch of a document: those of its smallest shingles. Candidates for
-# near-duplicates have a shingle in the sketch. A document with 80 % of the shingles lacks all eight
-# with probability .2^8.
+# Number of hashes in the sketch of a document, its smallest ones. Documents are compared if their
+# sketches share a hash. A document with 80 % of the shingles of another one lacks all eight hashes
+# of its sketch with probability .2^8.
 SKETCH_SIZE = 8
 N_COMPARED = 3  # number of candidates with most common hashes whose shingles are all compared
 
@@ -27,8 +27,8 @@ class OpenPeriod:
     begin : int or None
         First millisecond of the period, in Unix time; None if no document has come yet.
     before : dict
-        Answers of the period before: id -> JSON. A document that is sent again gets the same answer
-        again.
+        Answers of the previous period: id -> JSON. A document that is sent again gets its earlier
+        answer.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class OpenPeriod:
         Parameters
         ----------
         row : Arrival
-            With the answer on the document alone.
+            Its `answer` has the results of the judge, and is completed here.
         documents : odl.files.documents.Documents
         position : int or None
             Position of the document in `documents`; None if it has too few words.
@@ -98,8 +98,8 @@ class OpenPeriod:
         Returns
         -------
         dict
-            ``rank``, None without a rank; ``within_budget``, whether the rank is at most the budget
-            of alerts for the number of documents so far.
+            ``rank`` is None for a document without a rank. ``within_budget`` is whether the rank is
+            at most the budget of alerts for the number of documents so far.
         """
         unranked = {"rank": None, "within_budget": False}
         if settings is None or answer["alike"] or answer["tail"] is None:

@@ -22,7 +22,7 @@ class ReadShares:
 
     A share has the same bytes and provenance as if `odl run` had written it. No share is written if
     `odl run` could read a line of the inbox differently from its parsed row, or if rows are missing
-    after a restart. Then `odl run` reads the lines.
+    after a restart. `odl run` then reads the lines of the inbox instead.
 
     Parameters
     ----------
@@ -81,11 +81,11 @@ class ReadShares:
         """Write the share that contains the last of the given published files.
 
         The share may also contain earlier files. It is not written if the rows of any file are
-        missing. Then forget the rows of all files that are not in the last share, since a share
-        grows only at its end.
+        missing. Afterwards only the rows of files in the last share are retained, since later files
+        can extend only this share.
         """
         growing = set()
-        with contextlib.suppress(OdlError, OSError):  # `odl run` reads the lines, and reports it
+        with contextlib.suppress(OdlError, OSError):  # `odl run` reports the error
             inbox.enlist()
             folder = folders.opened()
             is_current = not periods.are_earlier(folder.folder_of("alerts"))
@@ -101,7 +101,7 @@ class ReadShares:
                 del self.closed[path]
 
     def _store(self, folder, share, files):
-        """Write a share from the rows of its files, unless the files number words differently."""
+        """Write a share from the rows of its files, if all rows number words by the same map."""
         _, numbers = self.closed[files[0][1]]
         gathered = self.collection.sibling(numbers)
         for name, path in files:

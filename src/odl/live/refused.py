@@ -17,7 +17,7 @@ from odl.live import inboxsums
 
 PATH = f"{inboxsums.FOLDER}/.refused"
 MAX_LISTED = 10_000  # entries that are stored; older ones are only counted
-TODO = f"delete {PATH} to begin the list again; no document is lost by that"
+TODO = f"delete {PATH} to start a new list, which loses no document"
 
 
 class RefusedList:
@@ -64,7 +64,7 @@ class RefusedList:
             self._rewrite()
 
     def accept(self, ids):
-        """Delete the entries of refused documents whose id was accepted now, also in the file.
+        """Delete the entries of refused documents whose id is accepted now, also in the file.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class RefusedList:
             Ids of the accepted documents.
         """
         if not self.entries:
-            return  # saves the digests of the ids, since a watch calls this for each document
+            return  # skips the digests below; a watch calls this method for each document
         accepted = {forgotten_as(identity) for identity in ids}
         remaining = {
             content: entry
@@ -104,9 +104,7 @@ def read():
         older, *entries = map(json.loads, records or ["0"])
         if isinstance(older, int) and all(map(_is_entry, entries)):
             return older, entries
-    raise StorageError(
-        f"{PATH} was changed after it was written", "the lines that were written", TODO
-    )
+    raise StorageError(f"{PATH} was changed after it was written", "an unchanged list", TODO)
 
 
 def _is_entry(entry):
@@ -136,6 +134,6 @@ def check(mend=True):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(PATH)
         return [
-            f"{error.given}; it is now {copy}, and a new list begins; no document is lost by that"
+            f"{error.given}; it was moved to {copy}, and a new list starts, which loses no document"
         ]
     return []

@@ -27,7 +27,7 @@ class Runner:
     Parameters
     ----------
     serve : callable
-        `odl.cli.runs.serve`, which this process calls.
+        `odl.cli.runs.serve`, which the other process calls.
     forks : bool
         Whether to fork. If false, a new interpreter starts: libraries of macOS cannot be used
         after a fork.
@@ -35,7 +35,7 @@ class Runner:
     Attributes
     ----------
     pid : int
-        Id of the process, which forks the process of the runs.
+        Id of the other process, which forks a third process for the runs.
     """
 
     def __init__(self, serve, forks=sys.platform == "linux"):
@@ -53,7 +53,7 @@ class Runner:
         serve(*arguments)
 
     def start(self, page):
-        """Request a run, and return whether it was requested; after `stop` it is not.
+        """Request a run; return False after `stop`, else True.
 
         `wait` returns the result of the run.
 

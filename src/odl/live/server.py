@@ -59,7 +59,7 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
         If the address or rate cannot be used, the extra `http` is not installed, the token is too
         short, or there is none and others can connect.
     BusyError
-        If another watch has the folder.
+        If another watch is running in the folder.
     """
     try:
         import waitress
@@ -68,7 +68,7 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
     except ModuleNotFoundError as error:
         todo = "type pip install 'online-dictionary-learning[http]'"
         raise ParameterError(
-            f"--http, and {error.name} is not installed", "the extra http", todo
+            f"--http needs {error.name}, which is not installed", "the extra http", todo
         ) from error
     host, _, port = address.rpartition(":")
     host, token = host.strip("[]"), os.environ.get(TOKEN_VARIABLE, "")
@@ -79,16 +79,16 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
             "correct the address",
         )
     if len(token) < MIN_TOKEN_LENGTH and (token or host not in LOOPBACK):
-        given = f"--http {address}, and {TOKEN_VARIABLE} has {len(token)} characters"
+        given = f"--http {address} with a {TOKEN_VARIABLE} of {len(token)} characters"
         todo = f"set the variable {TOKEN_VARIABLE}, or listen on 127.0.0.1"
         raise ParameterError(
-            given, f"a token of {MIN_TOKEN_LENGTH} or more where others can connect", todo
+            given, f"a token of at least {MIN_TOKEN_LENGTH} characters if others can connect", todo
         )
     if not rate > 0:
         raise ParameterError(
             f"--rate {rate:g}",
-            "documents a second, more than 0",
-            "give a larger rate, or leave --rate out",
+            "a number of documents per second above 0",
+            "give a larger rate, or omit --rate",
         )
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -96,7 +96,7 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
     except OSError as error:
         given = f"--http {address} ({error.strerror})"
         raise ParameterError(
-            given, "an address of this machine that nobody listens on", "take another port"
+            given, "a free port at an address of this machine", "choose another port"
         ) from error
     desk = Desk()
     server = waitress.create_server(
@@ -136,9 +136,9 @@ def place_of(number):
 
 
 def _finish_requests(server, timeout):
-    """Wait until the threads of a server have sent their answers; return whether all ended in time.
+    """Wait at most `timeout` seconds until the threads of a server end; return whether all ended.
 
-    `timeout` is in seconds.
+    Each thread ends after it has sent its answer.
     """
     dispatcher = server.task_dispatcher
     dispatcher.shutdown(timeout=timeout)
@@ -235,7 +235,7 @@ class Desk:
     def groups(self, watch, ended):
         """Yield groups of (number, line); while no request arrives, empty groups.
 
-        It is the first argument of `odl.live.watch.follow`.
+        This method is the argument `groups` of `odl.live.watch.follow`.
         """
         self.watch = watch
         # Without this, a full garbage collection visits all loaded objects, which delays answers

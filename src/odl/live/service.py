@@ -30,13 +30,13 @@ from odl.live.watch import print_line
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BURST_SECONDS = 10.0  # an address may send at once the documents that its rate allows in this time
-MAX_ADDRESSES = 10_000  # addresses whose rate is recorded, before those without a delay are removed
+MAX_ADDRESSES = 10_000  # number of recorded addresses above which those without a delay are removed
 MAX_READERS = 2  # requests that read results at the same time
 READER_WAIT_SECONDS = 5.0  # longest wait of other requests for results
 MAX_FIELD_LENGTH = 1000  # characters of a field of feedback
 FEEDBACK_FIELDS = (*feedback.FEEDBACK_COLUMNS, "judged", "by")  # fields of a request
 JSON_LINES_TYPES, JSON_TYPE = ("application/x-ndjson", "application/jsonl"), "application/json"
-UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
+UNREADABLE = "results cannot be read at the moment; the output of odl watch has the reason"
 TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)  # tail probabilities
 # Tag of new.html to which the service adds the attribute that enables the buttons of the page.
 # Texts on the page cannot contain this tag, because they are escaped.
@@ -117,11 +117,8 @@ class Service:
         elif not self.token and address.hostname not in LOOPBACK:  # protects from DNS rebinding
             return reply({"error": "without a token, only requests to localhost are answered"}, 421)
         origin = request.headers.get("Origin")
-        if (
-            request.method == "POST"
-            and origin is not None
-            and urlsplit(origin).netloc != address.netloc
-        ):
+        is_other_site = origin is not None and urlsplit(origin).netloc != address.netloc
+        if request.method == "POST" and is_other_site:
             return reply({"error": "the request was sent by a page of another site"}, 403)
         return None
 
@@ -138,14 +135,14 @@ class Service:
             return reply({"error": f"{len(lines)} documents; {limit}"}, 413)
         if wait := self.seconds_to_wait(request.remote_addr, len(lines)):
             return reply(
-                {"error": f"more than {self.rate:g} documents a second; send these again"},
+                {"error": f"more than {self.rate:g} documents per second; send these again"},
                 429,
                 after=wait,
             )
         began, answers = time.monotonic(), self.desk.ask(lines, learn)
         if answers is None:
             return reply(
-                {"error": "too many documents wait, or odl watch ends; send these again"},
+                {"error": "too many documents are waiting, or odl watch is ending; send again"},
                 503,
                 after=1,
             )
@@ -158,8 +155,8 @@ class Service:
     def seconds_to_wait(self, address, count):
         """Return how many seconds an address must wait before it sends `count` documents.
 
-        If the result is 0, the documents are counted against the rate of the address. `due` has the
-        time at which the rate allows the documents that each address has sent.
+        If the result is 0, the documents are counted against the rate of the address. `self.due`
+        maps an address to the time at which its rate allows all documents that it has sent.
         """
         now = time.monotonic()
         with self.alone:
@@ -173,14 +170,14 @@ class Service:
 
     @contextmanager
     def reading(self):
-        """Let a request read results when fewer than `MAX_READERS` others do (context manager).
+        """Context in which at most `MAX_READERS` requests read results at the same time.
 
         The cost of reading grows with the length of the stream.
 
         Raises
         ------
         werkzeug.exceptions.ServiceUnavailable
-            If the others do not end in `READER_WAIT_SECONDS`, or the watch ends.
+            If the other requests read for longer than `READER_WAIT_SECONDS`, or the watch ends.
         """
         if not self.readers.acquire(timeout=READER_WAIT_SECONDS):
             raise ServiceUnavailable(
@@ -189,7 +186,7 @@ class Service:
         try:
             if self.desk.ended:
                 raise ServiceUnavailable(
-                    response=reply({"error": "odl watch ends; ask again"}, 503, after=1)
+                    response=reply({"error": "odl watch is ending; ask again"}, 503, after=1)
                 )
             yield
         finally:
@@ -212,7 +209,7 @@ class Service:
             return reply(maps.event_map(watch, number))
 
     def document(self, request, ident):
-        """Return why a document has its score; it may be in the open period or in a learned one."""
+        """Return the explanation of a document's score, in the open period or a learned one."""
         if self.desk.watch and (answer := self.desk.watch.current.answers.get(ident)):
             return reply(answer)
         with self.reading():
@@ -225,9 +222,9 @@ class Service:
 
     def feedback(self, request):
         """Write or remove a line of feedback.csv, and request a run that writes the page again."""
-        entry, is_verdict = entry_of(body_of(request, JSON_TYPE))
+        entry, is_judgement = entry_of(body_of(request, JSON_TYPE))
         with self.reading():
-            if is_verdict:
+            if is_judgement:
                 login = request.authorization
                 by = entry.by or (login.username if login else "") or getpass.getuser()
                 if entry.judged:
@@ -246,8 +243,8 @@ class Service:
                 changed = any(feedback.remove(".", name) for name in names)
             if changed:
                 self.desk.renew = True
-        verdict_fields = {"judged": entry.judged or None, "by": entry.by} if is_verdict else {}
-        return reply({"what": entry.what, "verdict": entry.verdict or None, **verdict_fields})
+        judged_fields = {"judged": entry.judged or None, "by": entry.by} if is_judgement else {}
+        return reply({"what": entry.what, "verdict": entry.verdict or None, **judged_fields})
 
     def openapi(self, request):
         """Return the OpenAPI description of the service."""
@@ -327,11 +324,12 @@ def body_of(request, *kinds):
     charset = request.mimetype_params.get("charset", "utf-8")
     encoding = request.headers.get("Content-Encoding", "identity")
     if request.mimetype not in kinds:
-        raise UnsupportedMediaType(
-            f"a body of {request.mimetype or 'no type'}; expected {' or '.join(kinds[:2])}"
-        )
+        # The third kind is another name of the second one, and is not suggested.
+        expected = " or ".join(kinds[:2])
+        given = f"a body of {request.mimetype or 'no type'}"
+        raise UnsupportedMediaType(f"{given}; expected {expected}")
     if charset.lower() not in ("utf-8", "utf8", "us-ascii") or encoding.lower() != "identity":
-        raise UnsupportedMediaType("a body that is packed, or not in UTF-8; expected plain UTF-8")
+        raise UnsupportedMediaType("a compressed or non-UTF-8 body; expected uncompressed UTF-8")
     return request.get_data(cache=False)
 
 
@@ -346,12 +344,12 @@ def entry_of(body):
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadRequest("the body is not JSON, or nested too deeply") from error
+        raise BadRequest("the body is not valid JSON, or it is nested too deeply") from error
     fields = request if isinstance(request, dict) else {}
     texts = {name: "" if fields.get(name) is None else fields[name] for name in FEEDBACK_FIELDS}
     if not all(isinstance(text, str) and len(text) <= MAX_FIELD_LENGTH for text in texts.values()):
         raise BadRequest(
-            f"a field of feedback is not a text of at most {MAX_FIELD_LENGTH} characters"
+            f"a field of feedback is not a string of at most {MAX_FIELD_LENGTH} characters"
         )
     entry = feedback.FeedbackLine(
         **{name: " ".join(clean(text).split()) for name, text in texts.items()}
@@ -365,7 +363,7 @@ def entry_of(body):
 
 
 def checked(entry):
-    """Return a line of feedback.csv that a request gives, after a check of its values.
+    """Check the values of a line of feedback.csv that a request gives, and return the line.
 
     Raises
     ------
@@ -381,8 +379,8 @@ def checked(entry):
 def drift(watch):
     """Return the number of novel documents in the open period divided by its expectation.
 
-    A document is novel if its tail probability is at most `alerts.tail`. By chance, this share of
-    the documents is novel.
+    A document is novel if its tail probability is at most `alerts.tail`. The expected number of
+    novel documents by chance is `alerts.tail` times the number of items.
     """
     n_items = watch.current.n_items
     if watch.judge is None or not n_items:
@@ -398,7 +396,7 @@ class Meters:
         common = {"registry": self.registry}
         ProcessCollector(**common)  # memory and CPU time
         self.seconds = Histogram(
-            "odl_answer_seconds", "From a request with documents to its answer.", **common
+            "odl_answer_seconds", "Time from a request with documents to its answer.", **common
         )
         self.tails = Histogram(
             "odl_tail", "Tail probabilities of documents.", buckets=TAIL_BUCKETS, **common
@@ -410,7 +408,7 @@ class Meters:
                 lambda watch: watch.n_late,
             ),
             "refused": (
-                "Documents that could not be read, or of requests that are too large.",
+                "Documents that could not be read, or came in a request that is too large.",
                 lambda watch: watch.n_refused + self.too_large,
             ),
             "open_period_items": (
@@ -418,15 +416,15 @@ class Meters:
                 lambda watch: watch.current.n_items,
             ),
             "drift": (
-                "Novel documents (alerts.tail) of the open period over those that chance brings.",
+                "Novel documents of the open period divided by their number expected by chance.",
                 drift,
             ),
             "open_period_start_seconds": (
-                "Begin of the open period.",
+                "Unix time at which the open period begins.",
                 lambda watch: (watch.current.begin or 0) / 1000,
             ),
             "learned_period": (
-                "Number of the last period that is learned; -1 for none.",
+                "Number of the last learned period; -1 if there is none.",
                 lambda watch: watch.last_learned,
             ),
             "learning": (

@@ -37,13 +37,12 @@ PAGE_INTERVAL = 60.0
 GRACE_SECONDS = 3.0  # time after a signal to finish the work
 # Exit statuses of a run that was ended by a signal.
 STOPPED_STATUSES = {code for number in processes.SIGNALS for code in (-number, 128 + number)}
-# Fields of the answer to a document that cannot be judged, since nothing is learned yet.
+# Fields of the answer to a document that cannot be judged, because nothing is learned yet or it has
+# too few words.
 NOT_JUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))
 # Beginnings of the lines printed by a run that the watch prints too.
-VERSION_PREFIX, COMMAND_PREFIXES = (
-    "computed by another version of odl",
-    (f"{project.NOTIFY}:", f"{project.NOTIFY} was"),
-)
+VERSION_PREFIX = "computed by another version of odl"
+COMMAND_PREFIXES = f"{project.NOTIFY}:", f"{project.NOTIFY} was"
 
 
 def json_record(alerts, period):
@@ -68,8 +67,8 @@ class LiveWatch:
     ----------
     runner : odl.live.runner.Runner
     tell : callable
-        Called with a list of pairs: (number of a line, answer as JSON), or (None, record of a
-        learned period).
+        Called with a list of pairs, each either (number of a line, answer as JSON) or (None, record
+        of a learned period).
     refuse : callable
         Called with a list of pairs: (number of a line that cannot be read, reason).
     place_of : callable
@@ -87,11 +86,11 @@ class LiveWatch:
     ----------
     current : odl.live.openperiod.OpenPeriod
     judge : odl.live.judge.DocumentJudge or None
-        What was learned of the periods before the open one.
+        Judge by the dictionary learned before the open period; None if there is none.
     last_learned : int
         Timestep of the last learned period; -1 if there is none.
     last_digest : str
-        Digest of the alerts of this period.
+        Digest of the alerts of the last learned period; "" if there is none.
     learned : concurrent.futures.Future or None
         Result of the run that is under way.
     page_due : bool
@@ -130,7 +129,7 @@ class LiveWatch:
         self._resume()
 
     def _resume(self):
-        """Open the period that an earlier watch left open, or the last learned one if later."""
+        """Open the period that an earlier watch left open, or the last learned period if later."""
         stored = [label for label in self.inbox.periods() if label <= inboxes.today()]
         # The file of the open period is hidden after a kill, but not after a signal.
         last_stored = self.inbox.begun()[:1] or stored[-1:]
@@ -150,7 +149,7 @@ class LiveWatch:
                     self.inbox.publish(label)
 
     def configure(self):
-        """Read odl.yaml and load what was learned."""
+        """Read odl.yaml and load the learned dictionary."""
         if project.read(".").get(project.DRIVER) == "snakemake":
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(
@@ -160,30 +159,26 @@ class LiveWatch:
         folder = folders.opened(os.path.basename(os.getcwd()))
         stream, arrivals = folder.stream, Arrivals(folder.stream["options"])
         by, kind = stream["batches"]["by"], stream["options"].get("kind")
-        if (
-            by != "period"
-            or not {"id", "time"} <= arrivals.columns.keys()
-            or kind not in (None, "jsonl")
-        ):
+        has_columns = {"id", "time"} <= arrivals.columns.keys()
+        if by != "period" or not has_columns or kind not in (None, "jsonl"):
             given = (
                 f"batches by {by} of files of kind {kind or 'any'} with the columns "
                 f"{', '.join(arrivals.columns)}"
             )
-            todo = "set batches: {by: period}, and columns of ids and times"
-            raise ConfigError(
-                given, "calendar periods, and ids and times that lines of JSON have too", todo
-            )
+            expected = "batches by period of JSON lines, with columns of ids and times"
+            todo = f"set batches: {{by: period}}, and columns id and time, in {project.FILE}"
+            raise ConfigError(given, expected, todo)
         self.folder, self.arrivals, self.columns = folder, arrivals, arrivals.columns
         self.calendar = stream["batches"]["period"]
         self.shares = ReadShares(folder, arrivals.collection)
         self._load()
 
     def configure_again(self):
-        """Read odl.yaml again; if it has a mistake, print that and retain the old settings."""
+        """Read odl.yaml again; if it has an error, print the error and retain the old settings."""
         try:
             self.configure()
         except OdlError as error:
-            print_line(f"{error} Until then the settings before apply.")
+            print_line(f"{error} Until then the earlier settings apply.")
 
     def earlier_error(self):
         """Return the error for results that an earlier version wrote; None for current results."""
@@ -200,21 +195,22 @@ class LiveWatch:
         return storage.digest_of(self._path("alerts", t), periods.PERIOD_FILE) if t >= 0 else ""
 
     def _load(self):
-        """Load what was learned of the periods before the open one."""
+        """Load the judge by the dictionary learned before the open period."""
         self.judge, self.current.begin = self._read_learned(self.current.begin)
 
     def _read_learned(self, begin):
-        """Return what was learned before a period, and the begin of this period.
+        """Return the judge for a period, and the begin of this period.
 
         Parameters
         ----------
         begin : int or None
-            Begin of the open period. If none is open, it is that of the last learned period.
+            Begin of the open period. With None, the last learned period is used.
 
         Returns
         -------
         judge : DocumentJudge or None
-            None if no period before `begin` is learned, or an earlier version of odl learned them.
+            Judge by the dictionary learned before the period. None if no earlier period is learned,
+            or an earlier version of odl wrote the results.
         begin : int or None
             None if no period is learned or open.
         """
@@ -250,7 +246,7 @@ class LiveWatch:
             )
             faults += self._accept(rows[:n_in_period])
             rows = rows[n_in_period:]
-            # A document that is refused ends no period.
+            # A refused document does not end a period.
             if rows and (fault := self._faults_of(rows[0])):
                 faults, rows = faults + fault, rows[1:]
             elif rows and self.current.begin is None:
@@ -300,16 +296,18 @@ class LiveWatch:
         return begin_of(min(row.time, clock()) - self.tolerance, self.calendar)
 
     def _ends_period(self, row):
-        """Return whether a document begins the first period or a later one than the open period."""
+        """Return whether no period is open, or a document belongs to a later one than is open."""
         return self.current.begin is None or self._period_of(row) > self.current.begin
 
     def _accept(self, rows):
-        """Answer documents and store those that are new; tell the answers.
+        """Judge new documents, store them in the inbox, and answer all documents.
+
+        A document that was accepted before gets its earlier answer.
 
         Returns
         -------
         list of (number, str)
-            Numbers of the documents that cannot be judged, with the reasons.
+            Number of the line, and reason, of each document that cannot be judged.
         """
         new_rows = {}
         for row in rows:
@@ -353,14 +351,14 @@ class LiveWatch:
         if not row.dated:
             self._print_once(
                 "time",
-                f"document {visible(row.identity)} has no time and gets that of its arrival, "
-                f"{iso(row.time)}; so do others without a time",
+                f"document {visible(row.identity)} has no time and gets the time of its arrival, "
+                f"{iso(row.time)}, like all documents without a time",
             )
         if row.late:
             self._print_once(
                 "late",
-                f"document {visible(row.identity)} came after its period had ended; it counts in "
-                f"the open period {row.label}, as do other late documents",
+                f"document {visible(row.identity)} came after its period had ended; like all late "
+                f"documents, it is added to the open period, {row.label}",
             )
 
     def _print_once(self, subject, text):
@@ -375,9 +373,9 @@ class LiveWatch:
         Parameters
         ----------
         rows : list of Arrival
-            Their `answer` is set, except for documents with a fault.
+            The attribute `answer` is set, except for documents with a fault.
         period : OpenPeriod, optional
-            Period to which the documents are added after they are compared with its documents.
+            Period with whose documents they are compared, and to which they are then added.
 
         Returns
         -------
@@ -387,7 +385,7 @@ class LiveWatch:
         Raises
         ------
         DataError, StorageError, OSError, sqlite3.Error
-            For a fault of the disk or of a command, which is not the fault of a document.
+            For an error of the disk or of a command, which no document has caused.
         """
         if self.judge:  # the vectors of new documents must have the length of the learned ones
             self.arrivals.collection.n_dimensions = self.judge.n_dimensions
@@ -399,8 +397,8 @@ class LiveWatch:
         except (DataError, StorageError, OSError, sqlite3.Error):
             raise
         except Exception as error:
-            # A document must not end the watch, also if it meets a defect of odl. Each document is
-            # judged alone to find the one with the fault.
+            # No document may end the watch, even if it triggers a defect of odl. Each document is
+            # judged alone to find the one that caused the error.
             if len(rows) == 1:
                 return [(rows[0].number, fault_of(error))]
             return [fault for row in rows for fault in self._judge([row], period)]
@@ -421,7 +419,7 @@ class LiveWatch:
         return [(row.number, fault) for row, fault in zip(rows, faults, strict=True) if fault]
 
     def _faults_of(self, row):
-        """Return [(number, fault)] if a document cannot be judged, else []; judges a copy of it."""
+        """Return [(number, fault)] if a document cannot be judged, else []; judge only a copy."""
         columns = {**row.columns, self.columns["id"]: "-"}
         return self._judge([replace(row, identity="-", columns=columns)])
 
@@ -448,13 +446,14 @@ class LiveWatch:
         for label in ended:
             self.shares.close(label, *self.inbox.publish(label))
         if self._is_behind(begin):
-            # A run that starts now would read the files itself. Later answers may wait for this.
+            # A run that starts before the shares are written would parse the files again.
             self.shares.wait()
         if begin is not None and not ended and not self.learned:
             self.current.begin = begin
             self._load()
         self._open(begin)
-        self.n_waiting += bool(ended)
+        if ended:
+            self.n_waiting += 1
         if ended or self.run_again:
             self.learn()
 
@@ -476,7 +475,7 @@ class LiveWatch:
         self.learned = self.thread.submit(self._run, not self.page_due)
 
     def pause(self):
-        """Request the page if it is due, because no input comes at the moment."""
+        """Request a run that writes the page, if it is due; called while no input arrives."""
         if self.page_due and not self.learned:
             self.page_time = -math.inf
             self.learn()
@@ -515,25 +514,32 @@ class LiveWatch:
         records : list of (None, str)
             Records of the periods that were not reported before.
         """
-        last_reported, unchanged = self.last_learned, (self.judge, self.last_learned, [])
+        unchanged = self.judge, self.last_learned, []
         self.shares.wait()
         if not self.runner.start(page):  # a signal came
             return unchanged
         status, lines = self.runner.wait()
         self._print_warnings(lines)
-        if status:
-            # The same fault may end the run of every period.
-            if status not in STOPPED_STATUSES and lines[-1] != self.fault:
-                self.fault = lines[-1]
-                print_line(f"the period is not learned yet: {self.fault}")
-            return unchanged
-        self.fault, (judge, _) = "", self._read_learned(self.current.begin)
-        last = self._last_timestep()
-        # A period is reported again if its alerts changed, because the watch accepted further
-        # documents of this period after it was reported.
+        if status == 0:
+            self.fault = ""
+            return self._read_run()
+        error = lines[-1]  # a failed run prints its error last
+        # The same error may end the run of every period, and is printed once.
+        if status not in STOPPED_STATUSES and error != self.fault:
+            self.fault = error
+            print_line(f"the period is not learned yet: {error}")
+        return unchanged
+
+    def _read_run(self):
+        """Read the results of a successful run; return them as `_run` does."""
+        judge, _ = self._read_learned(self.current.begin)
+        last, last_reported = self._last_timestep(), self.last_learned
         n_unreported = last - last_reported
-        if 0 <= last_reported <= last:
-            n_unreported += self._digest_of_alerts(last_reported) != self.last_digest
+        is_stored = 0 <= last_reported <= last
+        # The last reported period is reported again if its alerts changed, because the watch
+        # accepted further documents of this period after the report.
+        if is_stored and self._digest_of_alerts(last_reported) != self.last_digest:
+            n_unreported += 1
         if n_unreported <= 0:
             return judge, last_reported, []
         self.last_digest = self._digest_of_alerts(last)
@@ -541,10 +547,10 @@ class LiveWatch:
         return judge, last, [(None, self.record_of(alerts, period)) for period in alerts.periods]
 
     def _print_warnings(self, lines):
-        """Print warnings in the output of a run.
+        """Print the warnings in the output of a run.
 
-        These are all lines about the command of the key ``notify``, and the line about results of
-        another version of odl, which is printed once.
+        Warnings are all lines about the command of the key ``notify``, and the line about results
+        of another version of odl. The latter is printed once.
         """
         for line in lines:
             if line.startswith(COMMAND_PREFIXES):
@@ -555,8 +561,8 @@ class LiveWatch:
     def poll(self):
         """Report the periods of a run that has ended; end the open period if its time is over.
 
-        A period ends here only with `by_clock`, `tolerance` seconds after its end, and not while a
-        run is under way.
+        Without `by_clock`, or while a run is under way, no period ends here. With `by_clock`, a
+        period ends `tolerance` seconds after its end by the clock.
         """
         if self.learned and self.learned.done():
             self.finish()
@@ -583,7 +589,7 @@ class LiveWatch:
             self.tell(records)
 
     def close(self, drained=False):
-        """End the watch, and print how many documents came.
+        """End the watch, and print the numbers of accepted, late and refused documents.
 
         Parameters
         ----------
@@ -609,13 +615,7 @@ class LiveWatch:
             self.runner.stop()
             for label in self.inbox.begun():
                 self.inbox.publish(label)
-        counts = [f"{self.n_accepted} documents accepted"]
-        if self.n_repeated:
-            counts.append(f"{self.n_repeated} sent again")
-        counts += [f"{self.n_late} late", f"{self.n_refused} set aside"]
-        if self.n_refused and not drained:
-            counts[-1] += f" ({self.folder.config['results']}/set-aside.tsv)"
-        print_line(", ".join(counts))
+        self._print_counts(names_table=not drained)
         if self.fault and not drained:
             if error := self.earlier_error():
                 raise error
@@ -629,31 +629,44 @@ class LiveWatch:
         with contextlib.suppress(OdlError, OSError):
             self.finish()
 
+    def _print_counts(self, names_table):
+        """Print the numbers of documents, with the path of the table of refused documents or not.
+
+        A run writes this table, so that a watch that was ended by a signal does not name it.
+        """
+        counts = [f"{self.n_accepted} documents accepted"]
+        if self.n_repeated:
+            counts.append(f"{self.n_repeated} sent again")
+        counts += [f"{self.n_late} late", f"{self.n_refused} set aside"]
+        if self.n_refused and names_table:
+            counts[-1] += f" ({self.folder.config['results']}/set-aside.tsv)"
+        print_line(", ".join(counts))
+
 
 def follow(groups, runner, *settings):
     """Watch the working folder until its source ends or a signal arrives.
 
-    SIGHUP lets the watch read odl.yaml again. SIGTERM and SIGINT end it after the documents in hand
-    are answered, or after `GRACE_SECONDS`.
+    After SIGHUP, the watch reads odl.yaml again. After SIGTERM or SIGINT, it answers the documents
+    that it has read and ends, at the latest after `GRACE_SECONDS`.
 
     Parameters
     ----------
     groups : callable
-        Called with the watch and a function that returns whether a signal ends it; yields groups of
-        lines, and an empty group from time to time while nothing comes.
+        Called with the watch and a function that returns whether a signal ends the watch. Yields
+        groups of lines, and from time to time an empty group while no input arrives.
     runner : odl.live.runner.Runner
     *settings
-        Further arguments of `LiveWatch`.
+        Arguments of `LiveWatch` after `runner`.
 
     Raises
     ------
     BusyError
-        If another watch has the folder.
+        If another watch is running in the folder.
     """
     arrived, heed, watch = set(), processes.Heed(), None
 
     def note(number, frame):
-        """Store the number of a signal; start the time after which the watch ends anyway."""
+        """Store the number of a signal, and start the timer after which the watch ends anyway."""
         arrived.add(number)
         if number == signal.SIGALRM:
             heed(number, frame)
@@ -683,7 +696,7 @@ def follow(groups, runner, *settings):
                 raise
             watch.close(drained=bool(arrived))
         except processes.Stopped:
-            # A command, a lock or the reader of the answers does not return: end as after a kill.
+            # A command, a lock or the reader of the answers blocks the watch: end as after a kill.
             runner.stop()
             print_line(
                 f"ended {GRACE_SECONDS:g} s after a signal; send documents without an answer again"

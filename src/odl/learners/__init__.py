@@ -34,7 +34,7 @@ def learner_class(algorithm: str) -> type[Learner]:
     Raises
     ------
     ParameterError
-        If the algorithm is unknown; names the most similar one.
+        If the algorithm is unknown. The message names the most similar one.
 
     Examples
     --------
@@ -85,7 +85,8 @@ def make(algorithm: str, **settings: Any) -> Learner:
     Raises
     ------
     ParameterError
-        If a hyper-parameter is out of range, or a name is unknown; names the most similar one.
+        If a hyper-parameter is out of range, or a name is unknown. The message names the most
+        similar name.
 
     Examples
     --------
@@ -120,8 +121,8 @@ def resume(
     Raises
     ------
     CheckpointError
-        If its arrays do not match the learner (`odl.learners.base.check_arrays`), or it has more
-        than `n_terms` terms.
+        If the arrays of the checkpoint do not match the learner
+        (`odl.learners.base.check_arrays`), or the checkpoint has more than `n_terms` terms.
 
     Examples
     --------
@@ -145,6 +146,7 @@ def resume(
 
 
 def _unknown(what, name, known):
+    """Return the ParameterError for a name that is not among the known ones."""
     return ParameterError(f"{what} '{name}' is not known", ", ".join(known), advice(name, known))
 
 

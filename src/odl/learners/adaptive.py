@@ -30,7 +30,7 @@ from odl.learners.clusters import (
 )
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
-# An atom that has lost all its words gets this weight, so that it is merged before all other atoms.
+# Number of documents assigned to an atom that has lost all its words, so that it is merged first.
 EMPTY_ATOM_DOCUMENTS = 1e-12
 
 
@@ -80,17 +80,19 @@ class ClusterLearner(Learner):
     nearest : int
         Number of nearest atoms in a score.
     cohesion : float
-        Exponent of the cohesion, which the cosine is divided by; 0 is the plain cosine.
+        Exponent of the cohesion of an atom, by which the cosine is divided. With 0, the cosine is
+        not divided.
     flatten : float
         Exponent of the weights of an atom in the cosine. Below 1, terms of a few of its documents
         count nearly as much as terms of all of them.
     recency : float
-        Exponent of the recency factor of the similarity: matches of atoms of this age relative to
-        those expected by chance (`odl.learners.clusters`). 0 disables recency.
+        Exponent of the recency factor of the similarity, which is the number of matches with atoms
+        of the same age divided by the number expected by chance (`odl.learners.clusters`). 0
+        disables recency.
     context : float
-        Share of the score that comes from the most similar documents of the same batch.
+        Share of the score that comes from the most similar documents of the same batch (peers).
     peers : int
-        Number of these documents.
+        Number of peers of a document.
 
     Examples
     --------
@@ -133,8 +135,9 @@ class Adaptive(ClusterLearner):
     Parameters
     ----------
     full : {"merge", "join", "retire"}
-        What a document that needs a new atom does when all atoms are in use: merge the two atoms
-        with the lowest cost, join the nearest atom, or drop the atom with the fewest documents.
+        Action if a document needs a new atom and all atoms are in use: merge the two atoms with the
+        lowest cost, let the document join its nearest atom, or drop the atom with the fewest
+        documents.
     contrast : float
         Weight of the similarity to other documents of the same batch. It raises the scores of
         several similar new documents, a new topic, above those of single odd ones.
@@ -233,11 +236,11 @@ class Adaptive(ClusterLearner):
                 P, residual, self.contrast, self.context, self.peers
             )
         return Scores(
-            self.coding(state, P, explained),
-            np.maximum(residual, 0.0),
-            penalty,
-            0.0,
-            (explained.atoms,),
+            coding=self.coding(state, P, explained),
+            residual=np.maximum(residual, 0.0),
+            penalty=penalty,
+            gap=0.0,
+            nearest=(explained.atoms,),
         )
 
     def coding(self, state: State, P: sparse.csr_array, found: Explained) -> Callable:
@@ -252,7 +255,7 @@ class Adaptive(ClusterLearner):
     def explain(self, state: State, P: sparse.csr_array) -> Explained:
         """Return the similarity of documents to their nearest atoms.
 
-        The state caches the result for the last batch P, so that `learn` need not repeat the search
+        The state caches the result for the last batch P, so that `learn` does not repeat the search
         of `score`.
         """
         batch, explained = state.derived.get(("explained", self), (None, None))
@@ -273,7 +276,7 @@ class Adaptive(ClusterLearner):
         return explained
 
     def _mean(self, nearest):
-        """Return the weighted mean similarity to the nearest atoms, summed from the nearest on."""
+        """Return the mean similarity to the nearest atoms, weighted by `_weights`."""
         return (nearest.similarity * self._weights[: nearest.similarity.shape[1]]).sum(axis=1)
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
@@ -293,7 +296,7 @@ class Adaptive(ClusterLearner):
         self, state: State, P: sparse.csr_array, neighbours: np.ndarray
     ) -> np.ndarray:
         """Return the share of each entry of P, given the nearest atoms that `explain` returns."""
-        order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
+        order = np.argsort(neighbours, axis=1)  # products are summed in ascending order of atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
         used, atom_positions = np.unique(np.maximum(atoms, 0), return_inverse=True)
@@ -361,18 +364,17 @@ class Adaptive(ClusterLearner):
             bins = age_bins(arrays["seen"] - 1 - arrays["used"])
             matches = self.explain(state, P).matches
             arrays |= with_matches(arrays, bins, arrays["members"], matches)
+        # Forgetting: the weight of a new document grows from 1 to 2 in a half-life. Then all atoms
+        # are halved, and the weight is 1 again.
         if self.half_life:
             seen = int(arrays["seen"][0])
-            (halvings, _), (n_halvings, since_halving) = (
-                divmod(n, self.half_life) for n in (seen, seen + P.shape[0])
-            )
+            halvings_before = seen // self.half_life
+            halvings, since_halving = divmod(seen + P.shape[0], self.half_life)
             document_weight = 2.0 ** (since_halving / self.half_life)
-            halves = n_halvings > halvings
+            halves = halvings > halvings_before
             if halves:
-                arrays |= {
-                    name: arrays[name] * 0.5 ** (n_halvings - halvings)
-                    for name in ("members", "size")
-                }
+                factor = 0.5 ** (halvings - halvings_before)
+                arrays |= {name: arrays[name] * factor for name in ("members", "size")}
                 state.derived.pop("merging", None)
         settings = {name: getattr(self, name) for name in ("terms", "same", "full", "flatten")}
         clusters = Clusters(state.with_arrays(arrays), P.shape[1], settings, document_weight)

@@ -85,7 +85,7 @@ DICTIONARY = ArraySpec("csc", ("terms", "atoms"))
 def check_arrays(specs, dictionary, arrays, start, path):
     """Raise CheckpointError unless the arrays of a checkpoint match their specifications.
 
-    The kernels do not check them.
+    The kernels do not check the sizes and indices of arrays.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def check_arrays(specs, dictionary, arrays, start, path):
     Raises
     ------
     CheckpointError
-        If an array is missing, unknown, or has another layout, size, type or value; names the first
-        such array.
+        If an array is missing, unknown, or has another layout, size, type or value. The message
+        names the first such array.
     """
     sizes = {**dict(zip(("terms", "atoms"), dictionary.shape, strict=False)), "start": start}
     expected_specs, stored = (
@@ -114,10 +114,11 @@ def check_arrays(specs, dictionary, arrays, start, path):
         expected = expected_specs[name].text(sizes) if name in expected_specs else "nothing"
         if "nothing" in (layout, expected) or not expected_specs[name].fits(stored[name], sizes):
             todo = f"delete {path} and run the same command again"
-            raise CheckpointError(f"{path} holds {layout} as {name}", expected, todo)
+            raise CheckpointError(f"{path} contains {layout} as {name}", expected, todo)
 
 
 def _layout(value):
+    """Return the layout of an array: "csr", "csc" or "dense"."""
     return getattr(value, "format", "dense")
 
 
@@ -166,7 +167,7 @@ class State:
     derived: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getattr__(self, name):
-        """Build the dictionary of a state from `from_columns` when it is first read."""
+        """Build the attribute `dictionary` of a state of `from_columns` when it is first read."""
         if name != "dictionary":
             raise AttributeError(name)
         object.__setattr__(self, name, self.columns.matrix(self.shape[0]))
@@ -234,8 +235,8 @@ class Scores:
     gap : float
         Largest relative duality gap of the codes.
     nearest : tuple
-        Nearest atoms of each document, from a cluster learner, so that `shares` need not search for
-        them again.
+        Nearest atoms of each document, from a cluster learner, so that `shares` does not search for
+        these atoms again.
 
     Examples
     --------
@@ -408,8 +409,8 @@ class Learner(Section, abc.ABC):
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return the contribution of each word to the scores, in the sparsity pattern of P.
 
-        A row sums to the score of the document up to rounding, without the part that depends on its
-        batch.
+        A row sums, up to rounding, to the score of the document without the part that depends on
+        other documents of its batch.
         """
         return sparse_atoms.split_scores(
             P, widen(state.dictionary, n_rows=P.shape[1]), scores, self.word_loss
@@ -449,11 +450,11 @@ class Learner(Section, abc.ABC):
         return self.update(state, self.accumulate(state, P, X))
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> Any:
-        """Return statistics of a batch; learners that override `learn` need not define it."""
+        """Return statistics of a batch; learners that override `learn` need no `accumulate`."""
         raise NotImplementedError
 
     def update(self, state: State, statistics: Any) -> State:
-        """Return the updated state; learners that override `learn` need not define it."""
+        """Return the updated state; learners that override `learn` need no `update`."""
         raise NotImplementedError
 
 

@@ -1,6 +1,6 @@
 """Learner `batch`, which fits the dictionary to all documents so far.
 
-It is BATCH-IMPL of the NIPS 2012 supplement, Algorithm 4.
+The algorithm is BATCH-IMPL of the NIPS 2012 supplement, Algorithm 4.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from odl.learners.base import State, setting
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
-# Largest accepted increase of F, relative to the norm of the documents. It is the largest duality
-# gap of codes.
+# Largest accepted increase of F, relative to the l1 norm of the documents. The largest accepted
+# duality gap of codes has the same value.
 OBJECTIVE_SLACK = 1e-9
 
 
 class Alternation(NamedTuple):
-    """Dictionary and codes after alternation; `trace` has F at first and after each half step."""
+    """Dictionary and codes after alternation, and in `trace` F before and after each half step."""
 
     dictionary: sparse.csc_array
     codes: sparse.csr_array
@@ -50,7 +50,8 @@ class Batch(L1Learner):
         Number of atoms that are added at each timestep after the first (eta in the paper). A batch
         adds at most one atom per document with known terms. With 0, none are added.
     alternations : int
-        Maximum number of alternations at a timestep after the first. The first has `rounds`.
+        Maximum number of alternations at a timestep after the first. At the first timestep, the
+        maximum is `rounds`.
     tolerance : float
         Relative decrease of F below which alternation stops.
     fit_iterations, fit_tolerance : int, float
@@ -59,8 +60,8 @@ class Batch(L1Learner):
 
     Notes
     -----
-    F never increases by more than 1e-9 ||P_[t]||_1, which each half step checks. Codes of ADMM,
-    which may not be optimal, replace the previous codes only if they are better.
+    Each half step checks that F does not increase by more than 1e-9 ||P_[t]||_1. Codes of ADMM,
+    which may not be optimal, replace the previous codes only if their objective is smaller.
 
     The state is only the dictionary A_t. Codes of earlier batches need not be stored, because the
     last half step of a timestep is sparse coding, which is deterministic and codes each document
@@ -153,7 +154,10 @@ class Batch(L1Learner):
         return Alternation(A, X, trace)
 
     def _code(self, P, A, X):
-        """Return (codes of P with A, sum of their objectives); X has codes that may be better."""
+        """Return (codes of P with A, sum of their objectives).
+
+        With the solver "admm", the code of a document is that of X if its objective is smaller.
+        """
         scores = self.score(State(A), P)
         values = scores.residual + scores.penalty
         if self.solver == "exact":
@@ -166,8 +170,8 @@ class Batch(L1Learner):
 
 def _append(trace, value, slack):
     """Append a value of F to `trace`; raise OdlError if F increased by more than `slack`."""
-    if not value <= trace[-1] + slack:
-        expected = f"at most {trace[-1]!r}, up to {slack:.1g}"
+    if not value <= trace[-1] + slack:  # negated so that nan is an error too
+        expected = f"at most {trace[-1]!r} + {slack:.1g}"
         raise OdlError(
             f"the objective increases to {value!r}", expected, "report this with the documents"
         )

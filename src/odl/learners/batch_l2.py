@@ -1,7 +1,7 @@
 """Learner `batch_l2`: non-negative sparse coding of all documents so far, with the squared l2 loss.
 
-It is L2-BATCH of the NIPS 2012 supplement, Algorithm 5. Each timestep alternates exact codes and
-block coordinate descent over the atoms.
+The algorithm is L2-BATCH of the NIPS 2012 supplement, Algorithm 5. Each timestep alternates exact
+codes and block coordinate descent over the atoms.
 """
 
 from collections.abc import Sequence
@@ -147,7 +147,7 @@ class BatchL2(Learner):
 
 
 class Fit(NamedTuple):
-    """Dictionary A, codes X of the last coding step, and objectives after each coding step.
+    """Dictionary A, codes X of the last coding step, and in `trace` the objective after each one.
 
     Examples
     --------
@@ -185,8 +185,8 @@ def update_dictionary(
 
         a_j = u / max(1, ||u||_2),   u = max(B_j - sum_{i != j} C_ij a_i, 0) / C_jj,
 
-    so no step increases the objective. An atom has only terms of documents that use it. Atoms that
-    no document uses (C_jj = 0) do not change.
+    so no step increases the objective. An atom has only terms of documents whose codes use the
+    atom. Atoms that no document uses (C_jj = 0) do not change.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Clustering of documents: documents join, open and merge atoms. Also the recency of matches.
 
 Recency factors reduce the similarity to old atoms if the documents of a stream match recent atoms
-more often than expected by chance. The age of an atom is the number of documents since a document
-last joined it. For each bin of ages two counters are stored: the number of matches, and the number
-of matches expected if documents matched the atoms in memory at random.
+more often than expected by chance. The age of an atom is the number of documents since the last
+document joined it. Two counters are stored for each bin of ages: the number of matches, and the
+number expected if documents matched the atoms in memory at random.
 """
 
 from contextlib import contextmanager
@@ -39,13 +39,14 @@ class Clusters:
     Parameters
     ----------
     state : State
-        Its cached index and inner products are removed from the state and changed in place.
+        State before the batch. Its cached index and inner products are taken out of the cache and
+        changed in place.
     n_terms : int
         Size of the vocabulary of the batch.
     settings : dict
         terms, same, full and flatten of `odl.learners.adaptive.Adaptive`.
     worth : float
-        Weight of a document in its atom.
+        Weight of a document of the batch in its atom.
 
     Attributes
     ----------
@@ -56,14 +57,14 @@ class Clusters:
     def __init__(self, state, n_terms, settings, worth):
         self.n_terms, self.arrays = max(n_terms, state.shape[0]), dict(state.arrays)
         self.settings, self.worth = settings, worth
-        self.index, self.changed = (
-            take_index(state, settings["flatten"]),
-            np.empty(0, dtype=np.int64),
-        )
+        self.index = take_index(state, settings["flatten"])
+        self.changed = np.empty(0, dtype=np.int64)
         self.atoms = state.derived.pop("merging", None)
 
     def learn(self, P):
-        """Learn documents, rows of unit norm, cut to the number of words that an atom may have.
+        """Learn documents, whose rows have unit norm.
+
+        Only their heaviest words are used, as many as an atom may have.
 
         Equation `merging` of docs/method.md.
         """
@@ -80,7 +81,7 @@ class Clusters:
         """
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
-        # A single document needs no lists: there is no earlier document to compare it with.
+        # A single document needs no lists, since the block has no earlier document.
         lists = (
             likeness.invert_rows(documents, index.numbers.count) if count > 1 else likeness.NO_LISTS
         )
@@ -89,10 +90,7 @@ class Clusters:
             merges = self.settings["full"] == "merge" and len(arrays["size"]) + count > limit
             self.atoms = to_merging(arrays, index, limit, merges)
         limit = len(self.atoms.documents)
-        used, birth = (
-            likeness.pad_zeros(arrays["used"], limit),
-            likeness.pad_zeros(arrays["birth"], limit),
-        )
+        used, birth = (likeness.pad_zeros(arrays[name], limit) for name in ("used", "birth"))
         changed, places = atom_clusters.learn(
             (documents, index.lists.rows(), lists),
             arrays["size"],
@@ -116,7 +114,7 @@ class Clusters:
         self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
         if len(self.atoms.gram) and n_atoms == limit:
             renew_products(changed, size, index, self.atoms)
-        else:  # inner products are needed for merging only, that is when all slots are in use
+        else:  # inner products are needed only for merging, which begins when all slots are in use
             self.atoms = None
 
     def state(self, updates):
@@ -129,7 +127,7 @@ class Clusters:
 
 
 def index_of(state, power):
-    """Return the inverted index of a state's atoms; the state caches it."""
+    """Return the inverted index of the atoms of a state, from its cache if possible."""
     index = state.derived.get(("index", power))
     if index is None:
         sums = state.derived.get("sums", False)
@@ -152,7 +150,7 @@ def take_index(state, power):
 def reading(state, power):
     """Context in which the index of a state does not change.
 
-    It is meant for a thread that scores while another thread learns from the state.
+    A thread can thus score documents while another thread learns from the state.
     """
     index = None
     while index is None or state.derived.get(("index", power)) is not index:
@@ -230,8 +228,8 @@ def with_matches(
     weights : ndarray, shape (n,)
         Number of documents of each atom; the sum is above 0.
     matches : ndarray of int64, shape (n_documents, m)
-        Atoms that each document matches best, -1 for none. A document counts as m matches, which
-        its atoms share in proportion to their number of documents.
+        Atoms that each document matches best, -1 for none. A document counts as m matches, divided
+        among its atoms in proportion to their numbers of documents.
 
     Returns
     -------
@@ -255,7 +253,7 @@ def with_matches(
 
 
 def recency_of(counters: dict[str, np.ndarray], power: float) -> np.ndarray:
-    """Return one factor per age bin, by which cosines with atoms of this age are multiplied.
+    """Return for each age bin the factor of cosines with atoms of this age.
 
     The factor is larger for ages with more matches than expected. All factors are divided by the
     square root of their mean over the matches, so that scores of different batches are comparable.

@@ -39,7 +39,7 @@ class Diffusion(Learner):
         for all terms.
     relative : bool
         Whether to divide the score of a document by f(x), its objective without atoms. The score of
-        a document that no atom explains is then 1. Otherwise, Huber scores increase with the length
+        a document that no atom explains is then 1. If false, Huber scores increase with the length
         of a document.
     solver : {"auto", "centralised", "diffusion", "fixed_point"}
         Method of sparse coding. "centralised" computes the optimum in one process, "diffusion"
@@ -146,10 +146,14 @@ class Diffusion(Learner):
         return A
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Score documents by the minimum of the objective, or by its value over the network."""
+        """Score documents by the minimum of the objective, or by its value over the network.
+
+        The score is min_y f(x - W y) + h(y), or its value -sum_k J_k(nu_k) over a network. With
+        `relative`, the score is divided by f(x).
+        """
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
-        best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
+        optimum = coding.centralised(P, A, self.model, tolerance=self.tolerance)
         if not self._optimal(network):
             diffused = coding.over_network(
                 P,
@@ -160,14 +164,16 @@ class Diffusion(Learner):
                 at_fixed_point=self.at_fixed_point,
                 **self.diffusion,
             )
-            return self.network_scores(P, diffused.codes, diffused.score, best)
+            return self.network_scores(P, diffused.codes, diffused.score, optimum)
         scale = self.scale(P)
-        score, penalty = best.score * scale, best.penalty * scale
+        score, penalty = optimum.score * scale, optimum.penalty * scale
         if self.relative:
-            without_code = (np.diff(best.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
+            without_code = (np.diff(optimum.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
             score[without_code] = 1.0  # f(x) / f(x) without rounding errors, so that scores tie
-        gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
-        return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
+        # Weak duality: the objective minus its gap is at most the minimum.
+        lower_bound = np.maximum(optimum.score - optimum.gap, 1e-300)
+        gap = float(np.max(optimum.gap / lower_bound, initial=0.0))
+        return Scores(coding=optimum.codes, residual=score - penalty, penalty=penalty, gap=gap)
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
         """Return the loss f of each entry of the residual."""
@@ -183,9 +189,10 @@ class Diffusion(Learner):
     def network_scores(
         self, P: sparse.csr_array, codes: sparse.csr_array, score: np.ndarray, best: coding.Coded
     ) -> Scores:
-        """Return the `Scores` of documents coded over a network.
+        """Return the `Scores` of documents that were coded over a network.
 
-        Their gap is the largest relative distance to the optimum.
+        The attribute `gap` is the largest distance of a score to the optimum, relative to the
+        optimum.
 
         Parameters
         ----------
@@ -199,7 +206,12 @@ class Diffusion(Learner):
         scale = self.scale(P)
         gap = np.abs(score - best.score) / np.maximum(best.score, 1e-300)
         penalty = coding.penalty(self.model, codes) * scale
-        return Scores(codes, score * scale - penalty, penalty, float(np.max(gap, initial=0.0)))
+        return Scores(
+            coding=codes,
+            residual=score * scale - penalty,
+            penalty=penalty,
+            gap=float(np.max(gap, initial=0.0)),
+        )
 
     def learn(
         self,

@@ -125,8 +125,9 @@ class Flat(Learner):
         """
         A = widen(state.dictionary, n_rows=P.shape[1])
         coded = self.problem(A.shape[1]).codes(P, A)
-        objective = coded.residual + coded.penalty
-        gap = float(np.max(coded.gap / np.maximum(objective - coded.gap, 1e-300), initial=0.0))
+        # Weak duality: the objective minus its gap is at most the minimum.
+        lower_bound = np.maximum(coded.residual + coded.penalty - coded.gap, 1e-300)
+        gap = float(np.max(coded.gap / lower_bound, initial=0.0))
         return Scores(coded.X, coded.residual, coded.penalty, gap)
 
     def accumulate(

@@ -31,11 +31,11 @@ class L1Learner(Learner):
         Number of alternations of sparse coding and dictionary updates on the first batch.
     start_terms : int
         Number of terms in an initial atom, those of a document with the largest weights. 0 stands
-        for all terms. An atom enters a code only if more than (1 + lam)/2 of its mass is on words
-        of the document, so an atom with all terms of a document would enter few other codes.
+        for all terms. An atom enters the code of a document only if more than (1 + lam)/2 of the
+        atom's mass is on words of the document, so an atom with many terms would enter few codes.
     carry : bool
         Whether to retain the number of updates and the arrays other than the dictionary after the
-        first batch. Otherwise they are reset to zero.
+        first batch. If false, they are reset to zero.
     solver : {"exact", "admm"}
         Solver of sparse coding.
     iterations, phi, relaxation : int, float, float

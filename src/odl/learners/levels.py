@@ -46,9 +46,10 @@ class Levels(ClusterLearner):
     groups : float
         Weight of the groups in the similarity.
     context : float
-        Share of the order within a batch that is taken from the most similar documents of the
-        batch; less, in proportion, in batches of fewer than 250 documents. In batches of fewer than
-        100 documents scores move towards those of similar documents by .3 `context`.
+        Weight of the most similar documents of the same batch. In batches of at least 100
+        documents, they influence the order of the scores, with a weight that is reduced in
+        proportion below 250 documents. In smaller batches, a score moves towards their scores, with
+        the weight .3 `context` (`odl.learners.peers`).
 
     Notes
     -----
@@ -103,9 +104,9 @@ class Levels(ClusterLearner):
     def array_specs(self) -> dict[str, ArraySpec]:
         """Specifications of the arrays in the state.
 
-        The arrays of `adaptive` without "limit", and two more. "group" contains the group of each
-        atom; -1 if the atom is a group by itself. "grouped" is the number of documents at the time
-        of the last grouping.
+        These are the arrays of `adaptive` without "limit", "group" and "grouped". "group" contains
+        the number of the group of each atom, -1 if the atom is a group by itself. "grouped" is the
+        number of documents at the time of the last grouping.
         """
         return {name: spec for name, spec in self._atoms.array_specs.items() if name != "limit"} | {
             "group": ArraySpec("dense", ("atoms",), np.int64, between=(-1, "atoms")),
@@ -154,11 +155,11 @@ class Levels(ClusterLearner):
         if self.in_batch:
             residual = with_peers(P, residual, self.context, self.peers)
         return Scores(
-            self._atoms.coding(state, P, explained[0]),
-            residual,
-            np.zeros(P.shape[0]),
-            0.0,
-            tuple(explained_level.atoms for explained_level in explained),
+            coding=self._atoms.coding(state, P, explained[0]),
+            residual=residual,
+            penalty=np.zeros(P.shape[0]),
+            gap=0.0,
+            nearest=tuple(explained_level.atoms for explained_level in explained),
         )
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
@@ -187,8 +188,8 @@ class Levels(ClusterLearner):
     ) -> State:
         """Return the state after the documents joined, opened and merged atoms.
 
-        The atoms are grouped again after every 500 documents. Until then a new atom is a group by
-        itself. The codes X are not used.
+        The atoms are grouped again if 500 documents or more were learned since the last grouping.
+        Until then, a new atom is a group by itself. The codes X are not used.
         """
         state = self._fit_memory(self.fit_terms(state, P.shape[1]))
         before, limit = state.arrays, np.array([self.limit])
@@ -209,9 +210,12 @@ class Levels(ClusterLearner):
         return new
 
     def _fit_memory(self, state):
-        """Remove data from the state that was cached for another `memory`; return the state.
+        """Return the state without data that was cached for another value of `memory`.
 
-        Raises ParameterError if the state has more atoms than `memory` allows.
+        Raises
+        ------
+        ParameterError
+            If the state has more atoms than `memory` allows.
         """
         n_atoms = state.shape[1]
         if n_atoms > self.limit:
@@ -231,17 +235,19 @@ class Levels(ClusterLearner):
 
     @cached_property
     def _atoms(self):
+        """Learner `adaptive` with these settings, for the level of atoms."""
         names = ("terms", "same", "half_life", "nearest", "cohesion", "flatten", "recency")
         return Adaptive(**{name: getattr(self, name) for name in names})
 
     @cached_property
     def _sums(self):
+        """Learner `adaptive` for the level of groups, which uses only the nearest group."""
         return replace(self._atoms, nearest=1)
 
     def _parts(self, state):
-        """Return (weight, learner, state) for the atoms and, if they have weight, for the groups.
+        """Return (weight, learner, state) of the level of atoms and, if used, that of groups.
 
-        The state of the second level has the groups as its atoms; `state` caches it.
+        The state of the second level has the groups as its atoms. It is cached in `state`.
         """
         if self.groups == 0 or not state.shape[1]:
             return [(1.0, self._atoms, state)]
@@ -254,7 +260,7 @@ class Levels(ClusterLearner):
         ]
 
     def _group_atoms(self, state):
-        """Group the atoms; return for each atom the number of the atom that names its group."""
+        """Group the atoms; return the group of each atom, named by one of the group's atoms."""
         k, target = state.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
@@ -306,14 +312,15 @@ def merge_groups(atoms, target):
     Parameters
     ----------
     atoms : odl.kernels.records.Merging
-        Missing inner products and merging costs are computed and stored; nothing else changes.
+        Missing inner products and merging costs are computed and stored in `atoms`, which is
+        otherwise unchanged.
     target : int
 
     Returns
     -------
     ndarray of int64, shape (k,)
-        The atom that names the group of each atom. When groups merge, the name of the group with
-        more documents is used; for ties, that of the later group.
+        Group of each atom, named by one of its atoms. When groups merge, the name of the group with
+        more documents is used; for ties, the name of the later group.
     """
     ward_merging.prepare(atoms)
     copies = (part.copy() for part in atoms[1:])

@@ -17,7 +17,10 @@ SPARE_SHARE = 1.5  # free space after the entries of an index, relative to their
 
 
 class Rows(NamedTuple):
-    """Rows of a CSR matrix (documents or atoms); terms are numbered as in an index."""
+    """Rows of a CSR matrix (documents or atoms); terms are numbered as in an index.
+
+    Row i has the terms ``terms[starts[i]:starts[i + 1]]`` with the same entries of ``weights``.
+    """
 
     starts: np.ndarray
     terms: np.ndarray
@@ -49,8 +52,8 @@ class Columns(NamedTuple):
     spans : ndarray of int64, shape (n_columns, 2)
         Index of the first entry of each column, and of the entry after its last one.
     terms, weights, flat : ndarray of uint32, float64 and float64
-        Entries, weights plain and flattened. An entry never changes; a changed column gets new
-        entries.
+        Term, plain weight and flattened weight of each entry. An entry never changes; a changed
+        column gets new entries.
     """
 
     spans: np.ndarray
@@ -121,8 +124,8 @@ class Index:
     columns : Columns
     n_terms : int
     lengths : ndarray, shape (n_columns,), optional
-        Norms of the flattened weights, for columns that are sums of many rows, of which a few
-        change at a time. Such columns are scaled by powers of two, so that few entries change; only
+        Norms of the flattened weights, if columns are sums of many rows. Only a few rows change at
+        a time, so the sums are scaled by powers of two, which leaves most entries unchanged. Only
         columns with entries are pieces. Without `lengths`, columns and their flattened weights have
         unit norm, and all columns are pieces, in their order.
 
@@ -182,13 +185,13 @@ class Index:
         Parameters
         ----------
         changed : ndarray of int64
-            Columns to replace, sorted; new columns that are not in it are empty.
+            Columns to replace, sorted. New columns that are not in `changed` are empty.
         summands : (ndarray of int64, ndarray of float64, float)
-            For each row: position of its sum in `changed` (-1: none). For each row of the first
-            family: its factor. The factor of all rows of the second one.
+            Position in `changed` of the sum of each row (-1: none), factor of each row of the first
+            family, and common factor of the rows of the second family.
         rows : tuple
-            Two families of rows, each of spans, terms and weights. Rows of the second one are
-            numbered after the first.
+            Two families of rows, each (spans, terms, weights). Rows of the second family are
+            numbered after those of the first.
         rule : (int, float)
             Maximum number of terms of a sum, and the power of flattened weights.
         shape : (int, int)
@@ -237,19 +240,16 @@ class Index:
     def _update(self, changed, spans, end, n_terms):
         """Store new spans of changed columns, and update or rebuild the lists.
 
-        They are rebuilt if they have no space or many columns changed.
+        The lists are rebuilt if they have no space left or many columns changed.
         """
-        earlier, self.columns, self.n_entries = (
-            self.columns.spans,
-            Columns(spans, *self.columns[1:]),
-            end,
-        )
+        earlier = self.columns.spans
+        self.columns, self.n_entries = self.columns._replace(spans=spans), end
         many_changed = len(changed) > REBUILD_SHARE * len(spans)
         if many_changed or not self._update_lists(changed, earlier, n_terms):
             self._rebuild(n_terms)
 
     def _update_lists(self, changed, earlier, n_terms):
-        """Replace the entries of changed columns in the lists; return False without space."""
+        """Replace the entries of changed columns in the lists; return False if space is missing."""
         spans, numbers = self.columns.spans, self.numbers
         missing = len(spans) - len(self._pieces)
         if missing:
@@ -297,7 +297,7 @@ def pad_zeros(values, length):
 
 
 def narrow(starts):
-    """Return starts as int32 if they fit: scipy stores indices of the same type."""
+    """Return starts as int32 if they fit, since scipy uses one type for starts and indices."""
     return starts.astype(np.int32) if starts[-1] <= np.iinfo(np.int32).max else starts
 
 
@@ -319,9 +319,9 @@ def invert_rows(rows, n_terms):
 
 
 def flatten_weights(starts, weights, power, lengths=None):
-    """Return the weights of rows raised to a power, rows scaled to unit l2 norm.
+    """Return the weights of rows raised to a power, with rows scaled to unit l2 norm.
 
-    If `lengths` is given, rows are not scaled, and it is filled with their norms.
+    If `lengths` is given, rows are not scaled, and their norms are written into `lengths`.
     """
     values = np.empty(len(weights))
     lengths = np.empty(0) if lengths is None else lengths
@@ -367,19 +367,28 @@ def nearest(P, index, most, scale, flat=False):
 
 
 def nearest_twice(P, index, most, scale, recent_scale):
-    """Return two `Nearest`, without and with recency; weights of columns are flattened.
+    """Return the nearest columns without and with recency, both for flattened weights.
 
-    `scale` and `recent_scale` are the factors of the products without and with recency.
-    Similarities without recency have single precision.
+    Parameters
+    ----------
+    P, index, most
+        As in `nearest`.
+    scale, recent_scale : ndarray, shape (n_pieces,)
+        Factors of the products with each piece, without and with recency.
+
+    Returns
+    -------
+    plain, recent : Nearest
+        Columns by the products without and with recency. The similarities of `plain` have single
+        precision.
     """
     return _nearest_in(P, index, most, True, scale, recent_scale)
 
 
 def _nearest_in(P, index, most, flat, *scales):
-    """Search an index for the columns nearest to each document, with one or two scales.
+    """Return (`Nearest` with the first scale, `Nearest` with the second one) for an index.
 
-    `flat` chooses flattened weights of the columns. Returns (`Nearest` with the first scale,
-    `Nearest` with the second scale).
+    Parameters are those of `nearest`, with one or two scales.
     """
     spans, terms, *weights = index.columns
     place = index.numbers.place

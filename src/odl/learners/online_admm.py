@@ -57,7 +57,7 @@ class OnlineADMM(L1Learner):
     dual_terms : int
         Number of entries with the largest absolute values that are stored of each row of D. With 0,
         all are stored, in double precision. Row i has the words of document i of all batches, so
-        without a limit it grows with the stream.
+        without a limit a row grows with the stream.
 
     Notes
     -----
@@ -96,7 +96,7 @@ class OnlineADMM(L1Learner):
         return {"dual": ArraySpec("csr", ("positions", "terms"), self.precision)}
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> StepStatistics:
-        """Return the statistics of a batch, whose documents correspond to the rows of the dual."""
+        """Return the statistics of a batch; document i has row i of the dual variable."""
         dual = widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0])
         clipped = sparse.csr_array(P - X @ state.dictionary.T + dual / self.beta)
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
@@ -134,7 +134,7 @@ class OnlineADMM(L1Learner):
         return self._truncate(rows)
 
     def _truncate(self, rows):
-        """Return the rows of the dual variable that are stored: with limited size and precision."""
+        """Return rows of the dual variable with the number of terms and precision to store."""
         rows = rows.astype(self.precision)
         rows.eliminate_zeros()
         return largest_per_row(rows, self.dual_terms)

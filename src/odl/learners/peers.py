@@ -11,19 +11,18 @@ from scipy import sparse
 
 from odl.learners.likeness import nearest_among
 
-MIN_BATCH_DOCUMENTS = 3  # smallest batch in which peers change scores
+MIN_BATCH_DOCUMENTS = 3  # minimum number of documents in a batch for peers to change scores
 MAX_CONTRAST = 0.3  # largest absolute weight of the similarity to the batch
-ORDERED = 100  # documents in the smallest batch whose scores are permuted
-WHOLE_SHARE = 250  # documents in the smallest batch in which peers have their full share `context`
-SMALL_SHARE = 0.3  # in batches below `ORDERED` documents, peers have the share 0.3 `context`
+ORDERED = 100  # minimum number of documents in a batch whose scores are permuted
+WHOLE_SHARE = 250  # minimum number of documents in a batch for the weight of peers to be `context`
+SMALL_SHARE = 0.3  # weight of peers, relative to `context`, in batches below `ORDERED` documents
 
 
 def share_of_peers(context: float, n_documents: int) -> float:
-    """Return the weight of the peers: in the order of a batch, or in the scores of a small batch.
+    """Return the weight of peers in the order of a batch, or in the scores of a small batch.
 
-    In batches of at least 250 documents the weight is `context`; between 100 and 250 documents it
-    is `context` times the number of documents / 250. In a small batch, of fewer than 100 documents,
-    it is .3 `context`; with fewer than 3 documents it is 0.
+    With n documents in the batch, the weight is `context` if n >= 250, `context` n / 250 if
+    100 <= n < 250, .3 `context` if 3 <= n < 100, and 0 if n < 3.
 
     Equation `levels-context` of docs/method.md.
 
@@ -58,7 +57,7 @@ def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: i
     context : float
         Share of peers in a batch of at least 250 documents.
     peers : int
-        Number of the most similar documents that are used.
+        Number of peers of a document.
 
     Returns
     -------
@@ -90,8 +89,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
         u = rank of z + max(-.3, min(r |r|, .3)) b
         v = (1 - share) u + share sum_N cos u / sum_N cos
 
-    The term b has a positive weight if r > 0: documents with similar documents in the batch then
-    usually have similar documents in the past too, and a novel document with similar documents in
+    The weight of b has the sign of r. If r > 0, documents with similar documents in the batch
+    usually have similar documents in the past too, so a novel document with similar documents in
     the batch is remarkable. If r < 0, a document with few similar documents in the batch is
     remarkable. If r is near 0, b has no information.
 
@@ -109,8 +108,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     Returns
     -------
     ndarray, shape (n_documents,)
-        The first document of the new order gets the smallest score, and so on; ties get the mean
-        of their scores.
+        The first document of the new order gets the smallest score, the second one the second
+        smallest, and so on. Ties get the mean of their scores.
 
     Examples
     --------
@@ -180,7 +179,7 @@ def mean_of_peers(values: np.ndarray, similar: np.ndarray, cosines: np.ndarray) 
 
 
 def _permute(scores, order):
-    """Return the scores permuted: the smallest score goes to the smallest value of `order`, etc.
+    """Return the scores permuted so that they ascend with the values of `order`.
 
     Documents with equal values of `order` get the mean of their scores.
     """
@@ -197,7 +196,7 @@ def _ties(values):
 
 
 def _ranks(values):
-    """Return ranks from 1 on; ties have their mean rank."""
+    """Return the ranks of values, from 1. Ties have their mean rank."""
     positions, counts = _ties(values)
     return (np.cumsum(counts) - (counts - 1) / 2)[positions]
 

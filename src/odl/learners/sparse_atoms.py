@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 
-# Documents per partial sum. A fixed size gives the same bytes on any number of cores.
+# Documents per partial sum. With a fixed size, sums have the same bytes on any number of cores.
 SUM_BLOCK = 512
 
 
@@ -29,7 +29,10 @@ def widen(matrix, n_rows=None, n_columns=None):
 
 
 def with_terms(value, shape, n_terms):
-    """Return an array with zeros appended for new terms if it has a dimension of terms."""
+    """Return an array, with zeros appended for new terms if it has a dimension of terms.
+
+    `shape` is as in `odl.learners.base.ArraySpec`.
+    """
     if "terms" not in shape:
         return value
     return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})
@@ -67,9 +70,10 @@ def renumber_terms(value, shape, places, n_terms):
 
 
 def largest_per_row(matrix, most):
-    """Return the matrix with the `most` entries of largest absolute value in each row (0: all).
+    """Return a CSR matrix with only the `most` entries of largest absolute value in each row.
 
-    Ties go to the lower column. If no entry is dropped, the matrix is not copied.
+    For ties, entries in lower columns are retained. With `most` 0, all entries are retained. If no
+    entry is dropped, the matrix is not copied.
     """
     sizes = np.diff(matrix.indptr)
     matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
@@ -136,7 +140,8 @@ def check_atoms(P, n_atoms, on_demand=False):
             f"{n_atoms!r} atoms", "an integer", "give the number of atoms as an integer"
         )
     nonempty = np.flatnonzero(np.diff(P.indptr))
-    if not 1 <= (min(n_atoms, len(nonempty)) if on_demand else n_atoms) <= len(nonempty):
+    n_initial = min(n_atoms, len(nonempty)) if on_demand else n_atoms
+    if not 1 <= n_initial <= len(nonempty):
         raise ParameterError(
             f"{n_atoms} atoms for {len(nonempty)} documents with known terms in the first batch",
             "at least 1 atom and 1 document"
@@ -158,7 +163,7 @@ def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
     n_atoms : int
     rng : numpy.random.Generator
     start_terms : int
-        Number of heaviest terms of a document in its atom; 0 takes all terms.
+        Number of heaviest terms of a document in its atom; 0 stands for all terms.
     norm : {"l1", "l2"}
         Norm to which the atoms are scaled.
 
@@ -184,7 +189,7 @@ def make_atoms(P, start_terms=0, norm="l1"):
     P : csr_array, shape (n_documents, n_terms)
         Documents with non-negative weights; none is empty.
     start_terms : int
-        Maximum number of terms of an atom; 0 takes all terms.
+        Maximum number of terms of an atom; 0 stands for all terms.
     norm : {"l1", "l2"}
 
     Returns
@@ -203,11 +208,11 @@ def make_atoms(P, start_terms=0, norm="l1"):
 
 
 def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
-    """Return new atoms, made from the most novel documents of a batch.
+    """Return new atoms, initialised from the most novel documents of a batch.
 
-    Documents are considered in descending order of novelty; ties keep their order in the batch. A
-    document is skipped if an atom chosen earlier would enter its code. One new topic then does not
-    take all new atoms. If too few documents remain, skipped documents are used too.
+    Documents are considered in descending order of novelty, and for ties in the order of the batch.
+    A document is skipped if an atom chosen earlier would enter its code, so that one new topic does
+    not use all new atoms. If too few documents remain, skipped documents are used too.
 
     Parameters
     ----------
@@ -221,9 +226,9 @@ def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
         Takes P and an atom of shape (n_terms, 1); returns a mask of the documents whose code would
         use the atom if it were the only one.
     start_terms : int
-        Number of heaviest terms of a document in its atom; 0 takes all terms.
+        Number of heaviest terms of a document in its atom; 0 stands for all terms.
     norm : {"l1", "l2"}
-        Norm of the atoms.
+        Norm to which the atoms are scaled.
 
     Returns
     -------
@@ -257,7 +262,7 @@ def split_scores(
 
     where rho is the residual of the document. c is the score minus the first terms of all words in
     S, that is the penalty plus the residual on words outside the document. The second term divides
-    this cost among the words that the atoms explain. If they explain none, it divides c in
+    c among the words that the atoms explain. If the atoms explain no word of S, c is divided in
     proportion to p_i. A row sums to the score of the document, up to rounding.
 
     Equation `word-shares` of docs/method.md.
@@ -302,7 +307,7 @@ def split_scores(
 
 
 def entries(matrix, P):
-    """Return the values of a matrix at the stored entries of P, in their order."""
+    """Return the values of a matrix at the positions of the stored entries of P, in their order."""
     return values_at(matrix, np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), P.indices)
 
 

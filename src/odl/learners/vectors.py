@@ -8,11 +8,11 @@ from odl.errors import CheckpointError
 from odl.learners.base import ArraySpec
 
 NEAREST = 5  # number of nearest recent vectors with which a vector is compared
-HALF_WEIGHT_WORDS = 16  # median number of distinct words for which words and vectors weigh equal
+HALF_WEIGHT_WORDS = 16  # median number of distinct words at which words and vectors weigh equally
 MAX_VECTOR_WEIGHT = 2 / 3  # largest weight of vectors
 LENGTH_BINS = 256  # bins for numbers of distinct words: 0, 1, ..., 254, and 255 or more
 RECENT = 2000  # maximum number of last scores from which a scale is computed
-MIN_SCORES = 50  # with fewer recent scores, a scale also includes the scores of the batch
+MIN_SCORES = 50  # number of recent scores below which a scale includes the scores of the batch
 BEYOND = 1.0  # distance from the smallest and largest recent score at which a scale is 0 and 1
 GRID = 1 << 16  # components are rounded to 1/GRID, so that sums are exact in any order
 PRODUCT_BLOCK = 512  # number of documents per matrix product
@@ -84,7 +84,7 @@ class VectorMemory(NamedTuple):
         return cls(**arrays)
 
     def weight(self, fixed: float | None = None) -> float:
-        """Return the weight of vectors: `fixed`, or by default `weight_of` for all documents."""
+        """Return the weight of vectors: `fixed`, or by default `weight_of` all documents so far."""
         if fixed is not None:
             return fixed
         total = int(self.lengths.sum())
@@ -145,7 +145,7 @@ class VectorMemory(NamedTuple):
 
         Parameters
         ----------
-        words, apart : ndarray
+        words, apart : ndarray, shape (n_documents,)
             Scores by words and by vectors. The score by words is nan for a document without words.
             Scores of the first batch are not stored.
         vectors : ndarray, shape (n_documents, n_dimensions)
@@ -190,8 +190,8 @@ def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
 def weight_of(lengths: Any) -> float:
     """Return the weight of vectors, min(2/3, 16/(16 + n)).
 
-    n is the median of `lengths`, the numbers of distinct words of documents. It is 0 without
-    documents.
+    n is the median of `lengths`, the numbers of distinct words of documents. Without documents, n
+    is 0.
 
     Equation `length-weight` of docs/method.md.
 

@@ -50,7 +50,7 @@ class Novelty(Scores):
 
     @property
     def uncoded(self) -> float:
-        """Share of documents whose code is zero: no atom helps, so they have the largest score."""
+        """Share of documents whose code is zero, because no atom explains any part of them."""
         return float(np.mean(np.diff(self.codes.indptr) == 0)) if len(self.score) else 0.0
 
 
@@ -75,7 +75,7 @@ def score(learner: Learner, state: State, P: sparse.csr_array) -> Novelty:
     learner : odl.learners.Learner
     state : odl.learners.State
     P : csr_array, shape (n_documents, n_terms)
-        Documents in rows, normalised as `learner.norm` says.
+        Documents in rows, which have unit norm in the norm `learner.norm`.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def score_and_learn(
     Parameters
     ----------
     learner, state, P
-        As `score`.
+        As in `score`.
     history : sequence of csr_array
         Documents of the earlier batches, for learners with `needs_history`.
 
@@ -142,7 +142,7 @@ def learn(
     Parameters
     ----------
     learner, state, P, history
-        As `score_and_learn`.
+        As in `score_and_learn`.
     scored : Novelty
         Scores of P with this state.
 
@@ -234,8 +234,8 @@ def unexplained(
     Returns
     -------
     list of list of (int, float)
-        For each row at most `most` pairs (term, unexplained weight), the largest weight first. It
-        is divided by the sum of the document's weights.
+        For each row at most `most` pairs (term, unexplained weight), the largest weight first.
+        Weights are divided by the sum of the document's weights.
 
     Examples
     --------

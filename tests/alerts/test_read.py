@@ -641,7 +641,7 @@ class TestRefused:
         features, scores, state = (made[0] / "made" / "seed0" / "features" / "5.h5", made[1].parent / "scores" / "5.h5",
                                    made[1].parent / "5.h5")  # fmt: skip
         known, output = made[1].parent / "4.h5", made[0] / "out.h5"
-        with pytest.raises(DataError, match="timestep 5 without the alerts before it"):
+        with pytest.raises(DataError, match="timestep 5 without the alerts of timestep 4"):
             alerts.follow(
                 alerts.Written(features, scores, state),
                 output,
@@ -649,7 +649,7 @@ class TestRefused:
                 before=runs.Before(known=known),
             )
         files = alerts.Written(features, scores.with_name("4.h5"), state)
-        with pytest.raises(DataError, match=r"scores/4.h5 is of other documents"):
+        with pytest.raises(DataError, match=r"scores/4.h5 has scores of other documents"):
             alerts.follow(files, output, run=run, before=runs.Before(path, known=known))
 
 

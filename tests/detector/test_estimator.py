@@ -108,7 +108,7 @@ def test_levels_that_was_saved_before_recency_was_its_default_has_none(tmp_path,
     scores = [one.partial_fit(batches[1]).score_samples(batches[0]) for one in (plain, loaded)]
     assert np.array_equal(*scores)
     checkpoints.write(path, replace(point, chain={**point.chain, "settings": {"recency": 0.5}}))
-    with pytest.raises(OdlError, match="holds nothing as"):
+    with pytest.raises(OdlError, match="contains nothing as"):
         NoveltyDetector.load(path)
 
 

@@ -231,7 +231,7 @@ def test_only_dual_variables_leave_a_rank(tmp_path, rng):
     ("learner", "size", "message"),
     [
         (RING, 7, "7 ranks for 6 agents"),
-        ({"algorithm": "diffusion"}, 1, "no rank may see all atoms"),
+        ({"algorithm": "diffusion"}, 1, "no rank needs all atoms"),
         ({**RING, "solver": "centralised"}, 1, "set solver: diffusion"),
         ({"algorithm": "projected_gradient"}, 1, "'projected_gradient' over ranks"),
     ],

@@ -98,7 +98,9 @@ def test_a_learner_keeps_what_it_declares(name, batches, tmp_path):
 def test_anything_else_is_refused(spec, value):
     dictionary = sparse.csc_array((5, 3))
     check_arrays({"it": spec}, dictionary, {"it": good(spec)}, 4, "x.h5")
-    with pytest.raises(CheckpointError, match=r"x\.h5 contains .* as it; expected .*; delete x\.h5"):
+    with pytest.raises(
+        CheckpointError, match=r"x\.h5 contains .* as it; expected .*; delete x\.h5"
+    ):
         check_arrays({"it": spec}, dictionary, {"it": value}, 4, "x.h5")
     with pytest.raises(
         CheckpointError, match="as dictionary; expected csc float64 of 5 terms x 3 atoms"

@@ -4,8 +4,8 @@ Requests and replies go through a socket. A request is one byte (`odl.live.runne
 one byte, the exit status of the run. A request stays in the socket until it is answered.
 
 `serve` forks a process that does the runs, one after another, so that modules are imported and
-results are read once. It ends without a request for `IDLE_SECONDS`, to free its memory. The next
-request forks another one.
+results are read once. After `IDLE_SECONDS` without a request, this process ends, to free its
+memory. The next request forks another process.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from odl.engine import folder as folders
 from odl.errors import OdlError
 from odl.live.runner import RUN
 
-IDLE_SECONDS = 60.0  # seconds without a request after which the forked process ends
+IDLE_SECONDS = 60.0  # time without a request after which the forked process ends
 NICENESS = 10  # increase of the nice value, so that answers to documents come first
 # Modules that each run needs
 MODULES = (
@@ -77,7 +77,7 @@ def serve(connection, output, patience, loads=True):
 def _load():
     """Import the modules of a run, and compute the stamps of their code.
 
-    The forked processes then need not import them, and work as before while odl is upgraded.
+    The forked processes then import no modules, so an upgrade of odl does not affect them.
     """
     for name in MODULES:
         import_module(name)
@@ -91,7 +91,8 @@ def _load():
 def _answer(connection, patience):
     """Run the working folder for each request; return the exit status of this process.
 
-    It is 0 if no request came, 1 after a defect of odl, and that of a run which a signal ended.
+    The status is 0 after `IDLE_SECONDS` without a request, 1 after a defect of odl, and the status
+    of the last run if a signal ended it.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with_watch, args=(connection,), daemon=True).start()
@@ -135,7 +136,7 @@ def _reply(connection, status):
 def _end_with_watch(connection):
     """End this process by SIGTERM when the watch closes its end of the socket, or is killed."""
     closing = select.poll()
-    closing.register(connection, 0)  # no event but the hang-up, which is always reported
+    closing.register(connection, 0)  # no events except the hang-up, which is always reported
     closing.poll()
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -33,9 +33,9 @@ class Written(NamedTuple):
 
 
 def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP, batch=None):
-    """Decide what is new in one period, and write the file of the period.
+    """Decide which documents of one period are alerts, and write the file of the period.
 
-    The file contains the decision, its reasons, and the state that the next period needs.
+    The file contains the decision, the reasons, and the state that the next period needs.
 
     Parameters
     ----------
@@ -95,23 +95,56 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP
         carried, data, documents.Q, replace(after, dictionary=run.words_of(after.dictionary))
     )
     following = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, past, opened, examples, data.terms,
-        past_words
-    )  # fmt: skip
+        t=data.t,
+        run=record.run,
+        settings=record.settings,
+        digest=carried.digest,  # that of the previous period, which the file stores
+        past=past,
+        opened=opened,
+        documents=examples,
+        terms=data.terms,
+        unseen=past_words,
+    )
     return replace(following, digest=periods.write(output, record, names, following))
 
 
 def period_documents(step, counts, origins, stop_words, new_numbers):
-    """Return the documents of a timestep in the form that `odl.alerts.decision` needs."""
+    """Return the documents of a timestep as the input of `odl.alerts.decision.decide`.
+
+    Parameters
+    ----------
+    step : odl.jobs.runs.Timestep
+    counts : csr_array
+        Term counts of the documents.
+    origins : odl.alerts.reasons.Origins
+    stop_words : odl.text.stopwords.StopWords
+    new_numbers : ndarray of int64 or None
+        As in `odl.alerts.decision.PeriodDocuments`.
+
+    Returns
+    -------
+    odl.alerts.decision.PeriodDocuments
+    """
     data, Q, words = step.data, step.P.weigh_words(counts), step.P.without_stop_words(counts)
     first, repeats = _groups(data, Q)
     return decision.PeriodDocuments(
-        data.t, first, repeats, Q, words,
-        excerpts.find_title_words(data.titles, words, data.vocabulary), data.vocabulary,
-        data.frequencies, data.n_before, data.times, origins.sources, origins.texts,
-        stop_words.languages(counts), origins.authors, new_numbers,
-        data.numbers,
-    )  # fmt: skip
+        t=data.t,
+        first=first,
+        repeats=repeats,
+        Q=Q,
+        counts=words,
+        titled=excerpts.find_title_words(data.titles, words, data.vocabulary),
+        vocabulary=data.vocabulary,
+        frequencies=data.frequencies,
+        n_before=data.n_before,
+        times=data.times,
+        sources=origins.sources,
+        texts=origins.texts,
+        languages=stop_words.languages(counts),
+        authors=origins.authors,
+        new_numbers=new_numbers,
+        numbers=data.numbers,
+    )
 
 
 def decide(documents, scored, past, settings):
@@ -139,16 +172,34 @@ def period_record(run, settings, data, scored, documents, decided):
     odl.alerts.model.Period
     """
     n, times = len(scored.score), data.times[data.times != NO_TIME]
-    first, last = (times.min(), times.max()) if len(times) else (NO_TIME, NO_TIME)
-    near = np.full((n, N_NEAREST), -1), np.zeros((n, N_NEAREST), dtype=np.float32)
     return Period(
-        data.t, run_facts(run), asdict(settings), int(first), int(last), 0.0, any(data.topics),
-        decided.unproven, int(scored.empty.sum()), int(documents.repeats[decided.items].sum()),
-        decided.p, decided.usual, scored.score, decided.tail, np.zeros(n), documents.first,
-        decided.event, *near, decided.novel, headlines=decided.headlines, below=decided.below,
-        gates=decided.gates, sizes=sorted(decided.sizes.items()), changes=decided.changes,
+        t=data.t,
+        run=run_facts(run),
+        settings=asdict(settings),
+        first=int(times.min()) if len(times) else NO_TIME,
+        last=int(times.max()) if len(times) else NO_TIME,
+        first_seen=0.0,
+        labelled=any(data.topics),
+        unproven=decided.unproven,
+        empty=int(scored.empty.sum()),
+        repeats=int(documents.repeats[decided.items].sum()),
+        p=decided.p,
+        usual=decided.usual,
+        score=scored.score,
+        tail=decided.tail,
+        context=np.zeros(n),
+        item=documents.first,
+        event=decided.event,
+        near=np.full((n, N_NEAREST), -1),
+        likeness=np.zeros((n, N_NEAREST), dtype=np.float32),
+        novel=decided.novel,
+        headlines=decided.headlines,
+        below=decided.below,
+        gates=decided.gates,
+        sizes=sorted(decided.sizes.items()),
+        changes=decided.changes,
         meaning=scored.meaning,
-    )  # fmt: skip
+    )
 
 
 def run_facts(run):
@@ -188,8 +239,8 @@ def read_novelty(path, data):
     score, residual, penalty, empty, meaning = read_parts(path)
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
-            fault = f"{path} is of other documents than {blocks.path_of(data.file)}"
-            expected = "scores and features of one timestep and seed"
+            fault = f"{path} has scores of other documents than {blocks.path_of(data.file)}"
+            expected = "scores and features of the same timestep and seed"
             raise DataError(fault, expected, "name files that belong together")
     return novelty.Novelty(None, residual, penalty, 0.0, score=score, empty=empty, meaning=meaning)
 
@@ -200,9 +251,9 @@ def _read_carried(previous, run, settings, t):
         return periods.read_carried(previous, run_facts(run), asdict(settings), t - 1)
     if t:
         raise DataError(
-            f"timestep {t} without the alerts before it",
-            "alerts of every timestep",
-            "pass --previous",
+            f"timestep {t} without the alerts of timestep {t - 1}",
+            "the alerts of the previous timestep",
+            "pass their file by --previous",
         )
     nothing = decision.StreamHistory.nothing()
     no_atoms = np.zeros(0, dtype=np.int64)
@@ -210,7 +261,7 @@ def _read_carried(previous, run, settings, t):
 
 
 def _new_numbers(carried, data, previous):
-    """Return the present number of each term of the previous period; None if all are unchanged."""
+    """Return the new number of each term of the previous period; None if no number changed."""
     return runs.places_of(carried.terms, data.terms, previous) if previous else None
 
 
@@ -223,17 +274,20 @@ def _set_shares(record, shares, data):
 
 
 def births(decided, items):
-    """Return (number, ids and titles of up to three documents) for each new event."""
+    """Return [(number, [[id, title] of up to three documents])] of the new events."""
     titles = {item.row: [item.id, item.title] for item in items}
     born = []
     for number in decided.born:
-        headline = next(one for one in decided.headlines if one.event == number)
+        headline = next(headline for headline in decided.headlines if headline.event == number)
         born.append((number, [titles[row] for row in headline.examples[:3]]))
     return born
 
 
 def _unseen_words(past, settings, data, documents, rows, names, unproven):
-    """Return (words in some rows that no earlier document has, `SeenWords` for the next period)."""
+    """Return (words of the given rows that no earlier document has, history for the next period).
+
+    The words are a list of `odl.alerts.model.Unseen`, the history is a `SeenWords` or None.
+    """
     if not settings.unseen:
         return [], None
     past = past or unseen.SeenWords()
@@ -285,10 +339,10 @@ def _atom_words(A, atoms, vocabulary):
 def _atoms(carried, data, Q, after):
     """Return (opening documents, nearest documents) of the atoms of the dictionary after learning.
 
-    The first is the number of the document that opened the atom, or the atom's own number if the
-    learner does not store it. The second is the id of the nearest document: one of this period if
-    any is assigned to the atom, else the stored one. The stored id is used only if the same
-    document opened the atom, so a replaced atom starts without one.
+    The opening document is given by its number, or by the number of the atom if the learner does
+    not store it. The nearest document is given by its id. It is a document of this period if one is
+    nearest to the atom, else the stored document. If another document opened the atom, which was
+    then replaced, the stored document is not used.
     """
     A = after.dictionary
     k = A.shape[1]
@@ -298,7 +352,7 @@ def _atoms(carried, data, Q, after):
         documents[atom] = carried.documents[atom]
     atoms, cosines = (values[:, 0] for values in reasons.nearest_atoms(Q, A, 1))
     # Rows are in ascending order of cosine, so the most similar document of an atom is assigned
-    # last. Of documents with equal cosines this is the first row.
+    # last. For ties, the first row is assigned last.
     for row in np.lexsort((-np.arange(len(atoms)), cosines)).tolist():
         if atoms[row] >= 0:
             documents[atoms[row]] = data.ids[row]

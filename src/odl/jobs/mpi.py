@@ -28,7 +28,7 @@ from odl.stream import features
 
 
 class Share(NamedTuple):
-    """What a rank reads for one timestep: all documents, and the atoms of its own agents.
+    """Inputs of a rank for one timestep: all documents, and the atoms of its own agents.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
     if learner.central(network):
         defect = f"solver '{learner.solver}' on the network '{learner.network}' over ranks"
         todo = "set solver: diffusion, or run without ranks"
-        raise ParameterError(defect, "diffusion: no rank may see all atoms", todo)
+        raise ParameterError(defect, "a solver for which no rank needs all atoms", todo)
     among = messages.Ranks(comm, network)
     is_own = np.isin(owner, among.agents)
     if previous is None:
@@ -146,9 +146,9 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     _write(comm, state, share, run, inferred, dual)
     phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
     phases["job"] = time.process_time() - begin
-    totals = agents.ranks.add_up([*phases.values(), agents.ranks.sent]).tolist()
-    spent = dict(zip(phases, totals, strict=False))
-    together(comm, lambda: _finish(agents.ranks, timings, spent, totals[-1], inferred))
+    *seconds, sent = agents.ranks.add_up([*phases.values(), agents.ranks.sent]).tolist()
+    totals = dict(zip(phases, seconds, strict=True))
+    together(comm, lambda: _finish(agents.ranks, timings, totals, sent, inferred))
 
 
 def _write(comm, state, share, run, inferred, dual):
@@ -164,7 +164,8 @@ def _write(comm, state, share, run, inferred, dual):
 
     def forget():
         if first:
-            with contextlib.suppress(FileNotFoundError):  # it would name other agents' files
+            # The file names files of agents, which are overwritten below.
+            with contextlib.suppress(FileNotFoundError):
                 os.unlink(state)
 
     def write_own():
@@ -174,7 +175,14 @@ def _write(comm, state, share, run, inferred, dual):
             codes = sparse.csr_array(inferred.codes[:, own_atoms])
             links = {"previous": share.previous, "features": share.features}
             checkpoint = checkpoints.Checkpoint(
-                data.t, run.chain, A[:, own_atoms], {}, updates, codes, 0.0, **links
+                t=data.t,
+                chain=run.chain,
+                dictionary=A[:, own_atoms],
+                arrays={},
+                updates=updates,
+                codes=codes,
+                uncoded=0.0,
+                **links,
             )
             digests.append(agentfiles.write_agent(state, agent, checkpoint))
         return digests
@@ -186,7 +194,14 @@ def _write(comm, state, share, run, inferred, dual):
             )
             links = {"previous": share.previous, "features": share.features, "terms": data.terms}
             checkpoint = agentfiles.NetworkCheckpoint(
-                data.t, run.chain, updates, run.atoms, score, dual, digests, **links
+                t=data.t,
+                chain=run.chain,
+                updates=updates,
+                n_atoms=run.atoms,
+                score=score,
+                dual=dual,
+                digests=digests,
+                **links,
             )
             agentfiles.write_network(state, checkpoint)
 
@@ -202,7 +217,7 @@ def _finish(among, timings, phases, sent, inferred):
         rounds = float(np.mean(inferred.iterations)) if len(inferred.iterations) else 0.0
         print(
             f"odl rank: {among.size} ranks, {len(inferred.iterations)} documents, "
-            f"{rounds:.1f} iterations for the score of one, {int(sent)} bytes sent",
+            f"{rounds:.1f} iterations per document, {int(sent)} bytes sent",
             flush=True,
         )
 

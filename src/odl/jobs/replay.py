@@ -12,8 +12,8 @@ def replay(path, run, settings, n_periods, corpus_features=None):
     """Decide the periods of a stream with each of several settings; yield them, oldest first.
 
     A decision does not depend on later periods, so the alerts equal those of a run with these
-    settings. Each file is read once. Documents have no reasons, because these need checkpoints,
-    which may be pruned.
+    settings. Each file is read once. Documents have no reasons, because reasons are computed from
+    checkpoints, which may be pruned.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def replay(path, run, settings, n_periods, corpus_features=None):
 
 
 def _documents(period, data, origins):
-    """Return {row: `Document`} for the documents that lists show.
+    """Return {row: `Document`} for the documents that may be listed.
 
-    These are the examples and the first document of each headline, and the novel documents.
+    They are the examples and the first document of each headline, and the novel documents.
     """
     headlines = (*period.headlines, *period.below)
     rows = {row for headline in headlines for row in (*headline.examples, *headline.rows[:1])}

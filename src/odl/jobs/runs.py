@@ -75,8 +75,10 @@ class Before(NamedTuple):
 
     @classmethod
     def from_arguments(cls, arguments, in_memory):
-        """Return the inputs that the arguments of a step name."""
-        return cls(*(arguments.get(name) or None for name in cls._fields[:-1]), in_memory)
+        """Return the inputs of a step from its arguments, a dict of names to paths."""
+        names = [name for name in cls._fields if name != "in_memory"]
+        paths = {name: arguments.get(name) or None for name in names}
+        return cls(**paths, in_memory=in_memory)
 
 
 FIRST_TIMESTEP = Before()  # inputs of timestep 0
@@ -130,7 +132,7 @@ def parse(chain):
     if weighting.pieces and not learner.opens:
         raise ParameterError(
             f"features.pieces is {weighting.pieces} for a run of {learner.algorithm}",
-            "pieces for runs of levels and adaptive only",
+            "pieces only for runs of levels and adaptive",
             "set features.pieces of the run to 0",
         )
     named = {name: chain[name] for name in ("corpus", "seed", "run", "atoms")}
@@ -171,9 +173,9 @@ def _dimensions(data, run):
     """
     if data.vectors is None:
         raise DataError(
-            f"run {run.run!r} has features.meaning {run.weighting.meaning}, and the stream has no "
+            f"run {run.run!r} has features.meaning {run.weighting.meaning}, but the stream has no "
             "vectors",
-            "a vector of each document",
+            "a vector for each document",
             "set vectors or columns.vector in the options of the corpus, or features.meaning to 0",
         )
     return data.vectors.shape[1]
@@ -251,9 +253,8 @@ def places_of(previous_terms, wanted, path):
     if (previous_terms is None) != (wanted is None):
         bound = "unbounded" if previous_terms is None else "bounded"
         defect = f"the vocabulary of {path} is {bound}, unlike that of the features"
-        raise CheckpointError(
-            defect, "one max_terms along a chain", f"delete {path} and run the same command again"
-        )
+        expected = "the same max_terms in all timesteps of a run"
+        raise CheckpointError(defect, expected, f"delete {path} and run the same command again")
     return None if previous_terms is None else terms.places(previous_terms, wanted)
 
 
@@ -262,6 +263,6 @@ def check_previous(t, previous):
     if (previous is None) != (t == 0):
         raise DataError(
             f"timestep {t} {'without' if previous is None else 'with'} a checkpoint before it",
-            "a checkpoint before every timestep but 0",
-            "pass --previous accordingly",
+            "a previous checkpoint for every timestep except 0",
+            "omit --previous for timestep 0, and pass it for later timesteps",
         )

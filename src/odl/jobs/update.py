@@ -24,7 +24,7 @@ ALL_ATOMS = 500
 
 
 class Learned(NamedTuple):
-    """Result of `update` in memory, so that the next step in this process reads no files.
+    """Result of `update` in memory. The next step in this process then reads no files.
 
     Attributes
     ----------
@@ -86,10 +86,18 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TI
     after = learner.learn(current, P, scores.codes, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
-        data.t, run.chain, after.dictionary, after.arrays, after.updates, scores.codes,
-        scores.uncoded, step.previous, features=str(data.file.attrs["digest"]), terms=step.P.terms,
+        t=data.t,
+        chain=run.chain,
+        dictionary=after.dictionary,
+        arrays=after.arrays,
+        updates=after.updates,
+        codes=scores.codes,
+        uncoded=scores.uncoded,
+        previous=step.previous,
+        features=str(data.file.attrs["digest"]),
+        terms=step.P.terms,
         meaning=meaning,
-    )  # fmt: skip
+    )
     checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
     write_scores(score_file, data, P, scores, current.dictionary, after.dictionary, run)
     phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
@@ -118,7 +126,7 @@ def write_scores(path, data, P, scores, before, after, run):
     documents = run.words_of(documents, axis=1)
     before, after = run.words_of(before), run.words_of(after)
     missing = novelty.unexplained(documents, before, codes, range(len(top)))
-    # Summed in the order of the documents. Atoms added after scoring have no use.
+    # Sums of codes, in the order of the documents. Atoms that were added after scoring have 0.
     use = np.bincount(scores.codes.indices, scores.codes.data, minlength=after.shape[1]).astype(
         np.float64
     )
@@ -163,21 +171,21 @@ def _top_atoms(A, use):
 def _past(step, history, run):
     """Return the weighted documents of each earlier batch, without removed terms.
 
-    The result is empty if the learner does not need them.
+    The result is empty if the learner does not need earlier documents.
     """
     t = step.data.t
     if not run.learner.needs_history:
         return []
     if t and history is None:
-        expected = "the folder of the features of the timesteps before"
-        raise ParameterError("no --history", expected, "give this folder by --history")
+        expected = "the folder with the features of earlier timesteps"
+        raise ParameterError("no --history", expected, "pass this folder by --history")
     batches = [features.read(path) for path in storage.earlier(history, t)]
     if [batch.t for batch in batches] != list(range(t)):
         timesteps = ", ".join(str(batch.t) for batch in batches)
         raise DataError(
             f"{history} with features of the timesteps {timesteps}",
-            f"features of 0 to {t - 1}, each in the file of its number",
-            "give the folder of the stream",
+            f"the features of timesteps 0 to {t - 1}",
+            "pass the folder with the features of the stream",
         )
     weighed = [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]
     if step.data.terms is None:

@@ -321,7 +321,7 @@ def test_a_saved_stream_goes_on(rng, tmp_path):
         (
             {"pieces": 0.5},
             "oil tanker",
-            "has pieces of words by the rules of an earlier version: learn again",
+            "has pieces of words by the rules of an earlier version; learn the texts again",
         ),
         (
             {},

@@ -35,13 +35,13 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`. "batch" and
         "batch_l2" store all documents, in memory and in the file of `save`.
     n_atoms : int, default=100
-        Maximum number of atoms of the initial dictionary. It has fewer (`n_atoms_`) if the first
-        batch has fewer documents. Some learners change the number later. "levels" uses its `memory`
-        instead.
+        Maximum number of atoms of the initial dictionary. The dictionary has fewer (`n_atoms_`) if
+        the first batch has fewer documents. Some learners change the number later. "levels" uses
+        its hyper-parameter `memory` instead.
     settings : dict, optional
         Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``.
-        A single one is set by ``set_params(settings__gamma=4.0)``, and is named "settings__gamma"
-        in a grid search.
+        A single hyper-parameter is set by ``set_params(settings__gamma=4.0)``, and is named
+        "settings__gamma" in a grid search.
     growing : bool, default=False
         Whether later batches may have more columns. New terms are appended on the right.
     random_state : int, RandomState, Generator or None, default=0
@@ -52,13 +52,13 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         is flagged. It must be at least 1 / (1 + `window`), the smallest possible tail probability.
         It may be changed after `fit`.
     window : int, default=2000
-        Number of last scores with which a new score is compared. Each was computed before its
-        document was learned.
+        Number of last scores with which a new score is compared. Each of these scores was computed
+        before its document was learned.
     folds : int, default=3
         Number of random folds of the first batch. Each fold is scored by a dictionary of the other
-        folds, and these scores begin the window, which takes folds - 1 times as long as learning
-        the batch. With 0 the window is empty, and no document is flagged before the second batch
-        has been scored.
+        folds, and these scores fill the window. This takes folds - 1 times as long as learning the
+        batch. With 0, the window is empty, and no document is flagged before the second batch has
+        been scored.
     budget : float, optional
         Deprecated name of `level`.
 
@@ -87,10 +87,10 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     learner. If known documents are exchangeable with those of the window, at most a share of
     `level` of them is flagged (`odl.alerts.calibration.tail_probability`). They are not
     exchangeable while the dictionary changes fast: the first steps of dual averaging raise all
-    scores, and more documents are flagged in one or two batches. Ties count as larger, so no
-    document is flagged if more than a share of `level` of the window has the largest score. This
-    can occur with L1 learners. An empty document has the score 1 and is never flagged. The method
-    is the mechanism GENNVL of the ICASSP 2013 paper.
+    scores, and more documents are flagged in one or two batches. Ties count as larger scores, so no
+    document is flagged if more than a share of `level` of the window has the largest score. Such
+    ties can occur with L1 learners. An empty document has the score 1 and is never flagged. The
+    method is the mechanism GENNVL of the ICASSP 2013 paper.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     aside : pandas.DataFrame
         Reason for each row that cannot be read, with the index of the frame.
     index : pandas.Index
-        Index of the readable rows. `ids`, `times` and `documents` contain these rows only.
+        Index of the readable rows. `ids`, `times` and `documents` contain only the readable rows.
     ids : list or None
         None without a column of ids.
     times : ndarray of int64 or None
@@ -123,7 +123,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
 def _unreadable(name, reason, has_time):
     """Return the ParameterError for a document that cannot be read; `name` is its id or index."""
     expected = "a text and a time" if has_time else "a text"
-    hint = " (pandas.to_datetime has dayfirst)" if "begin with the day" in reason else ""
+    hint = " (e.g. pandas.to_datetime with dayfirst)" if "begin with the day" in reason else ""
     return ParameterError(
         f"document {name!r} of the frame: {reason}",
         f"{expected} for every document",
@@ -138,8 +138,8 @@ def _choose_columns(frame, columns, optional):
     ----------
     frame : pandas.DataFrame
     columns, optional : dict
-        Role -> name of the column that the user gave, or None. None means the column with the name
-        of the role in `columns`, and no column in `optional`.
+        Role -> name of the column that the user gave, or None. None stands for the column with the
+        name of the role if the role is in `columns`, and for no column if it is in `optional`.
     """
     chosen = {}
     for role, column in {**columns, **optional}.items():
@@ -243,7 +243,7 @@ def batches(times, n_documents, period=None, initial=1):
 
 
 def table(index, ids, times, parts):
-    """Return the results of all batches as a data frame with index and order of the input frame.
+    """Return the results of all batches as a data frame, with the index and order of the input.
 
     Parameters
     ----------

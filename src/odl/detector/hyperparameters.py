@@ -93,7 +93,7 @@ class LearnerSettings:
     def _hyperparameters(self):
         """Return {name: dataclass field} of the hyper-parameters of the learner.
 
-        The result is empty if the learner does not exist, which `fit` reports.
+        The result is empty if the learner does not exist; `fit` then raises the error.
         """
         try:
             return parameters(learners.learner_class(self.learner))

@@ -1,4 +1,4 @@
-"""Base class of `NoveltyDetector`, which scales, scores, explains and learns rows and saves state.
+"""Base class of `NoveltyDetector`: scale, score, explain and learn rows; save and load the state.
 
 Files are written without pickle.
 """
@@ -31,7 +31,7 @@ DEFAULT_LEVEL = 0.05
 
 
 class Mechanism(LearnerSettings):
-    """Fitted state of a detector, and the private methods that change it.
+    """Base class of detectors: the fitted state, and the methods that read and change it.
 
     The parameters are documented in `odl.detector.NoveltyDetector`.
     """
@@ -43,11 +43,13 @@ class Mechanism(LearnerSettings):
 
     @property
     def components_(self) -> sparse.csr_array:
+        """Atoms in rows, shape (n_atoms_, n_features)."""
         check_is_fitted(self, "state_")
         return sparse.csr_array(self.state_.dictionary.T)
 
     @property
     def n_atoms_(self) -> int:
+        """Number of atoms."""
         check_is_fitted(self, "state_")
         return self.state_.dictionary.shape[1]
 
@@ -166,7 +168,7 @@ class Mechanism(LearnerSettings):
         StorageError
             If the file is damaged.
         ParameterError
-            If it was not written by `NoveltyDetector.save` of this version.
+            If the file was not written by `NoveltyDetector.save` of this version.
 
         Examples
         --------
@@ -228,7 +230,7 @@ class Mechanism(LearnerSettings):
         return detector, extra_setting, extra_arrays
 
     def _fit(self, X):
-        """Check and learn a first batch; return its scores as in `_begin`."""
+        """Check and learn the first batch; return the held-out scores that `_begin` returns."""
         model = self._model()
         self._check_parameters()
         return self._begin(self._rows(X, model, reset=True), model)
@@ -241,7 +243,7 @@ class Mechanism(LearnerSettings):
             self.level, self.budget = self.budget, None
 
     def _check_parameters(self):
-        """Raise ParameterError for invalid parameters; equal values are checked only once."""
+        """Raise ParameterError for invalid parameters. Unchanged parameters are checked once."""
         self._rename()
         key = repr((self.n_atoms, self.folds, self.level, self.window))
         if key == self._checked:
@@ -295,7 +297,10 @@ class Mechanism(LearnerSettings):
         return model.with_room(state, int(self.n_atoms))
 
     def _held_out(self, P, model, seed):
-        """Score each fold of a batch with a dictionary of the other folds; nan as in `_begin`."""
+        """Return the score of each document with a dictionary of the other folds.
+
+        The score is nan for the same documents as in `_begin`.
+        """
         scores = np.full(P.shape[0], np.nan)
         folds = min(self.folds, np.count_nonzero(np.diff(P.indptr)))
         fold_of = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
@@ -305,7 +310,7 @@ class Mechanism(LearnerSettings):
                 state = self._start(P[~fold], model, seed)
             except ParameterError:
                 # The other folds have too few documents for the learner, for example for a tree of
-                # fixed size. The documents of this fold keep the score nan.
+                # fixed size. The scores of this fold remain nan.
                 continue
             scored = novelty.score(model, state, P[fold])
             scores[fold] = np.where(scored.empty, np.nan, scored.score)
@@ -324,7 +329,7 @@ class Mechanism(LearnerSettings):
         return model
 
     def _learn(self, P, model, scored):
-        """Learn from rows that were scored."""
+        """Learn rows P whose scores are `scored`."""
         state = model.fit_terms(self.state_, P.shape[1])
         state = novelty.learn(model, state, P, scored, self.history_)
         self._take(P, model, scored, state)
@@ -352,7 +357,7 @@ class Mechanism(LearnerSettings):
     def _rows(self, X, model, reset):
         """Check the input and scale its rows to unit norm.
 
-        With `growing` it may have more columns than earlier batches.
+        With `growing`, X may have more columns than earlier batches.
         """
         checks = {"accept_sparse": "csr", "dtype": np.float64}
         if not reset and self._is_valid(X):

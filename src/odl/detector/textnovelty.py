@@ -42,7 +42,7 @@ DETECTOR_PARAMETERS = ("learner", "n_atoms", "settings", "random_state", "window
 class TextNovelty(LearnerSettings, BaseEstimator):
     """Detector of new topics in a stream of texts.
 
-    `update` scores documents by earlier documents, then learns them. Results are equal to those of
+    `update` scores documents by earlier documents, then learns them. Results equal those of
     `odl run` with its defaults. Pass texts batch by batch, in the order of time.
 
     Parameters
@@ -78,14 +78,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Column of titles, whose words are counted separately (`odl.alerts.surprise`). By default
         "title", if the frame has it.
     author : str, optional
-        Column of authors. A word then counts once for each author in a batch. Do not use it if few
-        people write most documents.
+        Column of authors. A word then counts once for each author in a batch. Do not set `author`
+        if few people write most documents.
     source : str, optional
         Column of sources, such as the file or the forum of a document. The number of documents of
         each source is compared with its numbers in earlier batches.
     changed : {"keep", "new"}, default="keep"
-        Treatment of a row with an earlier id but a changed text or time. "keep" omits the row,
-        "new" makes it a document whose id ends with a digest of its content. Unchanged rows are
+        Treatment of a row with an earlier id but a changed text or time. "keep" omits the row.
+        "new" adds it as a document whose id ends with a digest of the content. Unchanged rows are
         always omitted.
     period : {"day", "week", "month", "quarter", "year"}, optional
         Calendar period of a batch (UTC; weeks begin on Monday). Pass complete periods. By default
@@ -103,12 +103,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     min_df : int, default=0
         Minimum number of earlier documents with a word for the word to be used.
     max_share : float, default=1.0
-        Largest share of earlier documents with a word. A word that exceeds it and is in at least 30
-        documents is a stop word: it is counted but has no weight. Use 0.5 with
+        Largest share of earlier documents that may contain a word. A word with a larger share that
+        is in at least 30 documents is a stop word: it is counted but has no weight. Use 0.5 with
         ``tokens={"stop_words": None}``.
     languages : bool, default=False
-        Whether to detect the language of each document and give its stop words no weight
-        (`odl.text.stopwords`). Use it for texts in several languages, with
+        Whether to detect the language of each document and give no weight to stop words of this
+        language (`odl.text.stopwords`). Use True for texts in several languages, with
         ``tokens={"stop_words": None}``.
     pieces : float, default=0
         Weight of the pieces of words (`odl.stream.pieces`), for "levels" and "adaptive".
@@ -400,7 +400,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         StorageError
             If the file is damaged.
         ParameterError
-            If it was not written by `TextNovelty.save` of this version.
+            If the file was not written by `TextNovelty.save` of this version.
 
         Warns
         -----
@@ -438,7 +438,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if word_rules < textpast.WORD_RULES and (stream.pieces or in_pairs):
             units = "pieces of words" if stream.pieces else "words of a script without spaces"
             warnings.warn(
-                f"{path} has {units} by the rules of an earlier version: learn again",
+                f"{path} has {units} by the rules of an earlier version; learn the texts again",
                 UserWarning,
                 stacklevel=2,
             )
@@ -495,7 +495,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return self.detector_._model_as_fitted() if hasattr(self, "detector_") else self._model()
 
     def _batch(self, texts):
-        """Return the `_Batch` of texts: their words are counted and weighted as the next batch."""
+        """Count and weigh the words of texts as those of the next batch; return a `_Batch`."""
         counts, terms = count_words(texts, with_words(self.tokens))
         is_first = not hasattr(self, "detector_")
         words = [] if is_first else [*self.detector_.words_]
@@ -507,8 +507,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if not is_first:
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
-        # Document frequencies and number of documents from which the weights are computed: those of
-        # the documents before the batch, or of the batch itself if it is the first.
+        # Weights are computed from the document frequencies and the number of the documents before
+        # the batch. For the first batch, those of the batch itself are used.
         past = (after, len(texts)) if is_first else (before, self.n_documents_)
         stop_words = StopWords(words, past[0]) if self.languages else None
         weighting, norm = self._weighting(), self._learner().norm
@@ -516,8 +516,17 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         repeats = getattr(self, "repeats_", RecentDuplicates()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
         P = weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
-        content_counts = without_stop_words(counts, *past, weighting, stop_words)
-        return _Batch(P, Q, counts, content_counts, words, before, after, repeats, pieces)
+        return _Batch(
+            P=P,
+            Q=Q,
+            counts=counts,
+            content_counts=without_stop_words(counts, *past, weighting, stop_words),
+            words=words,
+            before=before,
+            after=after,
+            repeats=repeats,
+            pieces=pieces,
+        )
 
     def _step(self, rows, times, documents, options):
         """Score the documents in `rows` and decide on alerts, then learn them as one batch.
@@ -556,7 +565,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         part : dict
-            Columns of the table.
+            Columns of the table of results.
         scored : odl.novelty.Novelty
         past : odl.alerts.decision.StreamHistory
             History for the next batch.
@@ -565,8 +574,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         scored = detector._scored(batch.P, model)
         state = model.fit_terms(detector.state_, batch.P.shape[1])
         item, again = batch.repeats.groups.items()
-        # The first batch is counted already, and the window contains only its scores, with which
-        # it must not be compared.
+        # The detector already counts the first batch, and the window contains only scores of this
+        # batch, with which it must not be compared.
         t = detector.n_batches_ - 1 if first else detector.n_batches_
         window = detector.window_[:0] if first else detector.window_
         past = getattr(self, "past_", decision.StreamHistory.nothing())._replace(recent=window)
@@ -576,12 +585,23 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         )
         titled = excerpts.find_title_words(titles, batch.content_counts, batch.words)
         period = decision.PeriodDocuments(
-            t, item, again, batch.Q, batch.content_counts, titled, batch.words, batch.before,
-            self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows],
-            sources or [""] * len(rows),
-            lambda indices: [one_line(texts[row], SPELLING_CHARACTERS) for row in rows[indices]],
-            StopWords(batch.words, batch.before).languages(batch.counts), authors,
-        )  # fmt: skip
+            t=t,
+            first=item,
+            repeats=again,
+            Q=batch.Q,
+            counts=batch.content_counts,
+            titled=titled,
+            vocabulary=batch.words,
+            frequencies=batch.before,
+            n_before=self.n_documents_,
+            times=np.full(len(rows), NO_TIME) if times is None else times[rows],
+            sources=sources or [""] * len(rows),
+            texts=lambda indices: [
+                one_line(texts[row], SPELLING_CHARACTERS) for row in rows[indices]
+            ],
+            languages=StopWords(batch.words, batch.before).languages(batch.counts),
+            authors=authors,
+        )
         decided, past = decision.decide(period, scored, past, options)
         shares = reasons.word_shares(
             novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces
@@ -607,7 +627,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 def _register_rows(register, ids, times, texts):
     """Add documents to the register; return (rows of the new documents, ids of all rows).
 
-    A row whose id occurred before is omitted, or gets a new id, by `TextNovelty.changed`.
+    A row whose id occurred before is omitted or gets a new id, depending on
+    `TextNovelty.changed`.
     """
     rows, ids = [], list(ids)
     for row, name in enumerate(ids):
@@ -625,9 +646,9 @@ def _register_rows(register, ids, times, texts):
 def _alert_mask(decided, options):
     """Return the mask of documents that are alerts.
 
-    With gates, these are the most central documents of each headline. Otherwise, these are the
-    documents with the smallest tail probabilities. The budget limits the number of headlines or
-    documents. An unproven period has no alerts.
+    With gates, alerts are the most central documents of each headline, and the budget limits the
+    number of headlines. Without gates, alerts are the documents with the smallest tail
+    probabilities, and the budget limits the number of documents. An unproven period has no alerts.
     """
     alert = np.zeros(len(decided.tail), dtype=bool)
     max_alerts = 0 if decided.unproven else options.room(len(decided.items))
@@ -641,10 +662,10 @@ def _alert_mask(decided, options):
 
 
 def _headlines(decided, batch):
-    """Return two lists: the name of the headline of each document, and their common words.
+    """Return the name of the headline of each document, and the words that both have in common.
 
-    Both texts are "" for a document without a headline. A document in several headlines has the
-    name of the first one.
+    Each of the two lists has one text per document, "" for a document without a headline. For a
+    document in several headlines, the first headline is used.
     """
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
     for headline in reversed(decided.headlines):
@@ -663,7 +684,7 @@ class _Batch(NamedTuple):
     Attributes
     ----------
     P : csr_array
-        Weights for the learner. Columns of pieces, if used, precede those of words.
+        Weights for the learner. If pieces are used, their columns precede those of words.
     Q : csr_array, shape (n, m)
         Weights with which documents are compared with each other.
     counts, content_counts : csr_array, shape (n, m)

@@ -38,7 +38,7 @@ class RecentDuplicates(NamedTuple):
         return RecentDuplicates(groups, sets[-len(groups.names) :])
 
 
-WORD_RULES = 2  # version of the rules for words and pieces, which files contain
+WORD_RULES = 2  # version of the rules for words and pieces, stored in each file
 DUPLICATE_ARRAYS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
 
@@ -67,7 +67,7 @@ def arrays(repeats, past, register):
     ends = np.cumsum([len(shingle_set) for shingle_set in repeats.sets], dtype=np.int64)
     groups = (shingles, ends, repeats.groups.born, repeats.groups.starts)
     encoded = dict(zip(DUPLICATE_ARRAYS, groups, strict=True))
-    past = past._replace(recent=np.zeros(0))  # the file of the detector has the scores
+    past = past._replace(recent=np.zeros(0))  # the detector stores the recent scores
     for name, value in decision.as_arrays(past).items():
         encoded[f"past_{name}"] = as_bytes(value) if isinstance(value, list) else value
     encoded["ids"] = as_bytes([*register.contents])

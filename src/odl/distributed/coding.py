@@ -54,7 +54,7 @@ def check_inputs(P, A, model):
 
 
 MAX_SWEEPS = 1000  # maximum number of sweeps of coordinate descent
-# Largest number N of agents for which the fixed point is computed, with a dense matrix (N, N)
+# Largest number N of agents for which the fixed point is computed, with a dense (N, N) matrix.
 MAX_AGENTS = 5000
 
 
@@ -173,7 +173,7 @@ def owners(n_atoms: int, n_agents: int) -> np.ndarray:
 
 
 def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
-    """Return the step size 0.9/(c_f/N + n/delta), where n is the most atoms of an agent.
+    """Return the step size 0.9/(c_f/N + n/delta), where an agent has at most n atoms.
 
     Atoms are in the unit ball, so ||W_k||_2^2 <= n. An agent therefore does not need the norms of
     other agents, and the step size remains stable while the dictionary changes.
@@ -244,8 +244,8 @@ def _kernel_iteration(model, owner, network, iteration):
     if iteration.at_fixed_point:
         if network.n_agents > MAX_AGENTS:
             raise ParameterError(
-                f"the network has {network.n_agents} agents, and the fixed point needs a number "
-                "for each pair",
+                f"the network has {network.n_agents} agents, and the fixed point stores a number "
+                "for each pair of agents",
                 f"at most {MAX_AGENTS} agents",
                 "set solver: diffusion, or lower agents",
             )

@@ -145,8 +145,8 @@ class AgentShare:
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return the initial dual variables, shape (own agents, terms).
 
-        They are argmin_nu f*(nu) - nu^T x for agents that see x, the optimum if all codes are zero,
-        and 0 for other agents. No communication is needed.
+        For agents that see x, the initial value is argmin_nu f*(nu) - nu^T x, the optimum if all
+        codes are zero. For other agents it is 0. No communication is needed.
         """
         residual = self.model.residual
         optimum = residual.project(np.asarray(x) / residual.curvature)

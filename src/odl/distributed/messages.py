@@ -18,7 +18,7 @@ from odl.distributed.inference import AgentShare, diffuse
 from odl.errors import OdlError, ParameterError
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
-POLLS = 20  # number of polls of a message without a pause
+POLLS = 20  # number of polls for a message before the first pause
 SHORTEST_PAUSE, LONGEST_PAUSE = 1e-5, 0.01  # seconds between further polls
 
 
@@ -143,7 +143,7 @@ def first_agents(n_agents, n_ranks):
 
 
 def pack(rows):
-    """Return rows as one message: number of non-zero columns, their indices, and their values."""
+    """Return rows as one message: number, indices and values of the columns that are not zero."""
     columns = np.flatnonzero(rows.any(axis=0))
     return np.concatenate([[len(columns)], columns, rows[:, columns].ravel()])
 
@@ -171,8 +171,8 @@ class Ranks:
     senders : ndarray of int
         Agents whose dual variables the own agents combine, ascending.
     sends, receives : dict of int to ndarray of int
-        Other rank -> own agents whose dual variables it needs, and its agents whose dual variables
-        this rank needs.
+        Other rank -> own agents whose dual variables the other rank needs, and its agents whose
+        dual variables this rank needs.
     is_own : ndarray of bool
         Mask of the agents in `senders` that are own agents.
     rows : dict of int to ndarray of int
@@ -187,7 +187,7 @@ class Ranks:
         self.starts = first_agents(network.n_agents, self.size)
         rank_of = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
         links = sparse.csr_array(network.weights)
-        # for each rank, the agents whose dual variables its agents combine
+        # For each rank, the agents whose dual variables are combined by agents of this rank.
         senders = [
             np.unique(links[np.flatnonzero(rank_of == rank)].indices) for rank in range(self.size)
         ]
@@ -257,7 +257,7 @@ class Ranks:
         return self._gather(np.ascontiguousarray(numbers, dtype=float), np.diff(self.starts))
 
     def _gather(self, rows, counts):
-        """Return the rows of all ranks, of which rank r has counts[r]."""
+        """Return the rows of all ranks, where counts[r] is the number of rows of rank r."""
         gathered = np.empty((int(counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
         self.sent += rows.nbytes * (self.size - 1)
         width = int(np.prod(rows.shape[1:], dtype=np.int64))

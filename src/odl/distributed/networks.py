@@ -53,7 +53,7 @@ def graph(
         )
     if n_agents < 1:
         raise ParameterError(
-            f"the number of agents is {n_agents}", "at least one agent", "raise it"
+            f"the number of agents is {n_agents}", "at least one agent", "raise agents"
         )
     if name == "ring" and (degree < 2 or degree % 2):
         raise ParameterError(

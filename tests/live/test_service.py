@@ -261,9 +261,9 @@ def test_buttons_judge_a_headline_and_take_it_back(tmp_path, tmp_path_factory):
         ({"what": "w4-2", "verdict": "muted", "until": "soon"}, "expected a date"),
         (
             {"what": "w4-2", "verdict": "muted", "note": "x" * 1001},
-            "not a text of at most 1000 characters",
+            "not a string of at most 1000 characters",
         ),
-        ({"what": "w4-2", "verdict": ["muted"]}, "not a text of at most 1000 characters"),
+        ({"what": "w4-2", "verdict": ["muted"]}, "not a string of at most 1000 characters"),
         ({"what": "w4-2"}, "expected what"),
         ({"verdict": "muted"}, "expected what"),
         ({}, "expected what"),
@@ -522,7 +522,7 @@ def test_documents_that_come_too_fast_come_again_later(monkeypatch):
     said = post(1)
     assert (
         said.headers["Retry-After"] == "3"
-        and "more than 2 documents a second" in said.json["error"]
+        and "more than 2 documents per second" in said.json["error"]
     )
     assert post(1, "::1").status_code == 200
     now[0] += 3

@@ -225,7 +225,7 @@ class DocumentWords(NamedTuple):
 
 
 class DocumentJudge:
-    """Judges documents by what was learned up to a timestep.
+    """Judge of documents, with the dictionary and the statistics learned up to a timestep.
 
     Parameters
     ----------

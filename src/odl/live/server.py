@@ -70,14 +70,8 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
         raise ParameterError(
             f"--http needs {error.name}, which is not installed", "the extra http", todo
         ) from error
-    host, _, port = address.rpartition(":")
-    host, token = host.strip("[]"), os.environ.get(TOKEN_VARIABLE, "")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise ParameterError(
-            f"--http {address}",
-            "an address and a port, such as 127.0.0.1:8080",
-            "correct the address",
-        )
+    host, port = _parse_address(address)
+    token = os.environ.get(TOKEN_VARIABLE, "")
     if len(token) < MIN_TOKEN_LENGTH and (token or host not in LOOPBACK):
         given = f"--http {address} with a {TOKEN_VARIABLE} of {len(token)} characters"
         todo = f"set the variable {TOKEN_VARIABLE}, or listen on 127.0.0.1"
@@ -90,14 +84,7 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
             "a number of documents per second above 0",
             "give a larger rate, or omit --rate",
         )
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, int(port)), family=family, backlog=MAX_CONNECTIONS)
-    except OSError as error:
-        given = f"--http {address} ({error.strerror})"
-        raise ParameterError(
-            given, "a free port at an address of this machine", "choose another port"
-        ) from error
+    listening = _listen(host, port, address)
     desk = Desk()
     server = waitress.create_server(
         Service(desk, token, rate),
@@ -127,6 +114,31 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
         # All answered documents are stored. A thread is still reading results: at exit, Python
         # would end it while it holds the lock of HDF5, and then wait for this lock forever.
         os._exit(0)
+
+
+def _parse_address(address):
+    """Return (host, port) of an address such as ``127.0.0.1:8080`` or ``[::1]:8080``."""
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise ParameterError(
+            f"--http {address}",
+            "an address and a port, such as 127.0.0.1:8080",
+            "correct the address",
+        )
+    return host, int(port)
+
+
+def _listen(host, port, address):
+    """Return a socket that listens on a port; `address` is the option --http, for the message."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=MAX_CONNECTIONS)
+    except OSError as error:
+        given = f"--http {address} ({error.strerror})"
+        raise ParameterError(
+            given, "a free port at an address of this machine", "choose another port"
+        ) from error
 
 
 def place_of(number):

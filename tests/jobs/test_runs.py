@@ -201,7 +201,7 @@ class TestMeaning:
             in said.stderr
         )
         with pytest.raises(
-            DataError, match="and the stream has no vectors; expected a vector of each document"
+            DataError, match="but the stream has no vectors; expected a vector for each document"
         ):
             runs.open_documents(features.follow(corpora.read("simulation", options={"documents": 60, "days": 6})),
                                 runs.parse({**CHAIN, "features": {"meaning": 0.5}}))  # fmt: skip

@@ -134,7 +134,8 @@ def test_damaged_digests_cost_no_document(box, change):
     inbox.settle()
     assert content(box.replace("/.", "/")) == before
     if not os.path.basename(box).startswith("."):
-        assert f"delete {SUMS}" in said[0] and "was c" in said[0]
+        assert f"delete {SUMS}" in said[0]
+        assert "was changed" in said[0] or "is truncated" in said[0]
 
 
 def test_files_of_an_earlier_version_get_digests(box):

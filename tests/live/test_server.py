@@ -294,10 +294,10 @@ def test_a_full_disk_ends_it_and_nothing_is_said_to_be_accepted(news):
     [
         ("8080", "", "expected an address and a port"),
         ("127.0.0.1:http", "", "expected an address and a port"),
-        ("0.0.0.0:0", "", "expected a token of 16 or more"),
-        ("0.0.0.0:0", "secret", "expected a token of 16 or more"),
-        ("127.0.0.1:0", "secret", "expected a token of 16 or more"),
-        ("192.0.2.1:0", TOKEN, "expected an address of this machine"),
+        ("0.0.0.0:0", "", "expected a token of at least 16"),
+        ("0.0.0.0:0", "secret", "expected a token of at least 16"),
+        ("127.0.0.1:0", "secret", "expected a token of at least 16"),
+        ("192.0.2.1:0", TOKEN, "expected a free port at an address"),
     ],
 )
 def test_where_it_does_not_listen(news, monkeypatch, address, token, fault):

@@ -497,7 +497,9 @@ def test_damaged_results_are_said_in_the_log_alone(news, tmp_path):
         for path in folder.rglob("alerts/*.h5"):
             path.write_bytes(b"damaged")
         status, _, text = client.ask("GET", "/new")
-        assert status == 503 and json.loads(text)["error"].endswith("the log of odl watch says why")
+        assert status == 503 and json.loads(text)["error"].endswith(
+            "the output of odl watch has the reason"
+        )
         assert client.ask("GET", "/health")[0] == 200
 
 

@@ -958,7 +958,7 @@ def test_documents_without_id_or_time_get_one(news):
 def test_what_cannot_be_watched_is_said(news):
     text = (news / "odl.yaml").read_text()
     (news / "odl.yaml").write_text(text.replace("by: period", "by: documents"))
-    with pytest.raises(ConfigError, match="calendar periods"), watched(news):
+    with pytest.raises(ConfigError, match="expected batches by period"), watched(news):
         pass
     (news / "odl.yaml").write_text(text + "driver: snakemake\n")
     with pytest.raises(ConfigError, match="driven by Snakemake"), watched(news):

@@ -25,11 +25,11 @@ try:
         ward_merging,
     )
 except ModuleNotFoundError as error:
-    defect = "odl is not built here: its compiled kernels (odl.kernels._kernels) are missing"
+    defect = "the compiled kernels of odl (odl.kernels._kernels) are missing"
     raise ConfigError(
         defect,
         "an installation, which builds them",
-        "run pip install . in the folder of the sources",
+        "type pip install . in the folder of the sources",
     ) from error
 
 __all__ = [

@@ -20,7 +20,7 @@ def build_if_edited(root):
     Raises
     ------
     ConfigError
-        If the sources do not compile, or CMake was in a temporary environment that is gone.
+        If the sources do not compile, or CMake was in a temporary environment that was deleted.
     """
     minor = min(sys.version_info.minor, 12)  # newer versions of Python share one module
     caches = sorted(root.glob(f"build/editable-cp3{minor}-*/CMakeCache.txt"))

@@ -239,9 +239,11 @@ def read_novelty(path, data):
     score, residual, penalty, empty, meaning = read_parts(path)
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
-            fault = f"{path} has scores of other documents than {blocks.path_of(data.file)}"
-            expected = "scores and features of the same timestep and seed"
-            raise DataError(fault, expected, "name files that belong together")
+            raise DataError(
+                f"{path} has scores of other documents than {blocks.path_of(data.file)}",
+                "scores and features of the same timestep and seed",
+                "name files that belong together",
+            )
     return novelty.Novelty(None, residual, penalty, 0.0, score=score, empty=empty, meaning=meaning)
 
 

@@ -76,9 +76,8 @@ class Before(NamedTuple):
     @classmethod
     def from_arguments(cls, arguments, in_memory):
         """Return the inputs of a step from its arguments, a dict of names to paths."""
-        names = [name for name in cls._fields if name != "in_memory"]
-        paths = {name: arguments.get(name) or None for name in names}
-        return cls(**paths, in_memory=in_memory)
+        paths = [arguments.get(name) or None for name in cls._fields if name != "in_memory"]
+        return cls(*paths, in_memory)
 
 
 FIRST_TIMESTEP = Before()  # inputs of timestep 0
@@ -253,8 +252,11 @@ def places_of(previous_terms, wanted, path):
     if (previous_terms is None) != (wanted is None):
         bound = "unbounded" if previous_terms is None else "bounded"
         defect = f"the vocabulary of {path} is {bound}, unlike that of the features"
-        expected = "the same max_terms in all timesteps of a run"
-        raise CheckpointError(defect, expected, f"delete {path} and run the same command again")
+        raise CheckpointError(
+            defect,
+            "the same max_terms in all timesteps of a run",
+            f"delete {path} and run the same command again",
+        )
     return None if previous_terms is None else terms.places(previous_terms, wanted)
 
 

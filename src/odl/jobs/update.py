@@ -177,8 +177,11 @@ def _past(step, history, run):
     if not run.learner.needs_history:
         return []
     if t and history is None:
-        expected = "the folder with the features of earlier timesteps"
-        raise ParameterError("no --history", expected, "pass this folder by --history")
+        raise ParameterError(
+            "no --history",
+            "the folder with the features of earlier timesteps",
+            "pass this folder by --history",
+        )
     batches = [features.read(path) for path in storage.earlier(history, t)]
     if [batch.t for batch in batches] != list(range(t)):
         timesteps = ", ".join(str(batch.t) for batch in batches)

@@ -259,11 +259,10 @@ def enlist(dry=False):
         text = file.read()
     written, n = re.subn(r"(?m)^(sources: \[.*)\][ \t]*$", rf'\1, "{SOURCE}"]', text)
     if n != 1:
-        todo = f"write '{SOURCE}' into sources"
         raise ConfigError(
             f"{project.FILE} does not read the inbox, and its sources are not a list in one line",
             "a list in one line, such as sources: [a.jsonl]",
-            todo,
+            f"write '{SOURCE}' into sources",
         )
     if not dry:
         with replacing(project.FILE) as temporary, open(temporary, "w", encoding="utf-8") as file:

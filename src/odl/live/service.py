@@ -325,9 +325,9 @@ def body_of(request, *kinds):
     encoding = request.headers.get("Content-Encoding", "identity")
     if request.mimetype not in kinds:
         # The third kind is another name of the second one, and is not suggested.
-        expected = " or ".join(kinds[:2])
-        given = f"a body of {request.mimetype or 'no type'}"
-        raise UnsupportedMediaType(f"{given}; expected {expected}")
+        raise UnsupportedMediaType(
+            f"a body of {request.mimetype or 'no type'}; expected {' or '.join(kinds[:2])}"
+        )
     if charset.lower() not in ("utf-8", "utf8", "us-ascii") or encoding.lower() != "identity":
         raise UnsupportedMediaType("a compressed or non-UTF-8 body; expected uncompressed UTF-8")
     return request.get_data(cache=False)

@@ -151,9 +151,10 @@ class LiveWatch:
     def configure(self):
         """Read odl.yaml and load the learned dictionary."""
         if project.read(".").get(project.DRIVER) == "snakemake":
-            given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(
-                given, "driver: odl run", "create another folder by odl init, without --snakemake"
+                f"the folder is driven by Snakemake (driver in {project.FILE})",
+                "driver: odl run",
+                "create another folder by odl init, without --snakemake",
             )
         commands.read_commands(".")  # raises an error for a command that cannot be used
         folder = folders.opened(os.path.basename(os.getcwd()))
@@ -165,9 +166,11 @@ class LiveWatch:
                 f"batches by {by} of files of kind {kind or 'any'} with the columns "
                 f"{', '.join(arrivals.columns)}"
             )
-            expected = "batches by period of JSON lines, with columns of ids and times"
-            todo = f"set batches: {{by: period}}, and columns id and time, in {project.FILE}"
-            raise ConfigError(given, expected, todo)
+            raise ConfigError(
+                given,
+                "batches by period of JSON lines, with columns of ids and times",
+                f"set batches: {{by: period}}, and columns id and time, in {project.FILE}",
+            )
         self.folder, self.arrivals, self.columns = folder, arrivals, arrivals.columns
         self.calendar = stream["batches"]["period"]
         self.shares = ReadShares(folder, arrivals.collection)
@@ -523,11 +526,11 @@ class LiveWatch:
         if status == 0:
             self.fault = ""
             return self._read_run()
-        error = lines[-1]  # a failed run prints its error last
-        # The same error may end the run of every period, and is printed once.
-        if status not in STOPPED_STATUSES and error != self.fault:
-            self.fault = error
-            print_line(f"the period is not learned yet: {error}")
+        # A failed run prints its error last. The same error may end the run of every period, and is
+        # printed once.
+        if status not in STOPPED_STATUSES and lines[-1] != self.fault:
+            self.fault = lines[-1]
+            print_line(f"the period is not learned yet: {self.fault}")
         return unchanged
 
     def _read_run(self):

@@ -49,8 +49,8 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         drawn. None uses numpy's global state.
     level : float, default=0.05
         Largest tail probability of a novel document, so that at most this share of known documents
-        is flagged. It must be at least 1 / (1 + `window`), the smallest possible tail probability.
-        It may be changed after `fit`.
+        is flagged. `level` must be at least 1 / (1 + `window`), the smallest tail probability.
+        `level` may be changed after `fit`.
     window : int, default=2000
         Number of last scores with which a new score is compared. Each of these scores was computed
         before its document was learned.

@@ -103,7 +103,7 @@ class LearnerSettings:
     def _model(self):
         """Return the learner with checked hyper-parameters.
 
-        It is cached until `learner` or `settings` change.
+        The learner is cached until `learner` or `settings` change.
         """
         key = repr((self.learner, self.settings))
         if key != self._cached_model[0]:

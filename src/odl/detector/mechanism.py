@@ -262,7 +262,7 @@ class Mechanism(LearnerSettings):
     def _begin(self, P, model):
         """Learn the first dictionary, and fill the calibration window with held-out scores.
 
-        This sets all fitted attributes except `n_features_in_`.
+        All fitted attributes except `n_features_in_` are set.
 
         Returns
         -------

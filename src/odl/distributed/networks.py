@@ -165,7 +165,7 @@ class Network:
 
     @property
     def exact(self) -> bool:
-        """Whether all agents are connected with equal weight and thus have equal dual variables."""
+        """Whether all pairs of agents have equal weights, so that dual variables are equal."""
         dense = self.weights.nnz == self.n_agents**2
         return bool(
             dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= WEIGHT_ROUNDING

@@ -63,7 +63,7 @@ def replay(path, run, settings, n_periods, corpus_features=None):
 def _documents(period, data, origins):
     """Return {row: `Document`} for the documents that may be listed.
 
-    They are the examples and the first document of each headline, and the novel documents.
+    Listed documents are the examples and the first document of each headline, and novel documents.
     """
     headlines = (*period.headlines, *period.below)
     rows = {row for headline in headlines for row in (*headline.examples, *headline.rows[:1])}

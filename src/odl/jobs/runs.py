@@ -91,8 +91,8 @@ class Timestep(NamedTuple):
     data : odl.stream.features.FeatureFile
     P : odl.stream.weighting.Weighed
         Weighted documents.
-    whole : odl.stream.features.FeatureFile, or None
-        Last features of the stream, whose frequencies ``idf: corpus`` uses.
+    corpus : odl.stream.features.FeatureFile, or None
+        Last features of the stream, whose document frequencies ``idf: corpus`` uses.
     previous : str
         Digest of the previous checkpoint.
     state : odl.learners.State, or None for timestep 0
@@ -103,7 +103,7 @@ class Timestep(NamedTuple):
 
     data: features.FeatureFile
     P: Weighed
-    whole: features.FeatureFile | None
+    corpus: features.FeatureFile | None
     previous: str = checkpoints.NO_DIGEST
     state: learners.State | None = None
     meaning: VectorMemory | None = None

@@ -190,7 +190,7 @@ def _past(step, history, run):
             f"the features of timesteps 0 to {t - 1}",
             "pass the folder with the features of the stream",
         )
-    weighed = [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]
+    weighed = [Weighed(batch, run.weighting, run.learner.norm, step.corpus)[:] for batch in batches]
     if step.data.terms is None:
         return weighed
     wanted, n_terms = step.data.terms, len(step.data.terms)

@@ -177,9 +177,9 @@ class Adaptive(ClusterLearner):
         `rng` is not used.
         """
         check_atoms(P, n_atoms, on_demand=self.opens)
-        nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
-        nothing.arrays["limit"][0] = n_atoms
-        return replace(self.learn(nothing, P, None), updates=0)
+        empty = self.fresh(sparse.csc_array((P.shape[1], 0)))
+        empty.arrays["limit"][0] = n_atoms
+        return replace(self.learn(empty, P, None), updates=0)
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
@@ -246,7 +246,8 @@ class Adaptive(ClusterLearner):
     def coding(self, state: State, P: sparse.csr_array, found: Explained) -> Callable:
         """Return a function that computes the codes of documents on their nearest atoms.
 
-        It may be called after later documents were learned, since entries of columns never change.
+        The function may be called after later documents were learned, since entries of columns
+        never change.
         """
         with reading(state, self.flatten) as index:
             columns = index.columns

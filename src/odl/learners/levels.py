@@ -104,8 +104,8 @@ class Levels(ClusterLearner):
     def array_specs(self) -> dict[str, ArraySpec]:
         """Specifications of the arrays in the state.
 
-        These are the arrays of `adaptive` without "limit", "group" and "grouped". "group" contains
-        the number of the group of each atom, -1 if the atom is a group by itself. "grouped" is the
+        The state has the arrays of `adaptive` except "limit", and two others. "group" contains the
+        number of the group of each atom, -1 if the atom is a group by itself. "grouped" is the
         number of documents at the time of the last grouping.
         """
         return {name: spec for name, spec in self._atoms.array_specs.items() if name != "limit"} | {

@@ -23,7 +23,8 @@ def deliver(folder, words, named):
     Parameters
     ----------
     folder : path-like
-        Folder with alerts. The caller holds its lock, so no other process delivers them.
+        Folder with alerts. The caller must hold the lock of the folder, so that no other process
+        delivers alerts.
     words : list of str
         Command and arguments. It runs in the folder and reads the alert as JSON from standard
         input.

@@ -95,7 +95,8 @@ class Runner:
 def _start_interpreter(arguments):
     """Start `odl.cli.runs` in a new interpreter; return the id of its process.
 
-    It imports nothing from the working folder: -P, and no relative paths.
+    The interpreter imports nothing from the working folder, because of the option -P and since
+    relative paths are removed from PYTHONPATH.
     """
     connection, output, _ = arguments
     given_paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)

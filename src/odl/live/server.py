@@ -57,7 +57,7 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
     ------
     ParameterError
         If the address or rate cannot be used, the extra `http` is not installed, the token is too
-        short, or there is none and others can connect.
+        short, or there is no token and other machines can connect.
     BusyError
         If another watch is running in the folder.
     """
@@ -76,7 +76,7 @@ def run(runner, address, tolerance=0.0, by_clock=False, rate=math.inf, text=Fals
         given = f"--http {address} with a {TOKEN_VARIABLE} of {len(token)} characters"
         todo = f"set the variable {TOKEN_VARIABLE}, or listen on 127.0.0.1"
         raise ParameterError(
-            given, f"a token of at least {MIN_TOKEN_LENGTH} characters if others can connect", todo
+            given, f"a token of at least {MIN_TOKEN_LENGTH} characters, or 127.0.0.1", todo
         )
     if not rate > 0:
         raise ParameterError(

@@ -77,8 +77,8 @@ def test_the_seconds_of_a_step_begin_with_the_step_and_not_with_the_server(sourc
     output, errors = process.communicate()
     assert process.returncode == 0, errors
     (costs,) = read_table(tmp_path / "costs.tsv")
-    clock_tick = 0.01  # unit of CPU seconds; costs add user and system time
-    assert costs["cpu_time"] - 2 * clock_tick <= costs["s"] <= float(output.splitlines()[-1])
+    fork = 0.1  # upper bound of the CPU seconds of the fork, before the step begins
+    assert costs["cpu_time"] - fork <= costs["s"] <= float(output.splitlines()[-1])
 
 
 def test_the_status_and_the_message_of_an_error_arrive(tmp_path):
@@ -113,6 +113,7 @@ def test_a_step_ends_with_its_client_and_the_server_with_its_parent(tmp_path, nu
     )
     folder = os.path.dirname(process.stdout.readline())
     wait_until(lambda: is_read(fifo))
+    time.sleep(0.5)  # Python defers a signal that arrives between opening and reading the pipe
     os.kill(int((tmp_path / "client").read_text()), number)
     process.communicate()
     assert process.returncode == (128 + number if number == signal.SIGTERM else -number % 256)

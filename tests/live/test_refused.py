@@ -145,7 +145,7 @@ def test_damage_is_named_and_a_new_list_begins(place, damage):
     (sentence,) = refused.check(mend=False)
     assert "inbox/.refused was changed" in sentence
     (sentence,) = refused.check()
-    assert "it is now inbox/damaged/1-refused" in sentence
+    assert "it was moved to inbox/damaged/1-refused" in sentence
     assert refused.check() == [] and refused.read_entries() == ([], 0)
 
 

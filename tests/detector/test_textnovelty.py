@@ -362,7 +362,7 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(
         (
             {"period": "day"},
             {"text": ["oil", "tanker"], "time": ["05.01.2026", "13.01.2026"]},
-            r"may begin with the day .*correct or drop the row \(pandas\.to_datetime has dayfirst\)",
+            r"may begin with the day .*correct or drop the row \(e\.g\. pandas\.to_datetime with dayfirst\)",
         ),
         ({"strict": True}, {"text": ["oil", 3]}, "document 1 of the frame: the text is a number"),
         ({}, {"text": ["oil"], "time": [None]}, "document 0 of the frame: the time is missing"),

@@ -59,7 +59,7 @@ class Alternative(NamedTuple):
     Attributes
     ----------
     name : str
-        Changed settings as text, such as "level 0.02"; tables name the alternative by it.
+        Changed settings as text, such as "level 0.02"; the column heading in tables.
     settings : dict of str to (value, value)
         Settings that differ from the stored ones: name -> (stored value, other value).
     periods : sequence of odl.alerts.model.Period
@@ -70,6 +70,11 @@ class Alternative(NamedTuple):
     settings: dict
     periods: tuple
     changes: list
+
+    @property
+    def named_settings(self):
+        """Settings in the name as a list of texts, such as ["level 0.02", "budget 5"]."""
+        return self.name.split(", ")
 
     @property
     def counts(self):
@@ -100,7 +105,7 @@ def compare(before, after):
     -------
     list of Change
     """
-    lost, gained = [], []
+    lost, gained = [], []  # pairs (period, headline)
     for period_before, period_after in zip(before, after, strict=True):
         unmatched = [*period_after.headlines]
         for headline in period_before.headlines:
@@ -112,14 +117,13 @@ def compare(before, after):
         gained += [(period_after, headline) for headline in unmatched]
     changes = []
     for period, headline in gained:
-        moved = [
-            pair for pair in lost if headline.words[:1] and pair[1].words[:1] == headline.words[:1]
-        ]
-        nearest = min(moved, key=lambda pair: abs(pair[0].t - period.t), default=None)
+        strongest = headline.words[:1]
+        same_word = [pair for pair in lost if strongest and pair[1].words[:1] == strongest]
+        nearest = min(same_word, key=lambda pair: abs(pair[0].t - period.t), default=None)
         if nearest and abs(nearest[0].t - period.t) <= MAX_SHIFT:
             lost.remove(nearest)
             kind = "earlier" if period.t < nearest[0].t else "later"
-            changes.append(Change(kind, period, headline, nearest[0]))
+            changes.append(Change(kind, period, headline, other=nearest[0]))
         else:
             changes.append(Change("gained", period, headline))
     changes += [Change("lost", period, headline) for period, headline in lost]
@@ -151,7 +155,7 @@ def count_rows(before, alternatives):
 
 
 def _headline_counts(periods):
-    """Return texts: the number of headlines, and how many periods have headlines ("3 of 12")."""
+    """Return the numbers of headlines, and of periods that have headlines, as ("5", "3 of 12")."""
     numbers = [len(period.headlines) for period in periods]
     return f"{sum(numbers):,}", f"{sum(map(bool, numbers)):,} of {len(numbers):,}"
 
@@ -216,12 +220,17 @@ def as_text(watch, before, alternatives):
 
 
 def settings_lines(alternatives):
-    """Return a line for each changed setting of an alternative that is not in its name."""
+    """Return lines such as "alerts.level: 0.02 instead of 0.01" about changed settings.
+
+    A single alternative has a line for each changed setting. Several alternatives have lines only
+    for settings that their names do not contain.
+    """
+    is_single = len(alternatives) == 1
     lines = [
         f"alerts.{name}: {new} instead of {old}"
         for alternative in alternatives
         for name, (old, new) in alternative.settings.items()
-        if len(alternatives) == 1 or f"{name} {new}" not in alternative.name.split(", ")
+        if is_single or f"{name} {new}" not in alternative.named_settings
     ]
     return list(dict.fromkeys(lines))
 

@@ -12,8 +12,8 @@ from odl.engine import processes
 from odl.errors import OdlError, ParameterError
 
 INSTRUCTIONS = (
-    "Ask what is new in streams of documents, and why. Start with what_is_new; events keep their "
-    f"numbers and documents their ids, so name both in what you say. {answers.NOTE} The tools only "
+    "Ask what is new in streams of documents, and why. Start with what_is_new. Events keep their "
+    f"numbers and documents their ids, so give both in your answers. {answers.NOTE} The tools only "
     "read, and equal calls have equal answers until a stream has a new period."
 )
 
@@ -91,38 +91,38 @@ def tools(streams):
     """
 
     def what_is_new(since: str = "", stream: str = "") -> dict:
-        """Headlines of a stream with their events, evidence and example documents.
+        """Return the headlines of a stream with their events, evidence and example documents.
 
-        since: a date (2026-03-01, 2026-03, 2026) or a span back from the newest document (7d, 2w,
-        3mo); empty: the last period. stream: its name; empty: all streams.
+        since: a date (2026-03-01, 2026-03, 2026) or a time before the newest document (7d, 2w,
+        3mo) from which headlines are listed; empty: the last period. stream: name of the stream;
+        empty: all streams.
         """
         if stream or len(streams.places) == 1:
             return answers.what_is_new(streams.watch(stream), since)
-        room, names = answers.MAX_CHARACTERS // len(streams.places), streams.places
-        return {
-            "streams": [answers.what_is_new(streams.watch(name), since, room) for name in names]
-        }
+        room = answers.MAX_CHARACTERS // len(streams.places)
+        watches = map(streams.watch, streams.places)
+        return {"streams": [answers.what_is_new(watch, since, room) for watch in watches]}
 
     def explain(event: int | str, stream: str = "") -> dict:
-        """One event by its number: states, sizes, own words and headlines.
+        """Explain an event (states, sizes, own words, headlines) or the score of a document.
 
-        Or one document by its id: why it has its score. stream: its name, if there are several.
+        event: number of the event, or id of the document. stream: name of the stream, if there are
+        several.
         """
         return answers.explain_event(streams.watch(stream), event)
 
     def search(words: str, n: int = 10, stream: str = "") -> dict:
-        """Events and the n documents (at most 50) that have most of some words.
+        """Return the events, and the n documents (at most 50), that contain most of the words.
 
-        stream: its name, if there are several.
+        words: words with spaces between them. stream: name of the stream, if there are several.
         """
         return answers.search(streams.watch(stream), words, n)
 
     def documents(event: int | str, n: int = 10, stream: str = "") -> dict:
-        """The documents (n, at most 50) of an event with ids, times, sources, texts.
+        """Return n documents (at most 50) of an event with their ids, times, sources and texts.
 
-        Central documents come first.
-
-        stream: its name, if there are several.
+        Central documents come first. event: number of the event. stream: name of the stream, if
+        there are several.
         """
         return answers.documents_of(streams.watch(stream), event, n)
 

@@ -56,16 +56,17 @@ def report(folder, assignments, since=None, form="text"):
     entries = feedback.read(place.home)
     with contextlib.chdir(folder):
         working = folders.opened(os.fspath(folder))
-        combinations, corpus_features = _combinations(working, assignments), ""
+        combinations = _combinations(working, assignments)
         n = len([*periods.paths(working.folder_of("alerts"))])
         if names := folders.changed_settings(working, n):
             raise ConfigError(
-                f"{project.FILE} has other values of {', '.join(names)} than the stored scores",
+                f"{project.FILE} has changed {', '.join(names)} since the scores were computed",
                 "the settings of the last run",
-                f"change them back, or type odl run {folder}: it learns "
-                f"{folders.relearning_cost(working)}",
+                f"restore them, or type odl run {folder}, which learns "
+                f"{folders.relearning_cost(working)} again",
             )
-        if working.chain["features"]["idf"] == "corpus":
+        corpus_features = ""
+        if working.chain["features"]["idf"] == "corpus":  # the last timestep has the idf of all
             corpus_features = working.path(PATTERNS["features"], n - 1)
         decided = replay.replay(
             lambda kind, t: working.path(PATTERNS[kind], t),
@@ -94,7 +95,11 @@ def report(folder, assignments, since=None, form="text"):
 
 
 def _alternative(stored, other, before, name):
-    """Return the `Alternative` of a watch for the periods in `before`."""
+    """Return the `Alternative` that compares two `StreamAlerts`, `stored` and `other`.
+
+    Only the periods in `before`, a tuple of periods of `stored`, are compared. `name` is the name
+    of the alternative; if it is empty, the settings that differ are named.
+    """
     after = tuple(other.periods[period.t] for period in before)
     changed = {
         key: (stored.settings.get(key), other.settings.get(key))
@@ -122,7 +127,7 @@ def _combinations(working, assignments):
         if section != "alerts":
             raise ConfigError(
                 f"--set {key} needs learning again",
-                "a key of alerts, which needs none",
+                "a setting of alerts, such as alerts.level",
                 f"set it in {project.FILE} of a copy of the folder and type odl run: "
                 f"it learns {folders.relearning_cost(working)}",
             )

@@ -35,7 +35,7 @@ INIT_ANSWERS = (
 NEWS, ALARM = 10, 11
 SINCE_LAST = "last"  # value of --since for the mark that --seen stores
 MARKS_FILE = ".seen.json"  # file of these marks
-STREAM_OPTION = argument("--stream", help="name of the stream, where the folder has several")
+STREAM_OPTION = argument("--stream", help="name of the stream, if the folder has several")
 FOLDER_ARGUMENT = argument(
     "folder",
     nargs="?",
@@ -56,14 +56,16 @@ WHAT_ARGUMENT = argument(
 UNTIL_OPTION = argument(
     "--until",
     default="",
-    help="date from which it no longer holds; grows: it does not hold while the event grows",
+    help="date from which this has no effect; grows: it has no effect while the event grows",
 )
 FEEDBACK_HELP = (
-    "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. "
-    "No score changes."
+    "The command writes a line into feedback.csv. `odl new` applies it at once, the page after the "
+    "next run. No score changes."
 )
-BY_OPTION = argument("--by", default="", help="who says it (default: your login name)")
-NOTE_OPTION = argument("--note", default="", help="why, for whoever reads feedback.csv")
+BY_OPTION = argument(
+    "--by", default="", help="name of the user who judges (default: your login name)"
+)
+NOTE_OPTION = argument("--note", default="", help="reason, which is stored in feedback.csv")
 
 
 class Mark(NamedTuple):
@@ -213,12 +215,12 @@ def run(args):
     argument(
         "--since",
         metavar="WHEN",
-        help="from then on: a date, 2026, 2026-03, yesterday, 7d, 2w; or last: since --seen",
+        help="first day to list: a date, 2026, 2026-03, yesterday, 7d, 2w; last: since --seen",
     ),
     argument(
         "--until",
         metavar="WHEN",
-        help="up to the end of that day, month, ...; alone: the last period before it",
+        help="last day, month, ... to list; without --since: only the last period up to its end",
     ),
     argument(
         "--seen",
@@ -228,7 +230,7 @@ def run(args):
     argument(
         "--budget",
         type=float,
-        help="maximum number of headlines of a period, instead of that in odl.yaml",
+        help="largest number of headlines of a period (default: alerts.budget of odl.yaml)",
     ),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
     argument(
@@ -236,14 +238,14 @@ def run(args):
         action="store_true",
         help="include headlines that are not unusual for this stream",
     ),
-    argument("--events-only", action="store_true", help="leave out documents that stand alone"),
+    argument("--events-only", action="store_true", help="omit headlines about single documents"),
     argument(
-        "--plain", action="store_true", help="the order by evidence alone, which no verdict changes"
+        "--plain", action="store_true", help="sort headlines by evidence alone, not by verdicts"
     ),
     argument(
         "--words",
         action="store_true",
-        help="list words that no document before had instead, as text or jsonl",
+        help="list words that no earlier document has instead of headlines, as text or jsonl",
     ),
     argument(
         "--fail",
@@ -252,7 +254,7 @@ def run(args):
     ),
     details="Without options it shows the last period. Events keep their numbers; `odl explain` "
     "takes numbers and ids.\n"
-    "--seen alone shows what is new since the last --seen, and marks that as seen.",
+    "--seen alone lists what is new since the last --seen, and marks the listed periods as seen.",
     examples=(
         "odl new news",
         "odl new news --since 7d",
@@ -263,7 +265,7 @@ def run(args):
 )
 def new(args):
     """Print what is new in a stream; store the mark of --seen."""
-    from odl.alerts import maps, read, show, spans, verdicts, views
+    from odl.alerts import read, verdicts
 
     since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
@@ -280,16 +282,39 @@ def new(args):
         last = n - mark.period if mark.period < n else None  # all, if the stream is shorter now
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.events_only)
     watch = watch if args.plain else verdicts.with_verdicts(watch)
-    if since == SINCE_LAST:
-        periods = watch.periods
-        if args.until:
-            periods = spans.periods_between(periods, "0001", args.until)
-    else:
-        periods = spans.periods_between(watch.periods, since, args.until)
-    periods = tuple(period for period in periods if (period.t, period.documents) != mark)
+    periods = tuple(
+        period
+        for period in _choose_periods(watch, since, args.until)
+        if (period.t, period.documents) != mark
+    )
     news = any(
         period.headlines or (period.novel and not watch.settings["gates"]) for period in periods
     )
+    text = _list_text(args, watch, periods, since)
+    if text:
+        print(text, flush=True)
+    if args.seen:
+        _move_mark(args, watch)
+    _sound(args, watch, news)
+
+
+def _choose_periods(watch, since, until):
+    """Return the periods of `watch` that --since and --until select."""
+    from odl.alerts import spans
+
+    if since != SINCE_LAST:
+        return spans.periods_between(watch.periods, since, until)
+    return spans.periods_between(watch.periods, "0001", until) if until else watch.periods
+
+
+def _list_text(args, watch, periods, since):
+    """Return the list of periods in the chosen format.
+
+    Without periods, a sentence says so in the format text, and other formats have no lines of
+    content.
+    """
+    from odl.alerts import maps, show, views
+
     forms = {
         "text": show.as_text,
         "jsonl": maps.as_jsonl,
@@ -305,22 +330,17 @@ def new(args):
             f"one of {', '.join(forms)}",
             "choose one of these formats",
         )
-    text = ""
-    if periods or args.format == "csv":  # CSV has a line of names even without periods
-        text = forms[args.format](watch, views.with_below(periods) if args.below else periods)
-    elif args.format == "text":
-        named = " ".join(
-            f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when
-        )
-        text = "Nothing since the last time." if since == SINCE_LAST else f"No period {named}."
+    if not periods and args.format == "text":
+        limits = (("since", since), ("until", args.until))
+        named = " ".join(f"{word} {when}" for word, when in limits if when)
+        return "Nothing since the last time." if since == SINCE_LAST else f"No period {named}."
+    if not periods and args.format != "csv":  # CSV has a line of names even without periods
+        return ""
+    text = forms[args.format](watch, views.with_below(periods) if args.below else periods)
     if args.format == "text":
         text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")
         text = text.replace("odl new FOLDER", f"odl new {args.folder}")
-    if text:
-        print(text, flush=True)
-    if args.seen:
-        _move_mark(args, watch)
-    _sound(args, watch, news)
+    return text
 
 
 @subcommand(
@@ -403,7 +423,7 @@ def open(args):
     examples=("odl mcp news", "odl mcp news tickets"),
 )
 def mcp(args):
-    """Answer an assistant until it closes the standard streams."""
+    """Answer an assistant until it closes standard input."""
     from odl.cli import assistants
 
     assistants.serve(args.folders, args.stream)
@@ -413,8 +433,8 @@ def _sound(args, watch, news):
     """Print alarms about the stream on standard error, and exit if --fail requires it.
 
     With --fail, the exit status is `NEWS` if there is news, `ALARM` if there is only an alarm, and
-    the function returns if there is neither. Without --fail, only an alarm about times in the
-    future is looked for, since the others need many earlier periods.
+    the function returns if there is neither. Without --fail, only the alarm about times in the
+    future is checked, since the other alarms need many earlier periods.
     """
     import time
 
@@ -435,7 +455,10 @@ def _sound(args, watch, news):
 
 
 def _move_mark(args, watch):
-    """Store the last period as seen, with its number of documents, since more may be added."""
+    """Store the last period as seen, with its number of documents.
+
+    If the period gets more documents later, it counts as unseen again.
+    """
     from odl.files import tables
 
     _refuse_links(args.folder)
@@ -470,7 +493,7 @@ def _marks(args):
 
 
 def _place_of_mark(args):
-    """Return the path of the file of marks, which is in the folder of odl.yaml, not in results."""
+    """Return the path of the file of marks; it is in the folder with odl.yaml."""
     from odl.config import project
 
     if not os.path.exists(os.path.join(args.folder, project.FILE)):
@@ -488,8 +511,8 @@ def _place_of_mark(args):
     argument("what", help="the id of a document, or an event (12 or event:12)"),
     STREAM_OPTION,
     argument("--format", choices=("text", "jsonl"), default="text"),
-    details="The shares of a document's words add up to its score; every document that was scored "
-    "can be asked for.",
+    details="The shares of a document's words add up to its score. Every scored document can be "
+    "explained.",
     examples=("odl explain news event:3", "odl explain news d21"),
 )
 def explain(args):
@@ -508,8 +531,8 @@ def explain(args):
     if position is None:
         raise DataError(
             f"{args.what} is no document or event of {args.folder}",
-            "the id of a document or an event",
-            "look at odl new",
+            "the id of a document or the number of an event",
+            f"type odl new {args.folder} to list them",
         )
     document, earlier, meant = explain.explain_document(watch.place, *position)
     if args.format == "text":
@@ -532,7 +555,7 @@ def explain(args):
 )
 def mute(args):
     """Write a line that mutes into feedback.csv."""
-    _say(args, "known" if args.known else "muted")
+    _write_line(args, "known" if args.known else "muted")
 
 
 @subcommand(
@@ -543,15 +566,15 @@ def mute(args):
 )
 def follow(args):
     """Write a line that follows into feedback.csv."""
-    _say(args, "follow")
+    _write_line(args, "follow")
 
 
 @subcommand(
-    "take back what was said of an event, a document or a source",
+    "no longer mute or follow an event, a document or a source",
     FOLDER_ARGUMENT,
-    argument("what", help="as odl mute or odl follow named it"),
-    details="Its line of feedback.csv is gone: `odl new` obeys at once, the page after the next "
-    "run.",
+    argument("what", help="name that was given to odl mute or odl follow"),
+    details="The command deletes a line of feedback.csv. `odl new` applies this at once, the page "
+    "after the next run.",
     examples=("odl unmute news event:3", "odl unmute news source:spam.jsonl"),
 )
 def unmute(args):
@@ -566,15 +589,15 @@ def unmute(args):
     if not gone:
         names = ", ".join(entry.what for entry in feedback.read(args.folder) if entry.verdict)
         fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing of {what}"
-        expected = f"what it speaks of: {names}" if names else "a line of it"
-        raise ParameterError(fault, expected, "name one of these" if names else "it has none")
+        expected = f"one of {names}" if names else "a name that is muted or followed"
+        raise ParameterError(fault, expected, "name one of these" if names else "mute it first")
     line = gone[-1]
     effect = f"{line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}"
     print(visible(f"odl unmute: {effect}."))
 
 
 @subcommand(
-    "say whether you want a headline, which orders later lists",
+    "judge a headline; later lists are sorted by the verdicts",
     FOLDER_ARGUMENT,
     argument(
         "what", help="number of an event (12 or event:12), or id of a document under a headline"
@@ -582,14 +605,14 @@ def unmute(args):
     argument(
         "answer",
         choices=("yes", "no", "known", "undo"),
-        help="yes: more like this; no: not for you; known: true, and you knew it; undo: take your "
-        "verdict back",
+        help="yes: you want such headlines; no: you do not; known: correct, but you knew it; undo: "
+        "delete your verdict",
     ),
     STREAM_OPTION,
     BY_OPTION,
     NOTE_OPTION,
-    details="It is a line of feedback.csv. No score changes and nothing is hidden: headlines like "
-    "those that you want\n"
+    details="The command writes a line into feedback.csv. No score changes and nothing is hidden: "
+    "headlines like those that you want\n"
     "move up in `odl new` and on the page. `odl new --plain` shows the order without verdicts.",
     examples=(
         "odl judge news 3 yes",
@@ -618,13 +641,13 @@ def judge(args):
     if not answer:
         effect = f"the verdict of {line.by} on {line.what} is gone from {feedback.FEEDBACK_FILE}"
     print(visible(f"odl judge: {effect}."))
-    watch = read.alerts_of(args.folder, args.stream, last=1)
+    watch = read.alerts_of(args.folder, args.stream, last=1)  # again, with the new verdict
     for text in verdicts.with_verdicts(watch).verdict_lines:
         print(text)
 
 
-def _say(args, verdict):
-    """Write a line into feedback.csv, and print its effect."""
+def _write_line(args, verdict):
+    """Write a line that mutes or follows into feedback.csv, and print its effect."""
     from odl.alerts import explain, feedback, read
 
     watch = read.alerts_of(args.folder, args.stream)
@@ -634,17 +657,35 @@ def _say(args, verdict):
     )
     _refuse_links(args.folder)
     feedback.add(args.folder, entry)
+    # Read the alerts again, because the new line changes which headlines are withheld.
     watch = read.alerts_of(args.folder, args.stream)
-    state_word = "followed" if verdict == "follow" else verdict
-    effect = f"{name} is {state_word}{entry.when} ({feedback.FEEDBACK_FILE})"
-    if verdict != "follow":
-        withheld = [entry for period in watch.periods for entry in period.withheld.items()]
-        n = sum(count for (what, _), count in withheld if what == name)
-        effect += f"; it holds back {n} headline{'s' * (n != 1)} so far"
-        state = watch.events[entry.event].state if entry.event else "new"
-        if not entry.holds(state, watch.periods[-1].first):
-            effect += ", none of the last period"
-    print(visible(f"odl {args.command}: {effect}."))
+    print(visible(f"odl {args.command}: {_effect_of(entry, watch)}."))
+
+
+def _effect_of(entry, watch):
+    """Return the effect of a muting or following line on the alerts `watch`, as text.
+
+    For a muting line, it includes the number of headlines that the line withholds.
+    """
+    state_word = "followed" if entry.verdict == "follow" else entry.verdict
+    effect = f"{entry.what} is {state_word}{entry.when} (feedback.csv)"
+    if entry.verdict == "follow":
+        return effect
+    n = _count_withheld(watch, entry.what)
+    effect += f"; it holds back {n} headline{'s' * (n != 1)} so far"
+    state = watch.events[entry.event].state if entry.event else "new"
+    applies = entry.holds(state, watch.periods[-1].first)
+    return effect if applies else f"{effect}, none of the last period"
+
+
+def _count_withheld(watch, name):
+    """Return the number of headlines that a line of feedback.csv withholds, by its name."""
+    return sum(
+        count
+        for period in watch.periods
+        for (what, _), count in period.withheld.items()
+        if what == name
+    )
 
 
 @subcommand(
@@ -712,20 +753,21 @@ def watch(args):
             "leave --http or --follow out",
         )
     directory = args.follow and os.path.abspath(args.follow)
+    as_text = args.format == "text"
     with contextlib.chdir(args.folder):
-        text, runner = args.format == "text", Runner(runs.serve)
+        runner = Runner(runs.serve)
         if args.http:
-            server.run(runner, args.http, args.tolerance, args.clock, args.rate, text)
+            server.run(runner, args.http, args.tolerance, args.clock, args.rate, as_text)
         else:
-            lines.run(runner, directory, args.tolerance, args.clock, args.strict, text)
+            lines.run(runner, directory, args.tolerance, args.clock, args.strict, as_text)
 
 
 @subcommand(
     "let odl run the commands that a folder names",
     OWN_FOLDER_ARGUMENT,
     details="odl run gives each alert to the command notify of odl.yaml, and texts to "
-    "options.vectors.command. Another\n"
-    "command, or another script of the folder that it runs, has to be trusted again.",
+    "options.vectors.command. If a\n"
+    "command or a script of the folder that it runs changes, type odl trust again.",
     examples=("odl trust news",),
 )
 def trust(args):

@@ -150,7 +150,7 @@ def test_what_was_said_is_taken_back(folder):
     said = odl("unmute", folder, "w1-3")
     assert (
         said.returncode == 1
-        and "says nothing of w1-3; expected a line of it; it has none" in said.stderr
+        and "says nothing about w1-3; expected a name that is muted or followed" in said.stderr
     )
 
 

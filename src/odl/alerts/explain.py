@@ -83,7 +83,7 @@ def feedback_name(watch, what):
         return what
     document, number = find_named(watch, what)
     if not number and document is None:
-        todo = f"say source:{what}" if what in sources else "look at odl new"
+        todo = f"name source:{what}" if what in sources else "type odl new to list them"
         expected = "the number of an event or the id of a document"
         raise ParameterError(f"{what} is no document or event of the stream", expected, todo)
     return f"event:{number}" if number else what
@@ -142,7 +142,7 @@ def members_of(watch, event):
 
 
 def explain_document(place, t, row):
-    """Return a document with all its reasons, and the most similar earlier documents.
+    """Return a document with all its reasons, and the earlier documents most similar to it.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ def explain_document(place, t, row):
     document : odl.alerts.model.Document
         Its `rank` is among all documents of the period; `reasons` are all its words.
     earlier, meant : (odl.alerts.model.Document, float) or None
-        The most similar earlier document by words, and by vectors if the stream has vectors, with
-        the cosine (`most_similar`).
+        Earlier document most similar by words, and by vectors, each with its cosine (results of
+        `most_similar`). `meant` is None if the stream has no vectors.
 
     Raises
     ------
@@ -179,8 +179,8 @@ def explain_document(place, t, row):
     shares = reasons.shares_of(words, row)
     low = sorted((share, term) for term, share in shares.items() if share <= 0)
     lower = [Reason(data.vocabulary[term], share) for share, term in reversed(low)]
-    for some in (document.reasons, lower):
-        reasons.join(document, [word for word, _ in some], origins.texts.stored[row], texts)
+    for listed in (document.reasons, lower):
+        reasons.join(document, [word for word, _ in listed], origins.texts.stored[row], texts)
     document.reasons += tuple(lower)
     document.rank = int((period.score > period.score[row]).sum()) + 1
     earlier = most_similar(place, data, row, compare_words(data, row))
@@ -191,7 +191,10 @@ def explain_document(place, t, row):
 
 
 def _known_atoms(place, t):
-    """Return {atom: (words, id of a document)} of the dictionary before a period was learned."""
+    """Return the atoms that existed before period t.
+
+    The result is {atom: (its words, id of the document most similar to it)}.
+    """
     before = os.path.join(place.alerts, f"{t - 1}.h5")
     if not os.path.exists(before):
         return {}
@@ -255,19 +258,19 @@ def compare_vectors(data, row):
 
 
 def own_likelihood(event, document):
-    """Return how much each own word of an event speaks for a document's membership.
+    """Return the log-likelihood ratio of each own word of an event for a document.
 
     Parameters
     ----------
     event : odl.alerts.model.Event
     document : odl.alerts.model.Document
-        Its `reasons` are all its words.
+        Document whose `reasons` are all its words, as `explain_document` returns it.
 
     Returns
     -------
     list of (str, bool, float)
-        Word, whether the document contains it, and log-likelihood ratio; the largest ratio first.
-        The ratios add up to the evidence that the document belongs to the event.
+        Word, whether the document contains the word, and log-likelihood ratio; the largest ratio
+        first. The ratios add up to the evidence that the document belongs to the event.
     """
     words = hashtags.with_bare({reason.word for reason in document.reasons})
     ratios = [
@@ -289,7 +292,7 @@ def document_text(watch, document, earlier, meant):
 
 
 def last_seen(other, document):
-    """Return when a similar document was seen, as text: date and days since, or its period."""
+    """Return as text when a similar document was seen: its date and age in days, or its period."""
     if other.time == NO_TIME:
         return f"period {other.t}"
     days = (document.time - other.time) // DAY_MS if document.time != NO_TIME else 0
@@ -303,7 +306,7 @@ def share_rows(document):
     The rows are: each of the largest shares of words or phrases, the sum of the smaller positive
     shares, the sum of the negative shares, the context, and the meaning.
     """
-    # The share of a word counts once: in its first phrase, or for itself if no phrase has it.
+    # A word is counted once: in the first phrase that contains it, or alone if no phrase does.
     unused = {reason.word: reason.share for reason in document.reasons}
     share_of = Counter()
     for phrase, words in [*document.phrases, *((word, (word,)) for word in unused)]:

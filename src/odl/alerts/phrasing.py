@@ -21,10 +21,10 @@ PHRASE_WORDS = 3  # largest number of words of a phrase
 MIN_ASSOCIATION = 0.3  # smallest `association` between the left and right part of a phrase
 # Smallest weight of the first and last word of a phrase, relative to the heaviest word in it.
 MIN_END_WEIGHT = 0.25
-# A run of overlapping pieces is cut at a piece that is in this many times fewer texts than its
-# neighbours.
+# A run without spaces is cut at a piece whose number of texts, times this factor, is at most that
+# of its neighbours.
 CUT_RATIO = 1.5
-# An association is computed as if there were this many times as many texts as texts with the word.
+# Smallest number of texts in an association, as a multiple of the texts with one of the phrases.
 MIN_TEXTS_RATIO = 4
 # A run without spaces is extended by a character that is next to this share of its occurrences.
 MIN_NEIGHBOUR_SHARE = 0.8
@@ -69,7 +69,7 @@ class PeriodTexts:
     n : int
         Number of items.
     holders : dict of str to int
-        Number of items that contain each word; unknown by default.
+        Number of items that contain each word; by default empty, which means unknown.
     """
 
     def __init__(self, texts, n, holders=None):
@@ -92,16 +92,15 @@ class PeriodTexts:
         if folded not in self.counts:
             count, position = 0, self.texts.find(folded)
             while position >= 0:
-                count, position = (
-                    count + 1,
-                    self.texts.find(folded, self.texts.find("\n", position)),
-                )
+                count += 1
+                end_of_text = self.texts.find("\n", position)
+                position = self.texts.find(folded, end_of_text)
             self.counts[folded] = count
         return self.counts[folded]
 
 
 def _count_neighbours(texts, run, side):
-    """Count the characters next to a run: after it (side 1) or before it (-1).
+    """Count the characters next to a run of characters: after the run (side 1) or before it (-1).
 
     Returns
     -------
@@ -113,10 +112,12 @@ def _count_neighbours(texts, run, side):
         Occurrences of the run.
     """
     signs, position = Counter(), texts.find(run)
+    offset = len(run) if side > 0 else -1
     while position >= 0:
-        signs[texts[position + (len(run) if side > 0 else -1)]] += 1
+        signs[texts[position + offset]] += 1
         position = texts.find(run, position + 1)
-    return *(signs.most_common(1) or [("", 0)])[0], signs.total()
+    ((sign, count),) = signs.most_common(1) or [("", 0)]
+    return sign, count, signs.total()
 
 
 def _compose(text):
@@ -156,9 +157,10 @@ def phrases(texts, words, min_texts=1, period=None):
     A phrase has two adjacent words, or three if at least two texts of the period contain it. For
     each way to cut it in two, the `association` of both parts is at least `MIN_ASSOCIATION`. The
     first and the last word of a phrase have at least `MIN_END_WEIGHT` times the weight of its
-    heaviest word. In scripts without spaces, words are overlapping pairs of letters, which form one
-    run. It is cut at pairs that are `CUT_RATIO` times less frequent than their neighbours. If
-    phrases share a word, the one with the largest (number of words) x (number of texts) is chosen.
+    heaviest word. In scripts without spaces, words are overlapping pairs of letters, which form a
+    run without spaces. The run is cut at pairs that are `CUT_RATIO` times less frequent than their
+    neighbours. If phrases share a word, the phrase with the largest (number of words) x (number of
+    texts) is chosen.
 
     Parameters
     ----------
@@ -189,13 +191,13 @@ def phrases(texts, words, min_texts=1, period=None):
         return []
     texts = [_compose(text) for text in texts]
     period = period or PeriodTexts(texts, len(texts))
-    runs = _find_runs(texts, words, period)
+    candidates = _find_candidates(texts, words, period)
     weights = words if isinstance(words, dict) else dict.fromkeys(words, 1.0)
-    chosen = _choose_phrases(runs, weights, min_texts)
+    chosen = _choose_phrases(candidates, weights, min_texts)
     joined: dict[str, list[str]] = {}
     for word in words:
-        phrase = _phrase_of(word, chosen, runs)
-        spelled = _most_usual(runs.spellings[phrase]) if phrase else word
+        phrase = _phrase_of(word, chosen, candidates)
+        spelled = _most_usual(candidates.spellings[phrase]) if phrase else word
         if UNSPACED.search(spelled):
             spelled = _whole_katakana(texts, _whole_run(texts, spelled, period))
         joined.setdefault(spelled, []).append(word)
@@ -208,92 +210,100 @@ def phrases(texts, words, min_texts=1, period=None):
     return list(trimmed.items())
 
 
-class _Runs(NamedTuple):
-    """Runs of up to `PHRASE_WORDS` adjacent words in some texts: the possible phrases.
+class _Candidates(NamedTuple):
+    """Possible phrases in some texts.
 
-    A run is a tuple of units. A unit is a tuple of words: one word, or overlapping pieces of a run
-    without spaces.
+    In a script with spaces, each word is a unit of its own. In a script without spaces, the
+    overlapping words (pieces) between two cuts of a run of characters are one unit. A candidate is
+    a tuple of up to `PHRASE_WORDS` adjacent units. A unit is a tuple of words.
 
     Attributes
     ----------
     spellings : dict of tuple to dict of str to int
-        Run -> number of texts with each spelling.
+        Candidate -> {spelling: number of texts with this spelling}.
     n_texts : dict of str to int
         Number of texts of the period with each word.
-    across : dict of str to str
-        Piece in no unit, at which a run without spaces was cut -> a word of the unit next to it.
+    next_to_cut : dict of str to str
+        Piece at a cut, which is in no unit -> a word of the unit next to the cut.
     period : PeriodTexts
+        Texts in which occurrences are counted.
     """
 
     spellings: dict
     n_texts: dict
-    across: dict
+    next_to_cut: dict
     period: PeriodTexts
 
-    def count(self, run):
-        """Return the number of texts with a run."""
-        if len(run) == len(run[0]) == 1:
-            return self.n_texts[run[0][0]]
-        n_found = sum(self.spellings[run].values())
-        if n_found >= min(self.n_texts[word] for word in chain(*run)):
+    def count(self, candidate):
+        """Return the number of texts of the period with a candidate."""
+        if len(candidate) == len(candidate[0]) == 1:  # a single word
+            return self.n_texts[candidate[0][0]]
+        spellings = self.spellings[candidate]
+        n_found = sum(spellings.values())
+        if n_found >= min(self.n_texts[word] for word in chain(*candidate)):
             return n_found  # no other text of the period has all words
-        return max(n_found, self.period.count(_most_usual(self.spellings[run])))
+        return max(n_found, self.period.count(_most_usual(spellings)))
 
-    def is_associated(self, run):
-        """Return whether both parts are associated for each way to cut a run in two."""
-        n_run = self.count(run)
-        cuts = ((run[:cut], run[cut:]) for cut in range(1, len(run)))
+    def is_associated(self, candidate):
+        """Return whether both parts are associated for each way to cut a candidate in two."""
+        n_both = self.count(candidate)
+        cuts = ((candidate[:cut], candidate[cut:]) for cut in range(1, len(candidate)))
         return all(
-            association(n_run, self.count(left), self.count(right), self.period.n)
+            association(n_both, self.count(left), self.count(right), self.period.n)
             >= MIN_ASSOCIATION
             for left, right in cuts
         )
 
 
-def _find_runs(texts, words, period):
-    """Return the runs of words in texts as `_Runs`."""
+def _find_candidates(texts, words, period):
+    """Return the possible phrases of words in texts as `_Candidates`."""
     placed = [places(text, words) for text in texts]
-    n_texts = Counter(word for spans in placed for word in {word for *_, word in spans})
-    n_texts = {word: max(count, period.holders.get(word, 0)) for word, count in n_texts.items()}
-    runs = _Runs({}, n_texts, {}, period)
+    found = Counter(chain.from_iterable({word for *_, word in spans} for spans in placed))
+    n_texts = {word: max(count, period.holders.get(word, 0)) for word, count in found.items()}
+    candidates = _Candidates({}, n_texts, {}, period)
     for text, spans in zip(texts, placed, strict=True):
-        for run, spelled in _spell_runs(text, _units(spans, n_texts, runs.across)).items():
-            n_spelled = runs.spellings.setdefault(run, {})
+        units = _units(spans, n_texts, candidates.next_to_cut)
+        for candidate, spelled in _spell_candidates(text, units).items():
+            n_spelled = candidates.spellings.setdefault(candidate, {})
             n_spelled[spelled] = n_spelled.get(spelled, 0) + 1
-    return runs
+    return candidates
 
 
-def _choose_phrases(runs, weights, min_texts):
-    """Choose phrases of several words among runs; return {word: phrase that contains it}."""
-    possible = {}  # run -> its words
-    for run, spelled in runs.spellings.items():
-        inside = [*chain(*run)]
-        if len(inside) > 1 and sum(spelled.values()) >= min_texts and _may_be_phrase(run, weights):
-            possible[run] = inside
+def _choose_phrases(candidates, weights, min_texts):
+    """Choose phrases of several words among candidates; return {word: phrase that contains it}."""
+    words_of = {}  # candidate -> its words
+    for candidate, spelled in candidates.spellings.items():
+        words, n_found = [*chain(*candidate)], sum(spelled.values())
+        if len(words) > 1 and n_found >= min_texts and _may_be_phrase(candidate, weights):
+            words_of[candidate] = words
+    size = {key: len(words) * candidates.count(key) for key, words in words_of.items()}
     chosen: dict[str, tuple] = {}
-    for run in sorted(possible, key=lambda run: (-len(possible[run]) * runs.count(run), run)):
-        is_frequent = len(run) < PHRASE_WORDS or runs.count(run) >= min(2, runs.period.n)
-        is_free = chosen.keys().isdisjoint(possible[run])
-        if is_frequent and is_free and runs.is_associated(run):
-            chosen |= dict.fromkeys(possible[run], run)
+    for candidate in sorted(words_of, key=lambda key: (-size[key], key)):
+        n_needed = min(2, candidates.period.n) if len(candidate) == PHRASE_WORDS else 0
+        is_frequent = candidates.count(candidate) >= n_needed
+        is_free = chosen.keys().isdisjoint(words_of[candidate])
+        if is_frequent and is_free and candidates.is_associated(candidate):
+            chosen |= dict.fromkeys(words_of[candidate], candidate)
     return chosen
 
 
-def _may_be_phrase(run, weights):
-    """Return whether the ends of a run are heavy enough, and no word is an emoji."""
-    heaviness = [sum(weights[word] for word in unit) for unit in run]
-    has_heavy_ends = min(heaviness[0], heaviness[-1]) >= MIN_END_WEIGHT * max(heaviness)
-    return has_heavy_ends and not any(map(EMOJI_SIGN.match, chain(*run)))
+def _may_be_phrase(candidate, weights):
+    """Return whether the ends of a candidate are heavy enough, and no word is an emoji."""
+    unit_weights = [sum(weights[word] for word in unit) for unit in candidate]
+    end_weight = min(unit_weights[0], unit_weights[-1])
+    has_emoji = any(map(EMOJI_SIGN.match, chain(*candidate)))
+    return end_weight >= MIN_END_WEIGHT * max(unit_weights) and not has_emoji
 
 
-def _phrase_of(word, chosen, runs):
-    """Return the phrase by which a word is spelled; None if no text has the word.
+def _phrase_of(word, chosen, candidates):
+    """Return the candidate by which a word is spelled; None if no text has the word.
 
-    A piece at a cut that is in no phrase is spelled by the phrase next to it.
+    It is the chosen phrase with the word, or the word alone. A piece at a cut is spelled like the
+    word next to the cut.
     """
-    for part in (word, runs.across.get(word, word)):
+    for part in (word, candidates.next_to_cut.get(word, word)):
         alone = ((part,),)
-        if part in chosen or alone in runs.spellings:
+        if part in chosen or alone in candidates.spellings:
             return chosen.get(part, alone)
     return None
 
@@ -422,7 +432,7 @@ def _most_usual(spellings):
     return min(spellings, key=lambda spelled: (-spellings[spelled], spelled))
 
 
-def _units(spans, n_texts, across):
+def _units(spans, n_texts, next_to_cut):
     """Join overlapping spans of words to units (start, end, words), cut at pieces in few texts.
 
     Parameters
@@ -431,8 +441,8 @@ def _units(spans, n_texts, across):
         Sorted (`odl.alerts.excerpts.places`).
     n_texts : dict of str to int
         Number of texts with each word.
-    across : dict of str to str
-        Changed: a piece at a cut, which is in no unit, is mapped to a word of the unit next to it.
+    next_to_cut : dict of str to str
+        Changed in place: for each piece at a cut, a word of the unit next to the cut is added.
     """
     units: list[tuple] = []
     cuts: list[str] = []  # pieces at cuts before the first unit of a run
@@ -440,13 +450,13 @@ def _units(spans, n_texts, across):
     for index, (first, last, word) in enumerate(spans):
         is_cut = first < end and _is_cut(spans, index, n_texts)
         if is_cut and units and first < units[-1][1]:
-            across.setdefault(word, units[-1][2][-1])
+            next_to_cut.setdefault(word, units[-1][2][-1])
         elif is_cut:
             cuts.append(word)
         elif is_after_cut or first >= end:
             units.append((first, last, (word,)))
             for piece in cuts:
-                across.setdefault(piece, word)
+                next_to_cut.setdefault(piece, word)
             cuts = []
         else:
             start, _, words = units[-1]
@@ -466,24 +476,24 @@ def _is_cut(spans, index, n_texts):
     return True
 
 
-def _spell_runs(text, units):
-    """Return {run of adjacent units: its first spelling in a text}.
+def _spell_candidates(text, units):
+    """Return {candidate: its first spelling in a text}.
 
-    A run has up to `PHRASE_WORDS` units, and no word twice.
+    A candidate has up to `PHRASE_WORDS` adjacent units, and no word twice (`_Candidates`).
     """
     joined = [_are_joined(text, end, start) for (_, end, _), (start, *_) in pairwise(units)]
     spellings: dict[tuple, str] = {}
     for index, (first, *_) in enumerate(units):
-        run: tuple = ()
+        candidate: tuple = ()
         words: tuple = ()
         for after in range(index, min(index + PHRASE_WORDS, len(units))):
-            if run and not joined[after - 1]:
+            if candidate and not joined[after - 1]:
                 break
             _, last, unit = units[after]
-            run, words = (*run, unit), words + unit
+            candidate, words = (*candidate, unit), words + unit
             if len(set(words)) < len(words):
                 break
-            spellings.setdefault(run, text[first:last])
+            spellings.setdefault(candidate, text[first:last])
     return spellings
 
 

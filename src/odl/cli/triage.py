@@ -587,10 +587,10 @@ def unmute(args):
     names = (what, f"event:{number}", f"topic:{number}")
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:
-        names = ", ".join(entry.what for entry in feedback.read(args.folder) if entry.verdict)
-        fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing of {what}"
-        expected = f"one of {names}" if names else "a name that is muted or followed"
-        raise ParameterError(fault, expected, "name one of these" if names else "mute it first")
+        known = ", ".join(entry.what for entry in feedback.read(args.folder) if entry.verdict)
+        fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing about {what}"
+        expected = f"one of {known}" if known else "a name that is muted or followed"
+        raise ParameterError(fault, expected, "name one of these" if known else "type odl mute")
     line = gone[-1]
     effect = f"{line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}"
     print(visible(f"odl unmute: {effect}."))

@@ -127,10 +127,7 @@ def test_a_pause_is_told_from_twice_to_twenty_times_the_longest():
         assert (kinds(watch, end + days * DAY + more) == ["pause"]) == told
     assert kinds(regular(8), 49 * DAY + 15 * DAY) == []  # eight steps tell little
     (alarm,) = alarms.find_alarms(watch, end + 15 * DAY)
-    assert (
-        alarm.text
-        == "No document came for 15.0 days; from one period to the next it was 7.0 days at most."
-    )
+    assert alarm.text == "No document came for 15.0 days; the longest pause before was 7.0 days."
     late = replace(
         watch.periods[4], first=watch.periods[4].first + 3 * DAY
     )  # of ten and of four days
@@ -159,7 +156,10 @@ def test_silence_is_told_of_the_last_fifty_periods():
             if alarm.kind == "silence"
         ]
         assert [alarm.what for alarm in sounded] == ["b"] * told
-    assert sounded[0].text == "No document came from b for 3 periods; before, 89% of them had some."
+    assert (
+        sounded[0].text
+        == "No document came from b for 3 periods; before, 89% of the periods had some."
+    )
 
 
 def test_what_changes_is_a_prediction_of_students_law(rng):

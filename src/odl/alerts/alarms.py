@@ -13,7 +13,7 @@ ALARM_LEVEL = (
 )
 MIN_PAST, MAX_PAST = 8, 50  # smallest and largest number of earlier periods for a comparison
 CHANGED_PERIODS = 2  # consecutive periods with changed words or scores before an alarm
-# A single period with this share of unseen words is an alarm. News alone does not reach it.
+# Share of unseen words for which a single period suffices for an alarm; news does not reach it.
 MANY_UNSEEN = 0.2
 # A pause is an alarm if it is between these two multiples of the longest earlier pause.
 PAUSE_RATIO, ARCHIVE_RATIO = 2.0, 20.0
@@ -22,13 +22,13 @@ FULL_PERIODS = 4  # consecutive periods with a full budget before an alarm
 SILENCE_PERIODS = 4  # periods in which the alarm about a silent source is repeated
 CHANGES = {
     "scores": (
-        "of the documents score as high as few before",
-        "Compare the words of the alerts with the texts: another language, markup, a new source, "
-        "or very much news?",
+        "of the documents have scores that few earlier documents had",
+        "Check whether the alerts are about another language, markup, a new source or much news.",
     ),
     "words": (
         "of the words were never seen before",
-        "Check for another language, encoded blocks, logs or new boilerplate, and clean them.",
+        "Check the texts for another language, encoded blocks, logs or new boilerplate, and clean "
+        "them.",
     ),
 }
 
@@ -61,10 +61,10 @@ def find_alarms(watch, now=None):
     Parameters
     ----------
     watch : odl.alerts.model.StreamAlerts
-        With the last period and the earlier ones that it is compared with.
+        Alerts with the last period, and with earlier periods for comparison.
     now : int, optional
-        Current time, ms. If given, a pause that still lasts and a last period in the future are
-        reported too.
+        Current time, ms. By default, neither a pause up to the present nor a last period in the
+        future is reported.
     """
     scored = [period for period in watch.periods if not period.unproven and len(period.tail)]
     high_scores = [float(np.mean(period.tail <= watch.settings["tail"])) for period in scored]
@@ -106,7 +106,7 @@ def _changed(kind, shares, lasting=CHANGED_PERIODS):
 
 
 def _beyond(shares, lasting):
-    """Return whether each of the last `lasting` shares exceeds what earlier shares predict.
+    """Return whether each of the last `lasting` shares is above the interval of earlier shares.
 
     The interval is Student's t for arcsin(sqrt(share)), whose variance is nearly constant.
     """
@@ -146,19 +146,20 @@ def _pause(periods, now):
     """
     begins = [period.first for period in periods]
     ends = [*begins[1:], now or NO_TIME]
-    steps = [
+    pauses = [
         end - begin for begin, end in zip(begins, ends, strict=True) if NO_TIME not in (begin, end)
     ]
-    if len(steps) <= MIN_PAST or not PAUSE_RATIO < steps[-1] / max(*steps[:-1], 1) <= ARCHIVE_RATIO:
+    if len(pauses) <= MIN_PAST:
         return None
-    pause, longest = (f"{step / DAY_MS:.1f} days" for step in (steps[-1], max(steps[:-1])))
-    text = f"No document came for {pause}; from one period to the next it was {longest} at most."
-    return Alarm(
-        "pause",
-        "",
-        text,
-        "Look at what brings the documents, then at the clock of what writes them.",
+    last, longest = pauses[-1], max(pauses[:-1])
+    if not PAUSE_RATIO < last / max(longest, 1) <= ARCHIVE_RATIO:
+        return None
+    text = (
+        f"No document came for {last / DAY_MS:.1f} days; the longest pause before was "
+        f"{longest / DAY_MS:.1f} days."
     )
+    todo = "Check that new documents are delivered, then the clock of the program that writes them."
+    return Alarm("pause", "", text, todo)
 
 
 def ahead(periods, now):
@@ -169,13 +170,13 @@ def ahead(periods, now):
     day = np.datetime64(begin, "ms").astype("datetime64[D]")
     text = (
         f"The last period begins on {day}, which is still to come: "
-        "until then it stays the last one."
+        "it remains the last period until then."
     )
     return Alarm(
         "ahead",
         "",
         text,
-        "Correct the times of its documents, or look from a date on (--since DATE).",
+        "Correct the times of its documents, or list periods by date (odl new --since DATE).",
     )
 
 
@@ -190,14 +191,15 @@ def _silences(names):
     alarms = []
     for name in sorted(set().union(*names)):
         present = [t for t, sources in enumerate(names) if name in sources]
-        silent, share = len(names) - 1 - present[-1], len(present) / (present[-1] - present[0] + 2)
-        limit = np.ceil(np.log(ALARM_LEVEL) / np.log1p(-share))
+        silent = len(names) - 1 - present[-1]
+        share = len(present) / (present[-1] - present[0] + 2)  # of the periods since its first one
+        limit = np.ceil(np.log(ALARM_LEVEL) / np.log1p(-share))  # (1 - share)^limit <= ALARM_LEVEL
         if len(present) >= MIN_PAST and limit <= silent < limit + SILENCE_PERIODS:
             text = (
                 f"No document came from {visible(name)} for {silent} periods; "
-                f"before, {share:.0%} of them had some."
+                f"before, {share:.0%} of the periods had some."
             )
             alarms.append(
-                Alarm("silence", visible(name), text, "Look whether it is still written and read.")
+                Alarm("silence", visible(name), text, "Check that it is still written and read.")
             )
     return alarms

@@ -35,7 +35,7 @@ HEADLINE_FIELDS = ("event", "state", "gate", "documents", "usual", "p", "t", "na
 DOCUMENT_FIELDS = ("id", "time", "source", "url", "score", "event", "title", "text")
 SIMILAR_FIELDS = ("id", "time", "source", "title")
 QUOTED = ("name", "topic_name", "words", "title", "text", "parts")
-WORDS = {"tokeniser": "words", "stop_words": None}  # options of tokens without odl.yaml
+WORDS = {"tokeniser": "words", "stop_words": None}  # option `tokens` of a folder without odl.yaml
 
 
 class AskedStreams:
@@ -48,6 +48,13 @@ class AskedStreams:
     stream : str, optional
         Name of the stream in folders that have several.
 
+    Attributes
+    ----------
+    places : dict of str to odl.alerts.read.Place
+        Folders of each stream by its name, or by its folder if the name occurs twice.
+    watches : dict of str to (list, odl.alerts.model.StreamAlerts)
+        Streams that were read: size, time and inode of their files, and the alerts.
+
     Raises
     ------
     DataError
@@ -58,7 +65,7 @@ class AskedStreams:
         self.places, self.watches = {}, {}
         for folder in map(os.fspath, folders):
             place = read.place_of(folder, stream)
-            name = place.stream if place.stream not in self.places else folder
+            name = folder if place.stream in self.places else place.stream
             self.places[name] = place
 
     def watch(self, name=""):
@@ -183,8 +190,8 @@ def search(watch, words, n=10):
     words : str
         Words with spaces between them.
     n : int
-        Largest number of documents. Documents with more of the words come first, then documents
-        with rarer words, then newer documents.
+        Largest number of documents. Documents are sorted by the number of the words that they
+        contain, then by the rarity of these words, then by period, the newest first.
     """
     place, last = watch.place, watch.periods[-1].t
     tokens = list(dict.fromkeys(analyser(_token_options(place.home))(words)))[:MAX_LISTED]
@@ -193,7 +200,7 @@ def search(watch, words, n=10):
     columns = np.array([*terms.values()], dtype=np.int64)
     frequencies = data.frequencies_after()[columns]
     rarity = np.log((data.n_before + len(data.ids) + 1) / (1 + frequencies))
-    best, total = [], 0
+    best, total = [], 0  # best: (-number of words, -rarity, -t, row), sorted
     for t in range(last + 1) if terms else ():
         batch = data if t == last else features.read(os.path.join(place.features, f"{t}.h5"))
         has = _term_presence(batch, data, columns)
@@ -251,7 +258,7 @@ def _term_presence(batch, data, columns):
 
 
 def _token_options(home):
-    """Return the option `tokens` in the odl.yaml of a folder; `WORDS` if it is not set."""
+    """Return the option `tokens` in odl.yaml of the folder `home`; `WORDS` if it is not set."""
     if not os.path.exists(os.path.join(home, project.FILE)):
         return WORDS
     return (project.read(home).get("options") or {}).get("tokens", WORDS)
@@ -272,7 +279,7 @@ def _event_of(watch, number):
         raise ParameterError(
             f"no event or document {visible(text)} in {watch.corpus}",
             "the number of an event or the id of a document",
-            "look at what_is_new or search",
+            "call what_is_new or search",
         )
     return watch.events[number]
 

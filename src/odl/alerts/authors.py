@@ -13,7 +13,7 @@ ADDRESS = re.compile(r"<?([\w.+%'-]+@[\w.-]+)>?")
 DOMAIN, PART = re.compile(r"@[\w.-]+"), re.compile(r"[^\W_]+")
 # Largest ratio of documents with a word to documents by an author whose name contains the word.
 MAX_NAME_RATIO = 4
-MAX_NAMED_SOURCES = 100  # number of sources, those with most documents, whose names are barred
+MAX_NAMED_SOURCES = 100  # largest number of sources, by documents, whose names are barred
 # A word names a source if at least this share of the documents with the word come from the source.
 SOURCE_SHARE = 0.8
 

@@ -17,7 +17,7 @@ NAMED_OWN_WORDS = 3  # largest number of named words that no other document has
 # stored; the tolerance is for rounding.
 OWN_SHARE_KNOWN = 0.999
 LEAST_SHARE = 0.01  # smallest share of a score that a named word has
-# A single remaining word with at least this share of a score is named instead of "1 more word".
+# Smallest share of a score for which a single remaining word is named instead of "1 more word".
 LEAST_LAST_SHARE = 0.05
 
 
@@ -27,8 +27,10 @@ class ScorePart(NamedTuple):
     Attributes
     ----------
     kind : str
-        "word", "more", "own", "meaning", "down" or "context".
+        "word" (a named word or phrase), "more" (shared words without a name), "own" (words of no
+        other document), "meaning" (vectors), "down" (words that lower the score) or "context".
     label : str
+        Word, phrase or description of the part.
     percent : int
         Percentage of the score. All parts add up to 100 if the score is above 0.
     note : str
@@ -53,7 +55,7 @@ class ScorePart(NamedTuple):
 def named(alert, max_words=NAMED_WORDS):
     """Return the leading reasons of an alert among words that other documents have too.
 
-    They explain at least half of the score if `max_words` permits (`leading`).
+    The reasons explain at least half of the score if `max_words` permits (`leading`).
     """
     return leading(alert.reasons[: min(max_words, alert.led)], alert.score)
 
@@ -88,8 +90,8 @@ def group_by_phrase(alert, words):
 def named_words(alert, max_words=NAMED_WORDS):
     """Return the reasons that a breakdown names.
 
-    They are the leading reasons (`named`) and the other words in the phrases of these. If then a
-    single shared word with at least `LEAST_LAST_SHARE` of the score would remain, it is named too.
+    These are the leading reasons (`named`) and the other words in their phrases. If a single
+    shared word remains, and it has at least `LEAST_LAST_SHARE` of the score, it is named too.
     """
     reason_words = [reason.word for reason in named(alert, max_words)]
     inside = {word for _, words in group_by_phrase(alert, reason_words) for word in words}
@@ -110,7 +112,7 @@ def phrases(alert, max_words=NAMED_WORDS):
 
 
 def near(alert, words):
-    """Return the words of an atom as phrases, spelled as in the alert's text."""
+    """Return the words of an atom of the dictionary as phrases, spelled as in the alert's text."""
     return phrasing.join_pieces(phrase for phrase, _ in phrasing.phrases([alert.text], words))
 
 
@@ -138,7 +140,8 @@ def parts(alert):
     list of ScorePart
         Parts that round to 0 % are left out.
     """
-    heads, total = named_words(alert), abs(alert.score) or 1.0
+    heads = named_words(alert)
+    total = abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert)]
     down = alert.rest.down if alert.rest else 0.0
     of_heads = sum(reason.share for reason in heads)
@@ -174,7 +177,7 @@ def _own(alert):
 
 
 def _net(shares):
-    """Return parts (kind, label, share, note) with negative shares added to those of kind "own".
+    """Return parts (kind, label, share, note) with negative shares added to the part "own".
 
     Used if only words that no other document has raise the score.
     """

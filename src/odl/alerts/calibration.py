@@ -52,7 +52,7 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
 
 
 def tails(novelty, recent, warm_up=1):
-    """Return the tail probability of each document, and whether too few scores are recent.
+    """Return the tail probability of each document, and whether there are too few recent scores.
 
     Parameters
     ----------

@@ -13,22 +13,24 @@ from odl.alerts import authors, calibration, events, gates, hashtags, headlines,
 from odl.alerts.model import NO_EVENT, STATES, Headline
 from odl.files.documents import NO_TIME
 
-# Smallest number of documents with a headline's word in the text. One title with it suffices too.
+# Smallest number of documents with a headline's word in the text; one title with the word suffices
+# too.
 MIN_HEADLINE_DOCUMENTS = 2
 # Log-odds above which documents belong to an event that is new in the period.
 MIN_LOG_ODDS = np.log(3)
-# Share of the documents above the usual number. A headline about words that has at least this share
-# explains the volume of the period.
+# If a headline about words has this share of the documents above the usual number, it explains the
+# volume of the period.
 EXPLAINED_VOLUME = 0.5
 STORED_BELOW = 5  # headlines below the level that are stored of a period
 MAX_HEADLINES = 20  # largest number of possible headlines that are tested in a period
 STORED_NOVEL = 5  # number of most novel documents that are stored for a period
+HEADLINE_WORDS = 12  # words stored of each headline, the strongest first
 UNPROVEN_EXAMPLES = 3  # example documents stored for each headline that is not reported
 DAY_MS = 86_400_000  # milliseconds of a day
 
 
 class PeriodDocuments(NamedTuple):
-    """Documents of one period, about which `decide` makes a decision.
+    """Documents of one period, as `decide` takes them.
 
     Attributes
     ----------
@@ -91,7 +93,7 @@ class StreamHistory(NamedTuple):
     words : odl.alerts.surprise.WordHistory
     gates : odl.alerts.gates.GateHistory
     told : ndarray of int64
-        Numbers of the events that were headlines in the last period.
+        Numbers of the events that had headlines in the last period.
     recent : ndarray of float64
         Scores of the last documents.
     """
@@ -114,6 +116,7 @@ class StreamHistory(NamedTuple):
         )
 
 
+# Fields of `StreamHistory` that consist of fields themselves, and their types.
 PARTS = {"events": events.EventMemory, "words": surprise.WordHistory, "gates": gates.GateHistory}
 
 
@@ -125,7 +128,8 @@ def fields_of(kind):
 def as_arrays(past):
     """Return a `StreamHistory` as a dict for a file.
 
-    Its values are arrays, sparse matrices and lists of strings.
+    Its values are arrays, sparse matrices and lists of strings. The keys are "told", "recent", and
+    for example "words_titles" for the field `titles` of `StreamHistory.words`.
     """
     arrays = {"told": past.told, "recent": past.recent}
     for component, kind in PARTS.items():
@@ -138,7 +142,7 @@ def as_arrays(past):
 
 
 def from_arrays(arrays):
-    """Return the `StreamHistory` that `as_arrays` returned as a map."""
+    """Return the `StreamHistory` from a dict that `as_arrays` returned."""
     parts = {}
     for component, kind in PARTS.items():
         values = {name: arrays[f"{component}_{name}"] for name in fields_of(kind)}
@@ -167,7 +171,7 @@ class Decision(NamedTuple):
     gates : dict of str to float
         p of each gate that could be tested, not divided by its share.
     speaks : bool
-        Whether the period has a headline that is shown.
+        Whether the period has a headline that opened a gate.
     usual : float
         Usual number of documents of a period; 0 if unknown.
     headlines, below : list of odl.alerts.model.Headline
@@ -294,8 +298,9 @@ class _PeriodDecision:
         self.memory = events.remember_period(self.memory, t, content)
         p = 1.0 if self.unproven else self._smallest_p()
         decision = Decision(
-            self.tail, self.unproven, self.items, p, self.p_values, bool(shown), usual, shown,
-            below, self._most_novel(), self.event, sizes, changes, born,
+            tail=self.tail, unproven=self.unproven, items=self.items, p=p, gates=self.p_values,
+            speaks=bool(shown), usual=usual, headlines=shown, below=below,
+            novel=self._most_novel(), event=self.event, sizes=sizes, changes=changes, born=born,
         )  # fmt: skip
         words = self.past.words.after(self.counts, self._count_of_no_event())
         numbers = np.array(headline_events, dtype=np.int64)
@@ -372,7 +377,8 @@ class _PeriodDecision:
     def _count_of_no_event(self):
         """Return the word counts of the documents without an event.
 
-        Words of an event are left out, so that they are not new in the next period.
+        The gate "two periods" uses these counts in the next period; the documents of an event would
+        make its words new again.
         """
         free = self.event[self.with_words] == NO_EVENT
         return self.counts if free.all() else self._count(self.with_words[free])
@@ -405,9 +411,9 @@ class _PeriodDecision:
     def _judge_two_periods(self, candidates, history):
         """Test the words of this and the last period together; return (candidates, history).
 
-        The gate opens if the strongest word is in a candidate of several words. It then begins this
-        candidate, unless the candidate opens a gate itself. A word that is in no such candidate is
-        frequent by chance more often than in an event: events change several words.
+        The gate opens only if the strongest word is in a candidate with several words, because
+        events change several words. Then the word is put first in this candidate, unless the
+        candidate opens a gate itself.
         """
         if self.documents.t < 2 or not self.past.words.n_last:
             return candidates, history
@@ -432,8 +438,8 @@ class _PeriodDecision:
     def _evidence_of_two_periods(self):
         """Return word counts in this and the last period together, and their evidence.
 
-        Words that this period does not have get count 0. The own words of events with headlines in
-        the last period are not new, so their t is set to 0.
+        The counts of words that this period does not have are set to 0. The own words of events
+        with headlines in the last period are not new, so their t is set to 0.
         """
         past = self.past.words
         present = (self.new.words > 0) | (self.new.titles > 0)
@@ -513,14 +519,15 @@ class _PeriodDecision:
     def _volume_headline(self, source, rows, usual, p, last_count):
         """Return a headline about an unusual number of documents.
 
-        `source` is empty for all documents, or has the name of one source. `last_count` has the
-        number in the last period's headline about it; the new headline is marked as repeated unless
-        it exceeds this number.
+        `source` is () for all documents, or (name,) for one source. `last_count` is an array with
+        the number of documents in the last period's headline about the same source, if there was
+        one. The new headline is marked as repeated if its number of documents is not larger.
         """
         inside = np.flatnonzero(np.isin(self.rows, rows))
         return Headline(
-            ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual,
-            p / gates.LEVEL_SHARES["volume"], "volume",
+            name=("volume", *source), words=(), t=0.0, t_all=0.0, t_recent=0.0,
+            rows=tuple(rows.tolist()), usual=usual, p=p / gates.LEVEL_SHARES["volume"],
+            gate="volume",
             repeated=bool(0 < len(rows) <= last_count.max(initial=0.0)),
             examples=tuple(self._examples(inside, headlines.STORED_EXAMPLES)),
         )  # fmt: skip
@@ -590,9 +597,10 @@ class _PeriodDecision:
     def _event_of(self, rows):
         """Return the number of the event that the documents in `rows` belong to, or 0.
 
-        An open event is returned if at least half of the documents join it. Otherwise, the most
-        likely event that is new in this period is returned, if its posterior odds are above 3. The
-        posterior follows from the event's share of the period and the words of all documents.
+        If at least half of the documents join an open event, this event is returned. Otherwise,
+        the result is the most likely event that is new in this period, if its posterior odds are
+        above 3. They are computed from the event's share of the period and the words of all
+        documents.
         """
         X = self.both[rows]
         joins = events.join_events(self.memory, X)
@@ -662,9 +670,11 @@ class _PeriodDecision:
         usual = self.counts.n * (self.past.words.words[term] + 0.5) / (self.past.words.n + 1)
         n_examples = headlines.STORED_EXAMPLES if draft.gate else UNPROVEN_EXAMPLES
         return Headline(
-            name, tuple(documents.vocabulary[term] for term in draft.terms[:12].tolist()), draft.t,
-            draft.t_all, draft.t_recent, tuple(self.rows[draft.rows].tolist()), float(usual),
-            float(draft.p), draft.gate, form=draft.form,
+            name=name,
+            words=tuple(documents.vocabulary[term] for term in draft.terms[:HEADLINE_WORDS].tolist()),
+            t=draft.t, t_all=draft.t_all, t_recent=draft.t_recent,
+            rows=tuple(self.rows[draft.rows].tolist()), usual=float(usual), p=float(draft.p),
+            gate=draft.gate, form=draft.form,
             examples=tuple(self._examples(draft.rows, n_examples)),
         )  # fmt: skip
 
@@ -702,9 +712,10 @@ def _largest(evidence, terms):
 
 
 def _weekday(times):
-    """Return the weekday (Monday is 0) that all known times have in common.
+    """Return the weekday of the day that contains all known times (Monday is 0).
 
-    It is -1 if the times are on several days, or if all are unknown.
+    The result is -1 if the times are on several days, or if all are unknown.
     """
     days = times[times != NO_TIME] // DAY_MS
+    # Day 0, 1970-01-01, was a Thursday (3).
     return int((days[0] + 3) % 7) if len(days) and (days == days[0]).all() else -1

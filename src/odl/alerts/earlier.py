@@ -7,6 +7,7 @@ numbers of documents.
 """
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from odl.files import storage
 EARLIER_P = 0.05  # p of every headline: at most this share of periods without news had an alert
 LONE_GATE = "lone"  # gate that documents without a topic get
 NOVEL_LISTED = 5  # most novel documents that are listed
+# Attributes of a period in a file of format 2, and their types.
 EARLIER_FACTS = {
     "first": int,
     "last": int,
@@ -25,10 +27,12 @@ EARLIER_FACTS = {
     "empty": int,
     "repeats": int,
 }
+# Arrays of a period: name in format 2 -> present name.
 EARLIER_ARRAYS = {"topic": "event"} | {
     name: name for name in ("score", "tail", "context", "item", "near", "likeness")
 }
-EARLIER_CHANGES = ("sizes", "changes")
+EARLIER_CHANGES = ("sizes", "changes")  # lists of changes of topics, of events today
+# Attributes about the run, and their types.
 RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -39,9 +43,9 @@ def record_of(file):
     """
     record = {}
     for name in file:
-        if name == "memory":
+        if name == "memory":  # the group with the state for the next period
             continue
-        if "length" in file[name].attrs:
+        if "length" in file[name].attrs:  # only lists of strings have this attribute
             values = storage.read_strings(file, name)
         else:
             values = storage.read_array(file, name, ndim=None)
@@ -50,9 +54,9 @@ def record_of(file):
 
 
 def values(file, record):
-    """Return the fields of a period that the earlier format stores differently.
+    """Return the fields of a period that format 2 stores differently, as a dict.
 
-    The documents are dicts under "items".
+    The documents are dicts in the list "items".
 
     Parameters
     ----------
@@ -106,25 +110,14 @@ def _headline(number, items, topic_of, events):
     """
     words = tuple(dict.fromkeys(word for item in items for word in item.get("opening", ())))
     examples = tuple(item["row"] for item in items)
+    lone = Headline(
+        name=(), words=words, t=0.0, t_all=0.0, t_recent=0.0, rows=examples, usual=np.nan,
+        p=EARLIER_P, gate=LONE_GATE, examples=examples,
+    )  # fmt: skip
     if isinstance(number, tuple):
-        return Headline(
-            (), words, 0.0, 0.0, 0.0, examples, np.nan, EARLIER_P, LONE_GATE, examples=examples
-        )
+        return lone
     event, rows = events[number], tuple(np.flatnonzero(topic_of == number).tolist())
-    values = (
-        event.name,
-        words,
-        0.0,
-        0.0,
-        0.0,
-        rows,
-        np.nan,
-        EARLIER_P,
-        "words",
-        number,
-        event.state,
-    )
-    return Headline(*values, examples=examples)
+    return replace(lone, name=event.name, rows=rows, gate="words", event=number, state=event.state)
 
 
 def born(changes):

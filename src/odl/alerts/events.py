@@ -115,6 +115,7 @@ class EventMemory:
         return int(np.flatnonzero(self.number == number)[0])
 
 
+# Fields of `EventMemory` with a column for each term, and with a row for each event.
 OF_TERMS = ("inside", "before", "weight", "members", "past")
 OF_EVENTS = (
     "number",
@@ -134,9 +135,11 @@ def empty_memory():
     """Return the empty memory with which the first period starts."""
     empty, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0))
     return EventMemory(
-        0, empty, empty, empty, empty.astype(np.int8), np.zeros(0), [], [],
-        np.zeros((0, GROWTH_PERIODS), dtype=np.int64), np.zeros(GROWTH_PERIODS, dtype=np.int64),
-        none, none, none, none, none, empty,
+        numbered=0, number=empty, birth=empty, size=empty, state=empty.astype(np.int8),
+        threshold=np.zeros(0), names=[], words=[],
+        counts=np.zeros((0, GROWTH_PERIODS), dtype=np.int64),
+        totals=np.zeros(GROWTH_PERIODS, dtype=np.int64),
+        inside=none, before=none, weight=none, members=none, past=none, past_t=empty,
     )  # fmt: skip
 
 
@@ -218,7 +221,7 @@ def find_own_words(has, m, frequencies, n_documents, vocabulary, first, chosen_b
     Parameters
     ----------
     has : csr_array, shape (1, n_terms)
-        Number of documents of the event that have each word.
+        Number of documents of the event that have each word (x).
     m : int
         Number of documents of the event.
     frequencies : ndarray, shape (n_terms,)
@@ -275,7 +278,7 @@ def find_event(memory, terms, weights):
 
 
 def open_event(memory, t, name):
-    """Return (memory with a new event without words, number of the event)."""
+    """Return the memory with a new event, which has no words yet, and the number of the event."""
     n, n_terms = memory.numbered + 1, memory.inside.shape[1]
     values = {"number": n, "birth": t, "size": 0, "state": NEW, "threshold": 0.0}
     grown = {

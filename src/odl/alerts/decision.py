@@ -663,6 +663,7 @@ class _PeriodDecision:
     def _headline(self, draft):
         """Return a draft as a headline with its name and examples."""
         documents, term = self.documents, draft.terms[0]
+        words = [documents.vocabulary[term] for term in draft.terms[:HEADLINE_WORDS].tolist()]
         name = headlines.name_headline(
             draft, self.evidence, documents.vocabulary,
             lambda rows: documents.texts(self.rows[rows]), self._period_texts,
@@ -670,9 +671,7 @@ class _PeriodDecision:
         usual = self.counts.n * (self.past.words.words[term] + 0.5) / (self.past.words.n + 1)
         n_examples = headlines.STORED_EXAMPLES if draft.gate else UNPROVEN_EXAMPLES
         return Headline(
-            name=name,
-            words=tuple(documents.vocabulary[term] for term in draft.terms[:HEADLINE_WORDS].tolist()),
-            t=draft.t, t_all=draft.t_all, t_recent=draft.t_recent,
+            name=name, words=tuple(words), t=draft.t, t_all=draft.t_all, t_recent=draft.t_recent,
             rows=tuple(self.rows[draft.rows].tolist()), usual=float(usual), p=float(draft.p),
             gate=draft.gate, form=draft.form,
             examples=tuple(self._examples(draft.rows, n_examples)),

@@ -18,12 +18,12 @@ CACHED_CHUNKS = 1 << 14  # chunks in the cache
 # Number of texts whose word positions are cached: phrases and excerpts need the same positions.
 CACHED_TEXTS = 256
 CACHED_TEXT_CHARACTERS = 4000  # characters of the longest text that is cached
-FEW_WORDS = (
-    12  # number of words up to which an ASCII text is searched, not split into all its words
-)
+# Number of words up to which an ASCII text is searched for the words, not split into all its words.
+FEW_WORDS = 12
+# Splitters of chunks. `SPLIT_PAIRS` also splits Korean chunks, into pairs of syllables.
 SPLIT_WORDS, SPLIT_PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
-WORD_ENDS = EDGES + ",;!()[]{}\"'*<>|^`$\\"  # signs next to a word that are no part of it
+WORD_ENDS = EDGES + ",;!()[]{}\"'*<>|^`$\\"  # signs at the ends of a chunk that belong to no word
 HANGUL = re.compile(f"[{scripts.HANGUL}]")
 UNSPACED = re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
 SPACELESS_RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
@@ -31,6 +31,7 @@ UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
 # Vowels of Thai and Lao that are written before and behind their letters.
 VOWELS_BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 VOWELS_BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
+# Signs that make a letter of Thai and Lao mute; ends of English verbs that are words of their own.
 MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
 EMOJI_JOINTS = f"[\u200d\ufe0f{scripts.SKIN}]*"  # signs between the parts of an emoji
 POINT = re.compile(f"[{scripts.POINTS}]")
@@ -41,8 +42,7 @@ SIGNS_OF_LETTER = {
     "\u05f4": '["\u201d\u05f4]',
 }
 SIGNS_OF_LETTER |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
-# Title words are counted only if this share of the documents has more words in the text than in the
-# title.
+# Smallest share of documents with a title that lacks words of the text, for title words to count.
 OWN_TITLES = 0.1
 
 
@@ -178,8 +178,8 @@ def _find_words(chunk, split=SPLIT_WORDS):
 def _cut(chunk, split):
     """Return (start, end, word) for the words of a chunk (a text without spaces).
 
-    Words that `split` spells with other letters than the chunk are omitted. But if they are the
-    only word, their span is the chunk without signs at its ends.
+    A word that `split` spells with other letters than the chunk is omitted, unless it is the only
+    word. Then its span is the chunk without the signs at its ends.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _span_of(word, chunk, start, between):
 
     The pattern `between` may match between the letters of the word.
     """
-    if not between:  # to compile a pattern takes .1 ms
+    if not between:  # avoid a pattern if possible: its compilation takes 0.1 ms
         lowered = chunk.lower()
         position = lowered.find(word.lower(), start) if len(lowered) == len(chunk) else -1
         if position >= 0:
@@ -358,7 +358,7 @@ def mark_words(text, words, mark, other=str):
     text : str
     words : sequence of str
     mark, other : callable
-        Return the markup of a word, and that of the text between two words.
+        Functions that return the markup of a word, and of the text between two words.
     """
     text, pieces, end = unicodedata.normalize("NFC", text), [], 0
     for first, last in marks(text, words):
@@ -370,8 +370,8 @@ def mark_words(text, words, mark, other=str):
 def find_title_words(titles, counts, vocabulary):
     """Return a matrix with the shape of `counts` that is 1 for each word in the document's title.
 
-    The matrix is empty if nearly all titles contain all words of their texts, so that title words
-    are no evidence of their own (`OWN_TITLES`).
+    The matrix is empty if nearly all titles contain all words of their texts, because title words
+    are then no separate evidence (`OWN_TITLES`).
     """
     rows, columns, n_complete = [], [], 0
     for row, title in enumerate(titles):
@@ -385,7 +385,7 @@ def find_title_words(titles, counts, vocabulary):
         n_complete += len(title_terms) == len(terms)
         rows += [row] * len(title_terms)
         columns += sorted(title_terms)
-    cut = sum(0 < len(title) < TITLE_CHARACTERS for title in titles) - n_complete
-    if cut < OWN_TITLES * len(titles):
+    n_incomplete = sum(0 < len(title) < TITLE_CHARACTERS for title in titles) - n_complete
+    if n_incomplete < OWN_TITLES * len(titles):
         rows, columns = [], []
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=counts.shape)

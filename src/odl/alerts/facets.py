@@ -10,10 +10,10 @@ from odl.files import storage
 from odl.files.escaping import isolated, visible
 from odl.stream import features
 
-SOURCE, LANGUAGE = "source", "language"
-MAX_VALUES = 1000  # different values counted for a facet; further values share one count
+SOURCE, LANGUAGE = "source", "language"  # facets that are not columns of the documents
+MAX_VALUES = 1000  # different values of a facet that are counted; all others share one count
 VALUES_LISTED = 3  # values listed for a facet if no value has half of the documents
-USUAL_SHARE = 0.95  # a value that this share of all documents has does not distinguish an event
+USUAL_SHARE = 0.95  # share of all documents above which a value does not distinguish an event
 
 
 class Facet(NamedTuple):
@@ -108,14 +108,17 @@ def read_values(place, t):
 
 
 def _add(counter, values):
-    """Count values that are not empty; after `MAX_VALUES` values, new ones share the key ""."""
+    """Add values that are not empty to a counter.
+
+    If the counter has `MAX_VALUES` keys, each new value is counted under the key "".
+    """
     for value in values:
         if value:
             counter[value if value in counter or len(counter) < MAX_VALUES else ""] += 1
 
 
 def _facets(inside, everywhere):
-    """Return the facets (`Facet`) of an event that at least one of its documents has.
+    """Return the facets (`Facet`) for which at least one document of an event has a value.
 
     Parameters
     ----------

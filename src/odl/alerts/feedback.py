@@ -23,7 +23,7 @@ FEEDBACK_FILE = listing.FEEDBACK_FILE
 FEEDBACK_COLUMNS = ("what", "verdict", "until", "note")
 JUDGED_COLUMNS = ("judged", "by", "time", "period")  # columns written if there are verdicts
 NOBODY = "someone"  # name of the user in a verdict without a name
-GROWS = "grows"
+GROWS = "grows"  # value of `until`: no effect while the event is growing
 EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # an earlier version wrote "topic:"
 
 
@@ -63,7 +63,7 @@ class FeedbackLine(NamedTuple):
 
     @property
     def when(self):
-        """End of a sentence that says when the line has an effect; empty if it always has."""
+        """Time in which the line has an effect, as the end of a sentence; empty for all time."""
         if self.until == GROWS:
             return " in periods in which it is not growing"
         return f" until {self.until}" if self.until else ""
@@ -90,7 +90,7 @@ def check_entry(entry, where="feedback", part="column"):
     """
     if not entry.what.strip():
         raise DataError(
-            f"{where} names nothing",
+            f"{where} has no name",
             "event:NUMBER, source:FILE or the id of a document",
             f"fill in the {part} what",
         )
@@ -106,10 +106,9 @@ def check_entry(entry, where="feedback", part="column"):
     if entry.until and entry.until != GROWS:
         _day(entry.until, where)
     if entry.until == GROWS and not entry.event:
-        fault = f"{where} says until {GROWS} of {entry.what!r}"
-        raise DataError(
-            fault, "an event: documents and sources do not grow", "give a date or leave it empty"
-        )
+        fault = f"{where} has until {GROWS} for {entry.what!r}"
+        expected = "a date, since documents and sources do not grow"
+        raise DataError(fault, expected, "write a date or leave until empty")
     return entry
 
 
@@ -147,9 +146,9 @@ def read(folder):
 
 
 def _split(line):
-    """Split a line into a muting or following one and a judging one; the result has 1 or 2 lines.
+    """Return a line of the file as one or two lines, with either a verdict or a judgement.
 
-    In the file, both can share a line.
+    A line of the file may both mute or follow (`verdict`) and judge (`judged`).
     """
     muting = FeedbackLine(*line[: len(FEEDBACK_COLUMNS)])
     judging = line._replace(verdict="", until="", by=line.by or NOBODY)
@@ -171,15 +170,16 @@ def add(folder, entry):
 
 
 def remove(folder, what, by=""):
-    """Delete lines of feedback.csv on an event, a document or a source; return them.
+    """Delete lines of feedback.csv about an event, a document or a source; return these lines.
 
     Parameters
     ----------
     folder : path-like
     what : str
-    by : str, optional
-        User whose verdict is deleted; None for all lines. By default the lines that mute or follow
-        are deleted.
+        Name in the column `what`.
+    by : str or None
+        User whose verdict is deleted. None deletes all lines with this name, and "" (default) those
+        that mute or follow.
 
     Raises
     ------
@@ -192,20 +192,20 @@ def remove(folder, what, by=""):
 def _replace(folder, what, by, entries):
     """Replace a user's lines about `what` in feedback.csv; return the lines that were replaced.
 
-    A lock ensures that one process at a time does so. If the file system has no locks, a warning is
-    printed.
+    A lock ensures that only one process writes at a time. If the file system has no locks, a
+    warning is printed.
     """
     with atomic.locked(os.path.join(folder, FEEDBACK_FILE)) as alone:
         if not alone:
             print(
-                f"odl: {folder} has no locks (its file system); let one command at a time write",
+                f"odl: {folder} has no locks (its file system); run one command at a time",
                 file=sys.stderr,
             )
         lines = read(folder)
-        gone = [line for line in lines if line.what == what and by in (line.by, None)]
-        if gone or entries:
-            write(folder, [line for line in lines if line not in gone] + entries)
-    return gone
+        replaced = [line for line in lines if line.what == what and by in (line.by, None)]
+        if replaced or entries:
+            write(folder, [line for line in lines if line not in replaced] + entries)
+    return replaced
 
 
 def write(folder, entries):
@@ -260,10 +260,9 @@ class Verdicts:
         return (followed or entries or [None])[0]
 
     def of_event(self, number, state, time):
-        """Return the verdict on an event that holds in a period, or an empty string.
+        """Return the verdict on an event that has an effect in a period, or an empty string.
 
-        `state` and `time` are the state of the event in this period and the time of the period:
-        verdicts may end at a date, or when the event grows.
+        `state` is the state of the event in this period, and `time` the time of the period.
         """
         entry = self.lines.get(f"event:{number}")
         return entry.verdict if entry and entry.holds(state, time) else ""
@@ -282,7 +281,7 @@ def parse_until(text):
 
 def _day(text, where="feedback"):
     """Return the first millisecond of a day since 1970, UTC."""
-    day = _date(text, f"{where} says until")
+    day = _date(text, f"{where} has until")
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
 
 
@@ -297,18 +296,18 @@ def _date(text, where):
 
 
 def members(alerts, numbers):
-    """Return the ids of all documents that belong to the given events.
+    """Return the ids of the documents of each given event.
 
     Parameters
     ----------
     alerts : path-like
-        Folder with ``{t}.h5``; damaged files are left out.
+        Folder with the files of periods, ``{t}.h5``; damaged files are left out.
     numbers : set of int
 
     Returns
     -------
-    dict
-        Number of an event (as text) to a list of ids.
+    dict of str to list of str
+        Number of an event as text -> ids of its documents.
     """
     ids_of = {str(number): [] for number in sorted(numbers)}
     for event_of, ids in _periods(alerts):
@@ -336,7 +335,7 @@ def renumber_events(entries, alerts, before):
     entries : iterable of FeedbackLine
     alerts : path-like
         Folder of the new periods.
-    before : dict
+    before : dict of str to list of str
         Result of `members` before alerts were computed again.
 
     Returns
@@ -367,8 +366,6 @@ def renumber_events(entries, alerts, before):
                 entry = entry._replace(period="")  # the period of the new event's birth is used
         earlier = lines.get((name, entry.by), entry)
         if (verdict := earlier.verdict or earlier.judged) != answer:
-            sentences.append(
-                f"{FEEDBACK_FILE}: {name} was said to be {verdict} and is {answer} now"
-            )
+            sentences.append(f"{FEEDBACK_FILE}: {name} was {verdict} and is {answer} now")
         lines[name, entry.by] = entry._replace(what=name)
     return list(lines.values()), sentences

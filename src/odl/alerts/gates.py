@@ -6,9 +6,9 @@ Four gates test the words of a period, the words of two periods together, the nu
 The p of a gate is the probability that a period in which nothing is new is as unusual as this one.
 
 Words. T is the largest t_w (`odl.alerts.surprise`) among the words of a period that may name a
-headline. The maximum of many numbers follows a Gumbel law. For decimal logarithms of independent
-tail probabilities its scale is s = 1 / ln 10, or 2 s if titles count double. For the last
-B <= `HISTORY` periods, let m be the median of T, q the lower quartile of T, and n' the median
+headline. The maximum of many numbers has a Gumbel distribution. For decimal logarithms of
+independent tail probabilities its scale is s = 1 / ln 10, or 2 s if titles count double. For the
+last B <= `HISTORY` periods, let m be the median of T, q the lower quartile of T, and n' the median
 number of documents. Events only change the upper half of T, which is not used, as long as at most
 half of the periods have an event.
 
@@ -40,12 +40,12 @@ doubled for the stream and multiplied by 2 S for each source: one half of the le
 documents, the other half for the sources. If a count opens the gate, the history stores v plus the
 .95 quantile instead.
 
-Lone documents. A document of fewer than `MIN_LONE_WORDS` different words is not tested: it has the
-largest score as soon as these words are new. A score s above all recent scores has p = n P(s) in a
-period of n tested documents. P is a generalised Pareto tail, fitted to the recent scores and to
-those of the period without its `LEFT_OUT` highest. So many documents whose scores rise together are
-not lone documents. Of N scores the k largest (2 %, at least 30) exceed the next, u, by
-y_1 <= ... <= y_k:
+Lone documents. A document with fewer than `MIN_LONE_WORDS` different words is not tested: it has
+the largest score as soon as these words are new. A score s above all recent scores has p = n P(s)
+in a period of n tested documents. P is a generalised Pareto tail, fitted to the recent scores and
+to those of the period without its `LEFT_OUT` highest scores. If more than `LEFT_OUT` documents have
+high scores together, the fit includes some of them, and none is a lone document. Of N scores the k
+largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
 
     a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,   (3)
     sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi'). (4)
@@ -65,12 +65,12 @@ from scipy import special  # scipy.stats takes as long to import as a small run
 HISTORY = 40  # periods that the T of a period is compared with
 MIN_PERIODS = 2  # periods before p is estimated from them
 PRIOR_PERIODS = 5.0  # weight of the scale s in the estimate of beta, in periods
-# Smallest beta in units of s if titles count double; at 1, shuffled posts open the gate.
+# Smallest beta in units of s if titles count double. With 1, shuffled posts would open the gate.
 MIN_SCALES_DOUBLED = 1.5
 PREDICTION = 3.57  # widening of a quantile that is predicted from B periods, times B
-# Scale s of the Gumbel law that the maximum of independent -log10 p follows.
+# Scale s of the Gumbel distribution of the maximum of independent -log10 p.
 DECIMAL_SCALE = float(np.log10(np.e))
-EULER = 0.5772156649
+EULER = 0.5772156649  # mean of the standard Gumbel distribution
 GUMBEL_MEDIAN, GUMBEL_QUARTILE = -np.log(np.log(2)), -np.log(np.log(4))  # median and lower quartile
 VOLUME_PERIODS = 28  # periods that volume is compared with
 MIN_VOLUME_PERIODS = 8  # periods before volume is tested
@@ -78,7 +78,7 @@ MAX_SOURCES = 100  # sources whose volumes are tested
 # A source with a larger share of the documents is not tested: the test of all documents covers it.
 MAX_SOURCE_SHARE = 0.8
 WEEKDAY_WEEKS = 8  # weeks before the usual volume depends on the weekday
-DEGREES = 5  # degrees of freedom of Student's t: heavier tails than the normal law's
+DEGREES = 5  # degrees of freedom of Student's t, whose tails are heavier than the normal ones
 # Share of the recent scores to which the Pareto tail is fitted, and smallest number of them.
 TAIL_SHARE, MIN_EXCESSES = 0.02, 30
 MIN_LONE_WORDS = 3  # different words of the shortest document that may be a lone document
@@ -123,7 +123,7 @@ class GateHistory(NamedTuple):
 class LargestLaw(NamedTuple):
     """Gumbel distribution of T, the largest t_w in a period in which nothing is new.
 
-    Without enough earlier periods, the location `mu` is None and a fixed law is used.
+    Without enough earlier periods, the location `mu` is None and a fixed distribution is used.
 
     Equation `words-gate` of docs/method.md.
     """
@@ -149,7 +149,7 @@ class LargestLaw(NamedTuple):
 
 
 def law_of_largest(past, n, double=False):
-    """Estimate by (1) the law of T for a period of n documents, from the T of earlier periods.
+    """Estimate the distribution of T for a period of n documents from earlier periods, by (1).
 
     The scale beta is shrunk towards s, the scale for independent words, as if `PRIOR_PERIODS`
     earlier periods had the scale s.
@@ -179,7 +179,7 @@ def law_of_largest(past, n, double=False):
 
 
 def judge_words(past, largest, n, double, level):
-    """Test the largest t_w of a period; return its law, its p, and the updated history.
+    """Test the largest t_w of a period; return its distribution, its p, and the updated history.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def judge_words(past, largest, n, double, level):
     double : bool
         Whether titles count double.
     level : float
-        Largest p that opens the gate. The history stores at most the T that has this p.
+        Largest p that opens the gate. A T with a smaller p is stored as the T that has this p.
 
     Returns
     -------
@@ -225,13 +225,13 @@ def usual_volume(past, weekday):
     counts, days = past.T
     if len(counts) < MIN_VOLUME_PERIODS:
         return (float(np.median(counts)) if len(counts) else 0.0), np.inf
-    factors = np.ones(8)  # the last one is of weekday -1
+    factors = np.ones(8)  # by weekday; the last one is for weekday -1
     if len(counts) >= 7 * WEEKDAY_WEEKS and weekday >= 0:
         median = max(float(np.median(counts)), 1.0)
         for day in range(7):
-            of_day = counts[days == day]
-            enough = len(of_day) >= WEEKDAY_WEEKS // 2
-            factors[day] = max(float(np.median(of_day)) / median, 0.1) if enough else 1.0
+            day_counts = counts[days == day]
+            if len(day_counts) >= WEEKDAY_WEEKS // 2:
+                factors[day] = max(float(np.median(day_counts)) / median, 0.1)
     plain = (counts / factors[days.astype(np.int64)])[-VOLUME_PERIODS:]
     factor, median = float(factors[int(weekday)]), float(np.median(plain))
     usual, deviation = factor * median, factor * float(np.median(np.abs(plain - median)))
@@ -258,8 +258,8 @@ def judge_volume(n, past, weekday):
 def remember_volume(past, n, weekday, spoke):
     """Return the counts and weekdays `past` with a row for a period of n documents.
 
-    If the period has a headline about its volume (`spoke`), its n is not usual. Then the .95
-    quantile of usual counts is stored instead, so that later periods are compared with usual ones.
+    If the period has a headline about its volume (`spoke`), n is unusual. The .95 quantile of usual
+    counts is then stored instead, so that later periods are compared with usual counts.
     """
     if spoke:
         usual, spread = usual_volume(past, weekday)
@@ -299,11 +299,22 @@ def track_sources(past, counts):
 def judge_sources(past, counts, n, weekday):
     """Test the number of documents of each source.
 
+    Parameters
+    ----------
+    past : GateHistory
+        As `track_sources` returns it.
+    counts : dict of str to int
+        Documents of each source in the period.
+    n : int
+        Documents of the period.
+    weekday : int
+        Monday is 0; -1 if periods are not days.
+
     Returns
     -------
     dict of int to (float, float)
-        Row of the source in the history -> (p by (2), usual number of documents). A source is
-        tested if three conditions hold: at least `MIN_VOLUME_PERIODS` earlier periods since its
+        Row of each tested source in the history -> (p by (2), usual number of documents). A source
+        is tested under three conditions: at least `MIN_VOLUME_PERIODS` earlier periods since its
         first document, documents in half of the last `VOLUME_PERIODS`, and less than
         `MAX_SOURCE_SHARE` of the n documents of this period.
     """
@@ -334,14 +345,11 @@ def remember_sources(past, counts, weekday, speaking):
     for row, name in enumerate(past.sources):
         count = float(counts.get(name, 0))
         headline_counts.append(count if row in speaking else 0.0)
-        values.append(
-            remember_volume(_own_volume(past, row), count, weekday, row in speaking)[-1, 0]
-        )
-    rows = (
-        np.hstack([past.source_counts, np.array(values).reshape(-1, 1)])
-        if values
-        else past.source_counts
-    )
+        volume = remember_volume(_own_volume(past, row), count, weekday, row in speaking)
+        values.append(volume[-1, 0])
+    rows = past.source_counts
+    if values:
+        rows = np.hstack([rows, np.array(values).reshape(-1, 1)])
     return rows[:, -7 * WEEKDAY_WEEKS :], np.array(headline_counts)
 
 
@@ -353,7 +361,7 @@ def _own_volume(past, row):
 
 
 def pareto_tail(scores, recent):
-    """Return P(s), equation (4), for each score; 1 for scores below the tail of recent scores.
+    """Return P(s), equation (4), for each score; 1 for scores that are at most u.
 
     Equation `lone-gate` of docs/method.md.
     """

@@ -48,7 +48,7 @@ def join_hashtags(documents, more_terms=NO_TERMS):
     ----------
     documents : odl.alerts.decision.PeriodDocuments
     more_terms : ndarray of int
-        Further terms whose frequencies are needed: those of events.
+        Further terms whose frequencies are needed: the terms of events.
     """
     numbers = documents.numbers
     if numbers is None:

@@ -19,7 +19,7 @@ from scipy import sparse
 from odl.alerts import phrasing, surprise
 from odl.text.words import fold_case
 
-# A word in a larger share of the earlier documents names no headline. Values from 0.02 to 0.2
+# Largest share of the earlier documents with a word that names a headline. Values from 0.02 to 0.2
 # change one of 50 events.
 MAX_DOCUMENT_SHARE = 0.05
 # Share of the documents with the rarer of two words that must contain both, so that the words share
@@ -28,7 +28,7 @@ OVERLAP = 0.5
 MIN_T = 1.0  # t_w below which a word is in no headline
 MAX_COMPARED = 300  # number of words, the strongest ones, that are compared with each other
 MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # longest name in phrases, and in columns of a terminal
-# Share of a headline's documents that must contain each of its words, and at least two documents.
+# Smallest share of a headline's documents that contain one of its words; at least two must.
 MIN_WORD_SHARE = 0.25
 # If a headline has only new words and a larger share of the period's documents, the form of the
 # documents has changed (such as their markup), not their subject.
@@ -91,7 +91,9 @@ class Draft(NamedTuple):
 
 @cache
 def may_name(word):
-    """Return whether a word may name a headline: no date, host, handle, hash, emoji or other sign.
+    """Return whether a word may name a headline.
+
+    Dates, hosts, handles, hashes, and words without letters or digits may not.
 
     Examples
     --------
@@ -273,13 +275,17 @@ def _whole_spans(part, text):
     while first >= 0:
         last = first + len(wanted)
         alone = not (lowered[first - 1 : first].isalnum() or lowered[last : last + 1].isalnum())
-        spans += [(first, last)] * alone
+        if alone:
+            spans.append((first, last))
         first = lowered.find(wanted, last if alone else first + 1)
     return spans
 
 
 def _extend_span(span, pattern, after):
-    """Return a pattern's match next to a span (text, start, end), and the span with the match."""
+    """Return the text that a pattern matches next to a span, and the span extended by the match.
+
+    A span is (text, start, end). Without a match, the result is "" and the span itself.
+    """
     text, first, last = span
     before = text[max(0, first - MAX_NAME_COLUMNS) : first]
     match = pattern.search(text[last : last + MAX_NAME_COLUMNS] if after else before)
@@ -312,10 +318,10 @@ def _fit_columns(parts):
 
 
 def find_central(Q, rows, languages, max_rows):
-    """Return the most central documents, the most central one first.
+    """Return those of `rows` that are the most central documents, the most central one first.
 
-    They have the largest inner products with the sum of all documents. Only documents in the most
-    frequent language are considered, so that documents in other languages are never examples.
+    These documents have the largest inner products with the sum of the documents `rows`. Only
+    documents in the most frequent language are considered.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Documents, events and periods as dicts for JSON lines, CSV and HTTP.
 
-Within a version of the format fields are only added.
+Versions of odl with the same `JSON_VERSION` only add fields.
 """
 
 import csv
@@ -64,7 +64,7 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
     headline : odl.alerts.model.Headline, optional
         Headline that contains the document. Its event is used instead of the document's own event.
     folded : bool
-        Whether lists hide the document behind the first ones of its headline.
+        Whether lists fold the document, because they show other documents of its headline.
     earlier : str, optional
         Id of the most similar earlier document.
     """
@@ -204,15 +204,16 @@ def as_csv(watch, periods):
 def words_as_jsonl(watch, periods):
     """Return the unseen words of periods as JSON Lines: one JSON object per line and word."""
     lines = []
-    for period, word in ((each, word) for each in periods for word in each.unseen):
-        first = date_of(word.first, exact=True) or None
-        values = {
-            "version": JSON_VERSION,
-            "period": period.t,
-            **vars(word),
-            "first": first,
-            "half": first and word.half,
-        }
-        values["documents"] = [{"id": ident, "title": title} for ident, title in word.documents]
-        lines.append(json.dumps(values, ensure_ascii=False))
+    for period in periods:
+        for word in period.unseen:
+            first = date_of(word.first, exact=True) or None
+            values = {
+                "version": JSON_VERSION,
+                "period": period.t,
+                **vars(word),
+                "first": first,
+                "half": first and word.half,
+                "documents": [{"id": ident, "title": title} for ident, title in word.documents],
+            }
+            lines.append(json.dumps(values, ensure_ascii=False))
     return "\n".join(lines)

@@ -26,10 +26,11 @@ RAREST = 1000  # largest recurrence of a headline that is printed, in periods
 
 @dataclass(frozen=True)
 class Headline:
-    """A finding that something in a period may be new.
+    """A statement that something in a period may be new.
 
-    Most headlines are about a word that is more frequent than before, with related words. Others
-    are about an unusual number of documents (volume), or about a single unusual (lone) document.
+    Most headlines are about a word that is more frequent than before, and related words. Other
+    headlines are about an unusual number of documents (volume), or about a single unusual (lone)
+    document.
 
     Attributes
     ----------
@@ -58,19 +59,19 @@ class Headline:
     gate : str
         Gate that the headline opened, one of `GATES`; empty if it is not unusual for the stream.
     event : int
-        Number of its event; 0 below the level, for the volume of all documents, and for lone
-        documents.
+        Number of its event. 0 for a headline that opened no gate, for the volume of all documents,
+        and for a lone document.
     state : str
         State of the event in this period, one of `STATES`; "" without an event.
     repeated : bool
-        Whether the event or the volume had a headline before and has not grown; it is not shown
-        again.
+        Whether the event or the volume had a headline before and has not grown. Such a headline is
+        not shown.
     form : bool
-        Whether it has more than .8 of the documents of the period and only new words, because the
-        form of the documents has changed.
+        Whether the headline has more than 0.8 of the documents of the period and only new words,
+        because the form of the documents has changed.
     examples : tuple of int
-        Rows of central documents in the language of most of its documents, the most central first.
-        Each is in `Period.documents_of`.
+        Rows of central documents, the most central first, in the language of most documents of the
+        headline. Each row is a key of `Period.documents_of`.
     """
 
     name: tuple
@@ -124,7 +125,7 @@ class Event:
         Name of the headline that opened it.
     words : tuple of OwnWord
         Words that are more frequent in its documents than before its birth, the strongest first.
-        They are estimated again in each of the four periods after the birth, then fixed.
+        The words are estimated again in each of the four periods after the birth, then fixed.
     threshold : float
         Smallest evidence of a document that belongs to the event. The evidence is the sum of the
         log-likelihood ratios of `words`.
@@ -243,7 +244,7 @@ class Near(NamedTuple):
 
 @dataclass(kw_only=True)
 class Document:
-    """A document of a period, or a group of near-duplicates that is represented by its first one.
+    """A document of a period, or the first document of a group of near-duplicates.
 
     Files store the fields in `odl.alerts.periods.DOCUMENT_FIELDS` for each shown document. The
     other fields are read from arrays of the period or computed. Records of other documents
@@ -325,7 +326,8 @@ class Document:
     def line(self) -> int:
         """Line number of the document in its file, 0 if unknown.
 
-        It is known if the id has the form ``posts.csv:12``, with which readers replace missing ids.
+        The number is known if the id has the form ``posts.csv:12``, which readers give to documents
+        without an id.
         """
         name, _, line = self.id.rpartition(":")
         return int(line) if name and name == self.source and line.isdecimal() else 0
@@ -348,9 +350,9 @@ class Unseen:
     half : int
         Time from the first to the median document, ms.
     expected : float
-        Mean number of new words in an earlier period that at least the same share of items had.
+        Mean number of new words per earlier period that at least the same share of its items had.
     beyond : bool
-        Whether it is in more items than expected by chance (`odl.alerts.unseen`).
+        Whether the word is in more items than expected by chance (`odl.alerts.unseen`).
     documents : tuple of (str, str)
         Ids and titles of the first documents, twenty at most.
     """
@@ -388,8 +390,8 @@ class Period:
     labelled : bool
         Whether any document has topics in its input.
     unproven : bool
-        Whether there are too few earlier documents for alerts. Then nothing was tested: `below` has
-        the headlines of the strongest words, and `novel` the most novel documents.
+        Whether there are too few earlier documents for alerts. If true, nothing was tested, `below`
+        has the headlines of the strongest words, and `novel` the most novel documents.
     empty, repeats : int
         Documents without a word; items that repeat one of an earlier period.
     p : float

@@ -31,7 +31,7 @@ from odl.errors import EarlierError, StorageError
 from odl.files import bundles, digests, storage
 
 PERIOD_FILE = "alerts"
-# HDF5 groups: of the period, and of the state that the next period needs. `UNSEEN` is the prefix of
+# Names of the HDF5 groups with the period, and with the state that the next period needs; prefix of
 # the fields of `SeenWords` in the second group.
 RECORD, MEMORY, UNSEEN = "period", "memory", "unseen_"
 PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
@@ -90,7 +90,7 @@ class Carried:
     t : int
         Number of the period.
     run, settings : dict
-        Facts of the run (`RUN_FACTS`), and the settings of alerts.
+        Facts of the run (`Period.run`), and the settings of alerts.
     digest : str
         Digest of the period's file.
     past : odl.alerts.decision.StreamHistory
@@ -242,7 +242,7 @@ def read(path, shares=False):
     Returns
     -------
     odl.alerts.model.Period
-        Texts are as in the documents, not yet escaped for printing.
+        Its texts are those of the documents; they are not yet safe to print.
 
     Raises
     ------
@@ -273,9 +273,10 @@ def read(path, shares=False):
 
 
 def _values(record):
-    """Return the fields of a period that an earlier version stored differently.
+    """Return the fields of a period whose storage depends on the version of the file, as a dict.
 
-    The documents are dicts under "items".
+    `record` was read from a file of this version; see `odl.alerts.earlier.values` for format 2. The
+    documents are dicts in the list "items".
     """
     facts = _facts(record)
     for name in EVENT_CHANGES:
@@ -290,7 +291,10 @@ def _values(record):
 
 
 def _facts(record):
-    """Return the facts of a period from its stored strings; missing settings get defaults."""
+    """Return the fields `PERIOD_FACTS` and `JSON_FACTS` of a period, as a dict.
+
+    Settings that the file lacks get their defaults.
+    """
     facts = json.loads(record["facts"][0])
     facts["settings"] = Alerts.earlier() | facts["settings"]
     return facts
@@ -321,9 +325,9 @@ def read_names(path):
 
 
 def _read_some(path, names):
-    """Return the stored arrays and lists of strings with these names, as a dict.
+    """Return {name: stored array or list of strings} for some names of `_record_of`.
 
-    From a file of an earlier format all of them are returned. `_record_of` lists the names.
+    From a file of an earlier format, all arrays and lists are returned.
     """
     with storage.reading(path, PERIOD_FILE) as file:
         if storage.is_earlier(file):
@@ -334,7 +338,7 @@ def _read_some(path, names):
 def read_events(path):
     """Return (number of recent scores after a period, {event number: `Event`}).
 
-    `earlier` of an event counts its documents up to this period, inclusive.
+    `Event.earlier` is the number of documents up to and including this period.
 
     Raises
     ------
@@ -423,12 +427,20 @@ def read_births(path):
 
 
 def read_carried(path, run=None, settings=None, t=None):
-    """Read the state that a period passes to the next one.
+    """Return the state (`Carried`) that a period passes to the next one.
+
+    Parameters
+    ----------
+    path : path-like
+    run, settings : dict, optional
+        Expected facts of the run, and expected settings of alerts.
+    t : int, optional
+        Expected number of the period.
 
     Raises
     ------
     StorageError
-        If the file is damaged, or its run, settings or timestep differ from those given.
+        If the file is damaged, or has another run, other settings or another period than expected.
     EarlierError
         If an earlier version wrote it.
     """

@@ -5,12 +5,12 @@ The regression
 
     min_b  sum_i (y_i - c - <x_i, b>)^2 + PENALTY |b|^2,    c = sum_i y_i / (n + PRIOR),
 
-predicts <x - m, b> = sum_i a_i <x - m, x_i> for traits x, relative to the mean m of the x_i. Here
-a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. So verdict i contributes a_i <x - m, x_i>.
+predicts <x - m, b> = sum_i a_i <x - m, x_i> for traits x, relative to the mean m of the x_i, with
+a = (K + PENALTY I)^-1 (y - c) and K_ij = <x_i, x_j>. Verdict i contributes a_i <x - m, x_i>.
 
 A headline moves by MAX_UP * GAIN times the prediction, rounded, at most MAX_UP places up and
-MAX_DOWN places down. Protected headlines (`is_protected`) never come later in a list than without
-verdicts. Traits are words, whose weights have unit norm, and the source if `sources_agree`.
+MAX_DOWN places down. Verdicts never move protected headlines (`is_protected`) down. Traits are
+words, whose weights have unit norm, and the source if `sources_agree`.
 """
 
 import math

@@ -18,6 +18,8 @@ from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.files.escaping import heading, readable, visible
 
+# Patterns of folders of alerts below the folder that a user names, which may be a folder of alerts,
+# of a study, or of several studies.
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
 RESULTS_PATTERN = "*/*/seed*/*/k*/alerts"  # folders of alerts below a folder of results
 PAGE_PERIODS = 100  # periods of a page; its cost does not grow with the stream
@@ -83,9 +85,7 @@ def place_of(folder, stream=None):
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
-        raise DataError(
-            f"{folder} is no folder", "a folder with alerts", "name another one, or run it first"
-        )
+        raise DataError(f"{folder} is no folder", "a folder with alerts", "name another folder")
     for pattern in (
         *PATTERNS,
         os.path.join(glob.escape(project.results_of(folder)), RESULTS_PATTERN),
@@ -100,13 +100,14 @@ def place_of(folder, stream=None):
                 )
             streams = {stream: streams[stream]}
         if len(streams) > 1:
-            several = f"{folder} has alerts of the streams {', '.join(sorted(streams))}"
-            raise DataError(several, "the name of one stream", f"add --stream {min(streams)}")
+            fault = f"{folder} has alerts of the streams {', '.join(sorted(streams))}"
+            raise DataError(fault, "the name of one stream", f"add --stream {min(streams)}")
         if streams:
             ((name, path),) = streams.items()
             return Place(folder, path, name)
     if os.path.exists(os.path.join(folder, project.FILE)):
-        raise DataError(f"{folder} has no alerts yet", "a folder that was run", f"odl run {folder}")
+        todo = f"type odl run {folder}"
+        raise DataError(f"{folder} has no alerts yet", "a folder that was run", todo)
     todo = "run it first, with alerts.run set"
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
 
@@ -123,7 +124,7 @@ def _streams_below(folder, pattern):
     for path in reversed(paths):
         parts = os.path.abspath(path).split(os.sep)
         if parts[-1] == "alerts" and os.path.exists(os.path.join(path, "0.h5")):
-            streams[parts[-5]] = path
+            streams[parts[-5]] = path  # STREAM/seed0/LEARNER/k100/alerts
     return streams
 
 
@@ -146,8 +147,8 @@ def alerts_of(
     budget : int or float, optional
         Largest number of headlines of a period; by default that of the settings.
     last : int, optional
-        Number of newest periods to read; by default all. The cost does not grow with the length of
-        the stream.
+        Number of newest periods to read; by default all. With a number, the cost does not grow with
+        the length of the stream.
     lone : bool
         Whether documents that stand alone are headlines.
 
@@ -263,6 +264,7 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
         Results of `records` or `with_printable_texts`, oldest first. They are not changed.
     entries : sequence of odl.alerts.feedback.FeedbackLine
     budget : int or float, optional
+        Largest number of headlines of a period; by default that of the settings.
     place : Place, optional
     events : StoredEvents, optional
         Events before these periods; by default there are none.
@@ -362,7 +364,8 @@ class _Reader:
                     documents[row] = replace(documents[row], feedback="follow")
                 shown.append(headline)
             elif line is not None:
-                withheld[line.what, line.verdict] += not headline.repeated
+                if not headline.repeated:
+                    withheld[line.what, line.verdict] += 1
             elif not headline.repeated and len(shown) < period.budget:
                 shown.append(headline)
         return tuple(shown)
@@ -384,7 +387,8 @@ class _Reader:
             following = entry is not None and entry.verdict == "follow"
             alert = period.tail[row] <= period.settings["tail"] and len(chosen) < period.budget
             if entry is not None and not following:
-                withheld[entry.what, entry.verdict] += alert
+                if alert:
+                    withheld[entry.what, entry.verdict] += 1
             elif alert or following:
                 documents[row] = replace(document, feedback="follow" if following else "")
                 chosen.append(row)
@@ -392,7 +396,7 @@ class _Reader:
 
 
 def printable(value):
-    """Return a value of `odl.alerts.model` with printable texts, and with tuples for lists."""
+    """Return a value of `odl.alerts.model` with printable texts; lists become tuples."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):

@@ -126,7 +126,7 @@ def test_lines_follow_their_events_to_other_numbers(tmp_path):
         "feedback.csv: event:1 is event:7 now, by 2 of its 3 documents",
         "feedback.csv: event:2 is no event any more, its line (known) is gone",
         "feedback.csv: event:4 is event:8 now, by 1 of its 1 documents",
-        "feedback.csv: event:8 was said to be known and is muted now",
+        "feedback.csv: event:8 was known and is muted now",
     ]
     same, nothing = renumber_events([FeedbackLine("event:7", "muted")], tmp_path, {"7": ["a", "b"]})
     assert same == [FeedbackLine("event:7", "muted")] and nothing == []
@@ -227,10 +227,10 @@ def test_what_was_said_is_taken_back(tmp_path):
             "what,verdict\nevent:1,maybe\n",
             "line 2 has the verdict 'maybe'; expected one of known, muted, follow",
         ),
-        ("what,verdict,until\nevent:1,muted,soon\n", "line 2 says until 'soon'"),
-        ("what,verdict,until\na,muted,grows\n", "line 2 says until grows of 'a'"),
+        ("what,verdict,until\nevent:1,muted,soon\n", "line 2 has until 'soon'"),
+        ("what,verdict,until\na,muted,grows\n", "line 2 has until grows for 'a'"),
         ("who\nx\n", "has the columns who"),
-        ("what,verdict\n,muted\n", "names nothing"),
+        ("what,verdict\n,muted\n", "has no name"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, text, reason):

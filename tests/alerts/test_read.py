@@ -595,7 +595,7 @@ class TestCommands:
         assert done.stdout.endswith("it holds back 1 headline so far, none of the last period.\n")
         assert odl("new", root).stdout == shown and "event 1, growing" in shown
         assert (
-            "you said: muted in periods in which it is not growing"
+            "feedback.csv: muted in periods in which it is not growing"
             in odl("explain", root, 1).stdout
         )
         assert read.alerts_of(root).events[1].feedback == ""  # no mark on the page

@@ -200,7 +200,7 @@ def test_words_line_by_line(monkeypatch):
         "    d1  (id: d1)",
         f"    {title}  (id: d2)",
         "",
-        "As many as chance brings, from 3 documents on: usual (4)",
+        "As expected by chance, in at least 3 documents: usual (4)",
     ]
     beside = tuple(
         replace(second, phrase=name)
@@ -213,11 +213,13 @@ def test_words_line_by_line(monkeypatch):
     )
     few = replace(last, unseen=(other,))
     assert show.words_as_text(watch, [few]).splitlines()[2:] == [
-        "No word was seen for the first time in more documents than chance brings.",
-        "As many as chance brings, from 3 documents on: usual (4)",
+        "No unseen word is in more documents than expected by chance.",
+        "As expected by chance, in at least 3 documents: usual (4)",
     ]
     unproven = show.words_as_text(watch, [replace(last, unproven=True, unseen=())]).splitlines()
-    assert unproven[2:] == ["Unproven: too little came before to tell which words are new."]
+    assert unproven[2:] == [
+        "Unproven: there are too few earlier documents to decide which words are new."
+    ]
     assert "write unseen: 3" in show.words_as_text(newpages.watch(), [few])
     told = [json.loads(line) for line in maps.words_as_jsonl(watch, [last]).splitlines()]
     assert [(one["phrase"], one["first"], one["half"]) for one in told] == [

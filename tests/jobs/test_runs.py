@@ -169,7 +169,7 @@ class TestMeaning:
         ]
         assert (
             abs(sum(lines) - 100) < 1
-            and "(meaning: how far its vector is from those before)" in text
+            and "(meaning: distance of its vector from earlier vectors)" in text
         )
         (nearest,) = re.findall(r"nearest by meaning: (\S+) \(cosine", text)
         assert nearest in {f"w{week}-{number}" for week in range(5) for number in range(60)}

@@ -249,11 +249,11 @@ class TestFindings:
             ("event:5", "muted", "grows"),
         ]
         text = self.told(replace(watch, feedback=tuple(FeedbackLine(*entry) for entry in entries)))[
-            "Held back by a person"
+            "Held back by users"
         ].text
         said = "event:3, event:4 until 2030-01-01, event:5 in periods in which it is not growing"
         assert text.startswith(
-            f"feedback.csv holds back {said}; without an end, until its line is deleted: event:3."
+            f"feedback.csv holds back {said}; without an end, until the line is deleted: event:3."
         )
 
 

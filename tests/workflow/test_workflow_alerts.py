@@ -87,7 +87,7 @@ def test_the_page_respects_what_a_person_says(whole, tmp_path):
     study = whole.copy(tmp_path / "study")
     page = study.results / "new.html"
     first = alerts_of(study)[0]
-    assert first["id"] in page.read_text() and "Held back by a person" not in page.read_text()
+    assert first["id"] in page.read_text() and "Held back by users" not in page.read_text()
     assert odl("mute", study.results, first["id"]).returncode == 0
     assert study.run(PAGE).names() == {"newpage"}
     assert f"Held back: document {first['id']} (muted in feedback.csv)." in page.read_text()

@@ -320,8 +320,8 @@ def share_rows(document):
     sums = [
         (sum(share for share, _ in smaller), f"({len(smaller)} smaller shares)"),
         (sum(share for share, _ in lowering), f"({', '.join(names)}: words that lower the score)"),
-        (document.context, "(context: what no word of it has)"),
-        (document.meaning, "(meaning: how far its vector is from those before)"),
+        (document.context, "(context: part of the score that no word explains)"),
+        (document.meaning, "(meaning: distance of its vector from earlier vectors)"),
     ]
     return [*raising[:ITEMS_LISTED], *(row for row in sums if abs(row[0]) > SHARE_ROUNDING)]
 

@@ -1,4 +1,4 @@
-"""Explanation of a novelty score: the share that each word has in it, and the nearest atoms."""
+"""Explanation of a novelty score: the share of each word in the score, and the nearest atoms."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -166,28 +166,26 @@ def explain(
     {'orbit': 0.2, 'oil': 0.14, 'crude': 0.04}
     """
     words, context = novelty.shares(learner, state, P, scored)
-    words, first = fold(words) if fold else words, P.shape[1] - len(names) if fold else 0
-    near, tops = nearest_atoms(P, state.dictionary, n_atoms), {}
+    n_pieces = 0  # number of the first columns of P that are pieces of words
+    if fold:
+        words, n_pieces = fold(words), P.shape[1] - len(names)
+    near, cosines = nearest_atoms(P, state.dictionary, n_atoms)
+    words_of = {}
+    for atom in np.unique(near[near >= 0]).tolist():
+        weights = sparse.csc_array(state.dictionary[:, [atom]])[n_pieces:]
+        (heaviest,) = novelty.top_terms(weights, ATOM_WORDS)
+        words_of[atom] = [(names[term], weight) for term, weight in heaviest]
     explanations = []
-    for row, (score, remainder) in enumerate(
-        zip(scored.score.tolist(), context.tolist(), strict=True)
-    ):
-        atoms = []
-        for atom, cosine in zip(*(values[row].tolist() for values in near), strict=True):
-            if atom < 0:
-                break
-            if atom not in tops:
-                top = novelty.top_terms(
-                    sparse.csc_array(state.dictionary[:, [atom]])[first:], ATOM_WORDS
-                )[0]
-                tops[atom] = [(names[term], weight) for term, weight in top]
-            atoms.append(Atom(atom, cosine, float(scored.codes[row, atom]), tops[atom]))
-        heavy = sorted(shares_of(words, row).items(), key=lambda pair: (-pair[1], pair[0]))[
-            :n_words
+    parts = zip(scored.score.tolist(), context.tolist(), strict=True)
+    for row, (score, remainder) in enumerate(parts):
+        atoms = [
+            Atom(atom, cosine, float(scored.codes[row, atom]), words_of[atom])
+            for atom, cosine in zip(near[row].tolist(), cosines[row].tolist(), strict=True)
+            if atom >= 0
         ]
-        explanations.append(
-            Explanation(score, {names[term]: share for term, share in heavy}, remainder, atoms)
-        )
+        shares = sorted(shares_of(words, row).items(), key=lambda pair: (-pair[1], pair[0]))
+        largest = {names[term]: share for term, share in shares[:n_words]}
+        explanations.append(Explanation(score, largest, remainder, atoms))
     return explanations
 
 
@@ -198,7 +196,7 @@ def nearest_atoms(P, A, max_atoms):
     ----------
     P : csr_array, shape (n_documents, n_terms)
     A : csc_array, shape (at most n_terms, n_atoms)
-        Dictionary; an atom has no weight of terms without a row.
+        Dictionary. Terms without a row have weight 0 in each atom.
     max_atoms : int
 
     Returns
@@ -255,7 +253,7 @@ def items(period, rows, words, data, atoms, origins, max_reasons):
     origins : Origins
         Origins of all documents.
     max_reasons : int
-        Largest number of reasons; other words of their phrases are added to them.
+        Largest number of reasons; the other words of their phrases are added.
 
     Returns
     -------
@@ -333,7 +331,7 @@ def _nearest(words_of, atoms, likeness):
 
 
 def _behind(title, text):
-    """Return a text without the title at its beginning; a title cut at the limit remains."""
+    """Return a text without the title at its beginning, unless the title was cut at its limit."""
     return text.removeprefix(f"{title} ") if len(title) < TITLE_CHARACTERS else text
 
 
@@ -350,8 +348,8 @@ def join(item, words, text, period):
 def origins(batch, n):
     """Return the `Origins` of the n documents of a batch.
 
-    They are read from the batch file. Entries are empty if the file, or a data set in it, does not
-    exist. Without the data set "sources", the source of a document is its file.
+    The batch file is read. Entries are empty if the file, or its data set, does not exist. Without
+    the data set "sources", the source of a document is its file.
     """
     columns = {name: [""] * n for name in ("files", "urls", "texts")}
     columns |= {"authors": [], "sources": []}

@@ -1,7 +1,6 @@
 """Lists of headlines and of new words as text for a terminal, as Markdown, and for Slack.
 
-`odl.alerts.views` has their content. The file show.jinja has their layout in a terminal and in
-Markdown.
+`odl.alerts.views` has the content of lists, and show.jinja their layout.
 """
 
 import json
@@ -22,7 +21,7 @@ HEADLINES_DETAILED = 10  # headlines shown with their documents
 WORD_TITLES = 3  # document titles listed for each unseen word
 NAME_COLUMNS = (20, 44)  # smallest width of names; largest width in a table that has examples
 EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
-# Columns omitted in a narrow terminal, in the order in which they are dropped.
+# Columns that are omitted if the terminal is too narrow, the first one first.
 DROP_ORDER = ("example", "event", "by chance", "usually")
 SLACK_BLOCKS = 48  # blocks of a Slack message; Slack allows 50
 SLACK_TEXT = 2000  # characters of a block; Slack allows 3000
@@ -85,8 +84,8 @@ def render_macro(template, macro, *values, columns=0, **names):
     columns : int
         Largest number of columns of a line; by default those of the terminal.
     **names
-        Further values that the template uses. It also gets this module as ``show``,
-        `odl.alerts.views` as ``views``, and the number of columns as ``columns``.
+        Further variables of the template, in addition to ``show`` (this module), ``views``
+        (`odl.alerts.views`) and ``columns``.
     """
     columns = columns or terminal_width()
     module = _TEMPLATES.get_template(template).make_module({**names, "columns": columns})
@@ -97,8 +96,8 @@ def render_macro(template, macro, *values, columns=0, **names):
 def wrap_line(line, columns):
     """Return a line as a list of lines of at most `columns` columns, with a hanging indent.
 
-    A no-break space does not end a line, and becomes a space. A line with a command is not wrapped:
-    its FOLDER is filled in later.
+    Lines are not broken at no-break spaces, which are then replaced by spaces. A line with a
+    command is not wrapped, because its FOLDER is replaced later.
     """
     indent = " " * (2 + len(line) - len(line.lstrip()))
     options = {"subsequent_indent": indent, "break_long_words": False, "break_on_hyphens": False}

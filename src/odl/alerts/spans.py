@@ -1,4 +1,4 @@
-"""Parser for spans of time such as yesterday, 7d, 2019, 2019-01 and 2019-01-31."""
+"""Parser of spans of time such as yesterday, 7d, 2019, 2019-01 and 2019-01-31."""
 
 import math
 import re
@@ -22,9 +22,9 @@ UNIT_DAYS = {"w": 7, "d": 1}  # length of a week and a day in days
 def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
     """Return the begin and the end (exclusive) of a span of time, in milliseconds since 1970.
 
-    Days, weeks, months and years begin in UTC. "7d" or "2w" is the day that many days or weeks ago,
-    "12h" the hour that begins 12 hours ago. A time without seconds, such as 2026-03-01T12:00, means
-    one minute; a time with seconds means one second.
+    Days, weeks, months and years begin in UTC. "7d" is the day 7 days ago, "2w" the day 2 weeks
+    ago, and "12h" the hour that begins 12 hours ago. A time without seconds, such as
+    2026-03-01T12:00, means one minute; a time with seconds means one second.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ X is a Poisson number whose rate has a gamma distribution with shape a, estimate
 background. `SPREAD` adds the variation of the rate between periods. P(X >= x) is the regularised
 incomplete beta function I(x, r) at mean / (r + mean). There are two backgrounds: all earlier
 documents, and earlier documents with a weight that halves every `HALF_LIFE` periods. The smaller
-of the two t_w is used, so a word is news only if it is frequent compared with both backgrounds.
+of the two t_w is used, so a word is news only if it is more frequent than in both backgrounds.
 
 Words in titles are counted separately from words in texts. A single title with the word suffices
 for a headline. In periods with fewer than `FEW` documents the t_w of title words is doubled.
@@ -152,9 +152,9 @@ class WordHistory(NamedTuple):
         )
 
     def before_last(self):
-        """Return the backgrounds as they were before the last period.
+        """Return the backgrounds (`before`) without the last period.
 
-        The gate "two periods" compares the last and the present period together with them.
+        The gate "two periods" compares the documents of the last two periods with these.
         """
         n, weight = self.n - self.n_last, 0.5 ** (-1 / HALF_LIFE)
         n_recent = (self.n_recent - self.n_last) * weight
@@ -177,7 +177,7 @@ class WordHistory(NamedTuple):
         counts : Counts
             Counts of the documents of the period.
         last : Counts, optional
-            Counts of the documents without an event; by default of all documents.
+            Counts of the documents without an event; by default `counts`.
         """
         weight = 0.5 ** (1 / HALF_LIFE)
         recent, recent_titles = (

@@ -26,10 +26,10 @@ from odl.files.documents import NO_TIME
 UNSEEN_LEVEL = 0.01  # probability that a period in which nothing is new has a word beyond chance
 STORED_SHARES = 20  # number of largest shares that are stored of a period
 MAX_WORDS = 50  # largest number of words of a period that are reported
-WORD_DOCUMENTS = 20  # documents of a word that are stored and whose texts give its phrase
-FILTER_BITS, WORD_BITS = 1 << 20, 3  # size of the Bloom filter; bits that a word sets
+WORD_DOCUMENTS = 20  # documents stored for a word; their texts determine the word's phrase
+FILTER_BITS, WORD_BITS = 1 << 20, 3  # bits of the Bloom filter; bits that each word sets
 MAX_NEIGHBOURS = 8  # other words that may be in the phrase of a word
-MAX_NEIGHBOUR_SHARE = 0.1  # largest share of earlier documents that have such a word
+MAX_NEIGHBOUR_SHARE = 0.1  # largest share of earlier documents with one of these other words
 
 
 class SeenWords(NamedTuple):
@@ -74,8 +74,9 @@ def _bits(word):
 def judge(past, documents, rows, names, settings, unproven=False):
     """Find the unseen words of a period, and update the history.
 
-    Reported are the words that at least `alerts.unseen` items from `alerts.unseen_sources` files
-    contain, at most `MAX_WORDS`. Words that the same phrase covers are one report.
+    A word is reported if at least `alerts.unseen` items from at least `alerts.unseen_sources` files
+    contain the word; at most `MAX_WORDS` words are reported. Words with the same phrase are
+    reported together.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def judge(past, documents, rows, names, settings, unproven=False):
     """
     n, X = len(rows), surprise.take_rows(documents.counts, rows)
     by_word = sparse.csc_array(X)
-    # items with each unseen word
+    # number of items with each unseen word; 0 for other words
     x = np.where(documents.frequencies == 0, np.diff(by_word.indptr), 0)
     if len(past.met):  # the vocabulary is bounded, so it may have lost words that were seen
         unseen = np.flatnonzero(x)
@@ -132,31 +133,28 @@ def judge(past, documents, rows, names, settings, unproven=False):
         phrase = _phrase(documents, column, holders, period)
         expected = past.expected(len(holders) / n)
         word = _unseen_word(documents, column, holders, names, phrase, expected, excess >= limit)
-        first = next((first for first in reports if _covers(first, word)), word.phrase)
-        earlier = reports.setdefault(first, word)
+        covering = next((reported for reported in reports if _covers(reported, word)), phrase)
+        earlier = reports.setdefault(covering, word)
         if earlier is not word:  # words of one phrase are joined, the most frequent first
-            reports[first] = replace(earlier, words=earlier.words + word.words)
+            reports[covering] = replace(earlier, words=earlier.words + word.words)
     return sorted(reports.values(), key=lambda word: not word.beyond), after
 
 
 def _covers(phrase, word):
     """Return whether a phrase that is already reported covers an unseen word.
 
-    The phrase covers the word if it is also the word's own phrase. In scripts without spaces it
-    also covers the word if it overlaps the word inside the word's phrase.
+    The phrase covers the word if both have the same phrase. In scripts without spaces it also
+    covers the word if it contains the word's phrase, or overlaps the word inside this phrase.
     """
-    if phrase == word.phrase or not (
-        phrasing.is_unspaced(phrase) and phrasing.is_unspaced(word.phrase)
-    ):
-        return phrase == word.phrase
-    start, position = word.phrase.find(word.words[0]), word.phrase.find(phrase)
-    inside = (
-        position >= 0
-        and start >= 0
-        and position < start + len(word.words[0])
-        and start < position + len(phrase)
-    )
-    return inside or word.phrase in phrase
+    if phrase == word.phrase:
+        return True
+    if not (phrasing.is_unspaced(phrase) and phrasing.is_unspaced(word.phrase)):
+        return False
+    word_start, phrase_start = word.phrase.find(word.words[0]), word.phrase.find(phrase)
+    word_end, phrase_end = word_start + len(word.words[0]), phrase_start + len(phrase)
+    both_found = min(word_start, phrase_start) >= 0
+    overlap = phrase_start < word_end and word_start < phrase_end
+    return (both_found and overlap) or word.phrase in phrase
 
 
 def _rows(by_word, column, rows):
@@ -165,7 +163,7 @@ def _rows(by_word, column, rows):
 
 
 def _sources(documents, rows):
-    """Return the number of files of some documents."""
+    """Return the number of different sources of the documents `rows`."""
     return len({documents.sources[row] for row in rows} - {""})
 
 
@@ -188,9 +186,10 @@ def _unseen_word(documents, column, rows, names, phrase, expected, beyond):
 
 
 def _phrase(documents, column, rows, period):
-    """Return the phrase in which the texts of its documents use a word: "crude oil" for "oil".
+    """Return the phrase with a word in the texts of its documents, such as "crude oil" for "oil".
 
-    Only rare words that at least half of its first documents contain are joined to it.
+    `rows` are the documents with the word. The phrase contains only rare words that at least half
+    of the first documents contain.
     """
     rows = rows[:WORD_DOCUMENTS]
     terms, holders = np.unique(documents.counts[rows].indices, return_counts=True)

@@ -15,19 +15,20 @@ from odl.files.escaping import visible
 
 VALUES = {"yes": 1.0, "known": 0.0, "no": -1.0}
 MAX_JUDGED = 200  # newest judged headlines, which determine the order of lists
-NORMAL_95 = 1.959964  # .975 quantile of the standard normal law, for 95 % intervals
+NORMAL_95 = 1.959964  # .975 quantile of the standard normal distribution, for 95 % intervals
 PERIOD_NUMBER = r"[0-9]{1,9}"
 SOURCES_NAMED = 5  # sources whose share of yes is printed
 
 
 class JudgedHeadline(NamedTuple):
-    """A headline with the verdicts of users on it.
+    """A headline and the verdicts of users on this headline.
 
     Attributes
     ----------
     what : str
-        "event:12", or the id of its most central document.
+        "event:12", or the id of the most central document of the headline.
     name : str
+        Name as lists print it.
     lines : tuple of odl.alerts.feedback.FeedbackLine
     traits : odl.alerts.ranking.Traits
     """
@@ -58,7 +59,7 @@ class JudgedHeadline(NamedTuple):
 def wilson(yes, n):
     """Return the 95 % interval of Wilson for a share.
 
-    It has all p with (yes / n - p)^2 <= z^2 p (1 - p) / n.
+    The interval consists of all p with (yes / n - p)^2 <= z^2 p (1 - p) / n.
 
     Examples
     --------
@@ -83,7 +84,10 @@ def describe_yes(judged):
 
 
 def summary_lines(judged, lost):
-    """Return lines about verdicts: share of yes, also by source, and verdicts without effect."""
+    """Return lines with the share of verdicts yes, this share by source, and the number `lost`.
+
+    `judged` is a sequence of `JudgedHeadline`, and `lost` the number of verdicts without effect.
+    """
     lines = []
     if judged:
         lines.append(f"Judged headlines with the verdict yes: {describe_yes(judged)}.")
@@ -107,7 +111,7 @@ def summary_lines(judged, lost):
 
 
 def with_verdicts(watch, home=None):
-    """Return alerts whose lists have the order that the verdicts of feedback.csv give.
+    """Return alerts whose headlines are ordered by the verdicts in feedback.csv.
 
     Parameters
     ----------
@@ -119,7 +123,7 @@ def with_verdicts(watch, home=None):
     Returns
     -------
     odl.alerts.model.StreamAlerts
-        Without verdicts, `watch` itself.
+        `watch` itself if feedback.csv has no verdicts.
 
     Raises
     ------
@@ -194,8 +198,8 @@ def read_judged(watch):
 def _headline_of(period, what):
     """Return the headline of a period that a verdict is about, or None.
 
-    `what` names an event ("event:12") or has the id of a document. With `gates: false` documents
-    have no headlines, so a headline of a lone document is made for it.
+    `what` is "event:12" or the id of a document. With `gates: false` documents have no headlines,
+    so a headline about the single document is returned.
     """
     number = feedback.FeedbackLine(what, "").event
     if number:
@@ -207,7 +211,10 @@ def _headline_of(period, what):
         return None
     headline = _headline_over(period, row)
     if headline is None and not period.settings["gates"]:
-        return Headline((), (), 0.0, 0.0, 0.0, (row,), math.nan, 1.0, "lone", examples=(row,))
+        return Headline(
+            name=(), words=(), t=0.0, t_all=0.0, t_recent=0.0, rows=(row,), usual=math.nan, p=1.0,
+            gate="lone", examples=(row,),
+        )  # fmt: skip
     return headline
 
 
@@ -225,7 +232,7 @@ def judge(folder, watch, what, judged, by, note=""):
     ----------
     folder : path-like
     watch : odl.alerts.model.StreamAlerts
-        At least the last period.
+        Alerts of at least the last period.
     what : str
         Number of an event, or the id of a document under a headline.
     judged : str
@@ -273,8 +280,8 @@ def _judged_headline(watch, what):
     events = periods.read_events(_last_path(watch))[1]
     document, number = explain.find_named(replace(watch, events=events), what)
     if document is None and not number:
-        todo = "look at odl new"
         expected = "the number of an event or the id of a document"
+        todo = "type odl new to list them"
         raise ParameterError(f"{what} is no event and no document of the stream", expected, todo)
     if document:
         t, row = document
@@ -288,7 +295,7 @@ def _judged_headline(watch, what):
         if headline is None and (period.settings["gates"] or row not in period.documents_of):
             expected = "an event, or a document under a headline"
             raise ParameterError(
-                f"{what} is under no headline", expected, "look at odl new --below"
+                f"{what} is under no headline", expected, "type odl new --below to list them"
             )
         first = headline.examples[0] if headline else row
         name = period.documents_of[first].id

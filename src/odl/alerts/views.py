@@ -27,8 +27,8 @@ BELOW_SHOWN = 5  # headlines below the alert level named in a list
 UNPROVEN_SHOWN = 5  # most novel documents shown in a list of unproven periods
 MAX_PHRASES = 6  # phrases named for a group of unseen words that occur in the same documents
 MIN_SPAN = 60_000  # shortest time span that is printed, ms
-# log10 of the typical number of words in a period, about 10,000. Among that many words the largest
-# t exceeds a value x with a probability of about 10^(LOG10_WORDS - x).
+# log10 of the typical number of words in a period, about 10,000. The largest t of 10,000 words
+# exceeds a value x with a probability of about 10^(LOG10_WORDS - x).
 LOG10_WORDS = 4.0
 SMALLEST_P = 1e-300  # lower bound of p, so that its logarithm is finite
 COLUMNS = ("date", "event", "headline", "documents", "usually", "by chance", "example")
@@ -57,7 +57,7 @@ class HeadlineView(NamedTuple):
         Stored documents of the headline, the most central first. Omitted are documents that an
         earlier row shows, and all but the first document about the same merged request.
     places : int
-        Number of rows by which verdicts moved it up; negative if they moved it down.
+        Number of rows by which verdicts moved this row up; negative if they moved it down.
     """
 
     period: Period
@@ -68,13 +68,13 @@ class HeadlineView(NamedTuple):
 
     @property
     def moved(self):
-        """Phrase that says how verdicts moved the row, as in "moved up 3 places by 1 verdict: ...".
+        """Phrase about the move of the row, such as "moved up 3 places by 1 verdict: ...".
 
-        It is empty if verdicts did not move the row in the direction of the verdicts on it.
+        The phrase is empty if the row did not move, or not in the direction that verdicts predict.
         """
         move = self.period.moves.get(self.headline)
-        # `move.places` is what the verdicts predict. The row can still shift the other way, or not
-        # at all, when rows with stronger predictions pass it; then verdicts on it explain nothing.
+        # Verdicts predict `move.places`. If rows with stronger predictions pass this row, the row
+        # stays or moves the other way, and the verdicts do not explain its place.
         if not move or self.places * move.places <= 0:
             return ""
         judged = [verdict for verdict, _ in move.parts]
@@ -144,14 +144,14 @@ class HeadlineView(NamedTuple):
 
 
 class DocumentView(NamedTuple):
-    """A document in a list of a period: its title, excerpt, origin and reasons as text."""
+    """A document in a list, with its title, excerpt, origin and reasons as text."""
 
     document: Document
     period: Period
 
     @property
     def title(self):
-        """Its title, or its id."""
+        """Title of the document, or its id if it has no title."""
         return self.document.title or self.document.id
 
     @property
@@ -183,7 +183,7 @@ class DocumentView(NamedTuple):
         """Notes after the title: number of near-duplicates, and "followed" if a user follows it."""
         n_alike = len(self.document.members) - 1
         alike = [f"+ {n_alike} alike"] if n_alike > 0 else []
-        return alike + ["followed"] * (self.document.feedback == "follow")
+        return [*alike, "followed"] if self.document.feedback == "follow" else alike
 
     @property
     def tail(self):
@@ -206,9 +206,10 @@ class DocumentView(NamedTuple):
         return ", ".join(map(isolated, breakdown.near(self.document, atom.words)))
 
     def marked(self, text, mark, other=str):
-        """Mark the named reasons and the words of the headline in a text.
+        """Return a text in which the named reasons and the words of the headline are marked.
 
-        `mark` returns the markup of a word, `other` that of the text between two words.
+        The function `mark` returns the markup of a word, and `other` the markup of the text between
+        two words.
         """
         document = self.document
         unshared = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
@@ -219,8 +220,7 @@ class DocumentView(NamedTuple):
     def texts(self, columns=sys.maxsize):
         """Return the title, shortened to a number of columns, and the excerpt.
 
-        If the excerpt repeats the title, it is returned without the words that the shortened title
-        already shows.
+        If the excerpt begins with the title, the words of the shortened title are removed from it.
         """
         full_title, text = self.document.title, self.document.text
         title = shortened(self.title, columns)
@@ -272,9 +272,9 @@ def rows_of(periods):
 def _with_examples(rows):
     """Return copies of rows with example documents, without those that an earlier row shows.
 
-    A row shows its first `EXAMPLES_SHOWN` examples. If earlier rows show all its documents, it
-    shows them again. If several documents are about the same merged request (`DocumentView.key`),
-    only the first is an example.
+    A row shows its first `EXAMPLES_SHOWN` examples. If earlier rows show all its documents, the row
+    shows these documents again. If several documents are about the same merged request
+    (`DocumentView.key`), only the first is an example.
     """
     shown: set[str] = set()
     completed = []
@@ -308,9 +308,9 @@ def _moved_rows(rows):
 def evidence(headline):
     """Return the evidence by which headlines are sorted.
 
-    It is t for headlines about words. Headlines about volume and lone documents have no t (it is
-    0). Their evidence is LOG10_WORDS - log10 p: the t that the strongest word of a period reaches
-    with probability p by chance.
+    For headlines about words, the evidence is t. Headlines about volume and lone documents have
+    t = 0. Their evidence is LOG10_WORDS - log10 p: the t that the strongest word of a period
+    reaches with probability p by chance.
     """
     if headline.t:
         return headline.t
@@ -404,7 +404,7 @@ def list_heading(watch, periods):
 
 
 def summary_sentence(watch, periods):
-    """Return a sentence with the number of headlines, or why there are none."""
+    """Return a sentence with the number of headlines, or the reason why there are none."""
     proven = [period for period in periods if not period.unproven]
     if not proven:
         earlier = (period for period in watch.periods if 0 < period.t < periods[-1].t)
@@ -424,8 +424,8 @@ def summary_sentence(watch, periods):
 def closing_lines(watch, periods):
     """Return the last lines of a list.
 
-    They give the number of headlines, the strongest headlines below the alert level, and the
-    reasons why documents or headlines are not shown.
+    The lines contain the number of headlines, the strongest headlines below the alert level, and
+    the reasons why documents or headlines are not shown.
     """
     proven = [period for period in periods if not period.unproven]
     lines = [summary_sentence(watch, periods)]
@@ -465,8 +465,8 @@ def listed_rows(periods):
 def novel_documents(watch, periods):
     """Return the most novel documents in a list of periods, as `DocumentView`.
 
-    With `gates: false` they are the alerts. With gates, they are listed only if the last period is
-    unproven.
+    With `gates: false` these documents are the alerts. With gates, documents are returned only if
+    the last period is unproven.
     """
     unproven = periods[-1].unproven
     if watch.settings["gates"] and not unproven:

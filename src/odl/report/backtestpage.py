@@ -39,8 +39,12 @@ def render_page(watch, before, alternatives):
 
 
 def _periods(before, alternatives):
-    """Return (day, number of documents, headlines by list as text) of periods with headlines."""
-    rows, lists = [], [before, *(alternative.periods for alternative in alternatives)]
+    """Return (day, number of documents, names of headlines) of each period with headlines.
+
+    The names are a list of HTML texts: for the stored headlines, and for each alternative.
+    """
+    lists = [before, *(alternative.periods for alternative in alternatives)]
+    rows = []
     for versions in zip(*lists, strict=True):
         if any(period.headlines for period in versions):
             names = [

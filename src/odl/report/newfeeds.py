@@ -49,8 +49,8 @@ def feed_entries(watch, sounded=()):
 def _headline_entry(watch, row, forms):
     """Return the feed entry of a row (`HeadlineView`).
 
-    Rows about a lone document, about an event, and about an unusual number of documents have
-    different entries.
+    The entry of a lone document is that of the document. The entry of an event has the id of the
+    event, so that later headlines of the event replace the entry.
     """
     headline, event, last = row.headline, watch.events.get(row.headline.event), row.period.t
     if headline.gate == "lone":
@@ -87,7 +87,7 @@ def _entry(watch, name, title, body, t, begin="", url=""):
     begin : str
         Date of publication; by default the date of modification.
     url : str
-        Address of the subject; the entry of other subjects has no key ``url``.
+        Address of the subject; if it is empty, the entry has no key ``url``.
     """
     modified = _end(watch, t)
     entry = {
@@ -101,15 +101,15 @@ def _entry(watch, name, title, body, t, begin="", url=""):
 
 
 def _end(watch, t):
-    """Return the time of the last document in period t as text."""
+    """Return the time of the last document in period t as text for a feed (`_moment`)."""
     return _moment(watch.periods[t - watch.periods[0].t].last, t)
 
 
 def _moment(time, t):
     """Return a time (ms) as text for a feed.
 
-    Feeds require dates. Period t of a stream without dates gets second t of 1970, so that readers
-    sort entries by period.
+    Feeds require dates. Period t of a stream without dates has the time of t seconds after the
+    begin of 1970, so that readers sort entries by period.
     """
     return views.date_of(1000 * t if time == NO_TIME else time, exact=True)
 

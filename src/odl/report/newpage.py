@@ -27,8 +27,9 @@ PAGE_PARTS = (
 RECENT_PERIODS = 4  # last periods in which documents without words are counted
 LANGUAGE_PERIODS = 8  # earlier periods with which the languages of the last period are compared
 LANGUAGE_CHANGE = 0.1  # smallest reported change of a language's share of the documents
-EMPTY_SHARE = 0.02  # advice is given if more than this share of the documents has no words
+EMPTY_SHARE = 0.02  # share of documents without words above which advice is given
 LINES_LISTED = 12  # lines of feedback.csv that are listed
+# Title of the finding for each `Alarm.kind`.
 ALARM_TITLES = {
     "scores": "Scores have changed",
     "words": "The words have changed",
@@ -105,10 +106,12 @@ def render_page(watch, study=None, taken="", members=None, sounded=(), counted=N
     taken : str
         Phrase about passages that were removed from the texts before words were counted.
     members : dict, optional
-        All documents of the events of the latest headlines (`odl.alerts.explain.read_members`).
+        Number of an event with a latest headline -> all its documents
+        (`odl.alerts.explain.read_members`).
     sounded : sequence of odl.alerts.alarms.Alarm
     counted : dict, optional
-        Facets of these events (`odl.alerts.facets.count_facets`).
+        Number of an event with a latest headline -> its facets
+        (`odl.alerts.facets.count_facets`).
     """
     last = watch.periods[-1]
     macros, when = page_macros(), views.days_of([last])
@@ -138,19 +141,19 @@ def render_page(watch, study=None, taken="", members=None, sounded=(), counted=N
 
 
 def page_macros():
-    """Return the parts of the page as functions of a watch."""
+    """Return the macros of newparts.jinja as a module of functions that return HTML."""
     return page.macros("newparts.jinja", facts=newparts, views=views)
 
 
 class Finding(NamedTuple):
-    """An observation about the stream, shown as a line in the section on the watch itself.
+    """An observation about a stream, shown as a line in the section "health" of the page.
 
     Attributes
     ----------
     what : str
         Title of the line.
     text, todo : str
-        Observation, and what a user should do (empty if nothing).
+        Observation, and advice (may be empty).
     """
 
     what: str
@@ -159,7 +162,7 @@ class Finding(NamedTuple):
 
 
 def health_findings(watch, taken="", sounded=()):
-    """Return the findings (`Finding`) about the watch itself; findings with advice come first.
+    """Return the findings (`Finding`) about a stream; findings with advice come first.
 
     Parameters
     ----------
@@ -169,9 +172,9 @@ def health_findings(watch, taken="", sounded=()):
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     findings = [_languages(watch), _empty(watch), _mutes(watch)]
-    findings += (
-        [Finding("Taken out of the texts", f"{taken[:1].upper()}{taken[1:]}.")] if taken else []
-    )
+    if taken:
+        sentence = f"{taken[:1].upper()}{taken[1:]}."
+        findings.append(Finding("Taken out of the texts", sentence))
     findings += [Finding(ALARM_TITLES[alarm.kind], alarm.text, alarm.todo) for alarm in sounded]
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.todo)
 
@@ -180,8 +183,8 @@ def _languages(watch):
     """Return a finding about the languages of the latest period, or None.
 
     The finding has advice if the share of a language differs by more than `LANGUAGE_CHANGE` from
-    its median in the periods before. It is None if languages are not detected, or if all documents
-    have one language, as before.
+    its median in the periods before. The result is None if languages are not detected, or if the
+    latest documents have one language and no share has changed.
     """
     periods = watch.periods[-1 - LANGUAGE_PERIODS :]
     if len(periods) < 2 or not any(period.languages for period in periods):
@@ -208,9 +211,8 @@ def _languages(watch):
         return Finding("Languages", text) if len(latest) > 1 else None
     before = ", ".join(f"{shown(name, 'others')} {views.percent(usual[name])}" for name in changed)
     todo = (
-        "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} "
-        "and features: {languages: true}: then the stop words of each document's own language are "
-        "left out."
+        "If the languages remain so, write tokens: {stop_words: null} and features: {languages: "
+        "true} into odl.yaml. Then the stop words of each document's own language are ignored."
     )
     return Finding(
         "Languages",
@@ -231,10 +233,13 @@ def _empty(watch):
         return None
     text = (
         f"{views.plural(empty, 'document')} of the last {views.plural(len(recent), 'period')} "
-        "had no word left to be scored by."
+        "have no words, so they have no score."
     )
-    todo = "Look at their text: is the right column read, is too much cleaned away?"
-    todo = todo if empty > EMPTY_SHARE * total else ""
+    todo = ""
+    if empty > EMPTY_SHARE * total:
+        todo = (
+            "Check that the column of the texts is right, and that clean does not remove too much."
+        )
     return Finding("Documents without a word", text, todo)
 
 
@@ -250,8 +255,8 @@ def _mutes(watch):
     endless = [entry.what for entry in verdicts if not entry.until]
     if endless:
         listed = ", ".join(endless[:LINES_LISTED])
-        text += f"; without an end, until its line is deleted: {listed}"
-    return Finding("Held back by a person", f"{text}.")
+        text += f"; without an end, until the line is deleted: {listed}"
+    return Finding("Held back by users", f"{text}.")
 
 
 def table_script():

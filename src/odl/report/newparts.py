@@ -16,7 +16,7 @@ TITLE_COLUMNS = 160  # longest title in columns of a terminal; wide characters c
 EVENTS_SHOWN = 300  # largest number of rows in the table of events
 ROWS_SHOWN = 500  # largest number of rows in the table of earlier headlines
 TITLES_SHOWN = 5  # document titles listed for each unseen word
-WORDS_SHOWN = 10  # words never seen before, or own words of an event, shown without a click
+WORDS_SHOWN = 10  # words listed without a click: unseen words, and own words of an event
 DATE_LABELS = 6  # largest number of dates below the chart of periods
 RISING_STATES = ("new", "growing", "returning")  # states of an event whose bars are coloured
 
@@ -62,7 +62,7 @@ def earlier_rows(watch):
 
 
 def recent_events(watch):
-    """Return the events for the table of events; those with documents in later periods first."""
+    """Return the events, sorted by the last period with documents, the newest first."""
     return sorted(watch.events.values(), key=lambda event: (-event.last, -event.size, event.number))
 
 

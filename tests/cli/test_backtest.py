@@ -100,7 +100,7 @@ def test_settings_that_were_edited_without_a_run_are_refused(news, capsys, tmp_p
         (folder / "odl.yaml").write_text(told.replace(before, after))
         status, text, error = output(capsys, folder)
         assert status and not text and error.count("\n") == 1
-        assert f"other values of {name} than the stored scores" in error
+        assert f"has changed {name} since the scores were computed" in error
         assert "it learns 300 documents in 5 periods" in error
     (folder / "odl.yaml").write_text(told.replace("warm_up: 50", "warm_up: 1000"))
     assert "alerts.warm_up: 1000 instead of 50" in output(capsys, folder)[1]
@@ -119,7 +119,7 @@ def test_periods_before_a_date_are_left_out(news, capsys):
         (("--set", "alerts.level=2"), "alerts.level"),
         (("--set", "level"), "expected KEY=VALUE such as alerts.level=.02"),
         (("--set", "alerts.gates=false"), "add --set alerts.gates=true"),
-        (("--set", "features.idf=corpus"), "needs learning again; expected a key of alerts"),
+        (("--set", "features.idf=corpus"), "needs learning again; expected a setting of alerts"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(words, told, news, capsys):

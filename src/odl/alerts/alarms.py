@@ -98,10 +98,10 @@ def _changed(kind, shares, lasting=CHANGED_PERIODS):
     observation, todo = CHANGES[kind]
     usual = np.median(shares[:-lasting])
     return Alarm(
-        kind,
-        "",
-        f"{shares[-1]:.0%} {observation}; the periods before had {usual:.0%} in the median.",
-        todo,
+        kind=kind,
+        what="",
+        text=f"{shares[-1]:.0%} {observation}; the periods before had {usual:.0%} in the median.",
+        todo=todo,
     )
 
 
@@ -129,12 +129,12 @@ def _budget(watch):
         or any(len(period.headlines) < max(period.budget, 1) for period in last)
     ):
         return None
-    text = (
-        f"The budget of {last[-1].budget} has been full for {FULL_PERIODS} periods, "
-        "and more may be new."
-    )
     return Alarm(
-        "budget", "", text, "Set alerts.budget higher, mute what is known, or make periods shorter."
+        kind="budget",
+        what="",
+        text=f"The budget of {last[-1].budget} has been full for {FULL_PERIODS} periods, and more "
+        "may be new.",
+        todo="Set alerts.budget higher, mute known events, or make periods shorter.",
     )
 
 
@@ -154,12 +154,14 @@ def _pause(periods, now):
     last, longest = pauses[-1], max(pauses[:-1])
     if not PAUSE_RATIO < last / max(longest, 1) <= ARCHIVE_RATIO:
         return None
-    text = (
-        f"No document came for {last / DAY_MS:.1f} days; the longest pause before was "
-        f"{longest / DAY_MS:.1f} days."
+    return Alarm(
+        kind="pause",
+        what="",
+        text=f"No document came for {last / DAY_MS:.1f} days; the longest pause before was "
+        f"{longest / DAY_MS:.1f} days.",
+        todo="Check that new documents are delivered, then the clock of the program that writes "
+        "them.",
     )
-    todo = "Check that new documents are delivered, then the clock of the program that writes them."
-    return Alarm("pause", "", text, todo)
 
 
 def ahead(periods, now):
@@ -168,15 +170,12 @@ def ahead(periods, now):
     if now is None or begin <= now + DAY_MS:
         return None
     day = np.datetime64(begin, "ms").astype("datetime64[D]")
-    text = (
-        f"The last period begins on {day}, which is still to come: "
-        "it remains the last period until then."
-    )
     return Alarm(
-        "ahead",
-        "",
-        text,
-        "Correct the times of its documents, or list periods by date (odl new --since DATE).",
+        kind="ahead",
+        what="",
+        text=f"The last period begins on {day}, which is still to come: it remains the last period "
+        "until then.",
+        todo="Correct the times of its documents, or list periods by date (odl new --since DATE).",
     )
 
 
@@ -195,11 +194,12 @@ def _silences(names):
         share = len(present) / (present[-1] - present[0] + 2)  # of the periods since its first one
         limit = np.ceil(np.log(ALARM_LEVEL) / np.log1p(-share))  # (1 - share)^limit <= ALARM_LEVEL
         if len(present) >= MIN_PAST and limit <= silent < limit + SILENCE_PERIODS:
-            text = (
-                f"No document came from {visible(name)} for {silent} periods; "
-                f"before, {share:.0%} of the periods had some."
+            alarm = Alarm(
+                kind="silence",
+                what=visible(name),
+                text=f"No document came from {visible(name)} for {silent} periods; before, "
+                f"{share:.0%} of the periods had some.",
+                todo="Check that the source is still written and read.",
             )
-            alarms.append(
-                Alarm("silence", visible(name), text, "Check that it is still written and read.")
-            )
+            alarms.append(alarm)
     return alarms

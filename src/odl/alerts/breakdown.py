@@ -140,8 +140,7 @@ def parts(alert):
     list of ScorePart
         Parts that round to 0 % are left out.
     """
-    heads = named_words(alert)
-    total = abs(alert.score) or 1.0
+    heads, total = named_words(alert), abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert)]
     down = alert.rest.down if alert.rest else 0.0
     of_heads = sum(reason.share for reason in heads)

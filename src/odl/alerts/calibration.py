@@ -79,11 +79,6 @@ def recent_after(recent, novelty, window):
     return np.append(recent, novelty.score[~novelty.empty])[-window:]
 
 
-def most_novel(rows, score):
-    """Return rows sorted by score, largest first; rows with equal scores remain in order."""
-    return rows[np.argsort(-score[rows], kind="stable")]
-
-
 def among(scores: ArrayLike) -> np.ndarray:
     """Return for each score of a batch the share of the batch's scores that are at least as large.
 

@@ -120,11 +120,6 @@ class StreamHistory(NamedTuple):
 PARTS = {"events": events.EventMemory, "words": surprise.WordHistory, "gates": gates.GateHistory}
 
 
-def fields_of(kind):
-    """Return the field names of a named tuple or dataclass in `PARTS`."""
-    return [*kind.__annotations__]
-
-
 def as_arrays(past):
     """Return a `StreamHistory` as a dict for a file.
 
@@ -133,7 +128,7 @@ def as_arrays(past):
     """
     arrays = {"told": past.told, "recent": past.recent}
     for component, kind in PARTS.items():
-        for name in fields_of(kind):
+        for name in kind.__annotations__:
             value = getattr(getattr(past, component), name)
             arrays[f"{component}_{name}"] = (
                 np.array([value]) if isinstance(value, (int, float)) else value
@@ -145,7 +140,7 @@ def from_arrays(arrays):
     """Return the `StreamHistory` from a dict that `as_arrays` returned."""
     parts = {}
     for component, kind in PARTS.items():
-        values = {name: arrays[f"{component}_{name}"] for name in fields_of(kind)}
+        values = {name: arrays[f"{component}_{name}"] for name in kind.__annotations__}
         numbers = {
             name: type_ for name, type_ in kind.__annotations__.items() if type_ in (int, float)
         }
@@ -360,7 +355,8 @@ class _PeriodDecision:
         n_stored = STORED_NOVEL
         if not self.settings.gates:
             n_stored = max(n_stored, 2 * self.settings.room(len(self.items)))
-        return calibration.most_novel(self.rows, self.scored.score)[:n_stored]
+        order = np.argsort(-self.scored.score[self.rows], kind="stable")
+        return self.rows[order[:n_stored]]
 
     def _count(self, rows):
         """Return the number of documents with each word, in text and in title.

@@ -225,12 +225,11 @@ def settings_lines(alternatives):
     A single alternative has a line for each changed setting. Several alternatives have lines only
     for settings that their names do not contain.
     """
-    is_single = len(alternatives) == 1
     lines = [
         f"alerts.{name}: {new} instead of {old}"
         for alternative in alternatives
         for name, (old, new) in alternative.settings.items()
-        if is_single or f"{name} {new}" not in alternative.named_settings
+        if len(alternatives) == 1 or f"{name} {new}" not in alternative.named_settings
     ]
     return list(dict.fromkeys(lines))
 

@@ -77,15 +77,19 @@ def feedback_name(watch, what):
     if what.startswith("source:"):
         name = what.removeprefix("source:")
         if sources and name not in sources:
-            expected = f"a source such as source:{sources[0]}"
-            todo = advice(name, sources, "name a source")
-            raise ParameterError(f"no document came from {what}", expected, todo)
+            raise ParameterError(
+                f"no document came from {what}",
+                f"a source such as source:{sources[0]}",
+                advice(name, sources, "name a source"),
+            )
         return what
     document, number = find_named(watch, what)
     if not number and document is None:
-        todo = f"name source:{what}" if what in sources else "type odl new to list them"
-        expected = "the number of an event or the id of a document"
-        raise ParameterError(f"{what} is no document or event of the stream", expected, todo)
+        raise ParameterError(
+            f"{what} is no document or event of the stream",
+            "the number of an event or the id of a document",
+            f"name source:{what}" if what in sources else "type odl new to list them",
+        )
     return f"event:{number}" if number else what
 
 

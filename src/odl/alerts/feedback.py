@@ -95,8 +95,11 @@ def check_entry(entry, where="feedback", part="column"):
             f"fill in the {part} what",
         )
     if entry.judged and entry.judged not in ANSWERS:
-        fault = f"{where} has {entry.judged!r} under judged"
-        raise DataError(fault, f"one of {', '.join(ANSWERS)}", f"correct the {part} judged")
+        raise DataError(
+            f"{where} has {entry.judged!r} under judged",
+            f"one of {', '.join(ANSWERS)}",
+            f"correct the {part} judged",
+        )
     if entry.verdict not in VERDICTS and not entry.judged:
         raise DataError(
             f"{where} has the verdict {entry.verdict!r}",
@@ -106,9 +109,11 @@ def check_entry(entry, where="feedback", part="column"):
     if entry.until and entry.until != GROWS:
         _day(entry.until, where)
     if entry.until == GROWS and not entry.event:
-        fault = f"{where} has until {GROWS} for {entry.what!r}"
-        expected = "a date, since documents and sources do not grow"
-        raise DataError(fault, expected, "write a date or leave until empty")
+        raise DataError(
+            f"{where} has until {GROWS} for {entry.what!r}",
+            "a date, since documents and sources do not grow",
+            "write a date or leave until empty",
+        )
     return entry
 
 
@@ -290,9 +295,11 @@ def _date(text, where):
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        fault = f"{where} {visible(text)!r}"
-        expected = f"a date such as 2026-12-31, or {GROWS}"
-        raise DataError(fault, expected, "correct the date") from error
+        raise DataError(
+            f"{where} {visible(text)!r}",
+            f"a date such as 2026-12-31, or {GROWS}",
+            "correct the date",
+        ) from error
 
 
 def members(alerts, numbers):

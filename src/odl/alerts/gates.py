@@ -347,9 +347,11 @@ def remember_sources(past, counts, weekday, speaking):
         headline_counts.append(count if row in speaking else 0.0)
         volume = remember_volume(_own_volume(past, row), count, weekday, row in speaking)
         values.append(volume[-1, 0])
-    rows = past.source_counts
-    if values:
-        rows = np.hstack([rows, np.array(values).reshape(-1, 1)])
+    rows = (
+        np.hstack([past.source_counts, np.array(values).reshape(-1, 1)])
+        if values
+        else past.source_counts
+    )
     return rows[:, -7 * WEEKDAY_WEEKS :], np.array(headline_counts)
 
 

@@ -112,9 +112,8 @@ def _count_neighbours(texts, run, side):
         Occurrences of the run.
     """
     signs, position = Counter(), texts.find(run)
-    offset = len(run) if side > 0 else -1
     while position >= 0:
-        signs[texts[position + offset]] += 1
+        signs[texts[position + (len(run) if side > 0 else -1)]] += 1
         position = texts.find(run, position + 1)
     ((sign, count),) = signs.most_common(1) or [("", 0)]
     return sign, count, signs.total()
@@ -206,7 +205,7 @@ def phrases(texts, words, min_texts=1, period=None):
             joined[longer[0]] += joined.pop(phrase)
     trimmed: dict[str, list[str]] = {}
     for phrase, inside in joined.items():
-        trimmed.setdefault(_without_particles(phrase), []).extend(inside)
+        trimmed.setdefault(PARTICLE_AT_END.sub("", phrase), []).extend(inside)
     return list(trimmed.items())
 
 
@@ -279,7 +278,7 @@ def _choose_phrases(candidates, weights, min_texts):
     size = {key: len(words) * candidates.count(key) for key, words in words_of.items()}
     chosen: dict[str, tuple] = {}
     for candidate in sorted(words_of, key=lambda key: (-size[key], key)):
-        n_needed = min(2, candidates.period.n) if len(candidate) == PHRASE_WORDS else 0
+        n_needed = min(2, candidates.period.n) if len(candidate) == PHRASE_WORDS else 1
         is_frequent = candidates.count(candidate) >= n_needed
         is_free = chosen.keys().isdisjoint(words_of[candidate])
         if is_frequent and is_free and candidates.is_associated(candidate):
@@ -306,11 +305,6 @@ def _phrase_of(word, chosen, candidates):
         if part in chosen or alone in candidates.spellings:
             return chosen.get(part, alone)
     return None
-
-
-def _without_particles(phrase):
-    """Return a phrase without the grammatical particles at its ends."""
-    return phrase if phrase.isascii() else PARTICLE_AT_END.sub("", phrase)
 
 
 def join_pieces(words):

@@ -100,14 +100,18 @@ def place_of(folder, stream=None):
                 )
             streams = {stream: streams[stream]}
         if len(streams) > 1:
-            fault = f"{folder} has alerts of the streams {', '.join(sorted(streams))}"
-            raise DataError(fault, "the name of one stream", f"add --stream {min(streams)}")
+            raise DataError(
+                f"{folder} has alerts of the streams {', '.join(sorted(streams))}",
+                "the name of one stream",
+                f"add --stream {min(streams)}",
+            )
         if streams:
             ((name, path),) = streams.items()
             return Place(folder, path, name)
     if os.path.exists(os.path.join(folder, project.FILE)):
-        todo = f"type odl run {folder}"
-        raise DataError(f"{folder} has no alerts yet", "a folder that was run", todo)
+        raise DataError(
+            f"{folder} has no alerts yet", "a folder that was run", f"type odl run {folder}"
+        )
     todo = "run it first, with alerts.run set"
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
 

@@ -190,9 +190,18 @@ def escape_slack(text):
 
 
 _TEMPLATES = templates.environment(os.path.dirname(__file__))
-_TEMPLATES.filters |= {"isolated": isolated, "escaped": escape_markdown, "plain": escape_slack}
-_TEMPLATES.filters |= {"wrapped": wrapped, "marked_title": _marked_title}
+_TEMPLATES.filters |= {
+    "bold": _bold,
+    "escaped": escape_markdown,
+    "isolated": isolated,
+    "marked_title": _marked_title,
+    "padded": padded,
+    "plain": escape_slack,
+    "shortened": shortened,
+    "styled": styled,
+    "styled_state": styled_state,
+    "unbroken": _unbroken,
+    "wrapped": wrapped,
+}
 _TEMPLATES.tests["link"] = LINK.fullmatch
-_TEMPLATES.filters |= {"styled": styled, "styled_state": styled_state, "bold": _bold}
-_TEMPLATES.filters |= {"unbroken": _unbroken, "padded": padded, "shortened": shortened}
 _TEMPLATES.globals |= {"show": sys.modules[__name__], "views": views}

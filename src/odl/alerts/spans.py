@@ -81,11 +81,15 @@ def periods_between(periods, since=None, until=None):
     options = " ".join(f"{option} {text}" for option, text in given if text is not None)
     dated = [period for period in periods if period.last != NO_TIME]
     if not dated:
-        fault, advice = f"{options} for documents without dates", "leave the option out"
-        raise ParameterError(fault, "documents with dates", advice)
+        raise ParameterError(
+            f"{options} for documents without dates", "documents with dates", "leave the option out"
+        )
     if end <= begin:
-        advice = "give a later --until or an earlier --since"
-        raise ParameterError(options, "an end that is not before the begin", advice)
+        raise ParameterError(
+            options,
+            "an end that is not before the begin",
+            "give a later --until or an earlier --since",
+        )
     chosen = tuple(period for period in dated if period.last >= begin and period.first < end)
     return chosen[-1:] if since is None else chosen
 

@@ -152,9 +152,10 @@ def _covers(phrase, word):
         return False
     word_start, phrase_start = word.phrase.find(word.words[0]), word.phrase.find(phrase)
     word_end, phrase_end = word_start + len(word.words[0]), phrase_start + len(phrase)
-    both_found = min(word_start, phrase_start) >= 0
-    overlap = phrase_start < word_end and word_start < phrase_end
-    return (both_found and overlap) or word.phrase in phrase
+    overlap = min(word_start, phrase_start) >= 0 and max(word_start, phrase_start) < min(
+        word_end, phrase_end
+    )
+    return overlap or word.phrase in phrase
 
 
 def _rows(by_word, column, rows):

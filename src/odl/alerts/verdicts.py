@@ -280,9 +280,11 @@ def _judged_headline(watch, what):
     events = periods.read_events(_last_path(watch))[1]
     document, number = explain.find_named(replace(watch, events=events), what)
     if document is None and not number:
-        expected = "the number of an event or the id of a document"
-        todo = "type odl new to list them"
-        raise ParameterError(f"{what} is no event and no document of the stream", expected, todo)
+        raise ParameterError(
+            f"{what} is no event and no document of the stream",
+            "the number of an event or the id of a document",
+            "type odl new to list them",
+        )
     if document:
         t, row = document
         period = next(read.records(watch.place, t))
@@ -293,9 +295,10 @@ def _judged_headline(watch, what):
     else:
         headline = _headline_over(period, row)
         if headline is None and (period.settings["gates"] or row not in period.documents_of):
-            expected = "an event, or a document under a headline"
             raise ParameterError(
-                f"{what} is under no headline", expected, "type odl new --below to list them"
+                f"{what} is under no headline",
+                "an event, or a document under a headline",
+                "type odl new --below to list them",
             )
         first = headline.examples[0] if headline else row
         name = period.documents_of[first].id

@@ -62,8 +62,8 @@ def report(folder, assignments, since=None, form="text"):
             raise ConfigError(
                 f"{project.FILE} has changed {', '.join(names)} since the scores were computed",
                 "the settings of the last run",
-                f"restore them, or type odl run {folder}, which learns "
-                f"{folders.relearning_cost(working)} again",
+                f"restore them, or type odl run {folder}, which learns again "
+                f"{folders.relearning_cost(working)}",
             )
         corpus_features = ""
         if working.chain["features"]["idf"] == "corpus":  # the last timestep has the idf of all

@@ -277,8 +277,7 @@ def new(args):
     mark = Mark(*_marks(args).get(_stream(args), NO_MARK)) if since == SINCE_LAST else NO_MARK
     last = None if since or args.until else 1
     if since == SINCE_LAST:
-        place = read.place_of(args.folder, args.stream)
-        n = read.first_of(place, 0)
+        n = read.first_of(read.place_of(args.folder, args.stream), 0)
         last = n - mark.period if mark.period < n else None  # all, if the stream is shorter now
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.events_only)
     watch = watch if args.plain else verdicts.with_verdicts(watch)
@@ -588,9 +587,11 @@ def unmute(args):
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:
         known = ", ".join(entry.what for entry in feedback.read(args.folder) if entry.verdict)
-        fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing about {what}"
-        expected = f"one of {known}" if known else "a name that is muted or followed"
-        raise ParameterError(fault, expected, "name one of these" if known else "type odl mute")
+        raise ParameterError(
+            f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing about {what}",
+            f"one of {known}" if known else "a name that is muted or followed",
+            "name one of these" if known else "mute or follow it first",
+        )
     line = gone[-1]
     effect = f"{line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}"
     print(visible(f"odl unmute: {effect}."))
@@ -667,12 +668,13 @@ def _effect_of(entry, watch):
 
     For a muting line, it includes the number of headlines that the line withholds.
     """
-    state_word = "followed" if entry.verdict == "follow" else entry.verdict
-    effect = f"{entry.what} is {state_word}{entry.when} (feedback.csv)"
     if entry.verdict == "follow":
-        return effect
+        return f"{entry.what} is followed{entry.when} (feedback.csv)"
     n = _count_withheld(watch, entry.what)
-    effect += f"; it holds back {n} headline{'s' * (n != 1)} so far"
+    effect = (
+        f"{entry.what} is {entry.verdict}{entry.when} (feedback.csv); "
+        f"it holds back {n} headline{'s' * (n != 1)} so far"
+    )
     state = watch.events[entry.event].state if entry.event else "new"
     applies = entry.holds(state, watch.periods[-1].first)
     return effect if applies else f"{effect}, none of the last period"

@@ -173,8 +173,7 @@ def health_findings(watch, taken="", sounded=()):
     """
     findings = [_languages(watch), _empty(watch), _mutes(watch)]
     if taken:
-        sentence = f"{taken[:1].upper()}{taken[1:]}."
-        findings.append(Finding("Taken out of the texts", sentence))
+        findings.append(Finding("Taken out of the texts", f"{taken[:1].upper()}{taken[1:]}."))
     findings += [Finding(ALARM_TITLES[alarm.kind], alarm.text, alarm.todo) for alarm in sounded]
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.todo)
 

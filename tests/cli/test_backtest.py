@@ -101,7 +101,7 @@ def test_settings_that_were_edited_without_a_run_are_refused(news, capsys, tmp_p
         status, text, error = output(capsys, folder)
         assert status and not text and error.count("\n") == 1
         assert f"has changed {name} since the scores were computed" in error
-        assert "it learns 300 documents in 5 periods" in error
+        assert "which learns again 300 documents in 5 periods" in error
     (folder / "odl.yaml").write_text(told.replace("warm_up: 50", "warm_up: 1000"))
     assert "alerts.warm_up: 1000 instead of 50" in output(capsys, folder)[1]
 

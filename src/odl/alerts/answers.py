@@ -193,27 +193,12 @@ def search(watch, words, n=10):
         Largest number of documents. Documents are sorted by the number of the words that they
         contain, then by the rarity of these words, then by period, the newest first.
     """
-    place, last = watch.place, watch.periods[-1].t
+    place = watch.place
     tokens = list(dict.fromkeys(analyser(_token_options(place.home))(words)))[:MAX_LISTED]
-    data = features.read(os.path.join(place.features, f"{last}.h5"))
+    data = features.read(os.path.join(place.features, f"{watch.periods[-1].t}.h5"))
     terms = {word: data.numbers[word] for word in tokens if word in data.numbers}
-    columns = np.array([*terms.values()], dtype=np.int64)
-    frequencies = data.frequencies_after()[columns]
-    rarity = np.log((data.n_before + len(data.ids) + 1) / (1 + frequencies))
-    best, total = [], 0  # best: (-number of words, -rarity, -t, row), sorted
-    for t in range(last + 1) if terms else ():
-        batch = data if t == last else features.read(os.path.join(place.features, f"{t}.h5"))
-        has = _term_presence(batch, data, columns)
-        rows = np.flatnonzero(has.any(axis=1))
-        total += len(rows)
-        ranks = zip(
-            has[rows].sum(axis=1).tolist(),
-            (has[rows] @ rarity).tolist(),
-            rows.tolist(),
-            strict=True,
-        )
-        best = sorted([*best, *((-many, -rare, -t, row) for many, rare, row in ranks)])
-        del best[min(max(int(n), 1), MAX_ENTRIES) :]
+    n = min(max(int(n), 1), MAX_ENTRIES)
+    found, total = _find_documents(place, data, [*terms.values()], n)
     events = sorted(
         ((len({*tokens} & _event_words(event)), number) for number, event in watch.events.items()),
         reverse=True,
@@ -226,12 +211,47 @@ def search(watch, words, n=10):
         ],
         "documents": [
             _document_entry(watch, document)
-            for document in _read_documents(watch, [(-t, row) for *_, t, row in best])
+            for document in _read_documents(watch, [(t, row) for _, t, row in found])
         ],
     }
-    for entry, (many, *_) in zip(answer["documents"], best, strict=True):
-        entry["words_found"] = -many
+    for entry, (n_words, *_) in zip(answer["documents"], found, strict=True):
+        entry["words_found"] = n_words
     return _fit_answer(answer, "documents", total)
+
+
+def _find_documents(place, data, terms, n):
+    """Find the documents of a stream that contain the most of the given terms.
+
+    Parameters
+    ----------
+    place : odl.alerts.read.Place
+    data : odl.stream.features.FeatureFile
+        Features of the last period.
+    terms : list of int
+        Terms in `data`.
+    n : int
+        Largest number of documents.
+
+    Returns
+    -------
+    found : list of (int, int, int)
+        Number of terms, period and row of each document, in the order of `search`.
+    total : int
+        Number of documents with at least one of the terms.
+    """
+    columns = np.array(terms, dtype=np.int64)
+    rarity = np.log((data.n_before + len(data.ids) + 1) / (1 + data.frequencies_after()[columns]))
+    best, total = [], 0  # best: sorted tuples (-number of terms, -rarity, -t, row)
+    for t in range(data.t + 1) if terms else ():
+        batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
+        has = _term_presence(batch, data, columns)
+        rows = np.flatnonzero(has.any(axis=1))
+        total += len(rows)
+        counts, rarities = has[rows].sum(axis=1), has[rows] @ rarity
+        keys = (-counts, -rarities, np.full(len(rows), -t), rows)
+        best += zip(*(key.tolist() for key in keys), strict=True)
+        best = sorted(best)[:n]
+    return [(-n_terms, -t, row) for n_terms, _, t, row in best], total
 
 
 def _term_presence(batch, data, columns):

@@ -124,7 +124,7 @@ def judge(past, documents, rows, names, settings, unproven=False):
     )
     if unproven or not len(columns):
         return [], after
-    reports: dict[str, Unseen] = {}
+    reports: dict[str, Unseen] = {}  # phrase -> report
     period = phrasing.PeriodTexts.from_counts(documents.texts(rows), X, documents.vocabulary)
     for column, excess in zip(
         columns[:MAX_WORDS].tolist(), t[columns[:MAX_WORDS]].tolist(), strict=True

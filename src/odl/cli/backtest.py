@@ -110,28 +110,11 @@ def _alternative(stored, other, before, name):
 
 
 def _combinations(working, assignments):
-    """Return (name, `Alerts`) for each combination of the values in KEY=VALUE,VALUE assignments.
+    """Return (name, `Alerts`) for each combination of the assigned values (`_assigned_values`).
 
     Settings without an assignment are those of the folder.
     """
-    values = {}
-    for text in assignments:
-        key, equals, new_values = text.partition("=")
-        section, _, name = key.strip().partition(".")
-        if not equals or not name:
-            raise ParameterError(
-                f"--set {text}",
-                "KEY=VALUE such as alerts.level=.02, or several values: alerts.level=.02,.05",
-                "correct the assignment",
-            )
-        if section != "alerts":
-            raise ConfigError(
-                f"--set {key} needs learning again",
-                "a setting of alerts, such as alerts.level",
-                f"set it in {project.FILE} of a copy of the folder and type odl run: "
-                f"it learns {folders.relearning_cost(working)}",
-            )
-        values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, new_values.split(","))])
+    values = _assigned_values(working, assignments)
     products = list(itertools.product(*values.values()))
     if len(products) > MAX_ALTERNATIVES:
         raise ParameterError(
@@ -153,6 +136,29 @@ def _combinations(working, assignments):
         name = ", ".join(f"{key} {value}" for key, value in chosen.items())
         combinations.append((name, settings))
     return combinations
+
+
+def _assigned_values(working, assignments):
+    """Return {setting of alerts: its values} for assignments KEY=VALUE or KEY=VALUE,VALUE."""
+    values = {}
+    for text in assignments:
+        key, equals, new_values = text.partition("=")
+        section, _, name = key.strip().partition(".")
+        if not equals or not name:
+            raise ParameterError(
+                f"--set {text}",
+                "KEY=VALUE such as alerts.level=.02, or several values: alerts.level=.02,.05",
+                "correct the assignment",
+            )
+        if section != "alerts":
+            raise ConfigError(
+                f"--set {key} needs learning again",
+                "a setting of alerts, such as alerts.level",
+                f"set it in {project.FILE} of a copy of the folder and type odl run: "
+                f"it learns {folders.relearning_cost(working)}",
+            )
+        values[name] = dict.fromkeys([*values.get(name, ()), *map(_value, new_values.split(","))])
+    return values
 
 
 def _value(text):

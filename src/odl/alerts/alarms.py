@@ -13,9 +13,9 @@ ALARM_LEVEL = (
 )
 MIN_PAST, MAX_PAST = 8, 50  # smallest and largest number of earlier periods for a comparison
 CHANGED_PERIODS = 2  # consecutive periods with changed words or scores before an alarm
-# Share of unseen words for which a single period suffices for an alarm; news does not reach it.
+# Smallest share of unseen words for an alarm after a single period; news has smaller shares.
 MANY_UNSEEN = 0.2
-# A pause is an alarm if it is between these two multiples of the longest earlier pause.
+# Smallest and largest pause for an alarm, as multiples of the longest earlier pause.
 PAUSE_RATIO, ARCHIVE_RATIO = 2.0, 20.0
 DAY_MS = 86_400_000  # milliseconds of a day
 FULL_PERIODS = 4  # consecutive periods with a full budget before an alarm

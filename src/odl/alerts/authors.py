@@ -50,11 +50,11 @@ def join_by_author(X, numbers):
 def barred_words(documents, rows):
     """Return the words of a period that name accounts or sources, so that headlines omit them.
 
-    A word names an account in two cases. First, at least as many documents contain it with an @ as
-    without. Second, an author has the word in the name, and wrote at least a quarter as many
-    documents as contain the word. A word names a source if it is part of a file name and at least
-    80 % of the documents with the word come from this file. Sources are only considered if several
-    have more than one document in the period.
+    A word names an account in two cases. First, at least as many documents contain "@word" as
+    "word". Second, an author has the word in the name, and wrote at least a quarter as many
+    documents as contain the word. A word names a source if a file name contains the word, and at
+    least 80 % of the documents with the word come from this file. Sources are only considered if
+    several have more than one document in the period.
 
     Parameters
     ----------

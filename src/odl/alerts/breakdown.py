@@ -22,7 +22,7 @@ LEAST_LAST_SHARE = 0.05
 
 
 class ScorePart(NamedTuple):
-    """A part of a score as it is printed.
+    """A part of a score as lists print it.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def named_words(alert, max_words=NAMED_WORDS):
     """Return the reasons that a breakdown names.
 
     These are the leading reasons (`named`) and the other words in their phrases. If a single
-    shared word remains, and it has at least `LEAST_LAST_SHARE` of the score, it is named too.
+    shared word remains, and has at least `LEAST_LAST_SHARE` of the score, the word is named too.
     """
     reason_words = [reason.word for reason in named(alert, max_words)]
     inside = {word for _, words in group_by_phrase(alert, reason_words) for word in words}
@@ -222,7 +222,7 @@ def _further(alert, heads, share, total):
 def _small(percent):
     """Return a percentage as text, rounded up to an integer, or to one decimal up to 0.9.
 
-    It is rounded up because it is printed as an upper bound.
+    The text is printed as an upper bound.
     """
     if percent >= 1:
         return f"{math.ceil(percent - 1e-9)}"

@@ -63,7 +63,7 @@ class PeriodDocuments(NamedTuple):
         New number of each term of the previous period (-1: removed); None if numbers did not
         change.
     numbers : dict of str to int, or None
-        Term of each word; None if it is to be computed from `vocabulary`.
+        Term of each word; by default computed from `vocabulary`.
     """
 
     t: int
@@ -463,7 +463,7 @@ class _PeriodDecision:
         )
 
     def _judge_volume(self, history):
-        """Test the number of documents: of the whole period, and of each source.
+        """Test the number of documents of the period, and of each source.
 
         Returns
         -------
@@ -548,9 +548,9 @@ class _PeriodDecision:
     def _assign_events(self, drafts):
         """Give each draft an event; return (headlines, numbers of new events).
 
-        A draft joins the event whose own words have half the weight of the draft's words.
-        Otherwise it joins the event of its documents. If they have no event either, a new event
-        opens. Of several drafts with the same event only the first becomes a headline.
+        A draft gets the event whose own words have half the weight of the draft's words. If there
+        is none, it gets the event of its documents (`_event_of`). If there is none either, a new
+        event is opened. Of several drafts with the same event only the first becomes a headline.
         """
         shown, born, covered = [], [], set()
         for draft in drafts:
@@ -575,7 +575,7 @@ class _PeriodDecision:
     def _preview(self, number, draft):
         """Estimate a new event from its headline's documents, and again from all probable members.
 
-        The estimate is only used within the period: later candidates are compared with it.
+        Later candidates of the same period are compared with the estimate, which is not stored.
         """
         self._estimate(number, draft.rows, draft.terms[:1], False)
         share = min(0.5, len(draft.rows) / len(self.rows))

@@ -1,8 +1,8 @@
 """Read alerts of format 2 as periods of this version.
 
-Topics become events, and documents that were alerts become headlines. Format 2 has no p of a
-headline. At most 1 in 20 of its periods without news had an alert, so each headline gets p = 1/20.
-It does not store the words by which documents join events, the evidence t of words, or usual
+Topics become events, and documents that were alerts become headlines. Files of format 2 contain no
+p-values. At most 1 in 20 of their periods without news had an alert, so each headline gets p =
+1/20. The files contain neither the own words of events, nor the evidence t of words, nor usual
 numbers of documents.
 """
 

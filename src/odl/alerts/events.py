@@ -354,8 +354,8 @@ def estimate_event(
 def _sample_before(memory, row):
     """Return the sample of earlier documents that gives an event's threshold.
 
-    It consists of documents at least `SAMPLE_GAP` periods before the birth. If there are none, all
-    stored documents before the birth are used.
+    The sample consists of documents at least `SAMPLE_GAP` periods before the birth. If there are
+    none, it consists of all stored documents before the birth.
     """
     birth = memory.birth[row]
     sample = memory.past[memory.past_t < birth - SAMPLE_GAP][-SAMPLE_SIZE:]
@@ -430,7 +430,7 @@ def _next_state(state, age, counts, totals, by_chance, has_headline):
     """Return the state of an event after a period, an index in `odl.alerts.model.STATES`.
 
     A new event is new for one period. An ended event returns only with a headline. An event ends
-    if it has no headline and its last documents can all have joined by chance.
+    if it has no headline and all its documents of the last periods can have joined by chance.
 
     Parameters
     ----------

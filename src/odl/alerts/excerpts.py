@@ -262,8 +262,8 @@ def _trim(chunk):
 def _whole_words(text, words):
     """Return (start, end, word) for words that occur in a text, without splitting the text.
 
-    It finds words that `odl.text.words` does not produce: those of a user's pattern or of a
-    segmenter. No letter, digit or "_" may be next to a match, except for words in scripts without
+    This finds words that `odl.text.words` does not produce, such as words of a user's pattern or of
+    a segmenter. No letter, digit or "_" may be next to a match, except for words in scripts without
     spaces. The parts of a word with spaces may be separated by any punctuation.
     """
     forms = {
@@ -303,9 +303,9 @@ def marks(text, words):
 def excerpt(text, words, longest=EXCERPT_CHARACTERS):
     """Return the passage of a text that contains most of the given words.
 
-    It has at most `longest` characters, and ``…`` where the text is cut. The passage with the most
-    different words is chosen. If several have the same number of them, the one with the most
-    occurrences of words is chosen, then the first.
+    The passage has at most `longest` characters, and ``…`` where the text is cut. The passage with
+    the most different words is chosen. Among several of them, the passage with the most occurrences
+    of words is chosen, then the first.
 
     Examples
     --------
@@ -332,10 +332,14 @@ def excerpt(text, words, longest=EXCERPT_CHARACTERS):
     if inside:  # move the passage so that its words are in the middle
         best = min(max((inside[0][0] + inside[-1][1] - longest) // 2, 0), len(text) - longest)
     end = min(best + longest, len(text))
-    return ("…" if best else "") + _whole(text, best, end) + ("…" if end < len(text) else "")
+    return (
+        ("…" if best else "")
+        + _without_cut_words(text, best, end)
+        + ("…" if end < len(text) else "")
+    )
 
 
-def _whole(text, start, end):
+def _without_cut_words(text, start, end):
     """Return text[start:end] without incomplete words at its ends.
 
     If this removed half of the characters or more, the words remain incomplete.

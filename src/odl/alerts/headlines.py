@@ -76,7 +76,7 @@ class Draft(NamedTuple):
         Probability of such a headline in a period in which nothing is new, divided by the share of
         its gate.
     gate : str
-        Gate that it opens: "words", "certain" or "two periods"; "" if it opens none.
+        Gate that the draft opens: "words", "certain" or "two periods"; "" if it opens none.
     """
 
     terms: np.ndarray
@@ -298,8 +298,8 @@ def _extend_span(span, pattern, after):
 def _fit_columns(parts):
     """Return the first parts of a name that fit into `MAX_NAME_COLUMNS`, as a tuple.
 
-    At most `MAX_NAME_PARTS` are returned. A part is left out if it is the beginning of a chosen
-    part, or a chosen part is its beginning (`STEM_LETTERS`).
+    At most `MAX_NAME_PARTS` are returned. A part is omitted if it begins with a chosen part, or a
+    chosen part begins with it (`STEM_LETTERS`).
     """
     chosen, room = [], MAX_NAME_COLUMNS
     for part in parts:

@@ -42,7 +42,7 @@ class Headline:
         Words as they are counted, the strongest first; empty for volume and lone documents.
     t : float
         Evidence for the strongest word: -log10 P(X >= n), where n documents of the period contain
-        the word and X is the number expected from earlier periods. It is the smaller of `t_all` and
+        the word and X is the number expected from earlier periods. t is the smaller of `t_all` and
         `t_recent`, doubled for title words in small periods. Headlines are sorted by t.
     t_all, t_recent : float
         Evidence against the background of all earlier documents, and against a background with a

@@ -95,8 +95,8 @@ class Carried:
         Digest of the period's file.
     past : odl.alerts.decision.StreamHistory
     opened, documents : ndarray of int64, list of str
-        For each atom, the number of the document that opened it (the atom's own number if the
-        learner does not record it), and the id of the document most similar to it.
+        For each atom, the number of the document that opened the atom (the number of the atom if
+        the learner does not record documents), and the id of the document most similar to the atom.
     terms : ndarray of int64, or None
         Ids of the terms; None if the vocabulary is not bounded.
     unseen : odl.alerts.unseen.SeenWords or None
@@ -220,7 +220,7 @@ def paths(folder):
 def are_earlier(folder):
     """Return whether an earlier version wrote the periods in a folder.
 
-    It is False if the first period cannot be read.
+    If the first period cannot be read, return False.
     """
     with (
         contextlib.suppress(StorageError),

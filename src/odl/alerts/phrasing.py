@@ -153,13 +153,13 @@ def association(both, one, other, n):
 def phrases(texts, words, min_texts=1, period=None):
     """Group words into phrases, and spell words and phrases as the texts do.
 
-    A phrase has two adjacent words, or three if at least two texts of the period contain it. For
-    each way to cut it in two, the `association` of both parts is at least `MIN_ASSOCIATION`. The
-    first and the last word of a phrase have at least `MIN_END_WEIGHT` times the weight of its
-    heaviest word. In scripts without spaces, words are overlapping pairs of letters, which form a
-    run without spaces. The run is cut at pairs that are `CUT_RATIO` times less frequent than their
-    neighbours. If phrases share a word, the phrase with the largest (number of words) x (number of
-    texts) is chosen.
+    A phrase has two adjacent words, or three if at least two texts of the period contain all three.
+    For each way to cut a phrase in two, the `association` of both parts is at least
+    `MIN_ASSOCIATION`. The first and the last word of a phrase have at least `MIN_END_WEIGHT` times
+    the weight of its heaviest word. In scripts without spaces, words are overlapping pairs of
+    letters, which form a run without spaces. The run is cut at pairs that are `CUT_RATIO` times
+    less frequent than their neighbours. If phrases share a word, the phrase with the largest
+    (number of words) x (number of texts) is chosen.
 
     Parameters
     ----------

@@ -94,7 +94,11 @@ def test_studies_have_results_of_their_own():
         (["regret"], {**REGRET, "sizes": [3]}, "regret.sizes names 3; expected one of 200"),
         (["regret", "tolerance"], 0, "a number above 0"),
         (["report", "seed"], 9, "report.seed names 9; expected one of 0, 1, 2"),
-        (["corpora", "scipydocs", "topic_entry", "first"], 7, "first not after last"),
+        (
+            ["corpora", "scipydocs", "topic_entry", "first"],
+            7,
+            "a first batch that is not after the last",
+        ),
         (["learners", 3], {"algorithm": "online_admm"}, "write it in quotes: '3'"),
     ],
 )

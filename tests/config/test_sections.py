@@ -148,6 +148,6 @@ def test_a_value_of_an_earlier_version_is_recorded_as_that_version_did():
 
 def test_a_key_that_was_removed_is_refused_with_what_took_its_place():
     with pytest.raises(
-        ConfigError, match=r"'alerts.pool' is no longer a setting; expected .*events.*; remove it"
+        ConfigError, match=r"'alerts.pool' is no longer a setting: .*events.*; remove it"
     ):
         Alerts.from_map({"pool": 100})

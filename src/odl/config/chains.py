@@ -372,7 +372,8 @@ def plan(config, lengths):
     ----------
     config : dict
     lengths : dict
-        (corpus, seed) -> number of timesteps of the stream with this seed.
+        (corpus, seed) -> number of timesteps of the stream of this corpus and seed, as returned by
+        `odl.config.chains.lengths`.
 
     Returns
     -------

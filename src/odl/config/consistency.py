@@ -35,9 +35,9 @@ def _check_results(folder):
     if forbidden or folder.startswith("-") or "://" in folder or folder != folder.strip():
         raise ConfigError(
             f"results is {folder!r}",
-            "a path without braces, control characters and '://', "
-            "which has no minus first and no spaces at its ends",
-            "rename it",
+            "a path without braces, control characters, '://', a leading minus, and spaces at its "
+            "ends",
+            "change results",
         )
 
 
@@ -108,7 +108,7 @@ def _check_names(config, schema):
         if name in RESERVED_RUNS or re.fullmatch(r"seed\d+", name):
             raise ConfigError(
                 f"a run is named '{name}'",
-                "a name other than that of another folder of a study",
+                "a name that no other folder of a study has",
                 "rename the run",
             )
     _settle_memory(config, schema)
@@ -276,8 +276,8 @@ def _check_experiments(config):
         if not ready:
             raise ConfigError(
                 f"the experiments {', '.join(waiting_for)} need each other's results",
-                "an experiment that needs no other",
-                "remove a name from their key experiments",
+                "experiments without circular dependencies",
+                "remove a name from the key experiments of one of them",
             )
         waiting_for = {name: others for name, others in waiting_for.items() if name not in ready}
 
@@ -335,13 +335,13 @@ def _check_regret(config):
     if not settings["runs"]:
         raise ConfigError(
             "regret is enabled and regret.runs is empty",
-            "names among runs",
-            "add a run to regret.runs",
+            "at least one name among runs",
+            "add a run to regret.runs, or set regret.enabled to false",
         )
     if config["checkpoints"]["keep"]:
         raise ConfigError(
             f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}",
-            "0 with regret, which reads all checkpoints",
+            "checkpoints.keep 0, because regret reads all checkpoints",
             "set checkpoints.keep to 0 or regret.enabled to false",
         )
     _check_sizes(config, "regret.sizes", settings["sizes"], settings["runs"])

@@ -68,8 +68,8 @@ def expand(config):
     if not config.get("sources"):
         raise ConfigError(
             f"{FILE} has no sources",
-            "the files of the documents",
-            "add their paths to sources, or run odl init again",
+            "paths of files with documents",
+            "add paths to sources, or run odl init again",
         )
     _check_keys(general)
     # The schema refuses values of wrong types later.
@@ -143,8 +143,8 @@ def checked(config):
         root = Path(str(study_config.get("results", "results")), str(study_config["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
             raise ConfigError(
-                f"{root} was written by odl run",
-                "a folder that either odl run or Snakemake runs",
+                f"{root} was written by odl run, not by Snakemake",
+                "a folder that only one of the two runs",
                 f"type odl run, or write '{DRIVER}: snakemake' into {FILE}",
             )
         return study_config
@@ -210,7 +210,7 @@ def _parse(text, path):
                 raise ConfigError(
                     f"{path} has the key {repeated} twice",
                     "each key once",
-                    "move the lines of both under one of them",
+                    "move the lines under both keys under one of them",
                 )
             return super().construct_mapping(node, deep)
 
@@ -220,7 +220,7 @@ def _parse(text, path):
                 location = f"{path} line {node.start_mark.line + 1}"
                 raise ConfigError(
                     f"{location} has an integer beyond 2^63 - 1",
-                    "a smaller number",
+                    "an integer of at most 64 bits",
                     "write a smaller number",
                 )
             return number
@@ -241,7 +241,7 @@ def _unreadable(path, error):
     return ConfigError(
         f"{path} cannot be read ({reason})",
         "lines `key: value`",
-        "correct the line that the reason names",
+        "correct the line named in parentheses",
     )
 
 
@@ -295,7 +295,7 @@ def forgotten(folder):
     if not closed:
         raise StorageError(
             f"{path} was truncated: it ends after {len(digests)} documents",
-            "a last line with their number",
+            "a last line with the number of documents",
             todo,
         )
     return digests

@@ -143,15 +143,19 @@ def _check_keys(value, schema, path):
         if not isinstance(name, str):
             raise ConfigError(
                 f"the key {_shown(name)} in {map_name} is not text",
-                "a name",
+                "a text as the key",
                 f"write it in quotes: '{_shown(name)}'",
             )
         inner_path = f"{path}.{name}".lstrip(".")
         if name in properties:
             check_map(item, properties[name], inner_path)
         elif other_properties is False:
-            if sentence := schema.get("x-removed", {}).get(name):
-                raise ConfigError(f"'{inner_path}' is no longer a setting", sentence, "remove it")
+            if reason := schema.get("x-removed", {}).get(name):
+                raise ConfigError(
+                    f"'{inner_path}' is no longer a setting: {reason}",
+                    "a current setting",
+                    "remove it",
+                )
             raise ConfigError(
                 f"'{inner_path}' is not a key of the configuration",
                 "one of " + ", ".join(properties),

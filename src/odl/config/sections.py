@@ -35,8 +35,9 @@ class Checkpoints(Section):
 
     keep: int = setting(
         0,
-        "interval between retained checkpoints; 0: all are retained. The last two checkpoints of "
-        "a chain are always retained. Must be 0 with `regret.enabled`, which reads all checkpoints",
+        "interval between the checkpoints that are retained; 0: all checkpoints are retained. "
+        "The last two checkpoints of a chain are always retained. Must be 0 with "
+        "`regret.enabled`, because all checkpoints are then read",
         "timesteps",
         minimum=0,
     )
@@ -50,7 +51,8 @@ class Report(Section):
 
     runs: list[str] = setting(
         [],
-        "runs that the figures show as lines; empty: the runs with the most sizes, at most six",
+        "runs that the figures show as lines; empty: the runs with the most numbers of atoms, at "
+        "most six",
         values="names among `runs`",
         **NAME_ITEMS,
     )
@@ -61,11 +63,13 @@ class Report(Section):
     )
     atoms: int | None = setting(
         None,
-        "number of atoms of the run shown in detail; `null`: that with the best average AUC",
+        "number of atoms of the run shown in detail; `null`: the number with the best average AUC",
         values="atoms or `null`",
         minimum=1,
     )
-    seed: int = setting(0, "seed of the run shown in detail, one of `seeds`", "a seed", minimum=0)
+    seed: int = setting(
+        0, "seed of the run shown in detail and of the alerts, one of `seeds`", "a seed", minimum=0
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,8 +162,8 @@ class Study(Section):
     block: int = setting(
         10,
         "number of timesteps of a chain that are submitted to a cluster as one job "
-        "([docs/clusters.md](../docs/clusters.md)). Local runs and all results are the same for "
-        "every value",
+        "([docs/clusters.md](../docs/clusters.md)). The value affects neither results nor local "
+        "runs",
         values="timesteps; 0: one job per timestep",
         minimum=0,
     )

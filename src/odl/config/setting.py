@@ -177,8 +177,8 @@ def is_section(kind: Any) -> bool:
 def _schema(entry):
     """Return the JSON schema of a field of a `Section`.
 
-    Its type follows from the annotation, and its default, description and limits from `setting`. A
-    field whose type is a `Section` has the schema of that section.
+    The type in the schema follows from the annotation; default, description and limits are those of
+    `setting`. A field whose type is a `Section` has the schema of that section.
 
     Raises
     ------

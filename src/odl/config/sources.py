@@ -16,7 +16,7 @@ from pathlib import Path
 from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
-DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # of data files with the name of a module
+DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # endings of data files with the name of a module
 CPP = (".cpp", ".h")  # endings of kernel files, which are part of their names in this module
 INCLUDE = re.compile(r'^#include "(\w+)\.h"', re.M)
 # Matches a string literal (group 1), or text to ignore: comments, white space, and raw strings,

@@ -27,15 +27,15 @@ class Alerts(Section):
 
     budget: float = setting(
         20,
-        "maximum number of headlines in a period (with `gates: false`, of documents). A value "
-        "below 1 is a share of the period's documents, rounded up",
+        "maximum number of headlines in a period (with `gates: false`, of alerted documents). A "
+        "value below 1 is a share of the period's documents, rounded up",
         values="an integer from 1, or a share",
         exclusiveMinimum=0,
     )
     level: float = setting(
         0.01,
-        "largest p-value of a period with alerts, and of a headline. With 0.01, about one "
-        "ordinary period in 100 has alerts",
+        "significance level: largest p-value of a period with alerts, and of a headline. With "
+        "0.01, about one ordinary period in 100 has alerts",
         **POSITIVE_SHARE,
     )
     tail: float = setting(
@@ -46,8 +46,8 @@ class Alerts(Section):
     )
     certain: float = setting(
         10.0,
-        "smallest -log10 of the tail probability of a headline that is always an alert, even in "
-        "a stream whose periods often have alerts; 0: no headline is",
+        "smallest -log10 of the tail probability at which a headline is always an alert, even in "
+        "a stream whose periods often have alerts; 0: no headline is always an alert",
         values="at least 0",
         minimum=0,
     )
@@ -73,25 +73,30 @@ class Alerts(Section):
     )
     rest: bool = setting(
         False,
-        "whether to store the number of the words of a document that are not listed as reasons, "
-        "and the sum of their effects on its score",
+        "whether to store, for each alerted document, the number of words that are not listed as "
+        "reasons, and the sum of their effects on the score",
         earlier=False,
     )
 
     unseen: int = setting(
         0,
-        "minimum number of a period's items with a word for the word to be listed as never seen "
-        "before; 0: no list. `odl init` sets 3",
+        "minimum number of items of a period in which a word occurs for the word to be listed as "
+        "never seen before; 0: no list. `odl init` sets 3",
         "items",
         earlier=0,
         minimum=0,
     )
     unseen_sources: int = setting(
-        1, "minimum number of files that contain these items", "files", earlier=1, minimum=1
+        1,
+        "minimum number of files in which a word occurs for the word to be listed as never seen "
+        "before; used if `unseen` is not 0",
+        "files",
+        earlier=1,
+        minimum=1,
     )
 
     def check(self) -> None:
-        """Refuse a budget that is no integer and no share, and settings without any alert."""
+        """Raise ParameterError for an invalid budget, and for settings that exclude all alerts."""
         if self.budget > 1 and self.budget != int(self.budget):
             raise ParameterError(
                 f"alerts.budget is {self.budget!r}",
@@ -126,11 +131,14 @@ class FollowedAlerts(Alerts):
     """Alerts of a study, computed from the scores of one run."""
 
     run: str | None = setting(
-        None, "run whose scores are used; null: no alerts", values="a name among `runs`, or null"
+        None,
+        "run whose scores determine the alerts; `null`: the study has no alerts",
+        values="a name among `runs`, or `null`",
     )
     atoms: int | None = setting(
         None,
-        "number of atoms of this run; null: its largest",
-        values="atoms, or null",
+        "number of atoms of the run in `alerts.run`; `null`: the largest number of atoms of that "
+        "run",
+        values="atoms, or `null`",
         minimum=1,
     )

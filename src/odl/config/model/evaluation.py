@@ -13,12 +13,15 @@ class Baselines(Section):
     place: ClassVar[str] = "baselines"
 
     enabled: bool = setting(
-        True, "whether to compute the baselines: nearest neighbours, unknown words, length"
+        True,
+        "whether to compute the scores of the baselines: nearest neighbours, unknown words, and "
+        "document length",
     )
     window: int | None = setting(
         None,
-        "number of earlier batches in which neighbours are searched. 0: all; the cost then grows "
-        "with the stream. `null`: all earlier documents up to 50,000, after that the last 10,000",
+        "number of earlier batches in which the baselines search nearest neighbours. 0: all, so "
+        "the cost of a batch grows with the stream. `null`: all earlier documents if there are "
+        "at most 50,000, otherwise the last 10,000",
         values="timesteps, `null`",
         minimum=0,
     )
@@ -38,7 +41,11 @@ class Evaluation(Section):
         minimum=1,
     )
     min_known: int = setting(
-        10, "minimum number of known documents of such a timestep", values="documents", minimum=1
+        10,
+        "minimum number of known documents for a timestep to enter the average AUC, if "
+        "`timesteps` is empty",
+        values="documents",
+        minimum=1,
     )
     topics: str = setting(
         "all",
@@ -77,12 +84,14 @@ class BestFixed(Section):
     )
     tolerance: float = setting(
         0.0001,
-        "relative gap between the lower and the upper bound on the loss at which a fit stops",
+        "relative gap between the upper and the lower bound on the loss at which the fit of a "
+        "best fixed dictionary stops",
         exclusiveMinimum=0,
     )
     iterations: int = setting(
         2000,
-        "maximum number of iterations of a fit. The table has both bounds on the loss",
+        "maximum number of iterations of the fit of a best fixed dictionary. The regret table "
+        "contains the lower and the upper bound on the loss",
         "iterations",
         minimum=1,
     )
@@ -94,17 +103,21 @@ class Regret(BestFixed):
 
     enabled: bool = setting(
         False,
-        "whether to measure the regret; it is written to a table for each run and to "
-        "`tables/regret.tsv`",
+        "whether to measure the regret of `regret.runs`; it is written to a table for each run "
+        "and to `tables/regret.tsv`",
     )
     runs: list[str] = setting(
         [],
-        "runs of `dual_averaging`, `projected_gradient` or `online_admm` to measure",
+        "runs whose regret is measured; their algorithm is `dual_averaging`, "
+        "`projected_gradient` or `online_admm`",
         values="names among `runs`",
         **NAME_ITEMS,
     )
     sizes: list[int] = setting(
-        [], "numbers of atoms of these runs; empty: all", "atoms", **SIZE_ITEMS
+        [],
+        "numbers of atoms for which the regret of `regret.runs` is measured; empty: all",
+        "atoms",
+        **SIZE_ITEMS,
     )
 
 
@@ -123,7 +136,7 @@ class SmallDictionary(Section):
 
     share: float = setting(
         0.1,
-        "share of a timestep's documents that are clustered; these are the most novel ones",
+        "share of a timestep's documents, the most novel ones, that are clustered",
         **POSITIVE_SHARE,
     )
     atoms: int = setting(
@@ -140,19 +153,20 @@ class SmallDictionary(Section):
     )
     start_terms: int = setting(
         5,
-        "number of terms in an initial atom: those of a document with the largest weights; "
-        "0: all terms of the document",
+        "number of terms of a document, those with the largest weights, that form an initial atom "
+        "of the dictionary of emerging topics; 0: all terms of the document",
         "terms",
         minimum=0,
     )
     rounds: int = setting(
         10,
-        "maximum number of rounds; a round computes the codes, then the dictionary",
+        "maximum number of rounds of the search for emerging topics; a round computes the codes, "
+        "then the dictionary",
         "rounds",
         minimum=1,
     )
     min_support: int = setting(
-        3, "minimum number of documents of a cluster", "documents", minimum=1
+        3, "minimum number of documents in a cluster", "documents", minimum=1
     )
     terms: int = setting(8, "maximum number of words shown for a cluster", "words", minimum=1)
 
@@ -164,10 +178,14 @@ class Emerging(SmallDictionary):
     enabled: bool = setting(True, "whether to search for emerging topics")
     runs: list[str] = setting(
         [],
-        "runs whose scores are used; empty: all",
+        "runs whose most novel documents are clustered; empty: all runs",
         values="names among `runs`",
         items={"type": "string"},
     )
     sizes: list[int] = setting(
-        [], "numbers of atoms of these runs; empty: the largest of each", "atoms", **SIZE_ITEMS
+        [],
+        "numbers of atoms with which `emerging.runs` are searched for emerging topics; empty: the "
+        "largest number of each run",
+        "atoms",
+        **SIZE_ITEMS,
     )

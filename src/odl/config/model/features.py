@@ -27,22 +27,22 @@ class Weighting(Section):
     )
     idf: str = setting(
         "past",
-        "documents in which document frequencies are counted. `past`: all earlier batches (batch "
-        "0 uses its own documents). `corpus`: the entire corpus, with later documents, as in the "
-        "papers; appended documents then change every step. `none`: no idf",
+        "documents in which document frequencies are counted. `past`: all earlier batches (for "
+        "batch 0, batch 0 itself). `corpus`: the entire corpus, including later documents, as in "
+        "the papers; every step is then repeated after documents are appended. `none`: no idf",
         enum=["past", "corpus", "none"],
     )
     min_df: int = setting(
         0,
-        "minimum number of earlier documents (with `idf: corpus`, of all documents) with a term "
-        "for the term to be used; 0: terms never seen before are used too",
+        "terms in fewer earlier documents are ignored (with `idf: corpus`, terms in fewer "
+        "documents of the corpus); 0: terms never seen before are used too",
         "documents",
         minimum=0,
     )
     max_share: float = setting(
         1.0,
-        "largest document frequency of a term, as a share of the earlier documents. A term that "
-        "exceeds it and is in at least 30 documents is a stop word of the stream (weight 0). "
+        "largest document frequency of a term, as a share of the earlier documents. A term with a "
+        "larger share that is in at least 30 documents is a stop word of the stream (weight 0). "
         "`odl init` sets 0.5",
         earlier=1.0,
         **POSITIVE_SHARE,
@@ -57,8 +57,8 @@ class Weighting(Section):
         0.0,
         "weight of pieces relative to words, for the algorithms `levels` and `adaptive`. A piece "
         "is a sequence of four characters of a word; inflected forms of a word share pieces "
-        "(docs/method.md#pieces-of-words). `odl init` sets it if most new words are forms of "
-        "known words",
+        "(docs/method.md#pieces-of-words). `odl init` sets a weight above 0 if most new words are "
+        "forms of known words",
         values="from 0, below 1",
         earlier=0.0,
         minimum=0,
@@ -76,14 +76,16 @@ class Weighting(Section):
     )
     meaning_bytes: int = setting(
         320_000,
-        "memory for the vectors of the last documents; each component of a vector takes one bit",
+        "memory for the vectors of the most recent documents; each component of a vector takes "
+        "one bit",
         "bytes",
         earlier=320_000,
         minimum=1,
     )
     vocabulary: str = setting(
         "growing",
-        "`growing`: all terms so far are used. `fixed`: only the terms of batch 0 are used",
+        "vocabulary of the features. `growing`: all terms of the stream so far. `fixed`: only the "
+        "terms of batch 0",
         enum=["growing", "fixed"],
     )
 
@@ -94,10 +96,11 @@ class Features(Weighting):
 
     max_terms: int = setting(
         0,
-        "maximum size of the vocabulary of a stream, for all runs. If a batch exceeds it, the "
-        "terms not seen for the longest time are removed, rare ones first. A removed term that "
-        "returns counts as new ([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not allowed "
-        "with `idf: corpus` or with regret",
+        "maximum size of the vocabulary of a stream, for all runs. If a batch makes the "
+        "vocabulary larger, the terms not seen for the longest time are removed, rare terms "
+        "first. A removed term that returns counts as new "
+        "([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not allowed with `idf: corpus` or "
+        "`regret.enabled`",
         values="terms; `0`: no limit",
         minimum=0,
     )

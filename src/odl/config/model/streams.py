@@ -15,27 +15,33 @@ class TopicEntry(Section):
 
     held_back: float = setting(
         0.0,
-        "probability that a topic is held back; used only with `protocol: topic-entry`",
+        "probability that a topic is held back, that is, enters the stream at a later batch; used "
+        "only with `protocol: topic-entry`",
         values="0 to 1",
         minimum=0,
         maximum=1,
     )
     first: int = setting(
-        1, "first batch at which a held-back topic may enter the stream", "timestep", minimum=1
+        1,
+        "first batch at which a held-back topic may enter the stream; used only with "
+        "`protocol: topic-entry`",
+        "timestep",
+        minimum=1,
     )
     last: int = setting(
         1,
-        "last batch at which a held-back topic may enter the stream, not before `first`",
+        "last batch at which a held-back topic may enter the stream, at least `first`; used only "
+        "with `protocol: topic-entry`",
         "timestep",
         minimum=1,
     )
 
     def check(self) -> None:
-        """Refuse an empty range of batches."""
+        """Raise ParameterError for an empty range of batches."""
         if self.first > self.last:
             raise ParameterError(
                 f"topic_entry.first is {self.first} and topic_entry.last is {self.last}",
-                "first not after last",
+                "a first batch that is not after the last",
                 "lower topic_entry.first or raise topic_entry.last",
             )
 
@@ -73,8 +79,8 @@ class Batches(Section):
     )
     flush: bool = setting(
         True,
-        "whether to process the last batch although it may still grow; it is processed again "
-        "when it has grown",
+        "whether to process the last batch although more documents may be added to it; the batch "
+        "is processed again after documents were added",
     )
 
 
@@ -106,7 +112,7 @@ class Stream(Order):
 
     timesteps: list[int] = setting(
         [],
-        "timesteps over which the AUC is averaged; empty: all with at least "
+        "timesteps over which the AUC is averaged; empty: all timesteps with at least "
         "`evaluate.min_novel` novel and `evaluate.min_known` known documents",
         values="timesteps, from 1",
         items={"type": "integer", "minimum": 1},

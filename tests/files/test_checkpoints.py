@@ -49,7 +49,7 @@ def test_round_trip_is_exact(path, rng, tmp_path):
 
 
 def test_another_chain_or_timestep_is_refused(path):
-    with pytest.raises(CheckpointError, match=r"run='pg' \(wanted 'da'\).*delete"):
+    with pytest.raises(CheckpointError, match=r"run='pg' \(expected 'da'\).*delete"):
         checkpoints.read_checkpoint(path, chain={**CHAIN, "run": "da"})
     with pytest.raises(CheckpointError, match="is of timestep 3; expected timestep 2"):
         checkpoints.read_checkpoint(path, t=2)

@@ -222,7 +222,7 @@ class TestVerify:
         with edited(path) as file:
             file.attrs["updates"] = 5
         (sentence,) = verify(study)[1]
-        assert sentence.startswith(f"{path} is not the file that")
+        assert sentence.startswith(f"{path} was not written together with")
 
 
 def test_a_checkpoint_names_its_features(world):

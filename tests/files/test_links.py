@@ -29,7 +29,8 @@ def test_a_link_is_refused(tmp_path, name, dangling):
     atomic.refuse_links(folder)
     (folder / name).symlink_to(outside)
     with pytest.raises(
-        DataError, match=r"is a link to .*outside; expected a file or a folder, .*delete the link"
+        DataError,
+        match=r"is a link to .*outside; expected a regular file or a folder, .*delete the link",
     ):
         atomic.refuse_links(folder)
 
@@ -41,7 +42,7 @@ def test_pipes_are_refused_and_what_is_a_persons_own_may_be_a_link(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     atomic.refuse_links(tmp_path / "link")
     os.mkfifo(tmp_path / "folder" / "new.html")
-    with pytest.raises(DataError, match="is no file"):
+    with pytest.raises(DataError, match="is not a regular file"):
         atomic.refuse_links(tmp_path / "link")
     with pytest.raises(DataError, match="is a link"):
         atomic.refuse_links(tmp_path, "link")

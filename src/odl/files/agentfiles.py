@@ -94,7 +94,7 @@ def read_agent(state, agent, network):
         digest = str(file.attrs["digest"])
         if digest != network.digests[agent]:
             raise CheckpointError(
-                f"{path} is not the file that {os.fspath(state)} was written with",
+                f"{path} was not written together with {os.fspath(state)}",
                 "the agent's file of the same timestep and run",
                 f"delete {os.fspath(state)} and run the same command again",
             )

@@ -113,7 +113,7 @@ def _temporary(path):
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)
-    # The key is absolute, since the working folder may change.
+    # The key is an absolute path, because the working folder may change.
     if _cleared.get(os.path.abspath(folder)) != os.getpid():
         _clear(folder, host)
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_own_start_time(os.getpid())}.part")
@@ -180,23 +180,25 @@ def refuse_links(folder: str | os.PathLike, results: str | os.PathLike = "result
     folder : path-like
         The user's folder, which may be a link itself.
     results : path-like
-        Folder of results inside it.
+        Folder of results inside the user's folder.
 
     Raises
     ------
     DataError
-        Names the first such file.
+        If there is such a path; the message names the first.
     """
     for path, mode in _written(os.fspath(folder), os.fspath(results)):
         if stat.S_ISLNK(mode):
             raise DataError(
                 f"{path} is a link to {os.readlink(path)}",
-                "a file or a folder, since odl writes there",
+                "a regular file or a folder, because odl writes to this path",
                 "delete the link",
             )
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise DataError(
-                f"{path} is no file", "a file or a folder, since odl writes there", "delete it"
+                f"{path} is not a regular file",
+                "a regular file or a folder, because odl writes to this path",
+                "delete it",
             )
 
 

@@ -152,8 +152,8 @@ def read(file, name, names=None):
     if group is None or "layout" not in group.attrs:
         raise StorageError(
             f"{blocks.path_of(file)} was written by an unreleased version of odl",
-            "a file of this version",
-            "run odl run FOLDER --again",
+            "a file that this version wrote",
+            "type odl run FOLDER --again",
         )
     layout = json.loads(storage.attribute(group, "layout"))
     wanted = layout.keys() if names is None else {*names}
@@ -184,7 +184,7 @@ def read(file, name, names=None):
 def _compose(key, entry, arrays):
     """Return a sparse matrix or a filled array, whose component arrays are removed from `arrays`.
 
-    `entry` is the layout entry of its name, `key`.
+    `key` is its name, and `entry` its entry in the layout.
     """
     kind, _, shape, *filled = entry
     if kind == CSR:

@@ -126,7 +126,7 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
     with storage.writing(
         path, "checkpoint", uncoded=checkpoint.uncoded, **attributes_of(checkpoint)
     ) as file:
-        # Most checkpoints are soon deleted, so that compression of the dictionary takes more time
+        # Most checkpoints are soon deleted, so compression of the dictionary would take more time
         # than it saves.
         store(file, "dictionary", checkpoint.dictionary, packed=False)
         if checkpoint.terms is not None:
@@ -154,7 +154,7 @@ def read_checkpoint(
     t : int, optional
         Expected timestep.
     codes : bool
-        Whether to read the codes of its batch.
+        Whether to read the codes of the checkpoint's batch.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def read_checkpoint(
     StorageError
         If the file is truncated, was edited or is not a checkpoint.
     CheckpointError
-        If it belongs to another chain or timestep.
+        If the checkpoint belongs to another chain or timestep.
 
     Examples
     --------
@@ -218,10 +218,11 @@ def check_chain(path, checkpoint, chain=None, t=None):
     """Raise CheckpointError if a checkpoint has another chain or timestep than expected."""
     if t is not None and checkpoint.t != t:
         raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
+    # A chain in a file is JSON, which has lists in place of tuples.
     if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
         own = checkpoint.chain
         names = [name for name in sorted({*chain, *own}) if chain.get(name) != own.get(name)]
-        pairs = [f"{name}={own.get(name)!r} (wanted {chain.get(name)!r})" for name in names]
+        pairs = [f"{name}={own.get(name)!r} (expected {chain.get(name)!r})" for name in names]
         raise _refused(
             path, f"belongs to another chain: {', '.join(pairs)}", "a checkpoint of this run"
         )

@@ -61,8 +61,8 @@ def is_mail(head: bytes) -> bool:
     """Return whether a file that begins with these bytes is mail: an mbox or a single message.
 
     A single message begins with at least two headers that occur in mail, one of which occurs in
-    mail only. Without the latter, it begins with at least `MIN_HEADERS` headers, two of which are
-    common in mail. In the .emlx files of Apple Mail, a line with the length precedes the message.
+    mail only, or with at least `MIN_HEADERS` headers, two of which are common in mail. In the .emlx
+    files of Apple Mail, a line with the length precedes the message.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def kind_in(head, named=None):
     head : bytes
         The first `INSPECTED_BYTES` of the file after decompression, or all if it has fewer.
     named : str, optional
-        Kind by the file's name. Another kind is returned only if the content shows it clearly.
+        Kind by the file's name. Another kind is returned only if the content clearly has that kind.
 
     Examples
     --------
@@ -203,8 +203,8 @@ def kind_in(head, named=None):
 def _is_json(lines):
     """Return whether the first lines of a file are JSON.
 
-    They are if more than half of them are objects, or if the first begins a list or an object of
-    several lines.
+    This is true if more than half of the lines are objects, or if the first line begins a list or
+    an object of several lines.
     """
     first = ASSIGNED.sub("", lines[0].strip())
     if re.match(r'(?:\[\s*)?\{\s*"', first) and not _is_object(first) and len(lines) < 3:

@@ -112,16 +112,29 @@ def _add_attributes(sha, name, item, excluded=(), pieces=None):
 def value_of(item, key):
     """Return the value of an attribute as an array.
 
-    Only numbers and a single text are read by the low-level interface of h5py.
+    Numbers and single texts are read directly. Other types are read by `h5py.AttributeManager`,
+    which is slower.
+
+    Parameters
+    ----------
+    item : h5py.h5d.DatasetID, h5py.h5g.GroupID or h5py.h5f.FileID
+        Low-level object of h5py that has the attribute.
+    key : str
+        Name of the attribute.
     """
     attribute = h5py.h5a.open(item, key.encode())
     dtype, shape = attribute.dtype, attribute.shape
-    text = dtype.kind == "O" and shape == () and h5py.check_string_dtype(dtype)
-    if not text and (dtype.kind not in "iuf" or dtype.metadata or dtype.subdtype or shape is None):
+    # Objects are texts of variable length, or references, which have no string dtype.
+    is_text = dtype.kind == "O" and shape == () and h5py.check_string_dtype(dtype)
+    # Enumerations have metadata, array types a subdtype; an empty attribute has no shape.
+    is_plain = not dtype.metadata and not dtype.subdtype and shape is not None
+    is_number = dtype.kind in "iuf" and is_plain
+    if not is_text and not is_number:
+        # AttributeManager needs only the `id` of the object that has the attributes.
         return np.asarray(h5py.AttributeManager(SimpleNamespace(id=item))[key])
     value = np.empty(shape, dtype)
     attribute.read(value)
-    return np.asarray(value[()].decode("utf-8", "surrogateescape")) if text else value
+    return np.asarray(value[()].decode("utf-8", "surrogateescape")) if is_text else value
 
 
 def seal(file):

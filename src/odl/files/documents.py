@@ -68,7 +68,7 @@ class Repeats(NamedTuple):
         if self.same:
             parts.append(f"{self.same:,} repeated {same}")
         if self.changed:
-            parts.append(f"{self.changed:,} {changed} whose id came before with other content")
+            parts.append(f"{self.changed:,} {changed} whose id occurred before with other content")
         return "; ".join(parts)
 
 
@@ -113,7 +113,7 @@ class Documents:
     facets : list of str, optional
         Facet values of each document as a JSON object, or "". Empty list if no document has one.
     vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
-        Embedding of each document; zeros for a document without one.
+        Embedding of each document; zeros for a document without embedding.
     texts : list of str, optional
         Start of each text, if the reader stores it.
     repeats : Repeats, optional
@@ -235,7 +235,10 @@ class Documents:
         return np.frombuffer(digests, dtype=np.uint8).reshape(-1, 32).copy()
 
     def _content_of(self, row, keys):
-        """Yield the bytes of which the digest of a document consists; `keys` has one per term."""
+        """Yield the bytes from which a document's digest is computed.
+
+        `keys` is an array with a hash of each term.
+        """
         head = [self.ids[row], str(self.times[row]), "\t".join(self.topics[row])]
         head += [self.titles[row], self.files[row]]
         if self.urls and self.urls[row]:

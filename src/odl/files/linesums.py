@@ -32,7 +32,7 @@ class Difference(NamedTuple):
     unknown : list of int
         Numbers of lines in the file that were not written.
     reordered : bool
-        Whether the order of the other lines has changed.
+        Whether the order of the lines that are neither missing nor unknown has changed.
     """
 
     missing: list[int]
@@ -82,13 +82,15 @@ def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], boo
     ----------
     text : str
         Content of the file.
-    path, todo
-        Path of the file, and advice to the user, for error messages.
+    path : path-like
+        Path of the file, for error messages.
+    todo : str
+        Advice to the user in error messages.
 
     Raises
     ------
     StorageError
-        If a line was changed, or one is missing.
+        If a line was changed or is missing.
     """
     *lines, incomplete = text.split("\n")
     digests = [line.rpartition(" ")[0] for line in lines]
@@ -158,6 +160,6 @@ def compare(written: Sequence[str], present: Iterable[str]) -> Difference:
 
 
 def _damaged(path, what, todo):
-    """Return the StorageError for a changed file of digests."""
+    """Return the StorageError for a changed file of digests; `what` is the part that changed."""
     given = f"{os.fspath(path)} was changed after it was written ({what})"
-    return StorageError(given, "the lines that were written", todo)
+    return StorageError(given, "an unchanged file", todo)

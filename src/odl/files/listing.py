@@ -30,7 +30,7 @@ ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.o
 # Files of mail servers in mail folders, and lock files of Microsoft Office.
 NO_DOCUMENTS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")
 NAME_ENDING = re.compile(r"\.[^\W\d]\w*$")
-# Kinds by name for which the content is inspected
+# Kinds by the name of a file for which the content of the file is inspected too
 INSPECTED_KINDS = ("jsonl", "csv", "log", "text", None)
 TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns the option `columns` names
 CATEGORY = "category"  # column with the categories of a feed item
@@ -230,9 +230,10 @@ def hidden_mail(sources):
 def _written(path):
     """Return whether odl wrote a file: a project file, a result, or the feedback table."""
     folder, name = os.path.split(path)
-    roots = [folder] if name in PROJECT_FILES else []
+    roots = [folder] if name in PROJECT_FILES else []  # possible folders of odl.yaml
     if "results" in path:
         parts = folder.split(os.sep)
+        # parts[:depth] is the path of the folder that contains "results".
         roots += [
             os.sep.join(parts[:depth]) for depth, part in enumerate(parts) if part == "results"
         ]
@@ -279,7 +280,7 @@ def find_files(sources, kind=None):
             if name in named:
                 raise DataError(
                     f"{path} has the same name as {named[name]}",
-                    "files of different names",
+                    "files with different names",
                     "rename one of the files",
                 )
             named[name] = path
@@ -308,7 +309,7 @@ def _files_in(source, kind):
     for _, path in files:
         if not kind and not is_read(path):
             raise DataError(
-                f"{path} is of another kind",
+                f"{path} is not a file of documents",
                 kinds,
                 "set the option kind, or convert or rename the file",
             )

@@ -99,8 +99,9 @@ class _Sink(io.FileIO):
     """File to which HDF5 writes, which raises an error of writing only at the end of its context.
 
     If a write raises an error, as on a full disk, HDF5 prints long messages and causes a
-    segmentation fault. So the first error is stored, and this and later writes seem to succeed. At
-    the end, it replaces any error that HDF5 raised as a consequence.
+    segmentation fault. Therefore the first error is stored, and this write and all later writes
+    seem to succeed. At the end of the context, the stored error replaces any error that HDF5
+    raised as a consequence.
     """
 
     failed: OSError | None = None
@@ -303,7 +304,7 @@ def _open_dataset(group, name, kinds):
     item = h5py.h5o.open(group.id, name.encode())
     dtype = item.dtype if isinstance(item, h5py.h5d.DatasetID) else None
     if dtype is None or dtype.kind not in kinds:
-        raise ValueError(f"{name} is no array of numbers")
+        raise ValueError(f"{name} is not an array of numbers")
     return item, dtype
 
 
@@ -356,14 +357,14 @@ def shape_of(inner):
 
 
 def csr_of(name, data, indices, indptr, shape):
-    """Return a CSR matrix with these arrays after checking them, since kernels do not.
+    """Check the arrays of a CSR matrix, because kernels do not check them, and return the matrix.
 
-    `name` is for error messages.
+    `name` is the name of the matrix in error messages.
 
     Raises
     ------
     ValueError
-        If row pointers do not match the data, an index is out of range or a value is not finite.
+        If the row pointers do not fit the data, an index is out of range, or a value is not finite.
     """
     has_ends = len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
     if not has_ends or len(indices) != len(data):
@@ -413,8 +414,8 @@ def earlier(folder, t, window=0):
     Raises
     ------
     StorageError
-        If a file is missing. Snakemake does not detect that, since only the last file is an input
-        of its rule.
+        If a file is missing. Snakemake does not detect a missing file, because only the last file
+        is an input of its rule.
     """
     first = max(0, t - window) if window else 0
     paths = [os.path.join(folder, f"{before}.h5") for before in range(first, t)]
@@ -423,7 +424,7 @@ def earlier(folder, t, window=0):
             raise StorageError(
                 f"{path} is missing",
                 f"a file of every timestep before {t}",
-                f"run snakemake {path}",
+                f"type snakemake {path}",
             )
     return paths
 

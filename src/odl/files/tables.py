@@ -243,7 +243,7 @@ def read_json(path, delete=None):
         digest = digest_of(content)
     except (ValueError, RecursionError, IsADirectoryError) as error:
         raise StorageError(
-            f"{path} cannot be read ({error})", "a file as odl wrote it", todo
+            f"{path} cannot be read ({error})", "an unchanged file that odl wrote", todo
         ) from error
     except (AttributeError, KeyError, IndexError, TypeError) as error:
         raise StorageError(

@@ -82,18 +82,7 @@ def wrapped(text, width, **options):
 
     The options are those of `textwrap.wrap`.
     """
-    clusters: list[list] = []  # a character with its combining characters, and their width
-    lead = ""  # combining characters at the start of a word
-    for sign, columns in zip(text, _columns(text), strict=True):
-        if columns and not (sign == EMOJI and clusters):
-            clusters.append([lead + sign, columns])
-            lead = ""
-        elif clusters and not clusters[-1][0].isspace():
-            clusters[-1] = [clusters[-1][0] + sign, clusters[-1][1] + columns]
-        else:
-            lead += sign
-    if lead:
-        clusters.append([lead, 1])
+    clusters = _clusters(text)
     # For `textwrap`, which counts characters, each cluster becomes a private use character,
     # followed by a zero for each further column.
     replaced = [
@@ -103,6 +92,39 @@ def wrapped(text, width, **options):
     wide = "".join(marks.get(cluster, cluster) + "\0" * (n - 1) for cluster, n in clusters)
     back = str.maketrans({"\0": "", **{mark: cluster for cluster, mark in marks.items()}})
     return [line.translate(back) for line in textwrap.wrap(wide, width, **options)]
+
+
+def _clusters(text):
+    """Split a text into clusters: characters with the characters of width 0 that follow them.
+
+    Characters of width 0 after a space, such as a style code before a word, are instead the start
+    of the next cluster, so that a line break does not separate them from their word.
+
+    Returns
+    -------
+    list of [str, int]
+        Clusters and their widths in columns.
+
+    Examples
+    --------
+    >>> from odl.files.terminal import _clusters
+    >>> [(len(cluster), columns) for cluster, columns in _clusters("e\\u0301 \\u65b0")]
+    [(2, 1), (1, 1), (1, 2)]
+    """
+    clusters: list[list] = []
+    lead = ""  # characters of width 0 for the start of the next cluster
+    for sign, columns in zip(text, _columns(text), strict=True):
+        # The emoji selector has the width that it adds to the character before it (`_columns`).
+        if columns and not (sign == EMOJI and clusters):
+            clusters.append([lead + sign, columns])
+            lead = ""
+        elif clusters and not clusters[-1][0].isspace():
+            clusters[-1] = [clusters[-1][0] + sign, clusters[-1][1] + columns]
+        else:
+            lead += sign
+    if lead:
+        clusters.append([lead, 1])  # the private use character in `wrapped` has one column
+    return clusters
 
 
 def _columns(text):

@@ -172,9 +172,12 @@ def _check_inputs(path, attributes_of, inputs):
 
 
 def _check_agents(path, attributes_of):
-    """Yield a message for each agent's file whose digest is not that in the network's file."""
+    """Yield a message for each agent's file whose digest differs from that in the network's file.
+
+    `path` is the network's file, and `attributes_of` maps paths to attributes of files.
+    """
     todo = f"delete {path} and every later checkpoint, and run the study again"
     for agent, digest in enumerate(attributes_of[path].get("agents", ())):
         agent_path = agentfiles.agent_path(path, agent)
         if attributes_of.get(Path(agent_path), {}).get("digest") != digest:
-            yield f"{agent_path} is not the file that {path} was written with; {todo}."
+            yield f"{agent_path} was not written together with {path}; {todo}."
